@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from eval.recorded.forensics.pairs import MODEL_IDENTITY, AnnotatedPairs, Annotator, Pair, Vote, short_id
 from pearl.errors import InputError
 
+Models = tuple[str | None, str | None]
+
 
 def models_of(pairs: Sequence[Pair]) -> tuple[str, ...]:
     """Every model that a pair names, in order of appearance."""
@@ -30,7 +32,7 @@ def with_models(data: AnnotatedPairs, targets: Sequence[str] = (), references: S
                 raise InputError(f"--{option} {name}: no pair names it; there are {there}.", code="unknown_model")
     annotators = {model: identity_annotator(model, references) for model in targets or known}
     pairs = [
-        pair.with_votes({model.id: identity_vote(pair, name, references) for name, model in annotators.items()})
+        pair.with_votes({model.id: identity_vote(pair.models, name, references) for name, model in annotators.items()})
         for pair in data.pairs
     ]
     return data.with_annotators({annotator.id: annotator for annotator in annotators.values()}, tuple(pairs))
@@ -44,14 +46,15 @@ def identity_annotator(model: str, references: Sequence[str] = ()) -> Annotator:
     return Annotator(short_id(f"model_identity_{model}_over_references"), fields)
 
 
-def identity_vote(pair: Pair, model: str, references: Sequence[str] = ()) -> Vote:
-    """The text of the model, both or neither; a pair whose other model is unknown or no reference has no vote."""
-    if None in pair.models:
+def identity_vote(models: Models, model: str, references: Sequence[str] = ()) -> Vote:
+    """The text of the model, both or neither, for a pair whose texts are by ``models``; one with an unknown model, or
+    whose other model is no reference, has no vote."""
+    if not all(models):
         return Vote.NOT_APPLICABLE
-    a, b = (name == model for name in pair.models)
+    a, b = (name == model for name in models)
     if a == b:
         return Vote.BOTH if a else Vote.NEITHER
-    other = pair.models[1 if a else 0]
+    other = models[1 if a else 0]
     if references and other not in references:
         return Vote.NOT_APPLICABLE
     return Vote.A if a else Vote.B

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.recorded.forensics.identity import identity_annotator
+from eval.recorded.forensics.identity import Models, identity_annotator, identity_vote
 from eval.recorded.forensics.pair_files import ANNOTATORS, PAIRS, stream_pairs
 from eval.recorded.forensics.pairs import Annotator, Pair, Vote, named, vote_of
 from pearl.errors import InputError
 
 Codes = NDArray[np.int8]  # places in VOTES
 Mask = NDArray[np.bool_]
-Models = tuple[str | None, str | None]
 
 VOTES = tuple(Vote)
 A, B = VOTES.index(Vote.A), VOTES.index(Vote.B)
@@ -129,22 +128,16 @@ def read_votes(path: Path) -> VoteTable:
 
 
 def model_identities(table: VoteTable, targets: Sequence[str] = (), references: Sequence[str] = ()) -> VoteTable:
-    """The table with an annotator for each target model, which prefers its responses to those of reference models; all
-    models are targets, and references, where none are named. Raises InputError for an unknown model."""
+    """The table with an annotator for each target model (:func:`~eval.recorded.forensics.identity.identity_vote`); all
+    models are targets where none are named. Raises InputError for an unknown model."""
     known = models_of_table(table)
     for model in (*targets, *references):
         if model not in known:
             raise InputError(f"there is no model '{model}'; there are {', '.join(known) or 'none'}.", param="models")
-    places = {model: place for place, model in enumerate(known)}
-    sides = np.array([[places.get(model or "", -1) for model in models] for models in table.models]).reshape(-1, 2)
-    against = np.array([places[model] for model in references or known], np.int64)
-    comparable = (sides[:, 0] != sides[:, 1]) & (sides >= 0).all(axis=1)
-    counted = np.isin(sides, against) & comparable[:, None]  # (N, 2)
     added = []
     for model in targets or known:
-        codes = np.full(len(sides), VOTES.index(Vote.NOT_APPLICABLE), np.int8)
-        for side, code in ((0, A), (1, B)):
-            codes[(sides[:, side] == places[model]) & counted[:, 1 - side]] = code
+        votes = {models: PLACES[identity_vote(models, model, references)] for models in set(table.models)}
+        codes = np.array([votes[models] for models in table.models], np.int8)
         added.append((identity_annotator(model, references), codes))
     return table.with_columns(added)
 

@@ -27,7 +27,7 @@ def pair(a, b):
     ],
 )
 def test_the_text_of_the_model(models, references, vote):
-    assert identity_vote(pair(*models), "m", references) is vote
+    assert identity_vote(models, "m", references) is vote
 
 
 def test_every_model_is_a_target_unless_some_are_named():

@@ -29,7 +29,7 @@ from eval.recorded.forensics.votes import NO_VOTE, PLACES, VOTES, model_identiti
 from pearl.errors import InputError
 
 FEW = Resampling(resamples=200)
-A, B, NONE = PLACES["a"], PLACES["b"], PLACES["not_applicable"]
+A, B, BOTH, NEITHER, NONE = (PLACES[name] for name in ("a", "b", "both", "neither", "not_applicable"))
 
 
 def figures(path, reference="human", **more):
@@ -175,11 +175,11 @@ def test_models_against_all_or_some_references(pairs_file):
     table = model_identities(read_votes(path))
     codes = {annotator.name: table.codes[:, place] for place, annotator in enumerate(table.annotators) if place}
     assert {model: list(column) for model, column in codes.items()} == {
-        "x": [A, B, NONE],
-        "y": [B, NONE, NONE],
-        "z": [NONE, A, NONE],
+        "x": [A, B, NEITHER],
+        "y": [B, NEITHER, BOTH],
+        "z": [NEITHER, A, NEITHER],
     }
-    assert list(model_identities(read_votes(path), ["x"], ["z"]).codes[:, 1]) == [NONE, B, NONE]
+    assert list(model_identities(read_votes(path), ["x"], ["z"]).codes[:, 1]) == [NONE, B, NEITHER]
 
 
 def test_traits_against_each_other(pairs_file):
