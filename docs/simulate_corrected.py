@@ -27,7 +27,8 @@ from eval.stats.corrected import LabelledShares, prediction_powered, resampled  
 from eval.stats.proportions import wilson  # noqa: E402
 from eval.stats.trusted import fixed_sequence, trusted_from  # noqa: E402
 from pearl.options import write_json  # noqa: E402
-from pearl.stats import Floats, Interval  # noqa: E402
+from pearl.proportions import Interval  # noqa: E402
+from pearl.stats import Floats  # noqa: E402
 
 RESULT = ROOT / "docs" / "results" / "corrected.json"
 JUDGES, ITEMS, RESAMPLES = 1000, 1000, 400

@@ -9,37 +9,28 @@ Dimensions in comments: N records, U clusters, R resamples, F features.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pearl.proportions import Interval, wilson
+
 Floats = NDArray[np.float64]
 
 RESAMPLES = 2000
 ROWS = 250  # resamples at a time: what is N wide must fit into memory
-DIGITS = 9  # sums over several threads differ behind these
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A figure and its 95% interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def to_json(self) -> dict[str, float]:
-        return {"value": round(self.value, DIGITS), "low": round(self.low, DIGITS), "high": round(self.high, DIGITS)}
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A statistic of the records, and of each resample of them, (R,); NaN where it is undefined."""
+    """A statistic of the records, and of each resample of them, (R,); NaN where it is undefined. ``clusters``: of a
+    share, those that it is counted in."""
 
     value: float
     resampled: Floats
+    clusters: int | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -49,6 +40,8 @@ class Estimate:
             return None
         defined = self.resampled[np.isfinite(self.resampled)]
         low, high = np.percentile(defined, (2.5, 97.5)) if len(defined) else (self.value, self.value)
+        if self.clusters and low == high:  # as where all are right, which does not make it certain
+            return wilson(self.value * self.clusters, self.clusters)
         return Interval(self.value, min(float(low), self.value), max(float(high), self.value))
 
     def to_json(self) -> dict[str, float] | None:
@@ -104,6 +97,19 @@ class Bootstrap:
     def mean(self, values: ArrayLike) -> Estimate:
         """The mean of values (N,)."""
         return self.ratio(values, np.ones(len(self._cluster)))
+
+    def share(self, counted: ArrayLike, among: ArrayLike | None = None) -> Estimate:
+        """The share of the records, or of those ``among`` them, that are ``counted``, all (N,) of 0 and 1; NaN of none.
+
+        Where all resamples have the same, its interval is Wilson's over the clusters, for theirs has no width.
+        """
+        inside = np.ones(len(self._cluster)) if among is None else np.asarray(among, np.float64)
+        found = self.ratio(np.asarray(counted, np.float64) * inside, inside)
+        return replace(found, clusters=self.clusters(inside))
+
+    def clusters(self, inside: ArrayLike) -> int:
+        """The number of clusters with a record that is ``inside``, (N,) of 0 and 1."""
+        return len(np.unique(self._cluster[np.asarray(inside, bool)]))
 
     def ratio(self, values: ArrayLike, weights: ArrayLike) -> Estimate:
         """The sum of one over the sum of the other, both (N,); NaN where that is not above zero."""

@@ -132,7 +132,7 @@ def measured(rows: Sequence[Chosen], gains: Sequence[dict[int, float]], calibrat
         "documents": len(each),
         "helps": documents.mean([gain > 0 for _, _, gain in each]).to_json(),
         "said_to_help": documents.mean(said).to_json(),
-        "first_helps": bootstrap.mean(ships > 0).to_json(),
+        "first_helps": bootstrap.share(ships > 0).to_json(),
         "first_said_to_help": bootstrap.mean([calibration.relevance(float(score)) for score in scores]).to_json(),
         "pearson_r": bootstrap.pearson(scores, ships).to_json(),
         "spearman_rho": bootstrap.spearman(scores, ships).to_json(),

@@ -140,7 +140,7 @@ def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int
         "words": {
             name: bootstrap.mean([outcome.words(name) for outcome in outcomes]).to_json() for name in VERSIONS[:2]
         },
-        "edited": bootstrap.mean([float(outcome.selection.best is not None) for outcome in outcomes]).to_json(),
+        "edited": bootstrap.share([outcome.selection.best is not None for outcome in outcomes]).to_json(),
         "candidates": {
             "asked": len(every),
             "failed": bootstrap.ratio(np.subtract(asked, written), asked).to_json(),

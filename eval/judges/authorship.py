@@ -382,7 +382,7 @@ def rules(
             "name": name,
             "description": description,
             **{outcome: float((rule_codes == code).mean()) for code, outcome in OUTCOMES.items()},
-            "same_as_judge": bootstrap.ratio((rule_codes == columns.code) & answered, answered).to_json(),
+            "same_as_judge": bootstrap.share(rule_codes == columns.code, answered).to_json(),
         }
         for name, (description, rule_codes) in codes.items()
     ]

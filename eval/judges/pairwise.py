@@ -122,7 +122,7 @@ class OrderPairs:
 
 def share(part: Floats, among: Floats, bootstrap: Bootstrap) -> dict[str, Any] | None:
     """The share with its interval over clusters, and Wilson's, which takes judgements for independent."""
-    interval = bootstrap.ratio(part, among).to_json()
+    interval = bootstrap.share(part, among).to_json()
     if interval is None:
         return None
     return interval | {"wilson": wilson_json(int(part.sum()), int(among.sum()))}

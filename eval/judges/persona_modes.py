@@ -94,7 +94,7 @@ def _mode_row(
     def share(part: Floats, among: Floats) -> dict[str, Any]:
         inside = part * among
         sizes = int(inside.sum()), int(among.sum())
-        interval = bootstrap.ratio(inside, among).to_json()
+        interval = bootstrap.share(part, among).to_json()
         return {"part": sizes[0], "of": sizes[1], "interval": interval, "wilson": wilson_json(*sizes)}
 
     return {

@@ -96,12 +96,8 @@ def _preference(choices: SideChoices, own: Floats) -> dict[str, Any]:
     right = choices.right
     one_is_own = np.nan_to_num(own) != 0
     decided = one_is_own & (choices.taken != 0) & (True if right is None else right != 0)
-    takes = choices.bootstrap.ratio(decided & (choices.taken == own), decided)
-    expected = (
-        _elsewhere(choices, own, decided)
-        if right is None
-        else choices.bootstrap.ratio(decided & (right == own), decided)
-    )
+    takes = choices.bootstrap.share(choices.taken == own, decided)
+    expected = _elsewhere(choices, own, decided) if right is None else choices.bootstrap.share(right == own, decided)
     why = _why(np.isfinite(own), one_is_own, decided, expected)
     return {
         "known": int(np.isfinite(own).sum()),

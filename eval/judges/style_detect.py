@@ -400,8 +400,8 @@ def _figures(draws: Draws, options: DetectOptions) -> dict[str, Any]:
         "n": len(draws),
         "draw_labels": {label: said.count(label) for label in names},
         **{name: reasons[name] for name in ("invalid", "failed")},
-        "present": bootstrap.ratio((labels != names[0]) & (labels != ""), labels != "").to_json(),
-        "invalid_share": bootstrap.ratio(unread, replied).to_json(),
+        "present": bootstrap.share(labels != names[0], labels != "").to_json(),
+        "invalid_share": bootstrap.share(unread, replied).to_json(),
         "majority": {label or NO_LABEL: majorities.count(label) for label in (*names, None)},
         "mostly_unread": sum(2 * cast.total() < options.draws for cast in votes),
         **self_consistency(ratings, names, dict(zip(units, clusters, strict=True)), options.seed),
@@ -419,7 +419,7 @@ def changes(first: Draws, again: Draws, options: DetectOptions) -> dict[str, Any
     if not pairs:
         return {"reflected": 0, "changed": None, "changes": {}}
     bootstrap = Bootstrap([text for text, _, _ in pairs], seed=options.seed)
-    share = bootstrap.mean([old != new for _, old, new in pairs]).to_json()
+    share = bootstrap.share([old != new for _, old, new in pairs]).to_json()
     changed = counts(f"{old} to {new}" for _, old, new in pairs if old != new)
     return {"reflected": len(pairs), "changed": share, "changes": changed}
 

@@ -362,7 +362,7 @@ def label_figures(ranked: Sequence[tuple[RankItem, DrawLabels]], seed: int) -> d
     }
     return {
         "labels": {
-            name: {"count": labels.count(name)} | (bootstrap.mean([label == name for label in labels]).to_json() or {})
+            name: {"count": labels.count(name)} | (bootstrap.share([label == name for label in labels]).to_json() or {})
             for name in NAMES
         },
         "draw_labels": {name: sum(draws.votes[name] for _, draws in ranked) for name in NAMES},

@@ -92,7 +92,7 @@ def questions_figures(name: str, asked: Sequence[ServedRequest]) -> dict[str, An
         bootstrap = Bootstrap([request.user for request in mine])
         figures[whose] = {
             "requests": len(mine),
-            "asked": bootstrap.mean([float(request.asked) for request in mine]).to_json(),
+            "asked": bootstrap.share([request.asked for request in mine]).to_json(),
             "median_top_score": round(float(np.median([request.top_score for request in mine])), 4),
         }
         related = sorted(request.related for request in mine if request.related is not None)

@@ -178,7 +178,7 @@ def _pairs(bootstrap: Bootstrap, outcomes: Mapping[str, Outcomes]) -> list[dict[
                 "against": second,
                 "top1_gain": (bootstrap.mean(gained[first]) - bootstrap.mean(gained[second])).to_json(),
                 "win_rate": bootstrap.mean(won).to_json(),
-                "equal": bootstrap.mean([share == 0.5 for share in won]).to_json(),
+                "equal": bootstrap.share([share == 0.5 for share in won]).to_json(),
             }
         )
     return rows

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.stats import RESAMPLES, Floats, Interval
+from pearl.proportions import Interval
+from pearl.stats import RESAMPLES, Floats
 
 UNLABELLED = -1
 PSEUDO = 0.8  # items, spread over all pairs of labels, beside the labelled ones: what these lack may still exist

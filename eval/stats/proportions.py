@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pearl.proportions import holm, wilson
-from pearl.stats import Floats, Interval
+from pearl.proportions import Interval, holm, wilson
+from pearl.stats import Floats
 
 UNBALANCED_P = 0.001
 

@@ -17,9 +17,8 @@ from pearl.manner.traits import BY_NAME, TRAITS
 from pearl.manner.words import WordUse, distinctive_words, word_counts
 from pearl.manner.writing import Writing
 from pearl.manner.yardstick import LEAST_DRAFTS, OTHER_WORDS, Bounds, Yardstick
-from pearl.proportions import Z
+from pearl.proportions import Interval, Z
 from pearl.records import Document
-from pearl.stats import Interval
 from pearl.texts import counted
 from pearl.words import SIGN
 

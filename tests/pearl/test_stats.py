@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pearl.stats import Bootstrap, Estimate, Interval
+from pearl.proportions import Interval, wilson
+from pearl.stats import Bootstrap, Estimate
 
 NAMES = ("ann", "ann", "ben", "cid", "cid", "cid")
 X = np.array([1.0, 2.0, 4.0, 4.0, 8.0, -3.0])
@@ -120,3 +121,15 @@ def test_thousands_of_requests_are_resampled():
     bootstrap = Bootstrap([str(place % 300) for place in range(2000)])
     for estimate in (bootstrap.mean(x), bootstrap.median(x), bootstrap.pearson(x, y), bootstrap.spearman(x, y)):
         assert estimate.interval.low < estimate.interval.high
+
+
+def test_the_interval_of_a_share_that_no_resample_changes_is_wilsons():
+    names = ["a", "a", "b", "c", "d", "e"]
+    right = Bootstrap(names).share([1, 1, 1, 1, 1, 1])
+    assert (right.value, right.interval) == (1, wilson(5, 5))  # five people, not six records
+    assert Bootstrap(names).share([0] * 6, [1, 1, 1, 0, 0, 0]).interval == wilson(0, 2)
+    assert Bootstrap(names).share([0] * 6, [0] * 6).interval is None
+    assert Bootstrap(["a"] * 4).share([1, 0, 1, 1]).interval == wilson(0.75, 1)  # one person, whatever was seen of them
+    mixed = Bootstrap(names)
+    counted = [1, 0, 1, 0, 1, 1]
+    assert mixed.share(counted).interval == mixed.mean(counted).interval

@@ -124,8 +124,8 @@ def dev_figures(model: RewardModel, dev: RewardMaterial, seed: int) -> dict[str,
         shorter = np.array([len(one) < len(other) for one, other in zip(better, worse, strict=True)], float)
         figures |= {
             "dev_pairs": len(dev.pairs),
-            "dev_accuracy": bootstrap.mean(model.prefer(better, worse) > 0).to_json(),
-            "dev_accuracy_shorter": bootstrap.mean(shorter).to_json(),
+            "dev_accuracy": bootstrap.share(model.prefer(better, worse) > 0).to_json(),
+            "dev_accuracy_shorter": bootstrap.share(shorter).to_json(),
         }
     if dev.scored and model.scores_paragraphs:
         wanted = np.array([item.score for item in dev.scored])

@@ -22,8 +22,8 @@ from eval.recorded.forensics.measures import Resampling
 from eval.recorded.forensics.pairs import MODEL_IDENTITY
 from eval.recorded.forensics.votes import Codes, Mask, VoteTable, chooses, models_of_table, read_votes
 from pearl.errors import InputError
-from pearl.proportions import Z
-from pearl.stats import Floats, Interval
+from pearl.proportions import Interval, Z
+from pearl.stats import Floats
 
 MOST_COLUMNS = 30
 JOIN = " · "

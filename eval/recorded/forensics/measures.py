@@ -15,8 +15,8 @@ import numpy as np
 
 from eval.recorded.forensics.votes import A, B, Codes, chooses
 from eval.stats.proportions import ratio
-from pearl.proportions import Z
-from pearl.stats import Estimate, Floats, Interval
+from pearl.proportions import Interval, Z
+from pearl.stats import Estimate, Floats
 
 TOGETHER = 64  # annotators whose resamples are in memory at once
 AA, BB, AB, BA, NONE = range(5)

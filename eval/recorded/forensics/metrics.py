@@ -18,8 +18,8 @@ from eval.recorded.forensics.trait_pairs import trait_pairs
 from eval.recorded.forensics.votes import NO_VOTE, VOTES, A, Codes, VoteTable, chooses, model_identities, read_votes
 from eval.stats.proportions import interval_json, wilson_json
 from pearl.errors import InputError
-from pearl.proportions import Z
-from pearl.stats import Floats, Interval
+from pearl.proportions import Interval, Z
+from pearl.stats import Floats
 
 MODEL = "model:"
 LEVEL = 0.05

@@ -91,7 +91,7 @@ def _row(name: str, mine: Floats, judge: Floats, bootstrap: Bootstrap) -> dict[s
         "total": len(mine),
         "undecided": int((~decided).sum()),
         "accuracy": float(mine.mean()),
-        "interval": bootstrap.mean(mine).to_json(),
+        "interval": bootstrap.share(mine).to_json(),
         "difference": (bootstrap.mean(judge) - bootstrap.mean(mine)).to_json(),
         "judge_only": better,
         "baseline_only": worse,

@@ -94,8 +94,8 @@ def _judged(read: RecordingVerdicts, options: PersonalizedOptions) -> dict[str, 
     figures = {name: figure(certain) for name, figure in FIGURES.items()}
     intervals = {name: estimate.to_json() for name, estimate in figures.items()}
     values = {name: interval and interval["value"] for name, interval in intervals.items()}
-    high_right = bootstrap.ratio(certain.correct * high, high)
-    low_right = bootstrap.ratio(certain.correct * (1 - high), 1 - high)
+    high_right = bootstrap.share(certain.correct, high)
+    low_right = bootstrap.share(certain.correct, 1 - high)
     said = certain.said.any()
     return {
         "correct": whole["correct"],
@@ -112,7 +112,7 @@ def _judged(read: RecordingVerdicts, options: PersonalizedOptions) -> dict[str, 
                 for name, part in (("accuracy", whole), ("high", above), ("low", below))
             },
             **intervals,
-            "accuracy_by_persona": bootstrap.mean(certain.correct).to_json(),
+            "accuracy_by_persona": bootstrap.share(certain.correct).to_json(),
             "high_by_persona": high_right.to_json(),
             "low_by_persona": low_right.to_json(),
             "high_less_low": (high_right - low_right).to_json(),

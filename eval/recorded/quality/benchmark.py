@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +44,10 @@ class ScoredPairs:
         held = [members & part for members in self.sets if (members & part).any()]
         right = self.correct[scorer]
         columns = np.column_stack([column for members in held for column in (right * members, members)])
-        return self.bootstrap.sums(columns, _mean_of_ratios)
+        return replace(self.bootstrap.sums(columns, _mean_of_ratios), clusters=self.bootstrap.clusters(part))
 
     def micro(self, scorer: str, part: Part) -> Estimate:
-        return self.bootstrap.ratio(self.correct[scorer] * part, part)
+        return self.bootstrap.share(self.correct[scorer], part)
 
 
 def _mean_of_ratios(sums: Floats) -> Floats:
@@ -175,7 +175,7 @@ def _regressed(
         known = np.where(np.isfinite(margin), margin, 0.0)
         fitted = inputs @ np.linalg.lstsq(inputs, known, rcond=None)[0]
         left = np.where(np.abs(margin - fitted) < NOTHING_LEFT * np.abs(known).max(), 0.0, margin - fitted)
-        accuracy[name] = scored.bootstrap.mean(correct(left, pairs, seed)[0]).to_json()
+        accuracy[name] = scored.bootstrap.share(correct(left, pairs, seed)[0]).to_json()
         explained[name] = round(float(fitted @ fitted / max(float(known @ known), 1e-12)), 4)
     return {"n": len(pairs), "accuracy": accuracy, "explained": explained}
 

@@ -77,7 +77,7 @@ def sensitivity_report(
         "traces": len({step.record for step in every}),
         "median": bootstrap.median(change).to_json(),
         "mean": bootstrap.mean(change).to_json(),
-        "raised": bootstrap.mean(change > 0).to_json(),
+        "raised": bootstrap.share(change > 0).to_json(),
         "printed_median": PRINTED,
         "quantiles": dict(zip(map(str, QUANTILES), np.quantile(change, QUANTILES).round(6).tolist(), strict=True)),
         "histogram": {"edges": edges.round(6).tolist(), "counts": np.histogram(change, edges)[0].tolist()},
@@ -108,7 +108,7 @@ def _whole_traces(every: Sequence[Step], resamples: int, seed: int) -> dict[str,
     bootstrap = Bootstrap([str(record) for record in records], resamples=resamples, seed=seed)
     return {
         "median": bootstrap.median(changes).to_json(),
-        "raised": bootstrap.mean(np.array(changes) > 0).to_json(),
+        "raised": bootstrap.share(np.array(changes) > 0).to_json(),
         "edits_median": float(np.median([len(steps) for steps in mine.values()])),
     }
 

@@ -168,7 +168,7 @@ def agreement_by_gap(
                 "n": int(inside.sum()),
                 "agree": int(agrees[inside].sum()),
                 "mean_gap": round(float(gaps[inside].mean()), 9) if inside.any() else None,
-                "agreement": bootstrap.ratio(agrees * inside, inside).to_json(),
+                "agreement": bootstrap.share(agrees, inside).to_json(),
             }
         )
     return rows
@@ -183,7 +183,7 @@ def _ranks(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> list[di
     rows = []
     for version, title in VERSIONS.items():
         given = np.array([ranks[version] for triplet in triplets for ranks in triplet.rankings], float)
-        shares = {f"rank_{rank}": bootstrap.mean(given == rank).to_json() for rank in RANKS.values()}
+        shares = {f"rank_{rank}": bootstrap.share(given == rank).to_json() for rank in RANKS.values()}
         rows.append({"version": title, "n": len(given), **shares, "mean_rank": bootstrap.mean(given).to_json()})
     return rows
 
