@@ -541,7 +541,6 @@ def _drafts_of_kinds_page() -> str:
     """The page that has the drafts of all kinds of text side by side."""
     result, upr = _read("drafts-kinds"), _read("drafts-upr")
     command = "python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts"
-    chosen = " ".join(f"--kind {kind['kind']}" for kind in upr["kinds"])
     lines = [
         "# Drafts of every kind of text\n",
         f"Drafts by {result['llm']}, of at most {result['max_tokens']} tokens (a little over 300 words), compared "
@@ -552,8 +551,7 @@ def _drafts_of_kinds_page() -> str:
         "## Documents by UPR\n",
         "The likelihood of the request given a document, for which a language model reads each history whole. It takes "
         "long, so these are few requests, with PEARL's drafts of the same. "
-        f"`{command} --limit 15 --likelihood {chosen}` makes them "
-        "again; without `--kind` it goes on to the other kinds of text.\n",
+        f"`{command} --limit 15 --likelihood` makes them again.\n",
         *_tables_of_kinds(upr["kinds"], (EMBEDDED, f"copy of {EMBEDDED}")),
     ]
     commands = "\n".join(f"    {kind['command']}" for kind in (*result["kinds"], *upr["kinds"]))

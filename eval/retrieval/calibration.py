@@ -17,6 +17,7 @@ from eval.retrieval.choices import Candidates, set_aside
 from eval.retrieval.gains import THRESHOLD, clusters
 from eval.retrieval.outcomes import Outcome
 from eval.stats.slices import Bins, binned_distance, equal_bins
+from pearl.proportions import DIGITS
 from pearl.stats import Bootstrap, Estimate, Floats, pearson_of_sums
 
 LEAST_BINS = 3
@@ -214,8 +215,8 @@ def _reliability(bootstrap: Bootstrap, model: ScoreFit) -> list[dict[str, Any]]:
         rows.append(
             {
                 "n": int(inside.sum()),
-                "low": float(model.top_scores[inside].min()),
-                "high": float(model.top_scores[inside].max()),
+                "low": round(float(model.top_scores[inside].min()), DIGITS),
+                "high": round(float(model.top_scores[inside].max()), DIGITS),
                 "s1": bootstrap.ratio(model.top_scores * inside, inside).to_json(),
                 "gain": bootstrap.ratio(model.gains * inside, inside).to_json(),
             }

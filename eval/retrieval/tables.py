@@ -12,6 +12,7 @@ from eval.report.pictures import BLUE, GREY, panels, values_and_reaches
 from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, pairs_tables, shown
 from eval.retrieval import calibration
 from eval.retrieval import report as retrieval
+from pearl.proportions import DIGITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +72,7 @@ HISTOGRAM_BINS = 20
 def distribution(values: ArrayLike) -> dict[str, list[float]]:
     """A histogram: edges, and the number of values between each and the next."""
     counts, edges = np.histogram(values, bins=HISTOGRAM_BINS)
-    return {"edges": edges.tolist(), "counts": counts.tolist()}
+    return {"edges": edges.round(DIGITS).tolist(), "counts": counts.tolist()}
 
 
 def distributions_figure(result: Json) -> Figure:
