@@ -1,0 +1,72 @@
+"""Commands that the docs show and that result files name can still be typed: no option of them is gone or renamed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer._click.core import Context
+from typer._click.exceptions import UsageError
+
+from pearl.cli import app
+
+ROOT = Path(__file__).parents[2]
+# written from the real help, and with plug-ins that its own tests install
+OWN = {"command-line.md", "extending.md"}
+PAGES = [ROOT / "README.md", *(page for page in sorted(ROOT.glob("docs/**/*.md")) if page.name not in OWN)]
+RESULTS = sorted(ROOT.glob("docs/*/*.json"))
+
+
+def typed(page: str) -> Iterator[str]:
+    """The lines of a page that call pearl, without prompts, variables, comments and what follows in the shell."""
+    for line in page.replace("\\\n", " ").splitlines():
+        if found := re.match(r"\s*(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\S*/)?(pearl .*)", line):
+            yield re.split(r"\s+#|\s*[|;&>]", found[1])[0]
+
+
+def fault(line: str) -> str | None:
+    """Why a line could not be typed; a command is found as the shell's words say, and its options are not run."""
+    command, words = typer.main.get_command(app), shlex.split(line)[1:]
+    while words and hasattr(command, "get_command") and (below := command.get_command(None, words[0])):
+        command, words = below, words[1:]
+    if hasattr(command, "get_command"):
+        return None if not words or words[0].startswith("-") or "/" in words[0] else f"no command {words[0]}"
+    retired = {name for option in command.params if getattr(option, "hidden", False) for name in option.opts}
+    if old := retired & {word.partition("=")[0] for word in words}:
+        return f"retired: {', '.join(old)}"
+    try:
+        command.make_parser(Context(command)).parse_args(words)
+    except UsageError as error:
+        return error.format_message()
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_on_pages(page: Path) -> None:
+    lines = typed(page.read_text(encoding="utf-8"))
+    assert [(line, why) for line in lines if (why := fault(line))] == []
+
+
+@pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.name)
+def test_commands_of_results(file: Path) -> None:
+    found = re.findall(r'"pearl (?:[^"\\]|\\.)*"', file.read_text(encoding="utf-8"))
+    lines = {json.loads(line) for line in found}
+    assert [(line, why) for line in lines if (why := fault(line))] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("pearl eval personalized --records FILE --reading strict", "retired: --reading"),
+        ("pearl eval retrieval --gain FILE", "No such option: --gain (Possible options: --baseline, --gains)"),
+        ("pearl evaluate", "no command evaluate"),
+        ("pearl import ~/mail/Sent.mbox --user me", None),
+    ],
+)
+def test_what_is_a_fault(line: str, why: str | None) -> None:
+    assert fault(line) == why
