@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from pearl.clock import Clock
 from pearl.records import Document, Request, ScoredDocument
 
-MARGIN_FROM = 8  # documents: in shorter histories no margin was tried; what each has to do with the request counts
+MARGIN_FROM = 8  # texts: in shorter histories no margin was tried; what each has to do with the request counts
 RELATED_FROM = 0.12  # cosine: below it a document counts as unrelated; chosen in docs/experiments.md
-RELATED = 3  # documents, the most related ones, whose mean says what a longer history has to do with a request
+RELATED = 3  # texts, the most related ones, whose mean says what a longer history has to do with a request
 
 Scores = NDArray[np.float32]  # (C,)
 Positions = NDArray[np.intp]  # (C,)
@@ -81,11 +81,12 @@ class Calibration:
         the second floor, or, in a short history, no document has to do with it. Never without a second floor."""
         if not ranking or (self.ask_below is None and self.ask_unrelated is None):
             return False
-        if len(ranking) < MARGIN_FROM and all(is_unrelated(scored) for scored in ranking):
+        short = is_short(ranking)
+        if short and all(is_unrelated(scored) for scored in ranking):
             return True
         related = relatedness_of(ranking)
         if self.ask_unrelated is not None and related is not None:
-            return len(ranking) >= MARGIN_FROM and related < self.ask_unrelated
+            return not short and related < self.ask_unrelated
         return self.ask_below is not None and ranking[0].score < self.ask_below
 
 
@@ -97,13 +98,19 @@ def is_unrelated(scored: ScoredDocument) -> bool:
     return scored.relatedness is not None and scored.relatedness < RELATED_FROM
 
 
+def is_short(ranking: Sequence[ScoredDocument]) -> bool:
+    """True for a history of fewer than MARGIN_FROM different texts."""
+    return len(ranking) < MARGIN_FROM or len(list(islice(_without_copies(ranking), MARGIN_FROM))) < MARGIN_FROM
+
+
 def relatedness_of(ranking: Sequence[ScoredDocument]) -> float | None:
-    """The mean relatedness of the documents that have most to do with the request; None where it is not known of
-    all documents."""
-    known = [scored.relatedness for scored in ranking if scored.relatedness is not None]
+    """The mean relatedness of the texts that have most to do with the request, each counted once; None where it is not
+    known of all documents."""
+    known = [(scored.relatedness, scored) for scored in ranking if scored.relatedness is not None]
     if not known or len(known) < len(ranking):
         return None
-    return fmean(sorted(known)[-RELATED:])
+    most_related = (scored for _, scored in sorted(known, key=lambda pair: -pair[0]))
+    return fmean(scored.relatedness or 0.0 for scored in islice(_without_copies(most_related), RELATED))
 
 
 class Index(Protocol):
@@ -196,14 +203,14 @@ def choose(
     ranking: Sequence[ScoredDocument], k: int, calibration: Calibration, *, so_many: bool = False
 ) -> list[ScoredDocument]:
     """The k best that are worth a place in the prompt, each text once. ``so_many``: somebody asked for k, so neither
-    the margin counts nor what a document has to do with the request; the latter does in a history of fewer than
-    MARGIN_FROM documents, and the former in a longer one."""
+    the margin counts nor what a document has to do with the request; the latter does in a short history, and the
+    former in a longer one."""
     least = [] if calibration.floor is None else [calibration.floor]
     if not so_many:
-        if calibration.margin is not None and len(ranking) >= MARGIN_FROM:
-            least.append(ranking[0].score - calibration.margin)
-        if len(ranking) < MARGIN_FROM:
+        if is_short(ranking):
             ranking = [scored for scored in ranking if not is_unrelated(scored)]
+        elif calibration.margin is not None:
+            least.append(ranking[0].score - calibration.margin)
     best = islice(_without_copies(ranking), k)
     return [scored for scored in best if all(scored.score >= lowest for lowest in least)]
 

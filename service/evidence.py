@@ -9,7 +9,7 @@ from pearl.clock import Clock
 from pearl.prompts import Prompt
 from pearl.records import Note, Retrieval, ScoredDocument
 from pearl.texts import counted
-from retriever.base import MARGIN_FROM
+from retriever.base import is_short
 from service.deciding import DecisionPoint
 from service.store.voices import Voice
 
@@ -64,7 +64,7 @@ def _notes(shortlist: Shortlist, voice: str | None, prompt: Prompt | None) -> It
         yield Note("unrelated", f"No document in {where} has to do with the request: the draft is generic.")
     elif not chosen:
         yield Note("below_floor", f"No document in {where} is close enough to help: the draft is generic.")
-    elif left_out and len(ranking) < MARGIN_FROM:  # a short history, where no margin counts
+    elif left_out and is_short(ranking):  # where no margin counts
         yield Note("unrelated", f"Left out {counted(len(left_out), 'document')} unrelated to the request.")
     elif left_out:
         yield Note("far_behind", f"Left out {counted(len(left_out), 'document')} far behind the best one.")

@@ -71,6 +71,35 @@ def test_a_copy_takes_no_place(copy: str, calibration: Calibration, so_many: boo
     assert [found.score for found in chosen] == [3.0, 1.0, -2.0]  # what is only like it, and not the same, stays
 
 
+@pytest.mark.parametrize(
+    ("texts", "relatedness", "asks"),
+    [
+        # one related text and its copies are one text: the mean of the three most related ones is .2
+        ("aaabcdefghi", (0.4, 0.4, 0.4, *(0.1,) * 8), True),
+        ("aaabcdefghi", (0.2, 0.6, 0.3, *(0.25,) * 8), False),  # the copy counts that has most to do with the request
+        ("a" * 9, (0.2,) * 9, False),  # a short history: one text
+        ("a" * 9, (0.1,) * 9, True),
+    ],
+)
+def test_copies_count_once_where_the_user_may_be_asked(texts: str, relatedness: tuple[float, ...], asks: bool) -> None:
+    ranking = [
+        ScoredDocument(Document(str(place), f" {text}\n"), 1.0, related)
+        for place, (text, related) in enumerate(zip(texts, relatedness, strict=True))
+    ]
+    assert Calibration(ask_unrelated=0.3).asks(ranking) is asks
+
+
+def test_a_short_history_is_one_of_few_different_texts() -> None:
+    texts = ["Gate's shut.", *["Kettle's on."] * 8]
+    ranking = [
+        ScoredDocument(Document(str(place), text), -float(place), 0.05 if place else 0.5)
+        for place, text in enumerate(texts)
+    ]
+    assert [found.document.text for found in choose(ranking, 3, Calibration(margin=0.5))] == ["Gate's shut."]
+    related = [replace(found, relatedness=0.5) for found in ranking]
+    assert len(choose(related, 3, Calibration(margin=0.5))) == 2  # whatever the margin
+
+
 def test_nothing_to_choose_from() -> None:
     assert choose([], 4, Calibration(margin=0.5)) == []
 
