@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import timeit
 from collections.abc import Callable
 from functools import cache, partial
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 CPU_INFO = Path("/proc/cpuinfo")
 TURNS = 12
+# values of ONEDNN_MAX_CPU_ISA up to which oneDNN has no instructions for bfloat16
+WITHOUT_BFLOAT16 = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE", "AVX512_CORE_VNNI"}
 
 
 def device_named(name: str) -> torch.device:
@@ -66,3 +69,10 @@ def has_tiles(cpu_info: Path = CPU_INFO) -> bool:
         return "amx_bf16" in cpu_info.read_text(encoding="utf-8").split()
     except OSError:
         return False
+
+
+def onednn_has_bfloat16() -> bool:
+    """False where the environment keeps oneDNN, which computes for OpenVINO, from the processor's bfloat16. OpenVINO
+    itself does not look: its graphs fail to compile there, or take ten times as long."""
+    limit = os.environ.get("ONEDNN_MAX_CPU_ISA") or os.environ.get("DNNL_MAX_CPU_ISA") or ""  # the old name
+    return limit.upper() not in WITHOUT_BFLOAT16

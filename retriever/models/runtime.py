@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from retriever.models.folder import STEP, BertFolder, Ids, Texts
 from retriever.models.graph import Arithmetic, Graph
-from retriever.models.hardware import has_tiles
+from retriever.models.hardware import has_tiles, onednn_has_bfloat16
 
 if TYPE_CHECKING:
     from pearl.silent_openvino import Core
@@ -49,7 +49,7 @@ class TextModel:
             model = graph(folder.config, folder.weights, arithmetic)
             self._compiled = _core().compile_model(model, "CPU", _options(arithmetic))
         except RuntimeError as error:
-            raise ValueError(str(error)) from error
+            raise ValueError(str(error).strip().rpartition("\n")[2]) from error  # before it, lines of OpenVINO's source
         self._width = self._compiled.output(0).get_partial_shape()[1].get_length()
         # A run on each core, in which it lays the weights out as it reads them; then the file's are not needed.
         tokens = np.ones((3, min(WARM_UP, folder.longest)), np.int32)
@@ -134,7 +134,7 @@ def _core() -> Core:
 
 def fastest() -> Arithmetic:
     """The arithmetic in which models run where none is named."""
-    if "BF16" not in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
+    if "BF16" not in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES") or not onednn_has_bfloat16():
         return Arithmetic.FLOAT32
     return Arithmetic.BFLOAT16 if has_tiles() else Arithmetic.BYTES
 

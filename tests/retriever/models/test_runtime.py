@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,32 @@ def test_without_bytes_where_there_are_tiles(monkeypatch: pytest.MonkeyPatch) ->
         if "BF16" not in runtime._core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
             expected = Arithmetic.FLOAT32
         assert runtime.fastest() is expected
+
+
+def test_where_onednn_may_use_avx2_alone_vectors_are_the_same() -> None:
+    texts = ["fix a leak of memory", "Bread"]
+    program = f"from retriever.models.encoder import *; print(SentenceEncoder().encode_documents({texts}).tolist())"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"ONEDNN_MAX_CPU_ISA": "AVX2"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    cosines = (np.array(ast.literal_eval(done.stdout)) * SentenceEncoder().encode_documents(texts)).sum(axis=1)
+    assert cosines.min() > 0.9995
+
+
+def test_a_model_that_cannot_be_compiled_says_why(real_pairs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "Exception from src/core.cpp:117:\nException from src/plugin.cpp:54:\nThere is no Softmax here.\n\n\n"
+    refusing = SimpleNamespace(compile_model=lambda *_: raising(RuntimeError(lines)))
+    monkeypatch.setattr(runtime, "_core", lambda: refusing)
+    with pytest.raises(ValueError, match=r"^There is no Softmax here\.$"):
+        TextModel(opened(real_pairs_folder), logits_graph, Arithmetic.FLOAT32)
+
+
+def raising(error: Exception) -> None:
+    raise error
 
 
 def test_nothing_is_unpacked_when_it_is_compiled(real_pairs_folder: Path) -> None:
