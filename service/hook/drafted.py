@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from math import floor
 
 from sqlalchemy import Connection
 
@@ -14,6 +13,7 @@ from service.importers.git import whole_message
 from service.store import drafts
 
 REASON = "mostly a draft of PEARL's"
+BEFORE_DRAFT = 600.0  # seconds: git dates a commit when it starts, before the hook writes the draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,12 @@ class DraftedMessages:
         return cls(dict(by_subject))
 
     def __contains__(self, document: Document) -> bool:
-        """True where a draft that is older than the commit has its subject line and more than half of its words."""
+        """True where a draft from before the commit, or from the minutes after its date in which the hook may still
+        write, has its subject line and more than half of its words."""
         message = whole_message(document).text
         return any(
-            floor(created_at) <= (document.timestamp or 0.0) and edit_between(text, message).machine_share > MOSTLY
+            created_at <= (document.timestamp or 0.0) + BEFORE_DRAFT
+            and edit_between(text, message).machine_share > MOSTLY
             for created_at, text in self.by_subject.get(_subject(message), ())
         )
 

@@ -111,6 +111,17 @@ def test_a_draft_that_was_committed_is_no_sample_of_its_author(command: Any, ann
     assert summary["left_out"] == {"mostly a draft of PEARL's": 2}
 
 
+def test_git_dates_a_commit_before_its_draft_is_written(command: Any, ann: None, message: Path) -> None:
+    Path("pot.c").write_text("int cups = 1;\n")
+    git("add", ".")
+    message.write_bytes(HELP)
+    began = int(time.time())
+    assert command("hook", "run", message).err == ""
+    git("commit", "-q", "--date", f"@{began - 20}", "-m", DRAFT)
+    summary = command("import", "git", ".", "--user", "ann", "--subjects", "--voice", "commits", "--json", "-").json
+    assert (summary["imported"], summary["left_out"]) == (0, {"mostly a draft of PEARL's": 1})
+
+
 def test_a_model_that_does_not_answer_in_time_stops_no_commit(command: Any, ann: None, endpoint: Any) -> None:
     assert command("hook", "install", "--user", "ann", "--time-limit", "1").status == 0
     Path("../says").write_text("Mine\n")
