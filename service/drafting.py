@@ -202,10 +202,12 @@ class Drafter:
     async def _select(self, user: User, commission: Commission) -> Shortlist:
         clock = Clock(self._budget_ms)
         voice, point, request, ranking = await self._threads.run(user.id, self._retrieve, user, commission, clock)
-        asked, usual = commission.k or voice.k, (commission.template or load_template(voice.template)).k
-        most = choose(ranking, asked or usual, point.calibration, so_many=True)
-        chosen = most if asked else choose(ranking, point.k or usual, point.calibration)
-        return Shortlist(voice, point, request, ranking, chosen, most, clock)
+        asked = commission.k or voice.k
+        k = asked or point.k or (commission.template or load_template(voice.template)).k
+        most = choose(ranking, k, point.calibration, so_many=True)
+        chosen = most if asked else choose(ranking, k, point.calibration)
+        places = choose(ranking, k, replace(point.calibration, floor=None), so_many=True)
+        return Shortlist(voice, point, request, ranking, chosen, most, len(places) - len(most), clock)
 
     def _likenesses_of(self, user: User, voice: str | None) -> Likenesses | None:
         if self._likenesses is None:

@@ -25,7 +25,7 @@ NOT_EMBEDDED = "{} not embedded yet: their documents are ranked by words and age
 @dataclass(frozen=True, slots=True)
 class Shortlist:
     """The ranking for a request as it follows from the conversation, and those chosen among ``most``, the documents
-    above the floor that had a place."""
+    above the floor that had a place; ``below_floor`` others had one, too."""
 
     voice: Voice
     point: DecisionPoint
@@ -33,6 +33,7 @@ class Shortlist:
     ranking: list[ScoredDocument]
     chosen: list[ScoredDocument]
     most: list[ScoredDocument]
+    below_floor: int
     clock: Clock
 
 
@@ -68,6 +69,8 @@ def _notes(shortlist: Shortlist, voice: str | None, prompt: Prompt | None) -> It
         yield Note("unrelated", f"Left out {counted(len(left_out), 'document')} unrelated to the request.")
     elif left_out:
         yield Note("far_behind", f"Left out {counted(len(left_out), 'document')} far behind the best one.")
+    if chosen and shortlist.below_floor:
+        yield Note("below_floor", f"Left out {counted(shortlist.below_floor, 'document')} not close enough to help.")
     if prompt is None:
         return
     if len(prompt.used) < len(chosen):

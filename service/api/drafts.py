@@ -55,7 +55,7 @@ class DraftOrder(KnownFields):
         le=20,
         description="Documents to show the model; by default the voice's number, or else at most the "
         "template's, without those whose scores lie far behind the best one's or, in a short history, that have "
-        "nothing to do with the request.",
+        "nothing to do with the request. A document below the retriever's floor is left out in any case.",
         examples=[4],
     )
     revise: Literal["auto", "never", "always"] = Field(

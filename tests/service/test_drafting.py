@@ -26,6 +26,8 @@ from pearl.templates import template_names
 from retriever.base import UNCALIBRATED, Calibration
 from retriever.calibrated.artifact import artifact_retriever
 from service.drafting import Commission, Delta, Event, Finished, Retrieved
+from service.store import calibrations
+from service.store.calibrations import CalibrationKey, StoredCalibration
 from service.turns import conversation
 
 TEXTS = ("Kettle's on. Swap with Bea.", "The rear wheel is true again.", "Mind the tide, Otti.")
@@ -337,10 +339,14 @@ def test_never_is_never(write: Any) -> None:
     assert run.draft.retrieval.below_threshold
 
 
-def test_documents_below_the_floor_are_left_out(pearl: Any, write: Any) -> None:
+def test_documents_below_the_floor_are_left_out_and_the_answer_says_so(pearl: Any, write: Any) -> None:
     run = write(scores=SCORES, calibration=Calibration(floor=0.0))
     assert run.shown == ["d1", "d2"]
-    assert run.notes == []
+    assert [note.message for note in run.draft.retrieval.notes] == ["Left out 1 document not close enough to help."]
+    asked = write(texts=(), scores=SCORES, calibration=Calibration(floor=0.0), k=3)
+    assert (asked.shown, asked.notes) == (["d1", "d2"], ["below_floor"])
+    asked = write(texts=(), scores=SCORES, calibration=Calibration(floor=0.0), k=2)
+    assert (asked.shown, asked.notes) == (["d1", "d2"], [])
 
 
 def test_documents_far_behind_the_best_are_left_out_and_the_answer_says_so(pearl: Any, write: Any) -> None:
@@ -349,6 +355,17 @@ def test_documents_far_behind_the_best_are_left_out_and_the_answer_says_so(pearl
     assert (run.shown, run.notes) == (["d1", "d2"], ["far_behind"])
     asked = write(texts=(), scores=scores, calibration=Calibration(margin=2.0), k=3)
     assert (asked.shown, asked.notes) == (["d1", "d2", "d3"], [])
+
+
+def test_a_calibrated_k_sets_no_document_far_behind(pearl: Any, write: Any) -> None:
+    texts, scores = tuple(f"text {number}" for number in range(9)), {f"d{n}": -float(n) for n in range(1, 10)}
+    assert len(write(texts=texts, scores=scores).shown) == 4
+    key = CalibrationKey(None, pearl.services.histories.retriever.fingerprint, pearl.model.name)
+    ann = pearl.user("ann")
+    with pearl.database.write() as connection:
+        calibrations.put(connection, ann.id, StoredCalibration("c", key, {"k": 2}))
+    run = write(texts=())
+    assert (run.shown, run.notes) == (["d1", "d2"], [])
 
 
 @pytest.mark.parametrize("asked", [{}, {"k": 2}])
