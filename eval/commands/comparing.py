@@ -115,7 +115,7 @@ def estimate(options: CompareOptions) -> dict[str, Any]:
         "cases": len(at.cases),
         "estimate": parts,
         "calls": sum(part["calls"] for part in parts.values()),
-        "cost_at_most": None if None in costs else sum(costs),
+        "cost_at_most": None if None in costs else round(sum(costs), 6),
     }
 
 

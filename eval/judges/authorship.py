@@ -33,7 +33,7 @@ from pearl.errors import InputError
 from pearl.options import known
 from pearl.proportions import even_p
 from pearl.stats import Bootstrap
-from pearl.texts import check_characters, check_id, check_text, json_type
+from pearl.texts import check_characters, check_id, check_text, counted, json_type
 
 # what is asked
 
@@ -420,8 +420,8 @@ def tables(result: Json) -> Iterator[Table]:
         if of is not None
     ]
     caption = (
-        f"{result['items']:,} items of {result['users']:,} users, {result['runs']} runs, order {result['order']}, "
-        f"judged by {result['judge']}; 95% intervals by bootstrap over {result['resampled']}."
+        f"{counted(result['items'], 'item')} of {counted(result['users'], 'user')}, {counted(result['runs'], 'run')}, "
+        f"order {result['order']}, judged by {result['judge']}; 95% intervals by bootstrap over {result['resampled']}."
     )
     columns = ("share", f"{result['systems']['proposed']} (P)", f"{result['systems']['baseline']} (B)")
     yield Table(caption, (*columns, "tie (T)", "no answer", "n"), tuple(rows), result["command"])
