@@ -31,4 +31,10 @@ def theta_words(theta: float | str | None, digits: int) -> str:
     """The threshold in a sentence."""
     if theta is None:
         return NEVER
-    return ALL if theta in (ALL, EVERYTHING) else f"{theta:.{digits}f}"
+    return ALL if isinstance(theta, str) or theta == EVERYTHING else score_words(theta, digits)
+
+
+def score_words(score: float, digits: int) -> str:
+    """A score, or a distance of scores, with so many digits behind the point, or more where it would lose its meaning:
+    two that count are left of a small one."""
+    return f"{score:.{max(digits, 1 - math.floor(math.log10(abs(score)))) if score else digits}f}"

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.errors import InputError
-from pearl.theta import ALL, EVERYTHING, theta_json, theta_words
+from pearl.theta import ALL, EVERYTHING, score_words, theta_json, theta_words
 from retriever.base import Calibration, Helps
 from retriever.calibrated.cascade import MOST, Cascade
 from retriever.calibrated.expectation import Expectation
@@ -109,7 +109,7 @@ class Artifact:
         """One paragraph: what a user of the artifact takes over from its training, and whether to use it at all."""
         warning = f"Do not use this artifact: {'; '.join(self.do_not_use)}. " if self.do_not_use else ""
         theta = "never revises" if self.threshold is None else f"theta {theta_words(self.threshold, 2)}"
-        margin = "" if self.margin is None else f", shows what scores within {self.margin:.2f} of the best"
+        margin = "" if self.margin is None else f", shows what scores within {score_words(self.margin, 2)} of the best"
         figures = ", ".join(
             f"{name} {value['value']:.3g} [{value['low']:.3g}, {value['high']:.3g}]"
             for name, value in self.figures.items()

@@ -18,7 +18,7 @@ from pearl.errors import InputError
 from pearl.settings import Settings
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.texts import counted
-from pearl.theta import theta_words
+from pearl.theta import score_words, theta_words
 from retriever.models.encoder import SentenceEncoder
 from service.calibrating.calibrating import CalibrationOutcome, affordable, calibrate, estimate
 from service.calibrating.measures import Ruler
@@ -183,7 +183,7 @@ def _say_outcome(subject: Subject, outcome: CalibrationOutcome, console: Console
     if unreadable := outcome.figures["unreadable_revisions"]:
         lines.append(f"{unreadable} of {outcome.figures['texts']} revisions had no readable edited draft")
     if "k" in settings:
-        margin = "none" if settings["margin"] is None else f"{settings['margin']:.2f}"
+        margin = "none" if settings["margin"] is None else score_words(settings["margin"], 2)
         lines.append(f"margin: {margin}, k: {settings['k']}")
     else:
         lines.append("margin and k: their defaults")

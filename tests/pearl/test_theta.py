@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pearl.theta import EVERYTHING, read_theta, theta_json, theta_words
+from pearl.theta import EVERYTHING, read_theta, score_words, theta_json, theta_words
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,11 @@ def test_everything_lies_below_it_and_json_can_hold_it() -> None:
 def test_neither(words: str) -> None:
     with pytest.raises(ValueError, match="neither a number nor 'never' or 'all'"):
         read_theta(words)
+
+
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [(0.005, "0.0050"), (-0.0007, "-0.00070"), (0.05, "0.050"), (0.3, "0.30"), (-1.257, "-1.26"), (0.0, "0.00")],
+)
+def test_a_small_score_keeps_two_digits_that_count(score: float, said: str) -> None:
+    assert score_words(score, 2) == theta_words(score, 2) == said
