@@ -16,7 +16,8 @@ from pearl.errors import InputError, PearlError
 from pearl.split import DEV, TEST
 from pearl.templates import template_names
 from retriever.calibrated.artifact import Artifact, read_manifest, read_whole, write_manifest
-from training.choose.operating_point import MACRO_F1, set_margin, set_threshold
+from training.choose.curves import MACRO_F1
+from training.choose.operating_point import set_margin, set_threshold
 from training.gains.corpus import corpus_name
 from training.options import TrainingOptions, gains_file
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from eval.drafts.cases import Case
 from eval.drafts.stance import STANCES, stance
 from eval.report.metric import PEARL, Metric
+from pearl.chance import share_by_chance
 from pearl.likeness.likeness import Likeness
 from pearl.stats import Bootstrap, Estimate, Floats
 from pearl.words import rouge_words
@@ -57,8 +58,28 @@ def macro_f1_of_sums(sums: Floats) -> Floats:
     return np.asarray((2 * hits / (2 * hits + alarms + misses)).mean(axis=1))
 
 
-def _fold(name: str, of_sums: Callable[[Floats], Floats], bootstrap: Bootstrap, measured: Measures) -> Estimate:
-    return bootstrap.sums(measured.features[name], of_sums)
+OF_SUMS: Mapping[str, Callable[[Floats], Floats]] = {
+    ROUGE_1: mean_of_sums,
+    ROUGE_2: mean_of_sums,
+    BERTSCORE: mean_of_sums,
+    MACRO_F1: macro_f1_of_sums,
+    LIKENESS: mean_of_sums,
+}
+
+
+def _fold(name: str, bootstrap: Bootstrap, measured: Measures) -> Estimate:
+    return bootstrap.sums(measured.features[name], OF_SUMS[name])
+
+
+def chances(default: Measures, settings: Sequence[Measures], clusters: Sequence[str]) -> dict[str, float]:
+    """By metric, the share of random exchanges with the default whose best setting gains as much as the best really
+    does."""
+    return {
+        name: round(
+            share_by_chance(values, [setting.features[name] for setting in settings], OF_SUMS[name], clusters), 4
+        )
+        for name, values in default.features.items()
+    }
 
 
 METRICS: tuple[Metric[Measures], ...] = (
@@ -70,7 +91,7 @@ METRICS: tuple[Metric[Measures], ...] = (
         "(rouge-score)",
         "Lin 2004, ROUGE: a package for automatic evaluation of summaries",
         4,
-        partial(_fold, ROUGE_1, mean_of_sums),
+        partial(_fold, ROUGE_1),
     ),
     Metric(
         ROUGE_2,
@@ -79,7 +100,7 @@ METRICS: tuple[Metric[Measures], ...] = (
         "mean F1 of word bigrams (rouge-score)",
         "Lin 2004, ROUGE: a package for automatic evaluation of summaries",
         4,
-        partial(_fold, ROUGE_2, mean_of_sums),
+        partial(_fold, ROUGE_2),
     ),
     Metric(
         BERTSCORE,
@@ -88,7 +109,7 @@ METRICS: tuple[Metric[Measures], ...] = (
         "mean F1 of greedily matched token vectors, not rescaled (bert-score); only compares within one encoder",
         "Zhang et al. 2020, BERTScore: evaluating text generation with BERT",
         4,
-        partial(_fold, BERTSCORE, mean_of_sums),
+        partial(_fold, BERTSCORE),
     ),
     Metric(
         MACRO_F1,
@@ -97,7 +118,7 @@ METRICS: tuple[Metric[Measures], ...] = (
         "mean F1 of YTA and NTA over targets that take one; a draft without a clear one misses",
         f"{PEARL}, section 5.1",
         4,
-        partial(_fold, MACRO_F1, macro_f1_of_sums),
+        partial(_fold, MACRO_F1),
     ),
     Metric(
         LIKENESS,
@@ -106,7 +127,7 @@ METRICS: tuple[Metric[Measures], ...] = (
         "mean probability by n-gram models of masked words and of characters, over drafts of 30 words or more",
         "Nini et al. 2025, Grammar as a behavioral biometric (LambdaG)",
         4,
-        partial(_fold, LIKENESS, mean_of_sums),
+        partial(_fold, LIKENESS),
     ),
 )
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eval.drafts.cases import Case
-from eval.drafts.comparison import Mask, Measures, Yardstick, mixed
+from eval.drafts.comparison import Mask, Measures, Yardstick, chances, mixed
 from eval.drafts.generation import complete, counts
 from eval.drafts.systems import System
 from eval.report.metric import Figures, Metric, figures, less, to_json
@@ -71,6 +71,7 @@ def revision_report(
         "revisions": counts(revised),
         **pair.table(system.threshold),
         "curve": pair.curve(),
+        "by_chance": pair.by_chance(),
         "slices": [
             part.to_json() | pair.among(part.among).table(system.threshold)
             for part in request_slices([case.record for case in usable])
@@ -127,12 +128,10 @@ class RevisedDrafts:
 
     def curve(self) -> list[Json]:
         """The figures for every possible theta, at equal steps of the share that is revised."""
-        known = self.top_scores[np.isfinite(self.top_scores)]
-        thresholds = np.unique(np.quantile(known, np.linspace(0, 1, CURVE_POINTS))).tolist() if len(known) else []
         bootstrap = self._bootstrap()
         none = self._figures(bootstrap, np.zeros(len(self.cases)))
         points = []
-        for threshold in [*thresholds, np.inf]:
+        for threshold in self._thresholds():
             share = self._below(threshold)
             revised = self._figures(bootstrap, share)
             points.append(
@@ -144,6 +143,16 @@ class RevisedDrafts:
                 }
             )
         return points
+
+    def by_chance(self) -> dict[str, float]:
+        """By metric, the share of random exchanges of drafts and revisions in which the best theta gains as much."""
+        revised = [mixed(self._below(threshold), self.revised, self.drafts) for threshold in self._thresholds()]
+        return chances(self.drafts, revised, clusters([case.record for case in self.cases]).names)
+
+    def _thresholds(self) -> list[float]:
+        known = self.top_scores[np.isfinite(self.top_scores)]
+        thresholds = np.unique(np.quantile(known, np.linspace(0, 1, CURVE_POINTS))).tolist() if len(known) else []
+        return [*thresholds, np.inf]
 
     def _below(self, threshold: float | None) -> Floats:
         """1 where the draft is revised."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.drafts.cases import Case
-from eval.drafts.comparison import METRICS, Measures, Yardstick
+from eval.drafts.comparison import METRICS, Measures, Yardstick, chances
 from eval.drafts.generation import complete, counts
 from eval.drafts.systems import System
 from eval.report.metric import figures, less, to_json
@@ -63,22 +63,28 @@ def shown_report(
     drawn = clusters([case.record for case in usable])
     bootstrap = Bootstrap(drawn.names)
 
-    def row(margin: float) -> dict[str, Estimate]:
-        number = (np.isfinite(behind) & (behind <= margin)).sum(axis=1)  # (N,)
-        drafts = picked(measured, np.maximum(number, 1) - 1)
-        return {"documents": bootstrap.mean(number), **figures(yardstick.metrics, bootstrap, drafts)}
+    def within(margin: float) -> NDArray[np.intp]:
+        return np.asarray((np.isfinite(behind) & (behind <= margin)).sum(axis=1))  # (N,)
 
-    everything = row(np.inf)
+    def drafts_of(margin: float) -> Measures:
+        return picked(measured, np.maximum(within(margin), 1) - 1)
+
+    def row(margin: float) -> dict[str, Estimate]:
+        written = figures(yardstick.metrics, bootstrap, drafts_of(margin))
+        return {"documents": bootstrap.mean(within(margin)), **written}
+
+    everything, tried = row(np.inf), margins(behind)
     return {
         "model": system.name,
         "requests": len(cases),
         "drafts": [counts(texts) for texts in written],
         **drawn.to_json(),
         "curve": [
-            to_json(within := row(margin), margin=margin) | {"less_all": to_json(less(within, everything))}
-            for margin in margins(behind)
+            to_json(own := row(margin), margin=margin) | {"less_all": to_json(less(own, everything))}
+            for margin in tried
         ]
         + [to_json(everything, margin=None)],
+        "by_chance": chances(drafts_of(np.inf), [drafts_of(margin) for margin in tried], drawn.names),
         "by_count": [
             to_json(figures(yardstick.metrics, bootstrap, drafts), count=count)
             for count, drafts in enumerate(measured, start=1)

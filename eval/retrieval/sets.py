@@ -16,6 +16,7 @@ import numpy as np
 
 from eval.report.tables import Json, Table, shown
 from eval.retrieval.gains import GainsRecord, clusters
+from pearl.chance import share_by_chance
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Estimate, Floats
 from pearl.texts import counted
@@ -84,17 +85,19 @@ def sets_figures(files: Mapping[str, Sequence[GainsRecord]]) -> dict[str, Any]:
         return figures, gains
 
     everything, with_all = row(np.inf)
-    curve = []
+    curve, tried = [], []
     distances = [behind for own in read.values() for behind, _ in own]
     padded = np.array([[*behind, *[np.inf] * (MOST - len(behind))] for behind in distances])
     for margin in margins(padded):
         figures, gains = row(margin)
+        tried.append(gains)
         less = {name: own - with_all[name] for name, own in gains.items()}
         curve.append({"margin": margin, **figures, "less_all": {"gain": mean(less).to_json()}})
     most = max(len(gains) for own in read.values() for _, gains in own)
     return {
         "files": [{"file": name, **clusters(records).to_json()} for name, records in files.items()],
         "curve": [*curve, {"margin": None, **everything}],
+        "by_chance": {"gain": _by_chance(files, with_all, tried)},
         "by_count": [
             {
                 "count": count,
@@ -105,6 +108,18 @@ def sets_figures(files: Mapping[str, Sequence[GainsRecord]]) -> dict[str, Any]:
             for count in range(1, most + 1)
         ],
     }
+
+
+def _by_chance(
+    files: Mapping[str, Sequence[GainsRecord]], with_all: Mapping[str, Floats], tried: Sequence[Mapping[str, Floats]]
+) -> float:
+    """The share of random exchanges with all documents in which the best margin gains as much, over all files."""
+    names = [f"{name} {cluster}" for name, records in files.items() for cluster in clusters(records).names]
+
+    def shares(gains: Mapping[str, Floats]) -> Floats:
+        return np.concatenate([own / len(own) for own in gains.values()])[:, None]  # each file counts the same
+
+    return round(share_by_chance(shares(with_all), map(shares, tried), lambda sums: sums[:, 0], names), 4)
 
 
 def margins(behind: Floats) -> list[float]:

@@ -1,8 +1,7 @@
 """Choosing among settings by what they would have done for past texts, unless that is no better than chance.
 
-The best of many settings looks good by chance alone. So it is held against the best of as many where each text's
-differences have a random sign, as they have where no setting is better; and the gain that is told is measured across
-folds: for the texts of each fold that setting counts which all other texts choose.
+The gain that is told is measured across folds: for the texts of each fold that setting counts which all other texts
+choose.
 
 Dimensions in comments: N texts, O options.
 """
@@ -14,18 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pearl.chance import CHANCE, share_by_chance
 from pearl.stats import Bootstrap, Estimate, Floats
 
 FOLDS = 10
-FLIPS = 2000
-CHANCE = 0.05  # the share of random signs whose best may do as well
 
 
 @dataclass(frozen=True, slots=True)
 class OptionChoice:
     """``place`` is the chosen option's, ``best`` that of the highest mean; they differ where it may be chance, and the
-    first option, the default, stays. ``by_chance``: the share of random signs whose best option gains as much;
-    ``held_out``: for each text the option that the other folds choose, (N,)."""
+    first option, the default, stays. ``by_chance``: the share of random exchanges whose best option gains as
+    much; ``held_out``: for each text the option that the other folds choose, (N,)."""
 
     place: int
     best: int
@@ -46,8 +44,5 @@ def choose_option(values: Floats) -> OptionChoice:
     folds = np.arange(len(values)) % FOLDS
     held_out = np.array([int(values[folds != fold].mean(axis=0).argmax()) for fold in folds], np.intp)
     best = int(values.mean(axis=0).argmax())
-    more = values - values[:, :1]
-    signs = np.random.default_rng(0).choice((-1.0, 1.0), size=(FLIPS, len(values)))  # one for all of a text's options
-    flipped = (signs @ more).max(axis=1) / len(values)
-    by_chance = float((flipped >= more.mean(axis=0).max()).mean())
+    by_chance = share_by_chance(values[:, :1], values.T[1:, :, None], lambda sums: sums[:, 0], np.arange(len(values)))
     return OptionChoice(best if best and by_chance <= CHANCE else 0, best, by_chance, held_out)

@@ -26,20 +26,20 @@ def margin(
     ),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Choose how far below the best score a document may lie and still be shown; none if no margin raises the metric.
+    """Choose how far below the best score a document may lie and still be shown; none if no margin raises the metric
+    by more than chance.
 
     If a request names k, exactly k different documents are shown, whatever the margin. The margin changes drafts, so
     choose it before theta.
     """
+    from pearl.theta import score_words
     from training.choose.operating_point import set_margin
 
     check_writable("--json", json, [shown])
     chosen = set_margin(model, shown, metric)
-    choice = "no margin" if chosen.number is None else f"margin {chosen.number:.3f}"
-    typer.echo(
-        f"{choice}: {metric} {chosen.value:.4f} at best, {chosen.unchanged:.4f} with all documents; "
-        f"{chosen.extent:.1f} shown",
-        err=True,
-    )
+    choice = "no margin" if chosen.number is None else f"margin {score_words(chosen.number, 3)}"
+    best = "" if chosen.best is None else f"margin {score_words(chosen.best, 3)}"
+    sentence = chosen.words(choice, best, "with all documents")
+    typer.echo(f"{sentence}; {chosen.extent:.1f} shown", err=True)
     if json:
         write_json(json, chosen.to_json())

@@ -59,7 +59,7 @@ def retriever(
     from pearl.errors import InputError, PearlError
     from pearl.settings import load_settings
     from pearl.split import TRAIN
-    from training.choose.operating_point import check_metric
+    from training.choose.curves import check_metric
     from training.finish import measured, with_margin, with_threshold
     from training.options import PLANS, TrainingOptions
     from training.recipe import train_retriever

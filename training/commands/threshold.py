@@ -9,7 +9,7 @@ import typer
 from pearl.options import JSON_OPTION, check_writable, write_json
 
 EXAMPLES = """
-  pearl eval revision --gains MODEL.work/gains-dev.jsonl.gz --model MODEL --json dev.json --picture dev.svg
+  pearl eval revision --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --json dev.json --picture dev.svg
   pearl train threshold --model MODEL --revision dev.json --metric rouge2
   pearl train threshold --model MODEL --metric bertscore
 """
@@ -28,7 +28,8 @@ def threshold(
     metric: str = typer.Option("rouge2", help="Metric to raise: rouge1, rouge2, bertscore or macro_f1."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Choose theta, the score below which a draft is revised; "never" if no theta raises the metric on dev.
+    """Choose theta, the score below which a draft is revised; "never" if no theta raises the metric on dev by more than
+    chance.
 
     Theta is that of the chat model whose drafts the report measured; repeat the command for each model. The report
     has the figures of every theta and, with --picture, their curve.
@@ -39,10 +40,7 @@ def threshold(
     check_writable("--json", json, [revision] if revision else ())
     chosen = set_threshold(model, revision, metric, chat_model)
     choice = "never revise" if chosen.number is None else f"theta {theta_words(chosen.number, 3)}"
-    typer.echo(
-        f"{choice}: {metric} {chosen.value:.4f} at best, {chosen.unchanged:.4f} without revision; "
-        f"{chosen.extent:.0%} of the drafts revised",
-        err=True,
-    )
+    sentence = chosen.words(choice, f"theta {theta_words(chosen.best, 3)}", "without revision")
+    typer.echo(f"{sentence}; {100 * chosen.extent:.3g}% of the drafts revised", err=True)
     if json:
         write_json(json, chosen.to_json())

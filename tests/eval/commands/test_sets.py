@@ -54,7 +54,18 @@ def test_the_margin_is_chosen_by_what_documents_gain_together(
     folder = make_artifact()
     ran = run_pearl("train", "margin", "--model", folder, "--shown", report, "--metric", "gain")
     assert ran.status == 0
-    assert ran.err.startswith(f"margin {best['margin']:.3f}: gain 8.2500 at best, 6.5000 with all documents; 1.5 shown")
+    told = ": gain 8.2500 at best, 6.5000 with all documents, as much by chance in "
+    assert ran.err.startswith(f"no margin, for margin {best['margin']:.3f} is no better than chance{told}")
+    # ten times as many users of either kind, with the same means
+    files = [
+        write_lines([row | {"user_id": f"{row['user_id']}{n}"} for row in rows for n in range(10)], f"{name}.jsonl")
+        for name, rows in (("many-chats", CHAT), ("many-mails", MAIL))
+    ]
+    told_twice = [part for file in files for part in ("--sets", file)]
+    assert pearl_eval("sets", *told_twice, "--model", "mine", "--json", report).status == 0
+    assert json.loads(report.read_text())["models"][0]["by_chance"]["gain"] <= 0.05
+    ran = run_pearl("train", "margin", "--model", folder, "--shown", report, "--metric", "gain")
+    assert ran.err.startswith(f"margin {best['margin']:.3f}{told}")
 
 
 @pytest.mark.parametrize(

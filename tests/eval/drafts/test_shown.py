@@ -56,6 +56,8 @@ def test_margins_take_each_text_from_the_drafts_by_count(system, bertscore):
     assert by_margin[None]["rouge2"]["value"] == 0.5
     assert [row["rouge2"]["value"] for row in report["by_count"]] == [0.5, 0.25, 0.5]
     assert (report["n"], report["users"], report["requests"]) == (4, 4, 4)
+    # two of four gain by the margin, and nobody loses: so in one of four exchanges
+    assert report["by_chance"]["rouge2"] == pytest.approx(1 / 4, abs=0.03)
     json.dumps(report)
     margin_table, count_table = shown_tables({"models": [report], "command": "pearl eval shown"})
     assert "| all |" in markdown(margin_table)
@@ -74,6 +76,7 @@ def test_one_document_leaves_nothing_to_choose(bertscore):
     assert margins(distances(alone, 1)) == []
     report = shown_report(CASES, alone, [texts("1111")], bertscore, stances=None)
     assert [point["margin"] for point in report["curve"]] == [None]
+    assert report["by_chance"]["rouge2"] == 1.0
 
 
 def test_distances(system):

@@ -10,7 +10,7 @@ import pytest
 
 from pearl.errors import InputError
 from retriever.calibrated.artifact import MANIFEST, SHIPPED, SIGNALS, read_manifest
-from training.choose.operating_point import choose_margin, choose_threshold
+from training.choose.curves import MeasuredCurve, choose_margin, choose_threshold
 
 
 def point(threshold: float | None, share: float, rouge2: float | None, **more: Any) -> dict[str, Any]:
@@ -25,6 +25,8 @@ HELPS_ALL = [*HELPS[:-1], point(None, 1.0, 0.30)]
 HARMS = [point(-3.0, 0.0, 0.20), point(-1.0, 0.25, 0.19), point(0.5, 0.5, 0.20)]
 
 
+SURE = {"by_chance": {"rouge1": 0.01, "rouge2": 0.01}}
+CHANCE = ", as much by chance in 1% of exchanges"
 KEPT = {"thresholds": {name: {"metric": "rouge2", "curve": HARMS} for name in ("a", "b")}}
 
 
@@ -36,13 +38,19 @@ MARGIN_HELPS = [shown(0.0, 1.0, 0.2), shown(0.5, 2.0, 0.3), shown(1.0, 3.0, 0.3)
 MARGIN_HARMS = [shown(0.0, 1.0, 0.2), shown(0.5, 2.0, 0.25), shown(None, 4.0, 0.25)]
 
 
-def report(path: Path, **curves: list[dict[str, Any]]) -> Path:
-    path.write_text(json.dumps({"models": [{"model": name, "curve": curve} for name, curve in curves.items()]}))
+def report(path: Path, by_chance: float | None = 0.01, **curves: list[dict[str, Any]]) -> Path:
+    more = {} if by_chance is None else {"by_chance": dict.fromkeys(("rouge1", "rouge2"), by_chance)}
+    models = [{"model": name, "curve": curve} | more for name, curve in curves.items()]
+    path.write_text(json.dumps({"models": models}))
     return path
 
 
+def measured(curve: list[dict[str, Any]], by_chance: float = 0.01) -> MeasuredCurve:
+    return MeasuredCurve(curve, {"rouge2": by_chance}, Path("r.json"))
+
+
 def test_of_equal_thetas_the_one_that_revises_least() -> None:
-    choice = choose_threshold(HELPS[::-1], "rouge2")
+    choice = choose_threshold(measured(HELPS[::-1]), "rouge2")
     assert (choice.number, choice.value, choice.unchanged) == (-1.0, 0.24, 0.20)
     assert choice.extent == 0.25
     assert choice.curve == HELPS[::-1]
@@ -50,7 +58,7 @@ def test_of_equal_thetas_the_one_that_revises_least() -> None:
 
 @pytest.mark.parametrize("curve", [HARMS, HARMS[:1]])
 def test_never_where_no_theta_helps(curve: list[dict[str, Any]]) -> None:
-    choice = choose_threshold(curve, "rouge2")
+    choice = choose_threshold(measured(curve), "rouge2")
     assert (choice.number, choice.extent, choice.value) == (None, 0.0, 0.20)
 
 
@@ -59,7 +67,7 @@ def test_all_where_revising_everything_is_best(
 ) -> None:
     folder = make_artifact()
     ran = train("threshold", model=folder, revision=report(tmp_path / "r.json", elsewhere=HELPS_ALL), json="-")
-    assert ran.err == "theta all: rouge2 0.3000 at best, 0.2000 without revision; 100% of the drafts revised\n"
+    assert ran.err == f"theta all: rouge2 0.3000 at best, 0.2000 without revision{CHANCE}; 100% of the drafts revised\n"
     assert json.loads(ran.out)["threshold"] == json.loads((folder / MANIFEST).read_text())["threshold"] == "all"
     artifact = read_manifest(folder)
     assert artifact.calibration.is_below_threshold(1e30)
@@ -69,11 +77,11 @@ def test_all_where_revising_everything_is_best(
 
 def test_a_curve_that_is_none() -> None:
     with pytest.raises(InputError, match="no figures of 'rouge1'"):
-        choose_threshold(HELPS, "rouge1")
+        choose_threshold(measured(HELPS), "rouge1")
     with pytest.raises(InputError, match="no point without revision"):
-        choose_threshold(HELPS[1:], "rouge2")
+        choose_threshold(measured(HELPS[1:]), "rouge2")
     with pytest.raises(InputError, match="no figures"):
-        choose_threshold([], "rouge2")
+        choose_threshold(measured([]), "rouge2")
 
 
 def test_the_command_writes_theta_into_the_artifact(
@@ -82,10 +90,14 @@ def test_the_command_writes_theta_into_the_artifact(
     folder = make_artifact(training={"seed": 1})
     ran = train("threshold", model=folder, revision=report(tmp_path / "r.json", elsewhere=HELPS), json="-")
     assert ran.status == 0
-    assert ran.err == "theta -1.000: rouge2 0.2400 at best, 0.2000 without revision; 25% of the drafts revised\n"
+    assert (
+        ran.err == f"theta -1.000: rouge2 0.2400 at best, 0.2000 without revision{CHANCE}; 25% of the drafts revised\n"
+    )
     assert json.loads(ran.out) == {
         "threshold": -1.0,
         "metric": "rouge2",
+        "best": -1.0,
+        "by_chance": 0.01,
         "value": 0.24,
         "without_revision": 0.2,
         "share_revised": 0.25,
@@ -93,7 +105,7 @@ def test_the_command_writes_theta_into_the_artifact(
     }
     artifact = read_manifest(folder)
     assert artifact.threshold == artifact.calibration.threshold == -1.0
-    assert artifact.training == {"seed": 1, "threshold": {"metric": "rouge2", "curve": HELPS}}
+    assert artifact.training == {"seed": 1, "threshold": {"metric": "rouge2", "curve": HELPS, **SURE}}
 
     ran = train("threshold", model=folder, revision=report(tmp_path / "r.json", elsewhere=HARMS))
     assert ran.err.startswith("never revise: ")
@@ -114,7 +126,7 @@ def test_theta_is_that_of_the_chat_model_that_was_measured(
     assert thetas == [None, -1.0, None]
     accounts = read_manifest(folder).training["thresholds"]
     assert accounts == {
-        name: {"curve": curve, "metric": "rouge2"} for name, curve in (("small", HARMS), ("large", HELPS))
+        name: {"curve": curve, "metric": "rouge2", **SURE} for name, curve in (("small", HARMS), ("large", HELPS))
     }
 
 
@@ -130,7 +142,7 @@ def test_theta_is_chosen_again_from_the_curve_that_the_artifact_keeps(
         artifact = read_manifest(folder)
         assert artifact.thresholds == {"large": theta}
         metric = options.get("metric", "rouge2")
-        account = {"curve": both, "report": "pearl eval", "metric": metric}
+        account = {"curve": both, "report": "pearl eval", "metric": metric, **SURE}
         assert artifact.training["thresholds"] == {"large": account}
 
 
@@ -245,12 +257,12 @@ def test_a_damaged_artifact_is_not_approved(
 
 
 def test_of_equal_margins_the_widest() -> None:
-    choice = choose_margin(MARGIN_HELPS, "rouge2")
+    choice = choose_margin(measured(MARGIN_HELPS), "rouge2")
     assert (choice.number, choice.value, choice.unchanged, choice.extent) == (1.0, 0.3, 0.25, 3.0)
 
 
 def test_none_where_no_margin_helps() -> None:
-    choice = choose_margin(MARGIN_HARMS, "rouge2")
+    choice = choose_margin(measured(MARGIN_HARMS), "rouge2")
     assert (choice.number, choice.value, choice.extent) == (None, 0.25, 4.0)
 
 
@@ -258,7 +270,7 @@ def test_none_where_no_margin_helps() -> None:
 def test_a_curve_of_margins_that_is_none(curve: list[dict[str, Any]], metric: str) -> None:
     has = r"; it has rouge2: choose by --metric\." if curve else r"\."
     with pytest.raises(InputError, match=f"no figures of '{metric}' for all documents{has}"):
-        choose_margin(curve, metric)
+        choose_margin(measured(curve), metric)
 
 
 def test_the_command_writes_the_margin_into_the_artifact(
@@ -269,10 +281,12 @@ def test_the_command_writes_the_margin_into_the_artifact(
     (tmp_path / "r.json").write_text(content, encoding="utf-16")  # as PowerShell's > has it
     ran = train("margin", model=folder, shown=tmp_path / "r.json", json="-")
     assert ran.status == 0
-    assert ran.err == "margin 1.000: rouge2 0.3000 at best, 0.2500 with all documents; 3.0 shown\n"
+    assert ran.err == f"margin 1.000: rouge2 0.3000 at best, 0.2500 with all documents{CHANCE}; 3.0 shown\n"
     assert json.loads(ran.out) == {
         "margin": 1.0,
         "metric": "rouge2",
+        "best": 1.0,
+        "by_chance": 0.01,
         "value": 0.3,
         "with_all": 0.25,
         "documents": 3.0,
@@ -280,7 +294,7 @@ def test_the_command_writes_the_margin_into_the_artifact(
     }
     artifact = read_manifest(folder)
     assert artifact.margin == artifact.calibration.margin == 1.0
-    assert artifact.training == {"seed": 1, "margin": {"metric": "rouge2", "curve": MARGIN_HELPS}}
+    assert artifact.training == {"seed": 1, "margin": {"metric": "rouge2", "curve": MARGIN_HELPS, **SURE}}
 
     ran = train("margin", model=folder, shown=report(tmp_path / "r.json", elsewhere=MARGIN_HARMS))
     assert ran.err.startswith("no margin: ")
@@ -290,3 +304,96 @@ def test_the_command_writes_the_margin_into_the_artifact(
     ran = train("margin", model=folder, shown=tmp_path / "r.json")
     assert ran.status == 2
     assert "is not a report of 'pearl eval shown --json'" in ran.err
+
+
+def test_theta_stays_never_where_the_best_is_no_better_than_chance(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = make_artifact(threshold=0.5)
+    ran = train("threshold", model=folder, revision=report(tmp_path / "r.json", 0.0505, elsewhere=HELPS_ALL), json="-")
+    assert ran.err == (
+        "never revise, for theta all is no better than chance: rouge2 0.3000 at best, 0.2000 without revision, as much "
+        "by chance in 5.05% of exchanges; 0% of the drafts revised\n"
+    )
+    told = json.loads(ran.out)
+    assert (told["threshold"], told["best"], told["by_chance"], told["value"]) == (None, "all", 0.0505, 0.3)
+    assert read_manifest(folder).threshold is None
+    ran = train("threshold", model=folder)  # nor from the curve that is kept
+    assert ran.err.startswith("never revise, for theta all is no better than chance")
+
+
+def test_no_margin_where_the_best_is_no_better_than_chance(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = make_artifact(margin=0.5)
+    ran = train("margin", model=folder, shown=report(tmp_path / "r.json", 0.3, elsewhere=MARGIN_HELPS))
+    assert ran.err.startswith("no margin, for margin 1.000 is no better than chance: rouge2 0.3000 at best, ")
+    assert ran.err.endswith("as much by chance in 30% of exchanges; 4.0 shown\n")
+    assert read_manifest(folder).margin is None
+
+
+def test_a_report_that_says_nothing_of_chance(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    """As earlier versions wrote it: what changes nothing can be taken from it, what changes something cannot."""
+    folder = make_artifact(training={"threshold": {"metric": "rouge2", "curve": HELPS}})
+    for command, option, curves in (
+        ("threshold", "revision", (HARMS, HELPS)),
+        ("margin", "shown", (MARGIN_HARMS, MARGIN_HELPS)),
+    ):
+        none, some = (report(tmp_path / f"{place}.json", None, a=curve) for place, curve in enumerate(curves))
+        before = (folder / MANIFEST).read_bytes()
+        ran = train(command, model=folder, **{option: some})
+        assert (ran.status, (folder / MANIFEST).read_bytes()) == (2, before)
+        assert ran.err.startswith(f"pearl: {some}: does not say whether its best {command} is better than by chance")
+        assert train(command, model=folder, **{option: none}).status == 0
+    folder = make_artifact(training={"threshold": {"metric": "rouge2", "curve": HELPS}})
+    ran = train("threshold", model=folder)
+    assert (ran.status, "run 'pearl eval revision --json' again" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("margin", "words"), [(0.005, "0.0050"), (0.0007, "0.00070"), (0.05, "0.050"), (1.25, "1.250")]
+)
+def test_a_small_margin_is_not_rounded_into_another(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path, margin: float, words: str
+) -> None:
+    folder = make_artifact()
+    curve = [shown(margin, 1.0, 0.3), shown(None, 4.0, 0.2)]
+    ran = train("margin", model=folder, shown=report(tmp_path / "r.json", a=curve))
+    assert ran.err.startswith(f"margin {words}: ")
+    two = words.removesuffix("0") if margin > 1 else words
+    assert f"shows what scores within {two} of the best" in read_manifest(folder).inherited()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rouge2": 0.3},
+        {"rouge2": {"value": None}},
+        {"rouge2": {"value": "NaN"}},
+        {"share_revised": {"value": "much"}},
+        {"threshold": "low"},
+    ],
+)
+def test_a_curve_without_numbers(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path, change: dict[str, Any]
+) -> None:
+    ran = train(
+        "threshold", model=make_artifact(), revision=report(tmp_path / "r.json", a=[HELPS[0], HELPS[1] | change])
+    )
+    assert ran.status == 2
+    assert ran.err.startswith(
+        f"pearl: {tmp_path / 'r.json'}: is not a report of 'pearl eval revision --json' (TypeError"
+    )
+
+
+def test_a_report_with_a_number_that_is_none(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    file = report(tmp_path / "r.json", a=[HELPS[0], HELPS[1] | {"rouge2": {"value": float("nan")}}])
+    ran = train("threshold", model=make_artifact(), revision=file)
+    assert (ran.status, "(ValueError: NaN is not a number)" in ran.err) == (2, True)
+    file.write_text('{"histories": [{"history": "mail", "ask_unrelated": NaN}]}')
+    ran = train("floor", model=make_artifact(), questions=file)
+    assert (ran.status, "NaN is not a number" in ran.err) == (2, True)

@@ -1,0 +1,215 @@
+"""The curves of margin and theta that ``pearl eval`` measures on dev, and the best point of each.
+
+What is no better than chance (``pearl/chance.py``) is not chosen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pearl.chance import CHANCE
+from pearl.errors import InputError
+from pearl.settings import EMBEDDED
+from pearl.theta import EVERYTHING, theta_json
+from retriever.calibrated.artifact import MANIFEST, SHIPPED, read_manifest
+from retriever.registry import UNTRAINED
+
+MACRO_F1 = "macro_f1"
+GAIN = "gain"  # of the documents together, which no draft is needed for
+METRICS = ("rouge2", "rouge1", "bertscore", MACRO_F1, GAIN)
+
+Curve = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A number of the artifact that is chosen: its name, the command of ``pearl eval`` that measures its curve, the
+    figure of a point that says how much it changes, and the name of the metric where nothing is changed."""
+
+    name: str
+    command: str
+    extent: str
+    unchanged: str
+
+
+MARGIN = Setting("margin", "shown", extent="documents", unchanged="with_all")
+THETA = Setting("threshold", "revision", extent="share_revised", unchanged="without_revision")
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """``number`` None: none raised the metric by more than chance, so nothing is changed. ``best`` is the number with
+    the highest metric, ``by_chance`` the share of random exchanges whose best does as well; None where none is higher.
+    ``value`` and ``unchanged`` are the metric's with the best and without it, ``extent`` is the setting's as chosen,
+    ``curve`` is what it was chosen from."""
+
+    setting: Setting
+    number: float | None
+    best: float | None
+    by_chance: float | None
+    metric: str
+    value: float
+    unchanged: float
+    extent: float
+    curve: Curve
+
+    def words(self, chosen: str, best: str, unchanged: str) -> str:
+        """The choice in a sentence; ``chosen`` names what is done, ``best`` the best number, ``unchanged`` the other
+        drafts."""
+        doubt = f", for {best} is no better than chance" if self.best is not None and self.number is None else ""
+        chance = "" if self.by_chance is None else f", as much by chance in {100 * self.by_chance:.3g}% of exchanges"
+        return f"{chosen}{doubt}: {self.metric} {self.value:.4f} at best, {self.unchanged:.4f} {unchanged}{chance}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            self.setting.name: theta_json(self.number),
+            "metric": self.metric,
+            "best": theta_json(self.best),
+            "by_chance": self.by_chance,
+            "value": self.value,
+            self.setting.unchanged: self.unchanged,
+            self.setting.extent: self.extent,
+            "curve": self.curve,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCurve:
+    """The points of a report, and by metric the share of random exchanges whose best point does as well as theirs; a
+    report of an earlier version does not have these. ``source`` names the report, or the artifact that keeps it."""
+
+    points: Curve
+    by_chance: Mapping[str, float]
+    source: Path
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """The curve as an artifact keeps it."""
+        return {"curve": self.points} | ({"by_chance": dict(self.by_chance)} if self.by_chance else {})
+
+
+def check_metric(name: str) -> None:
+    """Raises InputError for a metric that no curve has."""
+    if name not in METRICS:
+        raise InputError(f"--metric {name}: there are {', '.join(METRICS)}.", param="metric", code="no_such_metric")
+
+
+def choose_margin(curve: MeasuredCurve, metric: str) -> OperatingPoint:
+    """The margin with the best mean, if that is more than chance; of equal ones the widest. Raises InputError without
+    the metric."""
+    points = [point for point in curve.points if point.get(metric) is not None]
+    everything = next((point for point in points if point["margin"] is None), None)
+    if everything is None:
+        raise InputError(
+            f"The curve has no figures of '{metric}' for all documents{_others(curve.points)}.", param="metric"
+        )
+    points.sort(key=lambda point: -point["documents"]["value"])
+    return _best(MARGIN, curve, points, everything, metric)
+
+
+def choose_threshold(curve: MeasuredCurve, metric: str) -> OperatingPoint:
+    """The theta with the best mean, also ``all``, as the curve's point without a number is called, if that is more than
+    chance; of equal ones the one that revises least. Raises InputError without the metric."""
+    points = [
+        point | {"threshold": EVERYTHING if point["threshold"] is None else point["threshold"]}
+        for point in curve.points
+        if point.get(metric) is not None
+    ]
+    if not points:
+        raise InputError(
+            f"The curve has no figures of '{metric}'{_others(curve.points)}.", param="metric", code="no_such_metric"
+        )
+    points.sort(key=lambda point: point["share_revised"]["value"])
+    if points[0]["share_revised"]["value"] > 0:
+        raise InputError("The curve has no point without revision.", code="not_a_curve")
+    return _best(THETA, curve, points, points[0], metric)
+
+
+def _others(curve: Curve) -> str:
+    """The end of a message: the metrics that a curve does have, to choose from."""
+    names = [name for name in METRICS if any(point.get(name) is not None for point in curve)]
+    return f"; it has {', '.join(names)}: choose by --metric" if names else ""
+
+
+def _best(
+    setting: Setting, curve: MeasuredCurve, points: Curve, unchanged: dict[str, Any], metric: str
+) -> OperatingPoint:
+    """The point with the highest metric, the first of equal ones, or the one that changes nothing if none is higher by
+    more than chance."""
+    best = max(points, key=lambda point: point[metric]["value"])
+    if best[metric]["value"] <= unchanged[metric]["value"]:
+        best = unchanged
+    by_chance = None if best is unchanged else curve.by_chance.get(metric)
+    if best is not unchanged and by_chance is None:
+        raise InputError(
+            f"{curve.source}: does not say whether its best {setting.name} is better than by chance, for an earlier "
+            f"version made it; run 'pearl eval {setting.command} --json' again.",
+            code="no_chance",
+        )
+    chosen = unchanged if by_chance is None or by_chance > CHANCE else best
+    return OperatingPoint(
+        setting,
+        None if chosen is unchanged else chosen[setting.name],
+        None if best is unchanged else best[setting.name],
+        by_chance,
+        metric,
+        best[metric]["value"],
+        unchanged[metric]["value"],
+        chosen[setting.extent]["value"],
+        curve.points,
+    )
+
+
+def read_report(path: Path) -> Any:
+    """The content of a JSON file, in UTF-8 or as PowerShell's > writes it. Raises OSError and ValueError, also for a
+    number that is none."""
+
+    def no_number(word: str) -> Any:
+        raise ValueError(f"{word} is not a number")
+
+    return json.loads(path.read_bytes(), parse_constant=no_number)
+
+
+def curve_of(folder: Path, report: Path, setting: Setting) -> tuple[MeasuredCurve, dict[str, Any]]:
+    """The artifact's curve in a report of the command that measures the setting, and the report; of a report of one
+    model, wherever the artifact stood then, that one's. Raises InputError, also where that model is known to be another
+    one."""
+    try:
+        content = read_report(report)
+        models = {model["model"]: model for model in content["models"]}
+        mine = [own for model, own in models.items() if Path(model).resolve() == folder.resolve()]
+        own = next(iter(mine or models.values()))
+        for point in own["curve"]:
+            _check_point(point, setting)
+        by_chance = {name: float(share) for name, share in own.get("by_chance", {}).items()}
+        curve = MeasuredCurve(own["curve"], by_chance, report)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
+        raise InputError(
+            f"{report}: is not a report of 'pearl eval {setting.command} --json' ({type(error).__name__}: {error}).",
+            code="not_a_report",
+        ) from error
+    if not mine and (len(models) > 1 or _is_other(folder, next(iter(models)))):
+        raise InputError(f"{report}: is about {', '.join(models)}, not about {folder}.", code="other_model")
+    return curve, content
+
+
+def _check_point(point: dict[str, Any], setting: Setting) -> None:
+    """Raises KeyError or TypeError for a point without what a choice reads of it."""
+    figures = [point[setting.extent], *(point[name] for name in METRICS if point.get(name) is not None)]
+    numbers = [figure["value"] for figure in figures]
+    numbers += [] if point[setting.name] is None else [point[setting.name]]
+    for number in numbers:
+        if not isinstance(number, (int, float)):
+            raise TypeError(f"{number!r} is not a number")
+
+
+def _is_other(folder: Path, model: str) -> bool:
+    """True where the model of a report is no artifact, or one that scores otherwise than the folder's."""
+    if model in UNTRAINED:
+        return True
+    named = SHIPPED if model == EMBEDDED else Path(model)
+    return (named / MANIFEST).is_file() and read_manifest(named).files != read_manifest(folder).files
