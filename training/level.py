@@ -9,11 +9,11 @@ from rich.console import Console
 
 from pearl.budget import Budget
 from pearl.errors import InputError
-from pearl.theta import EVERYTHING
 from retriever.calibrated.artifact import artifact_retriever, load_artifact, write_manifest, write_signals
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from training.choose.measure import floors, helps_of
+from training.choose.operating_point import dropped_words, without_thetas
 from training.data.records import check_gains
 from training.files import alone_in, replaced
 from training.fit.embeddings import KeptEncoder
@@ -65,13 +65,11 @@ def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
         return report
     gains = [example.gains for example in dev]
     floor, ask_below = floors(fitted.dev_scores, gains, [example.domain for example in dev])
+    artifact, dropped = without_thetas(artifact, "the level of scores", keep_all=True)
     with replaced(folder) as new:
         write_signals(new, replace(parts, level=fitted.level))
-        thresholds = artifact.thresholds and {model: _all_or_never(own) for model, own in artifact.thresholds.items()}
         changed = replace(
             artifact,
-            threshold=_all_or_never(artifact.threshold),
-            thresholds=thresholds,
             floor=floor,
             ask_below=None if artifact.ask_below is None else ask_below,
             helps=helps_of(fitted.dev_scores, gains),
@@ -79,9 +77,6 @@ def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
             training=artifact.training | {"level": report},
         )
         write_manifest(new, changed)
+    if dropped:
+        console.print(dropped_words(dropped), highlight=False, markup=False, soft_wrap=True)
     return report
-
-
-def _all_or_never(theta: float | None) -> float | None:
-    """Theta, or never for a number: that was chosen among the scores without the level."""
-    return theta if theta == EVERYTHING else None

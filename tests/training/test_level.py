@@ -43,6 +43,7 @@ def chat(
 def artifact(make_artifact: Callable[..., Path], sentence_folder: Path) -> Path:
     figures = {name: {"value": 0.5, "low": 0.4, "high": 0.6} for name in ("top1_gain", "pearson_r")}
     chosen = {"threshold": 0.5, "thresholds": {"small": 0.5, "large": EVERYTHING}, "ask_below": -99.0}
+    chosen |= {"training": {"thresholds": {"small": {"metric": "rouge2", "curve": []}}}}
     return make_artifact({"bm25_text": -0.1}, encoder=str(sentence_folder), figures=figures, y0=0.0, tau=1.0, **chosen)
 
 
@@ -64,6 +65,10 @@ def test_it_is_written_beside_a_choice_that_stays(
     assert now.fingerprint != was.fingerprint  # what was calibrated with other scores does not hold for these
     assert set(now.figures) == {"top1_gain"}  # r is to be measured again
     assert (now.threshold, now.thresholds) == (None, {"small": None, "large": EVERYTHING})
+    assert "\ntheta of 'small' was chosen before, and is 'never' now: choose it again by" in ran.err
+    assert train("threshold", model=artifact).err.startswith(
+        f"pearl: {artifact}: the level of scores has changed since its curve of theta was measured; name a new report"
+    )
     assert now.ask_below is not None
     assert now.ask_below > -99.0
     after = scores_of(artifact, sentence_folder)

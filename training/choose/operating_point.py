@@ -9,13 +9,14 @@ relatedness of a history below which the user is asked. A margin or a theta that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
-from retriever.calibrated.artifact import read_whole, write_manifest
+from pearl.theta import EVERYTHING
+from retriever.calibrated.artifact import Artifact, read_whole, write_manifest
 from training.choose.curves import (
     MARGIN,
     THETA,
@@ -29,10 +30,12 @@ from training.choose.curves import (
 )
 
 THETAS = "thresholds"  # the accounts of theta by chat model
+OUTDATED = "outdated"  # of an account of theta: what changed since its curve was measured
 
 
-def set_margin(folder: Path, report: Path, metric: str) -> OperatingPoint:
-    """Choose from a report on dev, and write the margin into the artifact.
+def set_margin(folder: Path, report: Path, metric: str) -> tuple[OperatingPoint, list[str]]:
+    """Choose from a report on dev, and write the margin into the artifact; also the names of the thetas that become
+    never with another margin, for it has other drafts written than those that they were chosen on.
 
     Raises InputError for an artifact that is not whole, and for a report without such figures of it.
     """
@@ -40,9 +43,40 @@ def set_margin(folder: Path, report: Path, metric: str) -> OperatingPoint:
     artifact = read_whole(folder)
     curve = curve_of(folder, report, MARGIN)[0]
     chosen = choose_margin(curve, metric)
+    dropped: list[str] = []
+    if chosen.number != artifact.margin:
+        artifact, dropped = without_thetas(artifact, "the margin", keep_all=False)
     training = artifact.training | {MARGIN.name: {"metric": metric, **curve.account}}
     write_manifest(folder, replace(artifact, margin=chosen.number, training=training))
-    return chosen
+    return chosen, dropped
+
+
+def without_thetas(artifact: Artifact, changed: str, *, keep_all: bool) -> tuple[Artifact, list[str]]:
+    """The artifact with never for each theta, and in the accounts of them that the drafts or the scores that they were
+    chosen by have ``changed``, so that none is chosen from their curves again; and which thetas were dropped.
+
+    ``keep_all``: the drafts are the same, so revising all of them is as good as it was.
+    """
+
+    def kept(theta: float | None) -> float | None:
+        return theta if keep_all and theta == EVERYTHING else None
+
+    every = {f"of '{model}'": theta for model, theta in (artifact.thresholds or {}).items()}
+    dropped = [name for name, theta in (every or {"": artifact.threshold}).items() if theta != kept(theta)]
+    training = dict(artifact.training)
+    if THETA.name in training:
+        training[THETA.name] = training[THETA.name] | {OUTDATED: changed}
+    if THETAS in training:
+        training[THETAS] = {model: account | {OUTDATED: changed} for model, account in training[THETAS].items()}
+    thresholds = artifact.thresholds and {model: kept(theta) for model, theta in artifact.thresholds.items()}
+    theta = kept(artifact.threshold)
+    return replace(artifact, threshold=theta, thresholds=thresholds, training=training), dropped
+
+
+def dropped_words(dropped: Sequence[str]) -> str:
+    """The sentence that says which thetas were dropped, and what to do."""
+    names = "".join(f" {name}" for name in (" and ".join(filter(None, dropped)),) if name)
+    return f"theta{names} was chosen before, and is 'never' now: choose it again by 'pearl train threshold'"
 
 
 def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: str | None = None) -> OperatingPoint:
@@ -97,6 +131,13 @@ def _kept_curve(folder: Path, training: Mapping[str, Any], chat_model: str | Non
             "report with --revision.",
             param="chat_model",
             code="no_such_curve",
+        )
+    if OUTDATED in account:
+        raise InputError(
+            f"{folder}: {account[OUTDATED]} has changed since its curve of theta was measured; name a new report of "
+            "'pearl eval revision' with --revision.",
+            param="revision",
+            code="outdated_curve",
         )
     return chat_model, account
 

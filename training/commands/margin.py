@@ -29,17 +29,19 @@ def margin(
     """Choose how far below the best score a document may lie and still be shown; none if no margin raises the metric
     by more than chance.
 
-    If a request names k, exactly k different documents are shown, whatever the margin. The margin changes drafts, so
-    choose it before theta.
+    If a request names k, exactly k different documents are shown, whatever the margin. Another margin changes drafts,
+    so a theta that was chosen before becomes never: choose it after the margin.
     """
     from pearl.theta import score_words
-    from training.choose.operating_point import set_margin
+    from training.choose.operating_point import dropped_words, set_margin
 
     check_writable("--json", json, [shown])
-    chosen = set_margin(model, shown, metric)
+    chosen, dropped = set_margin(model, shown, metric)
     choice = "no margin" if chosen.number is None else f"margin {score_words(chosen.number, 3)}"
     best = "" if chosen.best is None else f"margin {score_words(chosen.best, 3)}"
     sentence = chosen.words(choice, best, "with all documents")
     typer.echo(f"{sentence}; {chosen.extent:.1f} shown", err=True)
+    if dropped:
+        typer.echo(dropped_words(dropped), err=True)
     if json:
         write_json(json, chosen.to_json())

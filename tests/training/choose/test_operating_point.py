@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import InputError
+from pearl.theta import EVERYTHING
 from retriever.calibrated.artifact import MANIFEST, SHIPPED, SIGNALS, read_manifest
 from training.choose.curves import MeasuredCurve, choose_margin, choose_threshold
 
@@ -350,6 +351,35 @@ def test_a_report_that_says_nothing_of_chance(
     folder = make_artifact(training={"threshold": {"metric": "rouge2", "curve": HELPS}})
     ran = train("threshold", model=folder)
     assert (ran.status, "run 'pearl eval revision --json' again" in ran.err) == (2, True)
+
+
+def test_another_margin_takes_back_theta(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    """It was chosen on drafts with other documents."""
+    curves = {name: {"metric": "rouge2", "curve": HELPS, **SURE} for name in ("small", "large")}
+    chosen = {"threshold": 0.5, "thresholds": {"small": 0.5, "large": None}, "training": {"thresholds": curves}}
+    folder = make_artifact(**chosen)
+    file = report(tmp_path / "r.json", a=MARGIN_HELPS)
+    ran = train("margin", model=folder, shown=file)
+    assert ran.err.splitlines()[1:] == [
+        "theta of 'small' was chosen before, and is 'never' now: choose it again by 'pearl train threshold'"
+    ]
+    artifact = read_manifest(folder)
+    assert (artifact.threshold, artifact.thresholds) == (None, {"small": None, "large": None})
+    assert artifact.training["thresholds"] == {name: own | {"outdated": "the margin"} for name, own in curves.items()}
+    ran = train("threshold", model=folder, chat_model="small")
+    assert ran.status == 2
+    assert f"{folder}: the margin has changed since its curve of theta was measured; name a new report" in ran.err
+    assert (
+        train("threshold", model=folder, chat_model="small", revision=report(tmp_path / "t.json", a=HELPS)).status == 0
+    )
+    assert train("margin", model=folder, shown=file).err.count("\n") == 1  # the same margin
+    assert read_manifest(folder).thresholds == {"small": -1.0, "large": None}
+
+    folder = make_artifact(threshold=EVERYTHING)
+    assert "\ntheta was chosen before, and is 'never' now: " in train("margin", model=folder, shown=file).err
+    assert read_manifest(folder).threshold is None
 
 
 @pytest.mark.parametrize(
