@@ -20,6 +20,7 @@ from typer import Option
 from pearl.errors import InputError
 from pearl.history import parse_numbered_lines
 from pearl.settings import EMBEDDED
+from training.choices import MOST_SEED
 from training.progress import progress_of
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class ChatTraining:
     ] = False
     max_tokens: Annotated[int, Option(min=16, help="Longest conversation, tokens; longer ones are left out.")] = 2048
     patience: Annotated[int, Option(min=1, help="Epochs without a lower loss on --dev before it stops.")] = 1
-    seed: Annotated[int, Option(min=0, help="Seed of the adapter and of the order.")] = 0
+    seed: Annotated[int, Option(min=0, max=MOST_SEED, help="Seed of the adapter and of the order.")] = 0
 
 
 def read_conversations(path: Path) -> list[Turns]:

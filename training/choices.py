@@ -21,6 +21,7 @@ PRESETS = (CORRECTED, AS_PUBLISHED)
 SEARCH = "search"  # chosen on dev
 QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}  # of the gains of the positives
 ALL = 0  # candidates
+MOST_SEED = 2**32 - 1  # of numpy and scikit-learn
 HELP_WIDTH = 94  # characters of a line of help
 
 Value = str | float | int | bool

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from pearl.budget import Budget
 from pearl.errors import InputError
 from pearl.partition import ROLLING
 from pearl.records import Document, Request
@@ -265,6 +266,32 @@ def test_when_the_time_is_over_nothing_is_scored_to_measure_with(options: Any, h
     assert not list(wanted.work.glob("gains-test-*"))
 
 
+def test_a_share_of_the_budget_is_left_to_measure_in(
+    train: Callable[..., Any], options: Any, history: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Test requests are scored last, and drafts are written last where a chat model chooses theta."""
+    shares: list[float] = []
+    left = Budget.left
+
+    def noted(budget: Budget, share: float) -> Callable[[], float]:
+        shares.append(share)
+        return left(budget, share)
+
+    monkeypatch.setattr(Budget, "left", noted)
+    wanted = options(history(train=2, dev=1, test=1, documents=15), budget_minutes=50.0)
+    run(wanted)
+    assert shares[-1] == max(shares) == 0.95
+    minutes: list[float] = []
+    for name in ("with_margin", "with_threshold"):
+        monkeypatch.setattr(f"training.finish.{name}", lambda *told: minutes.append(told[-1]))
+    monkeypatch.setattr("training.finish.measured", lambda told: read_manifest(told.out))
+    named = {name: getattr(wanted, name) for name in ("aux", "encoder", "candidates", "proxies", "out", "work")}
+    told = named | {"history": wanted.histories[0], "llm": "embedded", "first_stage_only": None}
+    assert train("retriever", **told | {"out": wanted.out, "work": wanted.work / "2"}, budget_minutes=50).status == 0
+    assert minutes[0] <= 0.9 * 50
+    assert 0.9 * 50 < minutes[1] <= 0.95 * 50
+
+
 def test_an_unfinished_run_of_one_user_has_whole_requests(options: Any, history: Any, causal_folder: Path) -> None:
     """Some requests at a time are scored with all their candidates, so that what is done can be used."""
     corpus = Corpus.read(history(train=1, documents=80))
@@ -324,9 +351,12 @@ def test_the_command_trains_measures_and_says_what_it_made(
 def test_options_that_cannot_be(train: Callable[..., Any], write_lines: Any, writings: Any, tmp_path: Path) -> None:
     history = write_lines(writings(["ann"], documents=3))
     for changed, said in (
-        ({"metric": "bleu"}, "--metric bleu: there are rouge2, rouge1, bertscore, macro_f1, gain."),
+        ({"metric": "bleu"}, "--metric bleu: there are rouge2, rouge1, bertscore, macro_f1."),
+        ({"metric": "gain"}, "--metric gain: there are rouge2, "),
         ({"candidates": 2}, "candidates"),
         ({"budget_minutes": 0}, "budget-minutes"),
+        ({"seed": -1}, "'--seed': Input should be greater than or equal to 0."),
+        ({"seed": 2**32}, "'--seed': Input should be less than or equal to 4294967295."),
         ({"llm": "gpt-4o"}, "PEARL_LLM"),
         ({"normalize": "median"}, "--normalize median"),
         ({"work": tmp_path / "model" / "work"}, "which is replaced"),

@@ -6,7 +6,7 @@ What is no better than chance (``pearl/chance.py``) is not chosen.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from retriever.registry import UNTRAINED
 
 MACRO_F1 = "macro_f1"
 GAIN = "gain"  # of the documents together, which no draft is needed for
-METRICS = ("rouge2", "rouge1", "bertscore", MACRO_F1, GAIN)
+DRAFT_METRICS = ("rouge2", "rouge1", "bertscore", MACRO_F1)
+METRICS = (*DRAFT_METRICS, GAIN)
 
 Curve = list[dict[str, Any]]
 
@@ -92,10 +93,10 @@ class MeasuredCurve:
         return {"curve": self.points} | ({"by_chance": dict(self.by_chance)} if self.by_chance else {})
 
 
-def check_metric(name: str) -> None:
-    """Raises InputError for a metric that no curve has."""
-    if name not in METRICS:
-        raise InputError(f"--metric {name}: there are {', '.join(METRICS)}.", param="metric", code="no_such_metric")
+def check_metric(name: str, metrics: Sequence[str] = METRICS) -> None:
+    """Raises InputError for another metric than those that curves have."""
+    if name not in metrics:
+        raise InputError(f"--metric {name}: there are {', '.join(metrics)}.", param="metric", code="no_such_metric")
 
 
 def choose_margin(curve: MeasuredCurve, metric: str) -> OperatingPoint:

@@ -18,6 +18,7 @@ from pearl.errors import InputError
 from pearl.theta import EVERYTHING
 from retriever.calibrated.artifact import Artifact, read_whole, write_manifest
 from training.choose.curves import (
+    DRAFT_METRICS,
     MARGIN,
     THETA,
     MeasuredCurve,
@@ -86,7 +87,7 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
     again from the curve that the artifact keeps. Raises InputError for an artifact that is not whole, for a report
     without such figures of it or of another chat model, and for an artifact without such a curve.
     """
-    check_metric(metric)
+    check_metric(metric, DRAFT_METRICS)
     artifact = read_whole(folder)
     if report is None:
         chat_model, account = _kept_curve(folder, artifact.training, chat_model)

@@ -52,7 +52,7 @@ class Worth:
         if self.better_in < SURE:
             clauses.append(
                 f"not surely better than {self.baseline} on dev: {self.top1_gain:.1f} nats and "
-                f"{self.baseline_top1_gain:.1f}, better in {self.better_in:.0%} of resamples"
+                f"{self.baseline_top1_gain:.1f}, better in {100 * self.better_in:.4g}% of resamples"
             )
         return tuple(clauses)
 

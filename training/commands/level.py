@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from pearl.options import JSON_OPTION, check_writable, write_json
+from training.choices import MOST_SEED
 
 EXAMPLES = """
   pearl train level --model MODEL --history chat.jsonl.gz --scores chat-train.parquet --scores chat-dev.parquet
@@ -30,7 +31,7 @@ def level(
     budget_minutes: float | None = typer.Option(
         None, min=0.1, help="Embed for at most about this many minutes, and learn from what is embedded."
     ),
-    seed: int = typer.Option(0, help="Seed of every random choice."),
+    seed: int = typer.Option(0, min=0, max=MOST_SEED, help="Seed of every random choice."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Learn how much the chosen document helps in these kinds of text, and leave the choice as it is.
@@ -61,7 +62,7 @@ def level(
         console.print(f"{kind}: r {r['before']:.2f} before, {r['after']:.2f} after", highlight=False, markup=False)
     outcome = "is kept" if report["kept"] else "is not kept, the artifact stays as it was"
     console.print(
-        f"higher in {report['higher_in']:.0%} of resamples: the level {outcome}", highlight=False, soft_wrap=True
+        f"higher in {100 * report['higher_in']:.4g}% of resamples: the level {outcome}", highlight=False, soft_wrap=True
     )
     if json:
         write_json(json, report)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from training.choices import CORRECTED, default_of
+from training.choices import CORRECTED, MOST_SEED, default_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -211,7 +211,7 @@ class RunFlags:
     """The device of a run, and its seed."""
 
     device: Annotated[str, Option(help="Device: cpu or cuda.")] = "cpu"
-    seed: Annotated[int, Option(help="Seed of every random choice.")] = 0
+    seed: Annotated[int, Option(min=0, max=MOST_SEED, help="Seed of every random choice.")] = 0
 
 
 def explain_split(

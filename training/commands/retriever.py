@@ -59,12 +59,12 @@ def retriever(
     from pearl.errors import InputError, PearlError
     from pearl.settings import load_settings
     from pearl.split import TRAIN
-    from training.choose.curves import check_metric
+    from training.choose.curves import DRAFT_METRICS, check_metric
     from training.finish import measured, with_margin, with_threshold
     from training.options import PLANS, TrainingOptions
-    from training.recipe import train_retriever
+    from training.recipe import SCORED_TEST, train_retriever
 
-    check_metric(metric)
+    check_metric(metric, DRAFT_METRICS)
     values = asdict(auxiliary) | asdict(scored) | asdict(fitting) | asdict(choices)
     chosen = choices_of(preset, {choice.name: values.pop(choice.name) for choice in CHOICES})
     if chosen["candidates"] in (1, 2):
@@ -93,7 +93,7 @@ def retriever(
     try:
         if llm:
             with_margin(options, llm, metric, budget.minutes_until(DRAFTED))
-            with_threshold(options, llm, metric, budget.minutes_until(1.0))
+            with_threshold(options, llm, metric, budget.minutes_until(SCORED_TEST))
     except PearlError as error:  # the figures do not need them
         failure = error
     console.print(measured(options).inherited(), highlight=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from typer import Option
 
 from pearl.options import JSON_OPTION, bundled, check_writable, write_json
 from pearl.settings import EMBEDDED
-from training.choices import CORRECTED
+from training.choices import CORRECTED, MOST_SEED
 from training.reward.choices import REWARD_PRESETS, reward_choices_help, reward_choices_of, reward_default
 
 MINILM = "minilm"  # the embedded encoder by its architecture
@@ -110,7 +110,7 @@ class RewardRunFlags:
     budget_minutes: Annotated[
         float | None, Option(min=0.0, help="Stop after this many minutes and keep the best epoch so far.")
     ] = None
-    seed: Annotated[int, Option(min=0, help="Seed of the split, of the order and of the weights.")] = 0
+    seed: Annotated[int, Option(min=0, max=MOST_SEED, help="Seed of the split, of the order and of the weights.")] = 0
 
 
 @bundled

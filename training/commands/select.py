@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from pearl.options import JSON_OPTION, bundled, check_writable, write_json
+from training.choices import MOST_SEED
 from training.commands.options import SelectionFlags
 
 EXAMPLES = """
@@ -21,7 +22,7 @@ def select(
     scores: list[Path] = typer.Option(..., metavar="SCORES.parquet", help="Scores from pearl train score; repeatable."),
     out: Path = typer.Option(..., metavar="GROUPS.parquet", help="Write the groups to this file."),
     selection: SelectionFlags = SelectionFlags(),  # noqa: B008  (frozen)
-    seed: int = typer.Option(0, help="Seed of the negatives."),
+    seed: int = typer.Option(0, min=0, max=MOST_SEED, help="Seed of the negatives."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Select the requests to learn from, and some documents of each (Algorithm 1).

@@ -19,6 +19,10 @@ GOOD = Worth(LEAST_REQUESTS, 23.3, "bm25", 18.2, 0.99, own=True)
         ({"requests": 29}, ("29 scored requests to choose by, fewer than 30",)),
         ({"requests": 1}, ("1 scored request to choose by, fewer than 30",)),
         (
+            {"better_in": 0.9495, "top1_gain": 19.5},  # which is not 95%
+            ("not surely better than bm25 on dev: 19.5 nats and 18.2, better in 94.95% of resamples",),
+        ),
+        (
             {"better_in": 0.81, "top1_gain": 18.5},
             ("not surely better than bm25 on dev: 18.5 nats and 18.2, better in 81% of resamples",),
         ),
