@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
+from sqlalchemy import Connection
 
 from pearl.asking.cost import Prices, Purse, Survey
 from pearl.asking.progress import watched
@@ -148,16 +149,30 @@ async def _calibrated(study: Study, scribe: Scribe, ruler: Ruler) -> Calibration
 
 
 def _store(services: Services, subject: Subject, outcome: CalibrationOutcome) -> StoredCalibration:
-    """Keep the outcome. Raises NotFound where the user or the voice was deleted meanwhile."""
+    """Keep the outcome. Raises InputError where the user or the voice was deleted meanwhile."""
     calibration = StoredCalibration(new_id("calibration"), subject.key, outcome.settings, outcome.figures, time.time())
     with services.database.write() as connection:
         gone = subject.user.id not in users.lock(connection, {subject.user.id})
         if not gone:
+            _check_voice(connection, subject)
             calibrations.put(connection, subject.user.id, calibration)
     if gone:
         forget_replies(services.settings.home, subject.user.id)
         raise InputError(f"'{subject.user.name}' was deleted meanwhile; nothing is kept.", code="user_not_found")
     return calibration
+
+
+def _check_voice(connection: Connection, subject: Subject) -> None:
+    """Check that the voice is the one whose texts were drafted. Raises InputError where it was deleted meanwhile, also
+    if there is another of its name by now."""
+    name, made = subject.key.voice, subject.voice.created_at
+    there = {voice.name: voice.created_at for voice in voices.list_all(connection, subject.user.id)}
+    if name is not None and there.get(name) != made:
+        raise InputError(
+            f"The voice '{name}' of '{subject.user.name}' was deleted during the calibration; nothing is stored.",
+            param="voice",
+            code="voice_not_found",
+        )
 
 
 def _sum(costs: list[float | None]) -> float | None:

@@ -229,8 +229,9 @@ def test_what_cannot_be_calibrated_on(
     assert judge_endpoint.bodies == []
 
 
+@pytest.mark.parametrize("made_again", [False, True])
 def test_a_voice_that_is_deleted_meanwhile_keeps_no_calibration(
-    database: Any, ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command
+    database: Any, ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command, made_again: bool
 ) -> None:
     answers, deletions = reader(), iter((True,))
 
@@ -238,11 +239,14 @@ def test_a_voice_that_is_deleted_meanwhile_keeps_no_calibration(
         if next(deletions, False):
             with database.write() as connection:
                 voices.remove(connection, ann.id, "notes")
+                if made_again:
+                    voices.put(connection, ann.id, "notes", {})
         return str(answers(body))
 
     judge_endpoint.says = says
     failed = calibrate()
-    assert "There is no voice 'notes'" in failed.err
+    assert (failed.status, failed.out) == (2, "")
+    assert "The voice 'notes' of 'ann' was deleted during the calibration; nothing is stored." in failed.err
     assert stored(database, ann) == []
 
 
