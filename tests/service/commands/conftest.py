@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -30,11 +32,12 @@ def command(own_home: Path, run_pearl: Callable[..., Any]) -> Callable[..., Any]
 
 @pytest.fixture
 def process(own_home: Path) -> Callable[..., subprocess.Popen[str]]:
-    """Start the installed command in a process of its own."""
+    """Start the installed command in a process of its own, which hears Ctrl-C: a shell's background does not."""
 
     def start(*arguments: str, stdin: int | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [str(Path(sys.executable).with_name("pearl")), *arguments],
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -24,7 +24,10 @@ def ann(command: Any, own_home: Path, tmp_path: Path) -> None:
     assert command("import", "jsonl", history).status == 0
 
 
-def test_the_protocols_own_client(ann: None, endpoint: Any) -> None:
+def test_the_protocols_own_client(ann: None, endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # on a machine at work the process may take longer to start than the client waits before it speaks an older version
+    monkeypatch.setattr("mcp.client.session.DISCOVER_TIMEOUT_SECONDS", 120.0)
+
     async def walk() -> tuple[str, list[str], str]:
         started = StdioServerParameters(
             command=PEARL, args=["mcp", "--user", "ann", "--voice", "email"], env=dict(os.environ)
