@@ -26,6 +26,8 @@ from service.mcp.tools import Toolbox
 
 LONGEST_LINE = 4_000_000  # bytes, as of a body over HTTP
 PIECE = 65_536
+PIECES = 16  # that are read before they are looked at
+AT_ONCE = 64  # messages that are being answered; whoever sends more waits
 
 Write = Callable[[McpReply], None]
 
@@ -50,9 +52,15 @@ def wire() -> Iterator[Write]:
 
 
 async def serve(lines: AsyncGenerator[bytes | None, None], toolbox: Toolbox, write: Write) -> None:
-    """Answer each line, several at once, and end when all are answered, or nobody reads the answers. None stands for a
-    line that was too long."""
+    """Answer each line, AT_ONCE at a time, and end when all are answered, or nobody reads the answers. None stands for
+    a line that was too long."""
     under_way: set[asyncio.Task[None]] = set()
+    room = asyncio.Semaphore(AT_ONCE)
+
+    def ended(task: asyncio.Task[None]) -> None:
+        under_way.discard(task)
+        room.release()
+
     try:
         async with asyncio.TaskGroup() as group:
             async for line in lines:
@@ -69,9 +77,10 @@ async def serve(lines: AsyncGenerator[bytes | None, None], toolbox: Toolbox, wri
                         if task.get_name() == repr(message.params.get("requestId")):
                             task.cancel()
                     continue
+                await room.acquire()
                 task = group.create_task(_answer(message, toolbox, write), name=repr(message.id))
                 under_way.add(task)
-                task.add_done_callback(under_way.discard)
+                task.add_done_callback(ended)
     except* BrokenPipeError:
         pass
 
@@ -125,16 +134,23 @@ def standard_input() -> Callable[[], Awaitable[bytes]]:
     A thread reads, for files cannot be waited for; and below Python's buffers, whose locks a thread that still reads
     at the end would hold."""
     pieces: asyncio.Queue[bytes] = asyncio.Queue()
+    room = threading.Semaphore(PIECES)
     loop = asyncio.get_running_loop()
 
     def read() -> None:
         piece = b"-"
         while piece:
+            room.acquire()
             try:
                 piece = os.read(0, PIECE)
             except OSError:  # closed
                 piece = b""
             loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
+    async def next_piece() -> bytes:
+        piece = await pieces.get()
+        room.release()
+        return piece
+
     threading.Thread(target=read, name="stdin", daemon=True).start()
-    return pieces.get
+    return next_piece

@@ -57,6 +57,42 @@ def test_calls_run_at_once_and_all_are_answered_before_the_end() -> None:
     assert (first["id"], second["id"]) == ("a", 1)
 
 
+def test_no_more_run_at_once_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "AT_ONCE", 2)
+    running, most = 0, 0
+
+    async def call(self: SlowTools, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+        return {"content": [name]}
+
+    monkeypatch.setattr(SlowTools, "call", call)
+    assert sorted(answer["id"] for answer in answers(*(called("go_on", number) for number in range(9)))) == [*range(9)]
+    assert most == 2
+
+
+def test_no_more_is_read_than_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = iter((b"1", b"2", b"3", b"4", b"5", b""))
+    given: list[bytes] = []
+
+    def read(file: int, size: int) -> bytes:
+        given.append(next(pieces))
+        return given[-1]
+
+    async def walk() -> list[bytes]:
+        next_piece = stdio.standard_input()
+        await asyncio.sleep(0.2)
+        assert len(given) == 2
+        return [await next_piece() for _ in range(6)]
+
+    monkeypatch.setattr(stdio, "PIECES", 2)
+    monkeypatch.setattr(stdio.os, "read", read)
+    assert asyncio.run(walk()) == [b"1", b"2", b"3", b"4", b"5", b""]
+
+
 @pytest.mark.parametrize("wanted", [1, "1", [1], None])
 def test_a_call_that_is_taken_back_has_no_answer(wanted: Any) -> None:
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": wanted}}
