@@ -33,7 +33,10 @@ COMMANDS = {
     "mcp": ("service.commands.mcp", "Serve drafts to a model over the Model Context Protocol, on standard input."),
     "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
     "hook": ("service.commands.hook", "Draft commit messages where `git commit` opens the editor."),
-    "edit": ("service.commands.edit", "Edit a draft: find weak spans, rewrite each, execute; the best of several."),
+    "edit": (
+        "service.commands.edit",
+        "Edit a draft: find its weak spans and rewrite them; of several edits, take the best.",
+    ),
     "likeness": ("service.commands.likeness", "Say how likely it is that a user wrote a text."),
     "feedback": ("service.commands.feedback", "Say what became of a draft."),
     "import": ("service.commands.imports", "Bring a user's own writing into their history."),

@@ -33,7 +33,7 @@ def people(
     threshold: float = typer.Option(80.0, min=1, max=100, help="Certainty from which on somebody counts as certain."),
     seed: Seed = 0,
 ) -> Report:
-    """Compare third persons with judges: the majority of raters, how certain they are, and how far they agree."""
+    """Compare judges with people who say what somebody else would choose: their majority, certainty and agreement."""
     from eval.recorded.people_study import read_person_ratings, study_report, study_tables
 
     figures = study_report(read_person_ratings(ratings, names_of(raters)), records, threshold, seed)

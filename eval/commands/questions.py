@@ -19,16 +19,18 @@ EXAMPLES = """
 @reporting("eval", "questions")
 def questions(
     history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="History file; repeatable."),
-    model: str = typer.Option("embedded", metavar="MODEL", help="Retriever whose second floor is measured."),
-    ask_below: float | None = typer.Option(None, help="Second floor in place of the retriever's own."),
+    model: str = typer.Option("embedded", metavar="MODEL", help="Retriever whose rule for asking is measured."),
+    ask_below: float | None = typer.Option(
+        None, help="Ask below this best score, in place of the retriever's own rule."
+    ),
     ask_unrelated: float | None = typer.Option(
-        None, help="Least relatedness of a history in place of the retriever's own."
+        None, help="Ask below this relatedness of the history, in place of the retriever's own."
     ),
     users: int = typer.Option(40, min=2, help="Users of each history at most."),
     seed: int = typer.Option(0, min=0, help="Seed of the sample of users."),
     encoder: str | None = ENCODER_OPTION,
 ) -> Report:
-    """Measure how often a history ends in a question: its own person's requests, and another person's.
+    """Measure how often requests end in a question to the user: a history's own, and another person's.
 
     With several histories also requests of the next one, which are of another kind.
     """

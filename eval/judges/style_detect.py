@@ -134,7 +134,9 @@ class DetectOptions:
     scheme: Annotated[
         list[str], Option(help="Scheme of asking: yes_no, likert_3 (labels), likert_10, probability; repeatable.")
     ] = field(default_factory=lambda: ["probability"])
-    all_styles: Annotated[bool, Option("--all-styles", help="Look for all fifteen styles in each line.")] = False
+    all_styles: Annotated[
+        bool, Option("--all-styles", help="Look in each line for all fifteen styles that personas ask for.")
+    ] = False
     draws: Annotated[int, Option(min=1, help="Times to ask each question.")] = 30
     labels: Annotated[int, Option(min=2, max=3, help="Labels: 2 (absent, present) or 3 (not, somewhat, very).")] = 2
     reflect: Annotated[bool, Option("--reflect", help="Ask again with the judge's own answer; not estimated.")] = False

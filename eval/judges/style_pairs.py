@@ -95,9 +95,9 @@ def _styles(value: dict[str, Any], persona: str | None, personas: Personas) -> t
 def _mean(name: str, styles: tuple[str, ...], scores: Mapping[str, float], judged: Scores | None) -> float:
     for style in styles:
         if style not in scores:
-            unread, absent = "--judgements have no readable answer", "give them, or --judgements of style-detect"
+            unread, absent = "--judgements have no readable answer", "give it, or --judgements of style-detect"
             why = absent if judged is None else unread
-            raise InputError(f"there is none of '{name}' for '{style}': {why}.", param="scores", code="missing_score")
+            raise InputError(f"'{name}' has no score for '{style}': {why}.", param="scores", code="missing_score")
     return fmean(scores[style] for style in styles) if styles else 0.0
 
 

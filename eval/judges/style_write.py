@@ -95,7 +95,7 @@ ABOUT_ITEMS = f"""A line of the items is a request, and the kind of text that is
   {{"id": "prime", "task": "email", "request": "What is a prime number?"}}
 
 "task" is one of {", ".join(TASKS)}; for a summary or a comment the request is the post, for a commit it is the change.
-Each persona asks for three styles; nobody asks for none. Prompts: {", ".join(SYSTEM)} (a first text is rewritten)."""
+Each persona asks for three styles, "nobody" for none. Prompts: {", ".join(SYSTEM)} (a first text is rewritten)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ class CalibrateOptions:
     llm: Annotated[str | None, typer.Option(metavar="LLM", help=LLM_OPTION.help)] = None
     encoder: Annotated[str | None, typer.Option(metavar="MODEL", help=ENCODER_OPTION.help)] = None
     texts: Annotated[
-        int, typer.Option("--texts", min=30, help="Past texts to draft again at most, the latest first.")
+        int, typer.Option("--texts", min=30, help="Draft at most this many past texts again, the latest first.")
     ] = 60
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count the calls and estimate their highest cost; make none.")

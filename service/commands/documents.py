@@ -63,7 +63,7 @@ def search(
     oldest_first: bool = OLDEST_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:
-    """List the documents whose text contains some words; upper and lower case are the same."""
+    """List the documents whose text contains all the words, in upper or lower case."""
     if not words.split():
         raise InputError("Give at least one word to search for.", param="words", code="empty_text")
     _show_page(user, voice, PageQuery(limit, after, not oldest_first, words), json)

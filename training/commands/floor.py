@@ -18,7 +18,7 @@ def floor(
         ..., metavar="REPORT.json", help="Report of pearl eval questions on dev users' histories, for this model."
     ),
 ) -> None:
-    """Choose the relatedness of a history below which the user is asked.
+    """Choose how little a history may have to do with a request before the user is asked.
 
     It is the highest at which at most 5% of the users' own requests end in a question, in each kind of text.
     """

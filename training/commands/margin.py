@@ -29,8 +29,8 @@ def margin(
     """Choose how far below the best score a document may lie and still be shown; none if no margin raises the metric
     by more than chance.
 
-    If a request names k, exactly k different documents are shown, whatever the margin. Another margin changes drafts,
-    so a theta that was chosen before becomes never: choose it after the margin.
+    If a request names k, the margin does not count. Another margin changes drafts, so a theta that was chosen before
+    becomes never: choose it after the margin.
     """
     from pearl.theta import score_words
     from training.choose.operating_point import dropped_words, set_margin

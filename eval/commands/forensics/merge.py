@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pearl.options import JSON_OPTION, check_writable
+from pearl.texts import counted
 
 if TYPE_CHECKING:
     from eval.recorded.forensics.pairs import Annotator
@@ -48,4 +49,4 @@ def merge(
     if json:
         write_json(json, {"out": str(out), **counts, "files": [str(path) for path in files]})
     else:
-        typer.echo(f"{out}: {counts['pairs']:,} pairs, {counts['annotators']:,} annotators")
+        typer.echo(f"{out}: {counted(counts['pairs'], 'pair')}, {counted(counts['annotators'], 'annotator')}")

@@ -10,6 +10,7 @@ import typer
 from eval.commands.forensics.options import AGAINST_OPTION, ResamplingOptions
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, bundled
+from pearl.texts import counted
 
 ABOUT = """The page is one file: it opens from disk, needs no network, works on a phone and can be printed. It has
 the tables of pearl forensics compare, a heatmap of the traits, and a viewer with the pairs behind each number."""
@@ -54,4 +55,6 @@ def report(
     if json:
         write_json(json, figures)
     else:
-        typer.echo(f"{html}: {len(figures['annotators']):,} annotators, {len(figures['columns']):,} columns")
+        typer.echo(
+            f"{html}: {counted(len(figures['annotators']), 'annotator')}, {counted(len(figures['columns']), 'column')}"
+        )

@@ -24,6 +24,7 @@ from eval.recorded.forensics.votes import Codes, Mask, VoteTable, chooses, model
 from pearl.errors import InputError
 from pearl.proportions import Interval, Z
 from pearl.stats import Floats
+from pearl.texts import counted
 
 MOST_COLUMNS = 30
 JOIN = " · "
@@ -91,8 +92,8 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
                 columns.append(VoteColumn(JOIN.join(filter(None, named)), file, group, whole, place))
     if not least <= len(columns) <= MOST_COLUMNS:
         raise InputError(
-            f"{len(columns)} columns, of {least} to {MOST_COLUMNS}: name several --pairs, --reference, --models or "
-            "--by.",
+            f"{counted(len(columns), 'column')}, where {least} to {MOST_COLUMNS} are needed: choose them by --pairs, "
+            "--reference, --models or --by.",
             code="too_many" if columns[1:] else "too_few",
         )
     for column in columns:

@@ -200,8 +200,7 @@ def test_scores_of_the_detection_judge(style_pairs, write_lines, tmp_path):
     run = style_pairs("--judgements", few)
     assert run.status == 2
     assert (
-        ":4: scores: there is none of '2-3' for 'robotic and emotionless': --judgements have no readable answer."
-        in run.err
+        ":4: scores: '2-3' has no score for 'robotic and emotionless': --judgements have no readable answer." in run.err
     )
     run = style_pairs("--judgements", write_lines([*judged, {**judged[0], "scheme": "yes_no"}], "two.jsonl"))
     assert "has likert_10 by m and yes_no by m; give those of one" in run.err
@@ -218,7 +217,7 @@ def changed(**fields):
         ([changed(task="poem")], (), ":1: task: must be one of"),
         ([changed(text=" ")], (), ":1: text: "),
         ([changed(persona="9")], (), ":1: persona: '9' is none of 0, 1, 2, 3, 4; give its \"styles\""),
-        ([changed(scores={})], (), ":1: scores: there is none of '2-0' for 'robotic and emotionless': give them"),
+        ([changed(scores={})], (), ":1: scores: '2-0' has no score for 'robotic and emotionless': give it"),
         ([changed(scores=[1])], (), ":1: scores: must be an object, not an array"),
         ([changed(scores={"baroque": 1})], (), ":1: scores: 'baroque' is none of"),
         ([changed(scores={"storytelling": "much"})], (), ":1: scores.storytelling: must be a number, not a string"),

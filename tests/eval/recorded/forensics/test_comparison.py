@@ -78,7 +78,7 @@ def test_files_groups_and_models_are_columns(drawn, pairs_file):
 def test_options_that_do_not_fit(drawn, pairs_file):
     with pytest.raises(InputError, match=r"pairs.json: --by mood: no pair has it in its metadata; there are topic"):
         run([drawn], "ann", by="mood")
-    with pytest.raises(InputError, match="1 columns, of 2 to 30"):
+    with pytest.raises(InputError, match="1 column, where 2 to 30 are needed"):
         run([drawn], "ann")
     with pytest.raises(InputError, match=r"pairs.json: there is no annotator 'eve'"):
         run([drawn], "ann", "eve")
