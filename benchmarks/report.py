@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from benchmarks.figures import Figure, Result, read_results
@@ -12,6 +13,8 @@ Measured on the real processes, as a person starts them. `make bench` measures a
 table measures that table alone. A figure is the median over the repetitions; beside it stand the least and the most of
 them. The first lines of each module in `benchmarks/` say how it measures.
 """
+# what a reader asks first; the others follow by name
+FIRST = ("draft_overhead", "first_stage", "load", "crowd", "serving", "install", "startup", "import")
 # file and what it shows, by benchmark
 PICTURES = {
     "draft_overhead": ("draft_overhead.svg", "Where the time of a draft goes"),
@@ -21,10 +24,20 @@ PICTURES = {
 
 def markdown(results_dir: Path) -> str:
     """The page, from the result files in the folder; it may be rendered in ``docs/``."""
-    lines = [HEAD]
-    for result in read_results(results_dir):
+    results = sorted(read_results(results_dir), key=lambda result: _place(result.benchmark))
+    lines = [HEAD, "\n".join(f"- [{result.title}](#{_anchor(result.title)})" for result in results) + "\n"]
+    for result in results:
         lines += section(result, results_dir)
     return "\n".join(lines)
+
+
+def _place(benchmark: str) -> tuple[int, str]:
+    return (FIRST.index(benchmark), "") if benchmark in FIRST else (len(FIRST), benchmark)
+
+
+def _anchor(title: str) -> str:
+    """The fragment by which GitHub links to a heading."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def section(result: Result, results_dir: Path) -> list[str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,25 @@ def test_the_report_says_what_was_missed(tmp_path: Path) -> None:
     assert "## It\n" in page
     assert "documents: 1,234" in page
     assert f"`python -m benchmarks it`, commit {missed.machine.commit or 'unknown'}" in page
+
+
+def test_the_report_begins_with_what_is_asked_first_and_links_to_it(tmp_path: Path) -> None:
+    for benchmark, title in (
+        ("cascade", "What is left out"),
+        ("load", "64 clients, at once"),
+        ("draft_overhead", "A draft"),
+    ):
+        write_result(replace(result(), benchmark=benchmark, title=title), tmp_path)
+    links = (
+        "- [A draft](#a-draft)\n- [64 clients, at once](#64-clients-at-once)\n- [What is left out](#what-is-left-out)\n"
+    )
+    head, *sections = markdown(tmp_path).split("\n## ")
+    assert head.endswith(links)
+    assert [section.partition("\n")[0] for section in sections] == [
+        "A draft",
+        "64 clients, at once",
+        "What is left out",
+    ]
 
 
 def test_the_report_of_nothing(tmp_path: Path) -> None:
