@@ -57,25 +57,25 @@ DOMAINS = (
         "lean",
         "chat/lean.jsonl.gz",
         "comment",
-        {"train": Extent(3, 100, 10, 8), "dev": Extent(2, 40, 10, 8), "test": Extent(1, 40, 12, 12)},
+        {"train": Extent(3, 100, 10, 8), "dev": Extent(2, 40, 10, 8), "test": Extent(1, 150, 12, 12)},
     ),
     Domain(
         "everything",
         "mail/everything.jsonl.gz",
         "comment",
-        {"train": Extent(16, 16, 10, 8), "dev": Extent(8, None, 10, 8), "test": Extent(1, None, 12, 12)},
+        {"train": Extent(16, 16, 10, 8), "dev": Extent(8, None, 10, 8), "test": Extent(8, None, 12, 12)},
     ),
     Domain(
         "git",
         "commits/git.jsonl.gz",
         "commit",
-        {"train": Extent(3, 90, 10, 5), "dev": Extent(3, 40, 10, 8), "test": Extent(1, 30, 12, 12)},
+        {"train": Extent(3, 90, 10, 5), "dev": Extent(3, 40, 10, 8), "test": Extent(1, 150, 12, 12)},
     ),
     Domain(
         "coreboot",
         "commits/coreboot.jsonl.gz",
         "commit",
-        {"train": Extent(3, 188, 20, 5), "dev": Extent(3, 40, 10, 8), "test": Extent(1, 30, 12, 12)},
+        {"train": Extent(3, 188, 20, 5), "dev": Extent(3, 40, 10, 8), "test": Extent(1, 150, 12, 12)},
     ),
 )
 
