@@ -29,7 +29,7 @@ from retriever.history.signals import NAMES as SIGNAL_NAMES
 from retriever.history.word_weights import WordWeights
 from retriever.models.cross_encoder import CrossEncoderModel
 from retriever.models.encoder import Encoder, encoder_option
-from retriever.models.files import carried_files, check_carried, manifest_content
+from retriever.models.files import carried_files, check_carried, manifest_content, saving_tensors
 
 FORMAT = 1
 MANIFEST = "artifact.json"
@@ -142,7 +142,8 @@ def write_signals(folder: Path, parts: CalibratedParts) -> None:
     tensors: dict[str, NDArray[Any]] = {"words": parts.words.weights.astype(np.float16)} | parts.head.tensors()
     for part in (parts.expectation, parts.level):
         tensors |= {} if part is None else part.tensors()
-    save_file(tensors, folder / SIGNALS)
+    with saving_tensors():
+        save_file(tensors, folder / SIGNALS)
     (folder / SIGNALS).chmod(0o644)  # the library lets nobody else read
 
 

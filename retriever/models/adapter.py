@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED, MPNET, load_settings
 from retriever.models.encoder import encoder_source
-from retriever.models.files import folder_digest, model_fingerprint
+from retriever.models.files import folder_digest, model_fingerprint, saving_tensors
 from retriever.models.made_once import made_once
 from retriever.models.quantized import RANGE, SCALE, MappedWeights, packed
 
@@ -113,7 +113,8 @@ def _merge(folder: Path, base: Path, adapter: Adapter, out: Path) -> None:
             f"{folder}: cannot be added to the weights of '{adapter.base}' ({error}); train it again.",
             code="damaged_file",
         ) from error
-    save_file(tensors, out / WEIGHTS)
+    with saving_tensors():
+        save_file(tensors, out / WEIGHTS)
 
 
 def _merged(adapter: Adapter, base: MappedWeights, own: MappedWeights) -> Iterator[tuple[str, NDArray[np.generic]]]:

@@ -1,13 +1,18 @@
 """Digests: of the weights behind a model's name, so that results of other weights are not taken for theirs, and of the
-files that an artifact carries; and the manifest that lists these."""
+files that an artifact carries; the manifest that lists these; and files of weights that cannot be written."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from safetensors import SafetensorError
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED, MPNET
@@ -82,6 +87,18 @@ def manifest_content(path: Path, format: int, missing: InputError) -> dict[str, 
             code="other_format",
         )
     return content
+
+
+@contextmanager
+def saving_tensors() -> Iterator[None]:
+    """Raise the system's own OSError, such as that of a full disk, where safetensors raises an error of its own."""
+    try:
+        yield
+    except SafetensorError as error:
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
 def _commit(name: str) -> str:

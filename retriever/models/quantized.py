@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retriever.models.files import saving_tensors
+
 SCALE, RANGE = ".scale", ".range"
 STEPS = 127.0
 KINDS: dict[str, Any] = {"F32": np.float32, "F16": np.float16, "I8": np.int8, "I64": np.int64}
@@ -37,7 +39,8 @@ def write_weights(weights: dict[str, Any], path: Path, ranges: Mapping[str, NDAr
         else:
             tensors[name] = tensor.clone()
     tensors |= {name + RANGE: torch.from_numpy(ends) for name, ends in (ranges or {}).items()}
-    save_file(tensors, path)
+    with saving_tensors():
+        save_file(tensors, path)
     path.chmod(0o644)  # the library lets nobody else read
 
 

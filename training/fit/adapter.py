@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from pearl.errors import InputError
 from retriever.models.adapter import DOWN, FACTORS, UP, WEIGHTS, Adapter, base_digest, base_folder
 from retriever.models.encoder import NAMES
+from retriever.models.files import saving_tensors
 from retriever.models.quantized import RANGE, MappedWeights
 from training.fit.activations import input_ranges
 
@@ -81,7 +82,8 @@ def save_adapter(model: Any, base: str, folder: Path, pairs: Sequence[tuple[str,
         stored |= {name + RANGE: torch.from_numpy(ends) for name, ends in input_ranges(model, pairs).items()}
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    save_file(stored, folder / FACTORS)
+    with saving_tensors():
+        save_file(stored, folder / FACTORS)
     (folder / FACTORS).chmod(0o644)  # the library lets nobody else read
     inner.config.save_pretrained(folder)
     named = base if base in NAMES else str(source.resolve())  # wherever it is loaded from

@@ -26,6 +26,7 @@ from retriever.calibrated.head import Floats
 from retriever.models.adapter import base_folder
 from retriever.models.cross_encoder import pair_of
 from retriever.models.encoder import encoder_source
+from retriever.models.files import saving_tensors
 from retriever.models.folder import FIRST_POSITION
 from retriever.models.hardware import prefers_bfloat16
 from training.data.records import Group
@@ -85,7 +86,8 @@ def save_trained(model: Any, folder: Path) -> None:
     """Write the weights that are trained; the others are those of the base."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: values.detach().contiguous() for name, values in _trained(model).items()}
-    save_file(weights, folder / TRAINED)
+    with saving_tensors():
+        save_file(weights, folder / TRAINED)
 
 
 def load_trained(model: Any, folder: Path) -> None:

@@ -19,7 +19,7 @@ from pearl.errors import InputError
 from pearl.options import known
 from pearl.stats import Bootstrap
 from retriever.models.encoder import NAMES, encoder_source
-from retriever.models.files import file_digest, folder_digest
+from retriever.models.files import file_digest, folder_digest, saving_tensors
 from retriever.reward.artifact import COSINE, ENCODER, HEAD, SCORES, RewardArtifact, read_reward, write_reward
 from retriever.reward.head import HIGHEST, LOWEST, ScoreHead
 from retriever.reward.model import RewardModel
@@ -71,7 +71,8 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
         artifact = _described(material, layers, report, options)
         with replaced(options.out) as folder:
             if head is not None:
-                save_file(head.tensors(), folder / HEAD)
+                with saving_tensors():
+                    save_file(head.tensors(), folder / HEAD)
                 (folder / HEAD).chmod(0o644)  # the library lets nobody else read
             if isinstance(network.reader, LearningReader):
                 network.reader.save(folder / ENCODER)

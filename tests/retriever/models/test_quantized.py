@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +24,12 @@ def test_a_row_is_off_by_half_a_step_at_most(tmp_path: Path) -> None:
     step = rows.abs().amax(dim=1) / STEPS  # 1, 0.001 / 127, 0
     assert ((found - rows).abs() <= step[:, None] / 2 + 1e-9).all()
     assert found[0].tolist() == pytest.approx([127.0, 63.0, -1.0])
+
+
+def test_a_full_disk_is_the_systems_own_error(tmp_path: Path, files_of_at_most: Any) -> None:
+    with files_of_at_most(100), pytest.raises(OSError, match=os.strerror(errno.EFBIG)) as caught:
+        write_weights({"a": torch.ones(99, 99)}, tmp_path / "w.safetensors")
+    assert caught.value.errno == errno.EFBIG
 
 
 def test_what_is_no_matrix_stays_as_it_is(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from pearl.errors import InputError
+from pearl.errors import InputError, PearlError
 from pearl.records import Document, Request
 from retriever.models.adapter import FACTORS, MANIFEST, WEIGHTS
 from retriever.models.cross_encoder import CrossEncoderModel
@@ -126,6 +126,19 @@ def test_the_merged_weights_are_made_once(
     assert (merged / WEIGHTS).stat().st_mtime_ns == when
     save_adapter(moved(mpnet_folder, replace(OPTIONS, lora=2)), str(mpnet_folder), tmp_path / "adapter", [])
     assert not np.array_equal(CrossEncoderModel(tmp_path / "adapter", 64).logits(REQUEST, DOCUMENTS), first)
+
+
+def test_a_full_disk_leaves_no_merged_weights(
+    mpnet_folder: Path, tmp_path: Path, home: Path, files_of_at_most: Any
+) -> None:
+    save_adapter(moved(mpnet_folder), str(mpnet_folder), tmp_path / "adapter", [])
+    model = CrossEncoderModel(tmp_path / "adapter", 64)
+    largest_besides = max(path.stat().st_size for path in mpnet_folder.iterdir() if path.name != WEIGHTS)
+    with files_of_at_most(largest_besides), pytest.raises(PearlError, match="make room there") as caught:
+        model.load()
+    assert caught.value.code == "disk_full"
+    assert [path for path in (home / "models").iterdir() if path.is_dir()] == []
+    model.load()
 
 
 def test_an_adapter_for_other_weights_is_refused(mpnet_folder: Path, tmp_path: Path, home: Path) -> None:
