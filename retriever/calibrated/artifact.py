@@ -29,7 +29,7 @@ from retriever.history.signals import NAMES as SIGNAL_NAMES
 from retriever.history.word_weights import WordWeights
 from retriever.models.cross_encoder import CrossEncoderModel
 from retriever.models.encoder import Encoder, encoder_option
-from retriever.models.files import carried_files, check_carried, manifest_content, saving_tensors
+from retriever.models.files import carried_files, check_carried, manifest_content, manifest_record, saving_tensors
 
 FORMAT = 1
 MANIFEST = "artifact.json"
@@ -154,24 +154,11 @@ def read_manifest(folder: Path) -> Artifact:
         code="not_an_artifact",
     )
     content = manifest_content(folder / MANIFEST, FORMAT, missing)
-    try:
-        records: dict[str, Any] = {
-            "signals": tuple(content["signals"]),
-            "do_not_use": tuple(content.get("do_not_use", ())),
-        }
-        if content.get("threshold") == ALL:
-            records["threshold"] = EVERYTHING
-        if content.get("thresholds") is not None:
-            records["thresholds"] = {
-                model: EVERYTHING if theta == ALL else theta for model, theta in content["thresholds"].items()
-            }
-        if content.get("helps") is not None:
-            records["helps"] = Helps(**content["helps"])
-        artifact = Artifact(**content | records)  # JSON knows lists and objects alone
-    except (AttributeError, TypeError, KeyError) as error:
-        raise InputError(
-            f"{folder / MANIFEST}: does not have the fields of this version: {error}", code="damaged_file"
-        ) from error
+    if content.get("threshold") == ALL:
+        content["threshold"] = EVERYTHING
+    if isinstance(thresholds := content.get("thresholds"), dict):
+        content["thresholds"] = {model: EVERYTHING if theta == ALL else theta for model, theta in thresholds.items()}
+    artifact = manifest_record(Artifact, content, folder / MANIFEST)
     if artifact.signals != SIGNAL_NAMES:
         raise InputError(
             f"{folder}: was trained on signals that this version does not compute; train it again.",

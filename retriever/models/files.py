@@ -9,14 +9,18 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED, MPNET
 from retriever.models.mpnet import ALL_MPNET_BASE_V2
+
+RecordT = TypeVar("RecordT")
 
 READ = {".json", ".txt", ".model", ".safetensors", ".bin"}  # configurations, vocabularies and weights
 
@@ -87,6 +91,22 @@ def manifest_content(path: Path, format: int, missing: InputError) -> dict[str, 
             code="other_format",
         )
     return content
+
+
+def manifest_record(kind: type[RecordT], content: Mapping[str, Any], path: Path) -> RecordT:
+    """The content of a manifest as a dataclass. Raises InputError that names a field which is missing, unknown or of
+    another type."""
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    unknown = sorted(content.keys() - names)
+    try:
+        record = TypeAdapter(kind).validate_python(content)
+        problem = f"{unknown[0]}: is not one of them" if unknown else ""
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    if problem:
+        raise InputError(f"{path}: does not have the fields of this version: {problem}", code="damaged_file")
+    return record
 
 
 @contextmanager

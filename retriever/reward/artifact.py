@@ -14,7 +14,7 @@ from typing import Any
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED
-from retriever.models.files import carried_files, check_carried, manifest_content
+from retriever.models.files import carried_files, check_carried, manifest_content, manifest_record
 
 FORMAT = 1
 KIND = "reward"
@@ -87,11 +87,6 @@ def read_reward(folder: Path) -> RewardArtifact:
             param="model",
             code="not_an_artifact",
         )
-    try:
-        artifact = RewardArtifact(**content | {"layers": tuple(content["layers"])})
-    except (TypeError, KeyError) as error:
-        raise InputError(
-            f"{folder / MANIFEST}: does not have the fields of this version: {error}", code="damaged_file"
-        ) from error
+    artifact = manifest_record(RewardArtifact, content, folder / MANIFEST)
     check_carried(folder, artifact.files, (), (MANIFEST, PARTIAL))
     return artifact
