@@ -15,7 +15,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from pearl.clock import Clock
-from pearl.errors import PearlError
+from pearl.errors import PearlError, StoreError
 from retriever.models.encoder import Encoder, Vectors
 from service.store import embeddings, jobs
 from service.store.database import Database
@@ -102,9 +102,17 @@ class StoredEncoder:
                 fresh |= encode(self._encoder, texts[start : start + IN_HASTE])
                 took_s = time.perf_counter() - started
         if fresh:
-            with self._database.write() as connection:
-                embeddings.add(connection, self._user_id, self.name, fresh)
+            self._keep_in_time(fresh, max(0.0, self._clock.left_s - reserve_s))
         return fresh
+
+    def _keep_in_time(self, vectors: Mapping[bytes, Vector], within_s: float) -> None:
+        """Keep them unless somebody writes for longer than there is time: the background computes them again."""
+        try:
+            with self._database.write(within_s) as connection:
+                embeddings.add(connection, self._user_id, self.name, vectors)
+        except StoreError as error:
+            if error.code != "store_locked":
+                raise
 
     def _rows(self, keys: Sequence[bytes], known: Mapping[bytes, Vector]) -> Vectors:
         """The vectors of the keys, NaN where there is none."""

@@ -46,11 +46,16 @@ class Database:
                 yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """All changes or none. SQLite's one write lock is taken at the start, so it cannot be lost half-way."""
+    def write(self, within_s: float | None = None) -> Iterator[Connection]:
+        """All changes or none. SQLite's one write lock is taken at the start, so it cannot be lost half-way.
+
+        ``within_s``: how long to wait for a lock, in place of the usual time. Raises StoreError (store_locked) then.
+        """
         with self._translated(), self.engine.connect() as connection:
-            connection = connection.execution_options(pearl_write=True)
+            connection = connection.execution_options(pearl_write=True, pearl_within_s=within_s)
             with connection.begin():
+                if within_s is not None and not self.is_sqlite:
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {_milliseconds(within_s)}")
                 yield connection
 
     @contextmanager
@@ -227,8 +232,23 @@ def _switch_to_wal(connection: Any, deadline: float) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("pearl_write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    options = connection.get_execution_options()
+    begin = "BEGIN IMMEDIATE" if options.get("pearl_write", False) else "BEGIN"
+    within_s = options.get("pearl_within_s")
+    if within_s is None:
+        connection.exec_driver_sql(begin)
+        return
+    usual = connection.exec_driver_sql("PRAGMA busy_timeout").scalar()
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={_milliseconds(within_s)}")
+    try:
+        connection.exec_driver_sql(begin)
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={usual}")
+
+
+def _milliseconds(seconds: float) -> int:
+    """At least one, for none at all means for ever to PostgreSQL."""
+    return max(1, int(seconds * 1000))
 
 
 # what went wrong: codes of PostgreSQL (its manual's appendix A), beginnings of the drivers' messages

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pearl.clock import Clock
 from pearl.records import Document
 from retriever.calibrated.artifact import artifact_retriever
 from service.embedding import AT_ONCE, BATCH, BackgroundEmbedder, Precedence, StoredEncoder, encode
@@ -44,6 +45,24 @@ def test_what_is_known_is_not_computed_again(pearl: Any) -> None:
     assert pearl.encoder.encoded == ["One.", "Two."]
     np.testing.assert_array_equal(first, pearl.encoder.encode_documents(["One.", "Two.", "Two."]))
     np.testing.assert_array_equal(again, first[[1, 0]])
+    assert len(pearl.rows("embeddings")) == 2
+
+
+def test_whoever_has_little_time_does_not_wait_for_a_long_write(pearl: Any) -> None:
+    texts = ["One.", "Two."]
+    pearl.add("ann", *texts)
+    ann = pearl.user("ann").id
+
+    def encoded(clock: Clock) -> Any:
+        return StoredEncoder(pearl.database, pearl.encoder, ann, Precedence(), clock).encode_documents(texts)
+
+    with pearl.database.write() as held:
+        users.touch_history(held, {ann})  # on PostgreSQL the lock is this row's
+        hasty = Clock(300)
+        assert np.isfinite(encoded(hasty)).all()
+        assert hasty.read()["total_ms"] < 2_000
+    assert pearl.rows("embeddings") == []
+    encoded(Clock(60_000))
     assert len(pearl.rows("embeddings")) == 2
 
 

@@ -91,6 +91,22 @@ def test_a_locked_database_says_so_and_when_to_come_back(impatient):
         assert connection.scalar(text("SELECT history_version FROM users")) == 7
 
 
+def test_a_write_may_wait_for_less_than_the_usual_time(database):
+    add_user(database, "ann")
+    with database.write() as held:
+        held.execute(text("UPDATE users SET history_version = 7"))
+        started = time.monotonic()
+        with pytest.raises(StoreError) as caught, database.write(within_s=0.0) as connection:
+            connection.execute(text("UPDATE users SET history_version = 8"))
+        assert time.monotonic() - started < 2
+    assert caught.value.code == "store_locked"
+    if database.is_sqlite:  # what the connection has for the next one
+        with database.read() as connection:
+            assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() > 1000
+    with database.write(within_s=0.0) as connection:
+        connection.execute(text("UPDATE users SET history_version = 9"))
+
+
 def test_another_program_that_holds_sqlite(sqlite_url):
     database = Database(sqlite_url, timeout_s=0.2)
     other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
