@@ -85,7 +85,7 @@ DICTION = (
     ),
     Trait(
         "addresses",
-        "addresses of the web",
+        "web addresses",
         "Addresses that begin with a scheme or www.",
         PER_100_WORDS,
         lambda writing: [url.span() for url in URL.finditer(writing.text)],
@@ -110,7 +110,7 @@ DICTION = (
     Trait(
         "colons",
         "colons",
-        "Colons before a blank.",
+        "Colons before a space.",
         PER_100_WORDS,
         matches(r"(?<=[\w)\"'”’`*\u202f]):(?=\s)|："),
         "use more|fewer colons",

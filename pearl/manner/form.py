@@ -35,7 +35,7 @@ FORM = (
     Trait(
         "words",
         "length",
-        "Words of a text, without addresses of the web.",
+        "Words of a text, without web addresses.",
         WORDS_PER_TEXT,
         lambda writing: writing.words,
         "write longer|shorter texts",
@@ -59,7 +59,7 @@ FORM = (
     Trait(
         "word_length",
         "word length",
-        "Letters and digits of a word, where blanks part words.",
+        "Letters and digits of a word, where spaces separate words.",
         LETTERS_PER_WORD,
         letters,
         "use longer|shorter words",
@@ -178,10 +178,10 @@ FORM = (
     ),
     Trait(
         "wide_gaps",
-        "two blanks after a sentence",
-        "Sentences followed by two blanks and more text on the line.",
+        "two spaces after a sentence",
+        "Sentences followed by two spaces and more text on the line.",
         SHARE_OF_SENTENCES,
         wide_gaps,
-        "put two blanks after a sentence more|less often",
+        "put two spaces after a sentence more|less often",
     ),
 )
