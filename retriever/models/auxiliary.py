@@ -114,8 +114,9 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = "auto") -> Au
             raise ValueError("an encoder-decoder model cannot be computed in int8")
         return Seq2SeqAuxiliary.load(name, place, kind)
     except (OSError, ValueError, SafetensorError) as error:
+        why = str(error).strip().partition("\n")[0]
         raise InputError(
-            f"The auxiliary model '{name}' cannot be loaded ({error}); name a transformers model or folder, "
+            f"The auxiliary model '{name}' cannot be loaded ({why}); name a transformers model or folder, "
             f"or '{EMBEDDED}'.",
             param="aux",
             code="model_not_found",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pearl.split import DEV, SPLITS, TEST, TRAIN
@@ -96,6 +99,9 @@ def test_scores_that_do_not_belong_together(
     assert score(DEV, "b.parquet").status == 0
     assert score(None, "whole.parquet").status == 0
     assert score(TRAIN, "fewer.parquet", candidates=2).status == 0
+    broken = pq.read_table("b.parquet")  # a likelihood to choose by is not a number
+    likelihoods = pa.array([math.nan] + [0.0] * (broken.num_rows - 1))
+    pq.write_table(broken.set_column(3, broken.schema.field(3), likelihoods), "nan.parquet")
     other = write_lines([{"user_id": "zoe", "id": "1", "text": "hello", "request": "say it"}], "other.jsonl")
 
     def fit(*scores: str, history: Path = mine, out: str = "M") -> Any:
@@ -115,7 +121,8 @@ def test_scores_that_do_not_belong_together(
         (fit("whole.parquet"), "--scores whole.parquet: has no split"),
         (fit("a.parquet", history=other), "--scores a.parquet: was made of none of the --history files"),
         (fit("fewer.parquet", "b.parquet"), "holds other scores of 'mine' and its split 'train'"),
-        (fit("mine.jsonl.gz"), "mine.jsonl.gz: is damaged"),
+        (fit("mine.jsonl.gz"), "mine.jsonl.gz: is not a Parquet file"),
+        (fit("a.parquet", "nan.parquet"), "nan.parquet: request '"),
         (fit("no.parquet"), "no.parquet: there is no such file"),
     ):
         assert (ran.status, ran.err.count("\n")) == (2, 1), ran.err

@@ -34,6 +34,7 @@ SCHEMA = pa.schema(
     ]
 )
 METADATA = b"pearl"
+MAGIC = b"PAR1"  # the first bytes of a Parquet file
 LIBRARIES = ("torch", "transformers", "openvino", "pyarrow")
 
 
@@ -55,12 +56,27 @@ def merge_scores(units: Sequence[Unit], folder: Path, out: Path, description: di
 
 
 def read_scores(path: Path) -> tuple[pa.Table, dict[str, object]]:
-    """The rows and the description. Raises InputError for a file that is damaged or not ours."""
+    """The rows and the description. Raises InputError for a file that is damaged or not ours, and for a row without a
+    number or a name."""
     table = read_table(path)
     metadata = (table.schema.metadata or {}).get(METADATA)
     if metadata is None or table.schema.remove_metadata() != SCHEMA:
         raise InputError(f"{path}: is not a scores file of 'pearl train score'.", code="not_scores")
+    _check_rows(table, path)
     return table, json.loads(metadata)
+
+
+def _check_rows(table: pa.Table, path: Path) -> None:
+    faults = [pc.is_null(table[name]) for name in SCHEMA.names]
+    faults += [pc.invert(pc.is_finite(table[name])) for name in SCHEMA.names if name.startswith("log_p")]
+    faulty = np.any([pc.fill_null(fault, True).to_numpy() for fault in faults], axis=0)
+    if faulty.any():
+        row = table.slice(int(faulty.argmax()), 1).to_pylist()[0]
+        raise InputError(
+            f"{path}: request '{row['request_id']}' of user '{row['user_id']}' has a row without a likelihood that is "
+            f"a number, or without an id ({int(faulty.sum()):,} of {table.num_rows:,} rows); score it again.",
+            code="not_finite",
+        )
 
 
 def other_precision(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
@@ -71,9 +87,16 @@ def other_precision(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 
 
 def read_table(path: Path) -> pa.Table:
-    """A whole Parquet file. Raises InputError for one that is damaged or not there."""
+    """A whole Parquet file. Raises InputError for one that is damaged, of another kind or not there."""
     if not path.exists():
         raise InputError(f"{path}: there is no such file; name the one that was made, or make it.", code="no_such_file")
+    if path.is_dir():  # of which all files would be read as one
+        raise InputError(f"{path}: is a folder; name a file in it.", code="is_a_folder")
+    with path.open("rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            raise InputError(
+                f"{path}: is not a Parquet file, as 'pearl train' writes scores and groups.", code="not_parquet"
+            )
     try:
         return pq.read_table(path)
     except (OSError, pa.ArrowInvalid) as error:
@@ -90,6 +113,12 @@ def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
     for row in table.to_pylist():
         gain = row["log_p_with"] - row["log_p_without"]
         if normalize == MEAN:
+            if row["target_tokens"] < 1:
+                raise InputError(
+                    f"Request '{row['request_id']}' of user '{row['user_id']}' has a target without tokens, so there "
+                    "is no mean over them; choose --normalize sum, or score it again.",
+                    param="normalize",
+                )
             gain /= row["target_tokens"]
         request = row["user_id"], row["request_id"]
         gains_of.setdefault(request, {})[row["document_id"]] = gain

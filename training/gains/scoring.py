@@ -254,6 +254,8 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
     changed = [name for name in now if before.get(name) != now[name]]
     if changed:
         name = changed[0].removesuffix("_sha256")
+        if name in ("retriever", "encoder", "documents"):  # of sets
+            name = f"--{name}"
         if name == "options":
             then = before.get(name, {})
             option = next(key for key in sorted({*now[name], *then}) if now[name].get(key) != then.get(key))

@@ -100,13 +100,20 @@ def test_the_mean_is_the_sum_over_the_targets_tokens(tmp_path: Path) -> None:
         select_from([scores], SelectionOptions("median"))
 
 
-@pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf, None])
 @pytest.mark.parametrize("column", ["log_p_with", "log_p_without"])
 def test_scores_that_are_not_numbers_are_refused(broken: float, column: str, tmp_path: Path) -> None:
     scores = write_scores(tmp_path / "s.parquet", columns={column: [broken]})
 
-    with pytest.raises(InputError, match="Request 'q0' of user 'ann' has no candidate or a gain that is not a number"):
+    with pytest.raises(InputError, match=r"s\.parquet: request 'q0' of user 'ann' has a row without"):
         select_from([scores], SelectionOptions())
+
+
+def test_a_target_without_tokens_has_no_mean(tmp_path: Path) -> None:
+    scores = write_scores(tmp_path / "s.parquet", columns={"target_tokens": [0]})
+    assert select_from([scores], SelectionOptions()).groups
+    with pytest.raises(InputError, match="Request 'q0' of user 'ann' has a target without tokens, so there is no mean"):
+        select_from([scores], SelectionOptions("mean"))
 
 
 def test_several_files_count_as_one(tmp_path: Path) -> None:
@@ -182,7 +189,7 @@ def test_files_that_do_not_belong_together_are_refused(changed: dict[str, Any], 
 
 def test_one_user_is_enough_and_one_candidate_is_not(tmp_path: Path) -> None:
     assert len(select_from([write_scores(tmp_path / "a.parquet", {"ann": 1})], SelectionOptions()).groups) == 2
-    with pytest.raises(InputError, match="no request has 2 candidates and another one to learn from"):
+    with pytest.raises(InputError, match="no request that is kept has 2 candidates and another one to learn from"):
         select_from([write_scores(tmp_path / "b.parquet", {"ann": 1}, documents=2)], SelectionOptions())
 
 
@@ -226,7 +233,7 @@ def test_the_command_writes_groups_and_a_summary(tmp_path: Path, train: Callable
     assert (again.status, again.err) == (2, f"pearl: --out {scores[1]}: is a file that is read; name another one.\n")
 
 
-@pytest.mark.parametrize("damage", ["cut", "foreign", "groups", "missing"])
+@pytest.mark.parametrize("damage", ["cut", "foreign", "groups", "missing", "text", "empty", "folder", "no user"])
 def test_the_command_refuses_scores_that_are_none(damage: str, tmp_path: Path, train: Callable[..., Any]) -> None:
     scores, out = write_scores(tmp_path / "s.parquet"), tmp_path / "g.parquet"
     if damage == "cut":
@@ -235,14 +242,22 @@ def test_the_command_refuses_scores_that_are_none(damage: str, tmp_path: Path, t
         pq.write_table(pa.table({"x": [1]}), scores)
     elif damage == "groups":
         write_groups(select_from([scores], SelectionOptions()), scores)
+    elif damage == "no user":
+        write_scores(scores, columns={"user_id": [None]})
     else:
         scores.unlink()
+    if damage == "folder":
+        scores.mkdir()
+        write_scores(scores / "part.parquet")
+    elif damage in ("text", "empty"):
+        scores.write_text("no Parquet" if damage == "text" else "")
 
     run = train("select", scores=scores, out=out)
 
     assert (run.status, run.out) == (2, "")
     assert run.err.startswith(f"pearl: {scores}: ")
     assert run.err.count("\n") == 1
+    assert ("delete it" in run.err) == (damage == "cut")  # which is of a user's own file no advice
     assert not out.exists()
 
 

@@ -125,7 +125,7 @@ def test_the_file_is_what_eval_reads_and_what_is_done_stays(measure: Callable[..
 def test_bad_input_is_named(measure: Callable[..., Any], tmp_path: Path) -> None:
     assert measure().status == 0
     other = measure(retriever="recent")
-    assert (other.status, "made with another retriever" in other.err) == (2, True)
+    assert (other.status, "made with another --retriever" in other.err) == (2, True)
     assert "no model 'nonsense'" in measure(retriever="nonsense").err
     read = tmp_path / "history.jsonl"
     assert f"--out {read}: is a file that is read" in measure(out=read).err
