@@ -94,7 +94,10 @@ def check_replaceable(folder: Path, work: Path) -> None:
         raise InputError(f"--out {folder}: that is a file; name a folder.", param="out")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
         raise InputError(f"--out {folder}: holds something else than an artifact; name another folder.", param="out")
+    check_outside(work, folder)
+
+
+def check_outside(work: Path, folder: Path) -> None:
+    """Raises InputError for a working folder in the folder of an artifact."""
     if work.resolve().is_relative_to(folder.resolve()):
-        raise InputError(
-            f"--work {work}: lies in --out {folder}, which is replaced; name another folder.", param="work"
-        )
+        raise InputError(f"--work {work}: lies in {folder}, which is replaced; name another folder.", param="work")

@@ -9,18 +9,19 @@ from rich.console import Console
 
 from pearl.budget import Budget
 from pearl.errors import InputError
-from retriever.calibrated.artifact import artifact_retriever, load_artifact, write_manifest, write_signals
+from retriever.calibrated.artifact import Artifact, artifact_retriever, load_artifact, write_manifest, write_signals
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from training.choose.measure import floors, helps_of
 from training.choose.operating_point import dropped_words, without_thetas
+from training.data.division import Division
 from training.data.records import check_gains
-from training.files import alone_in, replaced
+from training.files import alone_in, check_outside, replaced
 from training.fit.embeddings import KeptEncoder
 from training.fit.features import with_signals
 from training.fit.level import fit_level
 from training.fit.material import Proxies, embedded, proxies_of
-from training.gains.corpus import Corpus
+from training.gains.corpus import read_corpora
 from training.gains.labels import check_work, scored_before
 from training.gains.proxy import ProxyScales
 from training.options import TrainingOptions
@@ -33,7 +34,8 @@ def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
 
     With the level the floors and the probability of helping are chosen again, and a theta that is a number becomes
     never; r on held-out users is to be measured again, and what the artifact gains stays as it is. Raises InputError
-    for an artifact with a cross-encoder or of another encoder.
+    for an artifact with a cross-encoder or of another encoder, for gains of another model, and where nothing is left to
+    choose by.
     """
     folder, encoder = options.out, SentenceEncoder(options.encoder)
     artifact_retriever(folder, encoder)  # which refuses another encoder than the artifact's
@@ -45,11 +47,13 @@ def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
             code="has_cross_encoder",
         )
     encoder.load()
-    corpora = [Corpus.read(path) for path in options.histories]
+    check_outside(options.work, folder)
+    corpora = read_corpora(options.histories)
     check_work(corpora, options)
     with alone_in(options.work, "work"):
         scored = scored_before(corpora, replace(options, normalize=artifact.normalize))
         division = scored.division
+        _check_division(division, artifact, scored.options.aux)
         check_gains(division.train, "what is learned from")
         kept = KeptEncoder(encoder, options.work / "embeddings", model_fingerprint(options.encoder))
         proxies = Proxies(proxies_of(corpora, division, scored.options).learned, [])
@@ -80,3 +84,22 @@ def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
     if dropped:
         console.print(dropped_words(dropped), highlight=False, markup=False, soft_wrap=True)
     return report
+
+
+def _check_division(division: Division, artifact: Artifact, aux: str) -> None:
+    """Raises InputError where nothing can be said of the level by these scores."""
+    if division.asked == division.learned:
+        raise InputError(
+            f"--scores: {'; '.join(division.notes)}; a level that is chosen by what it learned from always seems "
+            "right. Give scores of the train split and of the dev split.",
+            param="scores",
+            code="nothing_to_choose_by",
+        )
+    known = artifact.training.get("auxiliary")
+    if known not in (None, aux):
+        raise InputError(
+            f"--scores: are gains under '{aux}', and the artifact's scores stand for gains under '{known}'; score with "
+            f"--aux {known}.",
+            param="scores",
+            code="other_scores",
+        )

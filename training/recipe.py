@@ -36,7 +36,7 @@ from training.fit.level import LevelFit, fit_level
 from training.fit.material import Material, embedded, material_of, proxies_of
 from training.fit.relevance import fit_relevance
 from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_second_stage
-from training.gains.corpus import Corpus, Origin, histories_of, left_unscored
+from training.gains.corpus import Corpus, Origin, histories_of, left_unscored, read_corpora
 from training.gains.groups import read_groups
 from training.gains.labels import SplitScoring, check_work, scored_before, write_gains_of
 from training.gains.proxy import ProxyScales
@@ -137,7 +137,7 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
     if not options.first_stage_only:
         window = check_base(options.base, options.frozen_layers, options.lora)
         options = replace(options, max_tokens=min(options.max_tokens, window))
-    corpora = [Corpus.read(path) for path in options.histories]
+    corpora = read_corpora(options.histories)
     documents = [document for corpus in corpora for own in corpus.histories.values() for document in own]
     if not any(document.request for document in documents):
         raise InputError(
@@ -146,10 +146,6 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
             param="history",
             code="no_requests",
         )
-    names = [corpus.name for corpus in corpora]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"--history: two files are named '{twice}'; rename one of them.", param="history")
     return corpora, encoder, options
 
 
@@ -203,7 +199,8 @@ def fit_artifact(
         notes.append("the budget ended before the cross-encoder: the first stage alone")
         _say(notes[-1], console)
     level: LevelFit | None = None
-    if options.loss == CALIBRATED and (second is None or second.cascade.weight == 0):
+    chosen_by = division.asked != division.learned  # of what it learned from a forest knows the gains
+    if options.loss == CALIBRATED and chosen_by and (second is None or second.cascade.weight == 0):
         learned = [*material.warm, *material.train]
         level = fit_level(first.head, first.anchor.y0, first.anchor.tau, learned, material.dev, options.seed)
     stages = Stages(first, second, level)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from pearl.records import Document, Request
@@ -114,6 +115,36 @@ def test_an_artifact_that_it_does_not_fit(
     assert ran.status == 2
     assert f"{folder}{message}" in ran.err
     assert (folder / CROSS_ENCODER).exists() == (inner is not None)
+
+
+def test_scores_that_it_cannot_be_chosen_by(
+    train: Any, chat: Any, artifact: Path, sentence_folder: Path, causal_folder: Path, tmp_path: Path
+) -> None:
+    """In each case the artifact stays as it is."""
+    told = chat(16) | {"encoder": sentence_folder, "model": artifact}
+    learned, asked = told["scores"]
+    before = [(artifact / name).read_bytes() for name in (MANIFEST, SIGNALS)]
+    nothing = tmp_path / "nothing.parquet"
+    pq.write_table(pq.read_table(asked).slice(0, 0), nothing)
+    for changed, said in (
+        ({"scores": [learned, nothing], "work": tmp_path / "w1"}, "a level that is chosen by what it learned from"),
+        ({"history": [told["history"]] * 2}, "--history: two files are named 'chat'; rename one of them."),
+        ({"work": artifact / "work"}, f"--work {artifact / 'work'}: lies in {artifact}"),
+    ):
+        ran = train("level", **told | changed)
+        assert (ran.status, ran.out) == (2, "")
+        assert said in ran.err
+        assert sorted(path.name for path in artifact.iterdir()) == [MANIFEST, SIGNALS]
+    manifest = json.loads(before[0])
+    manifest["training"]["auxiliary"] = "google/flan-t5-xl"
+    (artifact / MANIFEST).write_text(json.dumps(manifest))
+    load_artifact.cache_clear()
+    ran = train("level", **told)
+    assert ran.status == 2
+    assert (
+        f"--scores: are gains under '{causal_folder}', and the artifact's scores stand for gains under 'goo" in ran.err
+    )
+    assert (artifact / SIGNALS).read_bytes() == before[1]
 
 
 def test_a_history_without_scores(

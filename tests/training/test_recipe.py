@@ -172,6 +172,7 @@ def test_where_no_later_text_is_left_to_choose_by(options: Any, history: Any) ->
     artifact, said = run(wanted)
     assert "Note: no later text is left to choose by: y0, tau and early stopping were chosen on the same texts" in said
     assert artifact.do_not_use[0] == "nothing was left to choose by but what it was trained on"
+    assert artifact.training["level"] is None  # which always seems right of what it learned from
 
 
 def test_without_timestamps_it_says_that_it_chose_at_random(options: Any, history: Any) -> None:

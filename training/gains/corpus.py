@@ -101,6 +101,16 @@ class Corpus:
         ]
 
 
+def read_corpora(paths: Sequence[Path]) -> list[Corpus]:
+    """Raises InputError that names file, line and field of the first bad line, and for two files of one name, by which
+    scores are told apart."""
+    names = [corpus_name(path) for path in paths]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"--history: two files are named '{twice}'; rename one of them.", param="history")
+    return [Corpus.read(path) for path in paths]
+
+
 def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) -> set[str]:
     """Copy scores, whatever their files are called, to where they are looked for; they say of which history and split
     they are. Returns the splits.
