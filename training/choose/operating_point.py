@@ -121,6 +121,7 @@ def _kept_curve(folder: Path, training: Mapping[str, Any], chat_model: str | Non
     curves: dict[str | None, dict[str, Any]] = {**training.get(THETAS, {})}
     if THETA.name in training:
         curves[None] = training[THETA.name]
+    account: dict[str, Any] | None
     if chat_model is None and len(curves) == 1:
         chat_model, account = next(iter(curves.items()))
     else:
