@@ -100,16 +100,15 @@ def is_unrelated(scored: ScoredDocument) -> bool:
 
 def is_short(ranking: Sequence[ScoredDocument]) -> bool:
     """True for a history of fewer than MARGIN_FROM different texts."""
-    return len(ranking) < MARGIN_FROM or len(list(islice(_without_copies(ranking), MARGIN_FROM))) < MARGIN_FROM
+    return len(list(islice(_without_copies(ranking), MARGIN_FROM))) < MARGIN_FROM
 
 
 def relatedness_of(ranking: Sequence[ScoredDocument]) -> float | None:
     """The mean relatedness of the texts that have most to do with the request, each counted once; None where it is not
     known of all documents."""
-    known = [(scored.relatedness, scored) for scored in ranking if scored.relatedness is not None]
-    if not known or len(known) < len(ranking):
+    if not ranking or any(scored.relatedness is None for scored in ranking):
         return None
-    most_related = (scored for _, scored in sorted(known, key=lambda pair: -pair[0]))
+    most_related = sorted(ranking, key=lambda scored: scored.relatedness or 0.0, reverse=True)
     return fmean(scored.relatedness or 0.0 for scored in islice(_without_copies(most_related), RELATED))
 
 
