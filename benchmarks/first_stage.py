@@ -2,7 +2,7 @@
 
 What can be done before the request comes is done: the encoder is loaded, the index of the history stands. The plain way
 is the same encoder under sentence-transformers and a cosine with each document. "AVX2" is a process whose numpy, BLAS
-and oneDNN may use AVX2 alone and whose encoder computes in float32. Both have processes of their own, in turns.
+and oneDNN may use AVX2 alone, so its encoder computes in float32. Both have processes of their own, in turns.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from benchmarks.processes import ONEDNN_AVX2, run
 from benchmarks.retrieval import KnownTexts, material, milliseconds
 from pearl.records import Request
 from retriever.calibrated.artifact import SHIPPED, artifact_retriever
-from retriever.models import runtime
 from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
-from retriever.models.graph import Arithmetic
 
 NAME = "first_stage"
 TITLE = "Waiting for the documents, with the retriever that ships"
@@ -31,7 +29,6 @@ SIZES, QUICK_SIZES = (30, 590), (4,)  # documents of a history
 REQUESTS, QUICK_REQUESTS = 100, 2
 REPETITIONS, QUICK_REPETITIONS = 5, 1
 ASKED_MS = 25  # at 590 documents, on a processor with AVX2 only
-FLOAT32 = "float32"
 AVX2_ONLY = ONEDNN_AVX2 | {
     "OPENBLAS_CORETYPE": "Haswell",
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
@@ -44,11 +41,11 @@ def measure(quick: bool) -> Measured:
     sizes, requests, repetitions = (
         (QUICK_SIZES, QUICK_REQUESTS, QUICK_REPETITIONS) if quick else (SIZES, REQUESTS, REPETITIONS)
     )
-    command = [sys.executable, "-m", "benchmarks.first_stage", json.dumps([sizes, requests])]
+    command = [sys.executable, "-m", "benchmarks.first_stage"]
     here, avx2 = [], []
     for _ in range(repetitions):
-        here.append(json.loads(run(command, {}).output))
-        avx2.append(json.loads(run([*command, FLOAT32], AVX2_ONLY).output))
+        here.append(json.loads(run([*command, json.dumps([sizes, requests, True])], {}).output))
+        avx2.append(json.loads(run([*command, json.dumps([sizes, requests, False])], AVX2_ONLY).output))
     described = {"corpus": here[0]["corpus"], "requests": requests}
     return Measured(
         repetitions, described, tuple(figures(sizes, [one["ms"] for one in here], [one["ms"] for one in avx2]))
@@ -100,9 +97,5 @@ def _plain_encoder() -> Any:
 
 
 if __name__ == "__main__":
-    if FLOAT32 in sys.argv:
-        # OpenVINO names bfloat16 among a processor's capabilities whatever its oneDNN may use
-        runtime.fastest = lambda: Arithmetic.FLOAT32
-    some_sizes, some_requests = json.loads(sys.argv[1])
-    source, ms = timed(some_sizes, some_requests, beside_plain=FLOAT32 not in sys.argv)
+    source, ms = timed(*json.loads(sys.argv[1]))
     print(json.dumps({"corpus": source, "ms": ms}))
