@@ -25,10 +25,10 @@ from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
 
 NAME = "first_stage"
 TITLE = "Waiting for the documents, with the retriever that ships"
-SIZES, QUICK_SIZES = (30, 590), (4,)  # documents of a history
+SIZES, QUICK_SIZES = (30, 590, 5900), (4,)  # documents of a history
 REQUESTS, QUICK_REQUESTS = 100, 2
 REPETITIONS, QUICK_REPETITIONS = 5, 1
-ASKED_MS = 25  # at 590 documents, on a processor with AVX2 only
+GOALS = {590: 25}  # milliseconds by size, on a processor with AVX2 only
 AVX2_ONLY = ONEDNN_AVX2 | {
     "OPENBLAS_CORETYPE": "Haswell",
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
@@ -55,15 +55,14 @@ def measure(quick: bool) -> Measured:
 def figures(sizes: Sequence[int], here: Sequence[Times], avx2: Sequence[Times]) -> Iterator[Figure]:
     """p50 and p99 of each repetition, then the median over the repetitions."""
     for size in sizes:
-        what = f"{size} documents"
+        what = f"{size:,} documents"
         all_ours = [times[f"ours {size}"] for times in here]
         ours = [median(some) for some in all_ours]
         slow = [median(times[f"ours {size}"]) for times in avx2]
         plain = [median(times[f"plain {size}"]) for times in here]
-        goal = ASKED_MS if size == max(SIZES) else None
         yield over_repetitions(f"{size}_p50", f"{what}, p50", "ms", ours)
         yield over_repetitions(f"{size}_p99", f"{what}, p99", "ms", [percentile(some, 99) for some in all_ours])
-        yield over_repetitions(f"{size}_avx2_p50", f"{what}, AVX2, p50", "ms", slow, at_most=goal)
+        yield over_repetitions(f"{size}_avx2_p50", f"{what}, AVX2, p50", "ms", slow, at_most=GOALS.get(size))
         yield over_repetitions(f"{size}_plain_p50", f"{what}, `SentenceTransformer`, p50", "ms", plain)
         ratios = [own / theirs for own, theirs in zip(ours, plain, strict=True)]
         yield over_repetitions(f"{size}_ratio", f"{what}: ours by `SentenceTransformer`'s", "times", ratios)

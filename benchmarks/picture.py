@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
@@ -9,8 +10,10 @@ import matplotlib
 matplotlib.use("svg")  # before pyplot looks for a screen
 
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks import first_stage
 from benchmarks.figures import read_result
 from benchmarks.report import PICTURES
 from benchmarks.retrieval import SHAPES, SIZES
@@ -50,6 +53,19 @@ def draw_draft(path: Path) -> Figure:
     return figure
 
 
+def draw_first_stage(path: Path) -> Figure:
+    """Milliseconds against the size of the history: what ships, the same with AVX2 alone, and the plain way."""
+    known = {each.name: each.value for each in read_result(path).figures}
+    figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
+    ways = (("p50", "-", "PEARL"), ("avx2_p50", ":", "PEARL, AVX2 alone"), ("plain_p50", "--", "SentenceTransformer"))
+    for name, style, what in ways:
+        values = [known[f"{size}_{name}"] for size in first_stage.SIZES]
+        axes.plot(first_stage.SIZES, values, style, color="#3b6ea5", marker="o", markersize=4, label=what)
+    axes.set(xscale="log", ylim=(0, None))
+    _by_size(axes, first_stage.SIZES)
+    return figure
+
+
 def draw_retrieval(path: Path) -> Figure:
     """Milliseconds against the size of the history, one line a method, both axes logarithmic."""
     known = {each.name: each.value for each in read_result(path).figures}
@@ -59,13 +75,19 @@ def draw_retrieval(path: Path) -> Figure:
             points = [(size, known[key]) for size in SIZES if (key := f"{shape.name}_{size}{suffix}") in known]
             sizes, values = zip(*points, strict=True)
             axes.plot(sizes, values, style, color=colour, marker="o", markersize=4, label=f"{what}, {shape.title}")
-    axes.set(xscale="log", yscale="log", xlabel="documents of the history", ylabel="milliseconds a request, median")
-    axes.set_xticks(SIZES, [f"{size:,}" for size in SIZES])
+    axes.set(xscale="log", yscale="log")
+    _by_size(axes, SIZES)
+    return figure
+
+
+def _by_size(axes: Axes, sizes: Sequence[int]) -> None:
+    """What the axes mean, and the sizes that were measured on the one below."""
+    axes.set(xlabel="documents of the history", ylabel="milliseconds a request, median")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()
     axes.grid(axis="y", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=9)
-    return figure
 
 
-DRAWN = {"draft_overhead": draw_draft, "retrieval": draw_retrieval}
+DRAWN = {"draft_overhead": draw_draft, "first_stage": draw_first_stage, "retrieval": draw_retrieval}

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from benchmarks.figures import Figure, Result, read_results
+from pearl.texts import counted
 
 HEAD = """# Performance
 
@@ -18,6 +19,7 @@ FIRST = ("draft_overhead", "first_stage", "load", "crowd", "serving", "install",
 # file and what it shows, by benchmark
 PICTURES = {
     "draft_overhead": ("draft_overhead.svg", "Where the time of a draft goes"),
+    "first_stage": ("first_stage.svg", "How long a request waits for its documents"),
     "retrieval": ("retrieval.svg", "How long a request waits, by the size of the history"),
 }
 
@@ -72,7 +74,7 @@ def _number(value: float) -> str:
 
 
 def _described(result: Result) -> str:
-    words = [f"{result.repetitions} repetitions"]
+    words = [counted(result.repetitions, "repetition")]
     for name, value in result.input.items():
         if name != "errors":
             shown = _number(value) if isinstance(value, (int, float)) else value
