@@ -5,11 +5,12 @@ What it learns is the last turn of each conversation: a verdict on writing, with
 
 from __future__ import annotations
 
+import hashlib
 import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +21,9 @@ from typer import Option
 from pearl.errors import InputError
 from pearl.history import parse_numbered_lines
 from pearl.settings import EMBEDDED
+from retriever.models.files import model_fingerprint
 from training.choices import MOST_SEED
+from training.files import last_checkpoint
 from training.progress import progress_of
 
 if TYPE_CHECKING:
@@ -166,8 +169,8 @@ def fit_chat(
 ) -> dict[str, Any]:
     """Fit the adapter, merge it, write the whole model with its tokenizer to ``out``, and return what came of it.
 
-    ``work`` keeps a checkpoint an epoch, from which an interrupted run goes on. With ``dev`` the epoch of the lowest
-    loss there is kept. Raises InputError where no conversation fits ``max_tokens``.
+    ``work`` keeps a checkpoint an epoch, from which an interrupted run of the same training goes on. With ``dev`` the
+    epoch of the lowest loss there is kept. Raises InputError where no conversation fits ``max_tokens``.
     """
     from peft import LoraConfig, get_peft_model
     from transformers import (
@@ -196,6 +199,8 @@ def fit_chat(
         raise InputError(
             f"no conversation has at most {options.max_tokens} tokens; raise --max-tokens.", param="max_tokens"
         )
+    made_of = (base, model_fingerprint(base), learned, held, asdict(options))
+    work /= hashlib.sha256(orjson.dumps(made_of)).hexdigest()[:12]
     adapter = LoraConfig(
         r=options.rank,
         lora_alpha=options.alpha,
@@ -217,7 +222,7 @@ def fit_chat(
     trainer.remove_callback(PrinterCallback)
     steps = options.epochs * math.ceil(len(learned) / (options.batch * options.accumulate))
     with progress_of("steps", steps, console) as advance:
-        result = trainer.train(resume_from_checkpoint=any(work.glob("checkpoint-*")) or None)
+        result = trainer.train(resume_from_checkpoint=last_checkpoint(work))
     merged = _merged(adapted, base, work) if options.four_bit else adapted.merge_and_unload()
     merged.save_pretrained(out)
     tokenizer.save_pretrained(out)

@@ -19,14 +19,31 @@ from retriever.calibrated.artifact import MANIFEST
 def replaced(folder: Path) -> Iterator[Path]:
     """A new folder to write to, which takes the place of ``folder`` when all went well; else that stays as it was."""
     partial, old = (folder.with_name(f".{folder.name}.{ending}") for ending in ("partial", "old"))
+    if old.exists() and not folder.exists():
+        old.rename(folder)  # a run ended between the two names
     for leftover in (partial, old):
         shutil.rmtree(leftover, ignore_errors=True)
     partial.mkdir(parents=True)
-    yield partial
-    if folder.exists():
-        folder.rename(old)
-    partial.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+    try:
+        yield partial
+        if folder.exists():
+            folder.rename(old)
+        partial.rename(folder)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def last_checkpoint(folder: Path) -> str | None:
+    """Where an interrupted training by transformers' trainer goes on; a checkpoint that is half written is removed."""
+    from transformers.trainer import TRAINER_STATE_NAME
+    from transformers.trainer_utils import get_last_checkpoint
+
+    for path in folder.glob("checkpoint-*"):
+        if not (path / TRAINER_STATE_NAME).exists():  # it is written last
+            shutil.rmtree(path)
+    last: str | None = get_last_checkpoint(str(folder))  # type: ignore[no-untyped-call]
+    return last
 
 
 @contextmanager

@@ -142,9 +142,8 @@ def write_signals(folder: Path, parts: CalibratedParts) -> None:
     tensors: dict[str, NDArray[Any]] = {"words": parts.words.weights.astype(np.float16)} | parts.head.tensors()
     for part in (parts.expectation, parts.level):
         tensors |= {} if part is None else part.tensors()
-    with saving_tensors():
-        save_file(tensors, folder / SIGNALS)
-    (folder / SIGNALS).chmod(0o644)  # the library lets nobody else read
+    with saving_tensors(folder / SIGNALS) as file:
+        save_file(tensors, file)
 
 
 def read_manifest(folder: Path) -> Artifact:

@@ -113,8 +113,8 @@ def _merge(folder: Path, base: Path, adapter: Adapter, out: Path) -> None:
             f"{folder}: cannot be added to the weights of '{adapter.base}' ({error}); train it again.",
             code="damaged_file",
         ) from error
-    with saving_tensors():
-        save_file(tensors, out / WEIGHTS)
+    with saving_tensors(out / WEIGHTS) as file:
+        save_file(tensors, file)
 
 
 def _merged(adapter: Adapter, base: MappedWeights, own: MappedWeights) -> Iterator[tuple[str, NDArray[np.generic]]]:

@@ -110,15 +110,17 @@ def manifest_record(kind: type[RecordT], content: Mapping[str, Any], path: Path)
 
 
 @contextmanager
-def saving_tensors() -> Iterator[None]:
-    """Raise the system's own OSError, such as that of a full disk, where safetensors raises an error of its own."""
+def saving_tensors(file: Path) -> Iterator[Path]:
+    """The file for safetensors to write, which others may read then, as the library would not let them. Raises the
+    system's own OSError, such as that of a full disk, where the library raises an error of its own."""
     try:
-        yield
+        yield file
     except SafetensorError as error:
         number = re.search(r"\(os error (\d+)\)", str(error))
         if number is None:
             raise
         raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
+    file.chmod(0o644)
 
 
 def _commit(name: str) -> str:

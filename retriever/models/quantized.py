@@ -39,9 +39,8 @@ def write_weights(weights: dict[str, Any], path: Path, ranges: Mapping[str, NDAr
         else:
             tensors[name] = tensor.clone()
     tensors |= {name + RANGE: torch.from_numpy(ends) for name, ends in (ranges or {}).items()}
-    with saving_tensors():
+    with saving_tensors(path):
         save_file(tensors, path)
-    path.chmod(0o644)  # the library lets nobody else read
 
 
 def read_weights(path: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -117,13 +118,31 @@ def test_the_embedded_model_is_not_held_in_four_bits(chats, train, tmp_path):
     assert "--four-bit needs a folder or a hub's name as --base" in ran.err
 
 
-def test_a_checkpoint_is_gone_on_from(chats, train, chat_folder, tmp_path):
+def weights(folder):
+    return (folder / "model.safetensors").read_bytes()
+
+
+def test_an_interrupted_training_goes_on_to_the_same_model(chats, train, chat_folder, tmp_path):
     chats("--variant", "R")
-    data = tmp_path / "chats.jsonl"
-    shared = {"data": data, "base": chat_folder, "work": tmp_path / "work", "accumulate": 1}
-    assert train("chat", out=tmp_path / "one", epochs=1, **shared).status == 0
-    assert train("chat", out=tmp_path / "two", epochs=2, **shared).status == 0
-    assert sorted(path.name for path in (tmp_path / "work").glob("checkpoint-*")) == ["checkpoint-1", "checkpoint-2"]
+    shared = {"data": tmp_path / "chats.jsonl", "base": chat_folder, "epochs": 2, "rate": 0.05, "accumulate": 1}
+    assert train("chat", out=tmp_path / "whole", **shared).status == 0
+    (kept,) = (path for path in (tmp_path / "whole.work").iterdir() if path.is_dir())
+    # killed while it wrote the second checkpoint
+    shutil.copytree(kept, tmp_path / "work" / kept.name)
+    (tmp_path / "work" / kept.name / "checkpoint-2" / "trainer_state.json").unlink()
+    ran = train("chat", out=tmp_path / "resumed", work=tmp_path / "work", **shared)
+    assert ran.status == 0, ran.err
+    assert weights(tmp_path / "resumed") == weights(tmp_path / "whole")
+
+
+def test_the_checkpoints_of_another_training_are_left_alone(chats, train, chat_folder, tmp_path):
+    options = {"data": tmp_path / "chats.jsonl", "base": chat_folder, "rate": 0.05, "accumulate": 1, "epochs": 1}
+    chats("--variant", "R")
+    assert train("chat", out=tmp_path / "one", work=tmp_path / "work", **options).status == 0
+    chats("--variant", "P")
+    assert train("chat", out=tmp_path / "two", work=tmp_path / "work", **options).status == 0
+    assert train("chat", out=tmp_path / "alone", **options).status == 0
+    assert weights(tmp_path / "two") == weights(tmp_path / "alone") != weights(tmp_path / "one")
 
 
 @pytest.mark.parametrize(
@@ -156,3 +175,4 @@ def test_what_cannot_be_trained_is_refused_before_the_work(chats, train, causal_
     assert "there is something already" in train("chat", data=data, base=chat_folder, out=full).err
     assert (full / "novel.txt").exists()
     assert "raise --max-tokens" in train("chat", data=data, base=chat_folder, out=tmp_path / "m", max_tokens=16).err
+    assert not list(tmp_path.glob(".m.*")), "nothing half written is left"

@@ -82,9 +82,8 @@ def save_adapter(model: Any, base: str, folder: Path, pairs: Sequence[tuple[str,
         stored |= {name + RANGE: torch.from_numpy(ends) for name, ends in input_ranges(model, pairs).items()}
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    with saving_tensors():
-        save_file(stored, folder / FACTORS)
-    (folder / FACTORS).chmod(0o644)  # the library lets nobody else read
+    with saving_tensors(folder / FACTORS) as file:
+        save_file(stored, file)
     inner.config.save_pretrained(folder)
     named = base if base in NAMES else str(source.resolve())  # wherever it is loaded from
     Adapter(named, base_digest(base, source), rank, prefix, left_out).write(folder)

@@ -30,6 +30,7 @@ from retriever.models.files import saving_tensors
 from retriever.models.folder import FIRST_POSITION
 from retriever.models.hardware import prefers_bfloat16
 from training.data.records import Group
+from training.files import last_checkpoint
 from training.fit.adapter import add_adapter
 from training.fit.head import Loss
 
@@ -86,8 +87,8 @@ def save_trained(model: Any, folder: Path) -> None:
     """Write the weights that are trained; the others are those of the base."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: values.detach().contiguous() for name, values in _trained(model).items()}
-    with saving_tensors():
-        save_file(weights, folder / TRAINED)
+    with saving_tensors(folder / TRAINED) as file:
+        save_file(weights, file)
 
 
 def load_trained(model: Any, folder: Path) -> None:
@@ -203,8 +204,6 @@ def fit_cross_encoder(
     What an interrupted run left in ``folder`` is gone on from, and removed in the end.
     """
     from transformers import EarlyStoppingCallback
-    from transformers.trainer import TRAINER_STATE_NAME
-    from transformers.trainer_utils import get_last_checkpoint
 
     started = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
@@ -228,12 +227,8 @@ def fit_cross_encoder(
     if seconds is not None:
         look = time.monotonic() - began
         trainer.add_callback(deadline(started + seconds - look))
-    for path in folder.glob("checkpoint-*"):
-        if not (path / TRAINER_STATE_NAME).exists():  # it is written last: this one was interrupted
-            shutil.rmtree(path)
-    last = get_last_checkpoint(str(folder))  # type: ignore[no-untyped-call]
     with redirect_stdout(sys.stderr):  # the trainer writes its losses there, and standard output is for figures
-        trainer.train(resume_from_checkpoint=last)
+        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
     shutil.rmtree(folder)
     losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
     return {

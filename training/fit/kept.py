@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ class CrossEncoderFit:
 
 
 def kept_or_fitted(
-    start: Callable[[], Any],
+    model: Any,
     groups: Sequence[Group],
     dev: Sequence[Group],
     loss: Loss,
@@ -38,21 +39,23 @@ def kept_or_fitted(
     made_of: Mapping[str, Any],
     seconds: float | None,
 ) -> CrossEncoderFit:
-    """The model that ``start`` gives, with the weights that ``folder`` keeps, if training would give them now; else
-    trained, and kept there. ``made_of`` says what a training depends on."""
+    """The model, with the weights that ``folder`` keeps, if training would give them now; else trained, and kept there.
+    ``made_of`` says what a training depends on."""
     file = folder / "report.json"
     before: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    model = start()
     if before.get("made_of") == made_of and _enough(before, seconds):
         load_trained(model, folder)
         return CrossEncoderFit(model, before)
     # by what it is made of, so that only an interrupted training of the same is gone on with
     checkpoints = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:12]
+    trained = copy.deepcopy(model)
     report = fit_cross_encoder(
-        model, groups, dev, loss, options, folder / "checkpoints" / checkpoints, seconds=seconds
+        trained, groups, dev, loss, options, folder / "checkpoints" / checkpoints, seconds=seconds
     ) | {"made_of": made_of}
     file.unlink(missing_ok=True)
-    save_trained(model, folder)
+    save_trained(trained, folder)
+    # as the next run will: the trainer leaves its precision and special tokens on a model, which an artifact would say
+    load_trained(model, folder)
     with replaced_file(file) as partial:  # last: it says that all is there
         partial.write_text(json.dumps(report), encoding="utf-8")
     return CrossEncoderFit(model, report)

@@ -41,7 +41,7 @@ def fit_relevance(
         made_of["content"] = model_fingerprint(base)
     cut = max(1, min(len(groups) // 10, 200))
     return kept_or_fitted(
-        lambda: new_cross_encoder(base, options, device),
+        new_cross_encoder(base, options, device),
         groups[cut:],
         groups[:cut],
         plain(TAU),

@@ -177,7 +177,7 @@ def fit_second_stage(
         "gains": hashlib.sha256(np.concatenate([group.gains for group in groups]).tobytes()).hexdigest(),
     }
     objective = loss_of(loss, first.anchor)
-    fitted = kept_or_fitted(lambda: model, groups, dev, objective, options, work / "second", made_of, seconds)
+    fitted = kept_or_fitted(model, groups, dev, objective, options, work / "second", made_of, seconds)
     return _weighed(fitted, start, first, material.dev, options.seed, keep=keep, weight=weight)
 
 

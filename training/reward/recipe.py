@@ -71,9 +71,8 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
         artifact = _described(material, layers, report, options)
         with replaced(options.out) as folder:
             if head is not None:
-                with saving_tensors():
-                    save_file(head.tensors(), folder / HEAD)
-                (folder / HEAD).chmod(0o644)  # the library lets nobody else read
+                with saving_tensors(folder / HEAD) as file:
+                    save_file(head.tensors(), file)
             if isinstance(network.reader, LearningReader):
                 network.reader.save(folder / ENCODER)
             write_reward(folder, artifact)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 
 from pearl.records import Document, Request
 from retriever.models.cross_encoder import CrossEncoderModel
+from training.data.records import Group
 from training.fit.cross_encoder import CrossEncoderOptions, logits_of, new_cross_encoder
-from training.fit.kept import save_cross_encoder
+from training.fit.head import plain
+from training.fit.kept import kept_or_fitted, save_cross_encoder
 
 OPTIONS = CrossEncoderOptions(max_tokens=64, batch=4, rate=1e-3, evaluations=1)
 
@@ -21,3 +24,21 @@ def test_saved_it_is_what_an_artifact_loads(bert_folder: Path, tmp_path: Path) -
     save_cross_encoder(model, tmp_path / "cross")
     loaded = CrossEncoderModel(tmp_path / "cross", OPTIONS.max_tokens).logits(request, documents)
     assert loaded == pytest.approx(logits, abs=0.1 + 0.1 * float(np.abs(logits).max()))
+
+
+@pytest.mark.parametrize("lora", [None, 2])
+def test_a_kept_training_makes_the_artifact_that_the_training_made(
+    bert_folder: Path, tmp_path: Path, lora: int | None
+) -> None:
+    options = replace(OPTIONS, lora=lora)
+    documents = [Document(f"ann{n}", f"text {n} of ann", float(n), f"request {n}") for n in range(4)]
+    gains = np.arange(4, dtype=np.float32)
+    groups = [Group("ann", f"r{n}", Request(f"request {n}"), tuple(documents), gains) for n in range(4)]
+
+    def saved(name: str) -> dict[str, bytes]:
+        model = new_cross_encoder(str(bert_folder), options)
+        fitted = kept_or_fitted(model, groups, groups, plain(5.0), options, tmp_path / "work", {}, None)
+        save_cross_encoder(fitted.model, tmp_path / name)
+        return {file.name: file.read_bytes() for file in (tmp_path / name).iterdir()}
+
+    assert saved("at once") == saved("later")
