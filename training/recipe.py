@@ -80,13 +80,13 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
         return read_manifest(options.out)
 
 
-def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
-    """The artifact without theta and figures, which are measured with it.
+def train_retriever(options: TrainingOptions, console: Console, share: float = 1.0) -> Artifact:
+    """The artifact without theta and figures, which are measured with it, within this share of the options' budget.
 
     What an interrupted run has computed in ``work`` is not computed again. Raises InputError for histories that
     nothing can be learned from.
     """
-    budget = Budget(options.budget_minutes)
+    budget = Budget(options.budget_minutes and options.budget_minutes * share)
     auxiliary_template(options.template)
     corpora, model, options = _read(options)
     with alone_in(options.work, "work"):

@@ -80,11 +80,20 @@ class CausalAuxiliary(TransformersAuxiliary):
         tokenizer = AutoTokenizer.from_pretrained(name)
         fingerprint = folder_fingerprint(name)
         made = cls(name, model.to(device), tokenizer, fingerprint, rounded)
+        if not made._reads_left_to_right():
+            raise ValueError("it is an encoder, which has read the words that it would predict")
         # some were trained to see a mark at the beginning of every text, and are lost without it
         if tokenizer.bos_token_id is not None and tokenizer("")["input_ids"][:1] == [tokenizer.bos_token_id]:
             made._first = (tokenizer.bos_token_id,)
             made.fingerprint |= {"begins_with": tokenizer.bos_token}
         return made
+
+    @torch.inference_mode()
+    def _reads_left_to_right(self) -> bool:
+        """Whether what a token predicts does not depend on the token behind it: transformers also loads encoders, such
+        as BERT, as language models. The tolerance is of bfloat16."""
+        after = self._model(torch.tensor([[0, 0], [0, 1]], device=self._model.device)).logits[:, 0].float()
+        return torch.allclose(after[0], after[1], rtol=0.02, atol=0.02)
 
     @torch.inference_mode()
     def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:

@@ -193,9 +193,15 @@ def curve_of(folder: Path, report: Path, setting: Setting) -> tuple[MeasuredCurv
             f"{report}: is not a report of 'pearl eval {setting.command} --json' ({type(error).__name__}: {error}).",
             code="not_a_report",
         ) from error
-    if not mine and (len(models) > 1 or _is_other(folder, next(iter(models)))):
-        raise InputError(f"{report}: is about {', '.join(models)}, not about {folder}.", code="other_model")
+    if not mine:
+        check_about(folder, report, list(models))
     return curve, content
+
+
+def check_about(folder: Path, report: Path, models: Sequence[str]) -> None:
+    """Raises InputError where a report of these models is known not to be about the artifact, wherever that stood."""
+    if len(models) > 1 or _is_other(folder, models[0]):
+        raise InputError(f"{report}: is about {', '.join(models)}, not about {folder}.", code="other_model")
 
 
 def _check_point(point: dict[str, Any], setting: Setting) -> None:

@@ -23,6 +23,7 @@ from training.choose.curves import (
     THETA,
     MeasuredCurve,
     OperatingPoint,
+    check_about,
     check_metric,
     choose_margin,
     choose_threshold,
@@ -148,20 +149,21 @@ def set_question_floor(folder: Path, report: Path) -> float:
     """Write the relatedness below which the user is asked into the artifact: the least of the report's histories, for
     what is enough in one kind of text must be enough in all.
 
-    Raises InputError for an artifact that is not whole, for a report of another command, and where the retriever does
-    not know what a history has to do with a request.
+    Raises InputError for an artifact that is not whole, for a report of another command or of another retriever, and
+    where the retriever does not know what a history has to do with a request.
     """
     artifact = read_whole(folder)
     try:
-        histories = read_report(report)["histories"]
-        floors = {str(history["history"]): float(history["ask_unrelated"]) for history in histories}
-        floor = min(floors.values())
+        content = read_report(report)
+        floors = {str(history["history"]): float(history["ask_unrelated"]) for history in content["histories"]}
+        model, floor = str(content["model"]), min(floors.values())
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{report}: is not a report of 'pearl eval questions --json' with relatedness "
             f"({type(error).__name__}: {error}).",
             code="not_a_report",
         ) from error
+    check_about(folder, report, [model])
     training = artifact.training | {"ask_unrelated": floors}
     write_manifest(folder, replace(artifact, ask_unrelated=floor, training=training))
     return floor

@@ -73,8 +73,7 @@ def retriever(
     settings = load_settings(llm=llm)
     if llm:
         asyncio.run(make_chat_model(settings).close())  # what it lacks shows now, not after the training
-    minutes = fitting.budget_minutes
-    budget = Budget(minutes)
+    budget = Budget(fitting.budget_minutes)
     out = out.absolute()
     console = Console(stderr=True)
     options = TrainingOptions(
@@ -84,11 +83,11 @@ def retriever(
         preset=preset,
         plans=PLANS | {TRAIN: replace(PLANS[TRAIN], targets=targets)},
         **chosen,
-        **values | {"budget_minutes": minutes * TRAINED if minutes and llm else minutes},
+        **values,
         **asdict(selection.options(run.seed)),
         device=run.device,
     )
-    train_retriever(options, console)
+    train_retriever(options, console, TRAINED if llm else 1.0)
     failure: PearlError | None = None
     try:
         if llm:

@@ -73,6 +73,11 @@ def test_the_floor_is_chosen_by_what_histories_have_to_do_with_requests(
     assert artifact.ask_unrelated == artifact.calibration.ask_unrelated == floor
     assert artifact.training["ask_unrelated"] == {f["history"]: f["ask_unrelated"] for f in found}
 
+    baseline = tmp_path / "bm25.json"
+    baseline.write_text(json.dumps(json.loads(report.read_text()) | {"model": "bm25"}))
+    ran = run_pearl("train", "floor", "--model", folder, "--questions", baseline)
+    assert (ran.status, ran.err) == (2, f"pearl: {baseline}: is about bm25, not about {folder}.\n")
+
     assert "elsewhere" not in pearl_eval(*words).out  # a table, in words
     between = (found[0]["own"]["median_relatedness"] + found[0]["elsewhere"]["median_relatedness"]) / 2
     figures = pearl_eval(*words, "--ask-unrelated", between, "--json", "-").json["histories"][0]

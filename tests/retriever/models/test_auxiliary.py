@@ -115,6 +115,11 @@ def test_a_model_whose_logits_are_scaled_is_refused(causal_folder: Path, tmp_pat
         load_auxiliary(str(tmp_path))
 
 
+def test_an_encoder_is_no_auxiliary_model(bert_folder: Path) -> None:
+    with pytest.raises(InputError, match="it is an encoder, which has read the words that it would predict"):
+        load_auxiliary(str(bert_folder))
+
+
 def test_a_truncated_file_of_weights_is_named(causal_folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(causal_folder, tmp_path / "cut")
     weights = folder / "model.safetensors"
