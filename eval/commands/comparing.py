@@ -182,4 +182,4 @@ def rates_figure(result: Json) -> Figure:
     }
     for row in result["corrected"]["rates"] if "corrected" in result else ():
         rows[names[row["label"]]] |= {ESTIMATES[way]: row[way] for way in ("corrected", "prediction_powered")}
-    return intervals_figure(rows)
+    return intervals_figure(rows, "share of the judgements")

@@ -117,7 +117,8 @@ def trusted_report(items: LabelledItems, options: CorrectedOptions) -> dict[str,
 
 def corrected_figure(result: Json) -> Figure:
     return intervals_figure(
-        {row["label"]: {title: row[name] for name, title in ESTIMATES.items()} for row in result["rates"]}
+        {row["label"]: {title: row[name] for name, title in ESTIMATES.items()} for row in result["rates"]},
+        "share of the items with the label",
     )
 
 

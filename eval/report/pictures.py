@@ -154,8 +154,9 @@ def agreement_panel(axes: Axes, result: Json, coefficient: str) -> AxesImage:
     return image
 
 
-def intervals_figure(rows: Mapping[str, Mapping[str, Json | None]]) -> Figure:
-    """Shares with their intervals: a group of lines a row, one line for each name, where there is a figure."""
+def intervals_figure(rows: Mapping[str, Mapping[str, Json | None]], measure: str) -> Figure:
+    """Shares, of what ``measure`` says, with their intervals: a group of lines a row, one line for each name, where
+    there is a figure."""
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     figure, ((axes,),) = canvas(1, 1, (6.4, 0.9 + 0.9 * len(rows)))
     for step, name in enumerate(names):
@@ -165,6 +166,6 @@ def intervals_figure(rows: Mapping[str, Mapping[str, Json | None]]) -> Figure:
         axes.errorbar(middle, list(drawn), xerr=reaches, fmt="o", markersize=4, label=name)
     axes.set_yticks(range(len(rows)), list(rows))
     axes.invert_yaxis()
-    axes.set_xlim(0, 1)
+    axes.set(xlim=(0, 1), xlabel=f"{measure}, 95% interval")
     figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     return figure

@@ -54,6 +54,11 @@ class QualityPair:
     def worse(self) -> str:
         return self.second if self.preferred == 1 else self.first
 
+    @property
+    def texts(self) -> frozenset[str]:
+        """The two texts, in no order, without blanks around them: files copy them with and without."""
+        return frozenset((self.first.strip(), self.second.strip()))
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredParagraph:

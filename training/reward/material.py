@@ -123,16 +123,16 @@ def _usable(records: Sequence[tuple[Path, QualityRecord]]) -> tuple[list[tuple[P
     better: dict[frozenset[str], set[str]] = defaultdict(set)
     for _, record in records:
         if isinstance(record, QualityPair):
-            better[frozenset((record.first, record.second))].add(record.better)
+            better[record.texts].add(record.better.strip())
 
     def fault(record: QualityRecord) -> str | None:
         if isinstance(record, EditTrace):
             return "traces of edits"
         if isinstance(record, ScoredParagraph):
             return "scores outside 1 to 10" if record.off_scale else None
-        if record.first.strip() == record.second.strip():
+        if len(record.texts) == 1:
             return "pairs of one text"
-        return "pairs that contradict each other" if len(better[frozenset((record.first, record.second))]) > 1 else None
+        return "pairs that contradict each other" if len(better[record.texts]) > 1 else None
 
     faults = [fault(record) for _, record in records]
     notes = []

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.recorded.quality.checks import PAIR_CHECKS, in_earlier_set, leaks, texts_of
+from eval.recorded.quality.checks import PAIR_CHECKS, in_earlier_set, leaks
 from eval.recorded.quality.scorers import SCORERS, PairScorer, correct
 from eval.report.checks import preflight
 from pearl.errors import InputError
@@ -67,9 +67,9 @@ def read_sets(files: Sequence[Path], trained_on: Sequence[Path]) -> list[PairSet
     earlier: dict[frozenset[str], str] = {}
     for file in files:
         read = read_pairs(file)
-        pairs = [pair for pair in read if texts_of(pair) not in earlier]
+        pairs = [pair for pair in read if pair.texts not in earlier]
         if not pairs:
-            other = earlier[texts_of(read[0])].rpartition(":")[0]
+            other = earlier[read[0].texts].rpartition(":")[0]
             raise InputError(
                 f"--pairs {file}: every pair in it stands in an earlier file, the first one in {other}; name each set "
                 "once.",
@@ -81,7 +81,7 @@ def read_sets(files: Sequence[Path], trained_on: Sequence[Path]) -> list[PairSet
             leaks(pairs, trained) if trained else None,
         )
         sets.append(PairSet(file, tuple(pairs), tuple(finding.to_json() for finding in faults if finding)))
-        earlier |= {texts_of(pair): f"{file}:{pair.line}" for pair in pairs}
+        earlier |= {pair.texts: f"{file}:{pair.line}" for pair in pairs}
     return sets
 
 

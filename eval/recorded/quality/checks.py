@@ -15,16 +15,11 @@ NAMED = 5  # records of a leak in a message
 Pairs = Sequence[QualityPair]
 
 
-def texts_of(pair: QualityPair) -> frozenset[str]:
-    """The two texts, in no order."""
-    return frozenset((pair.first, pair.second))
-
-
 def _both_orders(pairs: Pairs) -> tuple[str, Pairs] | None:
     orders = defaultdict(set)
     for pair in pairs:
-        orders[texts_of(pair)].add(pair.first)
-    both = [pair for pair in pairs if len(orders[texts_of(pair)]) == 2]
+        orders[pair.texts].add(pair.first.strip())
+    both = [pair for pair in pairs if len(orders[pair.texts]) == 2]
     return (f"Pairs that stand there in both orders. {len(both):,} of {len(pairs):,} items.", both) if both else None
 
 
@@ -40,14 +35,18 @@ PAIR_CHECKS: tuple[Check[Pairs], ...] = (
     ),
     Check("both_orders", NOTE, "Pairs that stand there in both orders.", _both_orders),
     conflict_check(
-        "contradicting_labels", BROKEN, "The same two texts, each preferred once.", texts_of, lambda pair: pair.better
+        "contradicting_labels",
+        BROKEN,
+        "The same two texts, each preferred once.",
+        lambda pair: pair.texts,
+        lambda pair: pair.better.strip(),
     ),
 )
 
 
 def in_earlier_set(pairs: Pairs, earlier: Mapping[frozenset[str], str]) -> Finding | None:
     """Pairs whose two texts stand in an earlier file, in any order; ``earlier`` says where. None without."""
-    twice = {pair.line: earlier[texts_of(pair)] for pair in pairs if texts_of(pair) in earlier}
+    twice = {pair.line: earlier[pair.texts] for pair in pairs if pair.texts in earlier}
     return _elsewhere("in_earlier_set", "Pairs of an earlier file, which count there alone.", twice, len(pairs))
 
 

@@ -20,10 +20,11 @@ def quality_tables(result: Json) -> Iterator[Table]:
         (name, result["prefers"][name], *(shown(accuracy[name], 3) for _, accuracy in parts.values())) for name in names
     )
     columns = ("scorer", "prefers", *(f"{title} ({number:,})" for title, (number, _) in parts.items()))
+    sets = f"; the mean of {len(result['sets'])} sets counts each set once, the others each pair"
     sentences = [
-        f"Accuracy over {result['n']:,} pairs of {result['originals']:,} original texts; the mean of "
-        f"{len(result['sets'])} sets counts each set once, the others each pair. A coin decides ties. 95% intervals by "
-        f"bootstrap over {'original texts' if result['originals'] > 1 else 'pairs'}."
+        f"Accuracy over {result['n']:,} pairs of {result['originals']:,} original texts"
+        f"{sets if len(result['sets']) > 1 else ''}. A coin decides ties. 95% intervals by bootstrap over "
+        f"{'original texts' if result['originals'] > 1 else 'pairs'}."
     ]
     for title, difference in (
         ("", result["difference"]),
@@ -40,7 +41,8 @@ def quality_tables(result: Json) -> Iterator[Table]:
 def _parts(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
     """The number of pairs and every accuracy, by the title of the column."""
     overall = {**result["intervals"]["baselines"], result["scorer"]: result["intervals"]["accuracy"]}
-    parts: dict[str, tuple[int, Mapping[str, Json | None]]] = {"mean of sets": (result["n"], overall)}
+    every = "mean of sets" if len(result["sets"]) > 1 else "all pairs"
+    parts: dict[str, tuple[int, Mapping[str, Json | None]]] = {every: (result["n"], overall)}
     if len(result["sets"]) > 1:
         parts["each pair once"] = (result["n"], result["micro"]["accuracy"])
         parts |= {part["file"]: (part["n"], part["accuracy"]) for part in result["sets"]}
@@ -57,5 +59,7 @@ def _parts(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
 def quality_figure(result: Json) -> Figure:
     """Every scorer's accuracy, over all sets and with equal lengths."""
     parts = _parts(result)
-    every, equal = parts["mean of sets"][1], result["equal_length"]["accuracy"]
-    return intervals_figure({name: {"all pairs": every[name], "equal lengths": equal[name]} for name in every})
+    (_, every), *_ = parts.values()
+    equal = result["equal_length"]["accuracy"]
+    rows = {name: {"all pairs": every[name], "equal lengths": equal[name]} for name in every}
+    return intervals_figure(rows, "share of the pairs in which it prefers the better text")

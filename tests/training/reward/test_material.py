@@ -53,7 +53,7 @@ def test_pairs_that_contradict_each_other_are_left_out_and_named(scored_file: Sc
     plain, ornate = versions(0)
     other, _ = versions(30)
     data = written(
-        tmp_path / "pairs.jsonl", pair(plain, ornate, "1"), pair(ornate, plain, "1"), pair(other, "Else.", "1")
+        tmp_path / "pairs.jsonl", pair(plain, ornate, "1"), pair(ornate, plain + " ", "1"), pair(other, "Else.", "1")
     )
     found = read_material([data], (), MEAN)
     assert found.notes == (f"2 of 3 records are left out, pairs that contradict each other: {data}:1, {data}:2",)

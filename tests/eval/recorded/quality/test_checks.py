@@ -24,12 +24,13 @@ def test_each_fault_names_its_records():
         QualityPair(3, DRAFT, EDITED, 1),
         QualityPair(4, OTHER, OTHER + " ", 2),
         QualityPair(5, OTHER, DRAFT, 2),
+        QualityPair(6, DRAFT + " ", OTHER, 2),
     ]
     assert {finding.check: finding.records for finding in preflight(PAIR_CHECKS, pairs)} == {
         "equal_texts": (4,),
         "duplicate_pair": (1, 3),
-        "both_orders": (1, 2, 3),
-        "contradicting_labels": (1, 2, 3),
+        "both_orders": (1, 2, 3, 5, 6),
+        "contradicting_labels": (1, 2, 3, 5, 6),
     }
     assert preflight(PAIR_CHECKS, pairs[:1]) == []
 
