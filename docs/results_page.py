@@ -647,9 +647,9 @@ def _waiting() -> Question:
     read, cascade = _benchmark("retrieval").figure, _benchmark("cascade").figure
     return Question(
         "How long does a request wait for its documents?",
-        "As long as its own words take to be encoded, and little more for a long history. The retriever that ships reads "
-        "no pair with a cross-encoder. One that does, of MiniLM's size, waits "
-        f"{read('minilm_590_ms').value:.0f} ms among 590 documents, where `CrossEncoder.predict` over all of them takes "
+        "As long as its own words take to be encoded, and little more for a long history. The retriever that ships "
+        "reads no pair with a cross-encoder. With one of MiniLM's size it is "
+        f"{read('minilm_590_ms').value:.0f} ms among 590 documents, where `CrossEncoder.predict` over all takes "
         f"{read('minilm_590_plain_ms').value / 1000:.0f} s: a cascade reads few of them, and keeps "
         f"{cascade('recall').value:.0f}% of the three that reading all would choose.",
         Table(

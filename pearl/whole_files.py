@@ -29,7 +29,8 @@ def replaced_file(path: Path, *, private: bool = False) -> Iterator[Path]:
             private_file(target)
         yield path
         return
-    partial = target.with_name(f".{target.name}.partial")
+    # its own name: of two runs that write one file at once the last is there whole
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     before = target.stat().st_mode if target.exists() else None
     try:
         if private or before is not None:

@@ -25,6 +25,7 @@ from eval.retrieval.gains import clusters
 from eval.retrieval.sets import margins
 from pearl.asking.write import WrittenText
 from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.theta import score_words
 from retriever.models.bertscore import BertScore
 
 
@@ -114,7 +115,7 @@ def shown_tables(result: Json) -> Iterator[Table]:
         columns = [name for metric in metrics for name in (metric.title, "less all's")]
         rows = []
         for point in model["curve"]:
-            margin = "all" if point["margin"] is None else f"{point['margin']:.3f}"
+            margin = "all" if point["margin"] is None else score_words(point["margin"], 3)
             cells = [shown(point["documents"], 1)]
             for metric in metrics:
                 cells += [

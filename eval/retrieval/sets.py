@@ -20,6 +20,7 @@ from pearl.chance import share_by_chance
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Estimate, Floats
 from pearl.texts import counted
+from pearl.theta import score_words
 
 MARGINS = 10  # tried, at equal steps of the share of documents that they leave out
 MOST = 3  # documents that sets have at most
@@ -137,7 +138,7 @@ def sets_tables(result: Json) -> Iterator[Table]:
     names = [file["file"] for file in figures["files"]]
     rows = tuple(
         (
-            "all" if point["margin"] is None else f"{point['margin']:.3f}",
+            "all" if point["margin"] is None else score_words(point["margin"], 3),
             shown(point["documents"], 1),
             shown(point["gain"], 1),
             shown(point.get("less_all", {}).get("gain"), 1, sign=True),

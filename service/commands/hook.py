@@ -17,6 +17,7 @@ from pearl.errors import InputError, PearlError
 from pearl.options import USER_OPTION, writing
 from pearl.settings import Settings, load_settings
 from pearl.texts import check_id, check_text
+from service.hook import LONGEST_WAIT
 
 if TYPE_CHECKING:
     from service.store.users import User
@@ -34,7 +35,9 @@ REPO_OPTION = typer.Option(Path(), "--repo", metavar="PATH", help="Repository; t
 VOICE_OPTION = typer.Option(
     None, "--voice", metavar="V", help="Voice to draft in; by default the only one of commit messages, if there is one."
 )
-LIMIT_OPTION = typer.Option(30.0, "--time-limit", metavar="S", min=1, help="Longest time a commit waits, seconds.")
+LIMIT_OPTION = typer.Option(
+    30.0, "--time-limit", metavar="S", min=1, max=LONGEST_WAIT, help="Longest time a commit waits, seconds."
+)
 
 
 @app.command(epilog=epilog(INSTALL_EXAMPLES))

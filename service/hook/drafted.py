@@ -9,11 +9,11 @@ from sqlalchemy import Connection
 
 from pearl.manner.edits import MOSTLY, edit_between
 from pearl.records import Document
+from service.hook import LONGEST_WAIT
 from service.importers.git import whole_message
 from service.store import drafts
 
 REASON = "mostly a draft of PEARL's"
-BEFORE_DRAFT = 600.0  # seconds: git dates a commit when it starts, before the hook writes the draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class DraftedMessages:
         write, has its subject line and more than half of its words."""
         message = whole_message(document).text
         return any(
-            created_at <= (document.timestamp or 0.0) + BEFORE_DRAFT
+            created_at <= (document.timestamp or 0.0) + LONGEST_WAIT
             and edit_between(text, message).machine_share > MOSTLY
             for created_at, text in self.by_subject.get(_subject(message), ())
         )

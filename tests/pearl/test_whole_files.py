@@ -69,10 +69,11 @@ def test_permissions(tmp_path: Path) -> None:
         if name in ("old", "once open"):
             (tmp_path / name).write_bytes(b"before")
             (tmp_path / name).chmod(0o640 if name == "old" else 0o644)
-        (tmp_path / f".{name}.partial").write_bytes(b"left by a process that was killed")
+        partial = f".{name}.{os.getpid()}.partial"
+        (tmp_path / partial).write_bytes(b"left by a process that was killed")
         with opened(tmp_path / name, private=private) as file:
             if name != "new":
-                assert mode(f".{name}.partial") == 0o600
+                assert mode(partial) == 0o600
             file.write(b"after")
         assert (tmp_path / name).read_bytes() == b"after"
     assert [mode(name) for name in ("old", "secret", "once open")] == [0o640, 0o600, 0o600]

@@ -322,6 +322,7 @@ def test_the_hook_goes_where_git_looks_for_it(command: Any, ann: None, tmp_path:
         (("--user", "bob"), "There is no user 'bob'"),
         (("--voice", "mail"), "There is no voice 'mail'"),
         (("--time-limit", "0"), "--time-limit"),
+        (("--time-limit", "601"), "--time-limit"),
     ],
 )
 def test_what_cannot_be_installed(command: Any, ann: None, words: tuple[str, ...], said: str) -> None:
