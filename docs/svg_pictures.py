@@ -38,7 +38,8 @@ text { fill: #f0f6fc; }
 }
 </style>"""
 
-WIDTH, LEFT, RIGHT, ROW, HEAD = 800, 260, 640, 28, 12
+AXIS, ROW, HEAD, GAP = 380, 28, 12, 14
+LETTER, SMALL = 8.8, 7.8  # width of a letter at most on average, strong and soft, in the widest of the usual fonts
 STEPS = (1, 2, 2.5, 5, 10)
 
 
@@ -57,10 +58,15 @@ def intervals_picture(title: str, bars: Sequence[Bar], digits: int, *, sign: boo
     high = max(0.0, *(bar.interval["high"] for bar in bars))
     step = next(size for size in _steps((high - low) / 5) if size * 5 >= high - low)
     low, high = step * math.floor(low / step), step * math.ceil(high / step)
+    form = f"{'+' if sign else ''}.{digits}f"
+    numbers = [[bar.interval[name] for name in ("value", "low", "high")] for bar in bars]
+    figures = [f"{value:{form}} [{start:{form}}, {end:{form}}]" for value, start, end in numbers]
     bottom = HEAD + ROW * len(bars)
+    left = round(GAP + LETTER * max(len(bar.label) for bar in bars))
+    right = left + AXIS
 
     def place(value: float) -> float:
-        return LEFT + (RIGHT - LEFT) * (value - low) / (high - low)
+        return left + AXIS * (value - low) / (high - low)
 
     parts = []
     for count in range(round((high - low) / step) + 1):
@@ -68,19 +74,18 @@ def intervals_picture(title: str, bars: Sequence[Bar], digits: int, *, sign: boo
         x = f"{place(value):.1f}"
         parts.append(f'<line class="axis" x1="{x}" y1="{HEAD}" x2="{x}" y2="{bottom}"/>')
         parts.append(f'<text class="soft" x="{x}" y="{bottom + 18}" text-anchor="middle">{value:g}</text>')
-    for row, bar in enumerate(bars):
+    for row, (bar, (value, start, end), said) in enumerate(zip(bars, numbers, figures, strict=True)):
         y = HEAD + ROW * row + ROW / 2
-        value, start, end = (bar.interval[name] for name in ("value", "low", "high"))
-        form = f"{'+' if sign else ''}.{digits}f"
-        said = f"{value:{form}} [{start:{form}}, {end:{form}}]"
         kind, weight = ("own", "strong") if bar.own else ("other", "plain")
         parts.append(f'<g class="{kind}">')
-        parts.append(f'<text class="{weight}" x="{LEFT - 14}" y="{y + 5}" text-anchor="end">{escape(bar.label)}</text>')
+        end_of_label = f'x="{left - GAP}" y="{y + 5}" text-anchor="end"'
+        parts.append(f'<text class="{weight}" {end_of_label}>{escape(bar.label)}</text>')
         parts.append(f'<line class="line" x1="{place(start):.1f}" y1="{y}" x2="{place(end):.1f}" y2="{y}"/>')
         parts.append(f'<circle class="dot" cx="{place(value):.1f}" cy="{y}" r="5"/>')
-        parts.append(f'<text class="soft" x="{RIGHT + 14}" y="{y + 5}">{said}</text></g>')
-    parts.append(f'<text class="soft" x="{LEFT}" y="{bottom + 38}">{escape(title)}</text>')
-    return svg(WIDTH, bottom + 48, title, parts)
+        parts.append(f'<text class="soft" x="{right + GAP}" y="{y + 5}">{said}</text></g>')
+    parts.append(f'<text class="soft" x="{left}" y="{bottom + 38}">{escape(title)}</text>')
+    width = right + GAP + round(SMALL * max(map(len, figures)))
+    return svg(width, bottom + 48, title, parts)
 
 
 def _steps(least: float) -> Iterable[float]:
