@@ -35,7 +35,8 @@ def replaced(folder: Path) -> Iterator[Path]:
 
 
 def last_checkpoint(folder: Path) -> str | None:
-    """Where an interrupted training by transformers' trainer goes on; a checkpoint that is half written is removed."""
+    """The checkpoint that an interrupted training by transformers' trainer goes on from, None without one; those that
+    are half written are removed."""
     from transformers.trainer import TRAINER_STATE_NAME
     from transformers.trainer_utils import get_last_checkpoint
 

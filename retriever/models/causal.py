@@ -90,8 +90,8 @@ class CausalAuxiliary(TransformersAuxiliary):
 
     @torch.inference_mode()
     def _reads_left_to_right(self) -> bool:
-        """Whether what a token predicts does not depend on the token behind it: transformers also loads encoders, such
-        as BERT, as language models. The tolerance is of bfloat16."""
+        """True where what a token predicts does not depend on the token behind it: transformers also loads encoders,
+        such as BERT, as language models. The tolerance is of bfloat16."""
         after = self._model(torch.tensor([[0, 0], [0, 1]], device=self._model.device)).logits[:, 0].float()
         return torch.allclose(after[0], after[1], rtol=0.02, atol=0.02)
 
