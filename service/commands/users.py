@@ -48,14 +48,14 @@ def delete(
     with open_database(settings) as database:
         with database.read() as connection:
             user = users.get(connection, name)
-            has = next(counts for counts in user_counts.list_all(connection) if counts.name == name)
+            has = user_counts.of_user(connection, user.id)
         everything = ", ".join(
             counted(count, noun)
             for count, noun in ((has.documents, "document"), (has.voices, "voice"), (has.drafts, "draft"))
         )
-        confirm(f"Delete {name} with {everything} and {counted(has.keys, 'key')}? It cannot be undone.", yes=yes)
+        confirm(f"Delete {user.name} with {everything} and {counted(has.keys, 'key')}? It cannot be undone.", yes=yes)
         with database.write() as connection:
             users.remove(connection, user.id)
         forget_replies(settings.home, user.id)
         erase(database)
-    typer.echo(f"Deleted {name}.", err=True)
+    typer.echo(f"Deleted {user.name}.", err=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, ScalarSelect, Table, func, select
+from sqlalchemy import Connection, ScalarSelect, Select, Table, func, select
 
 from service.store.tables import documents, drafts, keys, users, voices
 
@@ -24,19 +25,18 @@ class UserCounts:
 
 def list_all(connection: Connection) -> list[UserCounts]:
     """Every user, by name."""
+    return [UserCounts(*row) for row in connection.execute(_counted().order_by(users.c.name))]
+
+
+def of_user(connection: Connection, user_id: int) -> UserCounts:
+    """One user, who must be there."""
+    return UserCounts(*connection.execute(_counted().where(users.c.id == user_id)).one())
+
+
+def _counted() -> Select[Any]:
     latest = select(func.max(documents.c.timestamp)).where(documents.c.user_id == users.c.id).scalar_subquery()
-    rows = connection.execute(
-        select(
-            users.c.name,
-            _count(documents),
-            _count(voices),
-            _count(drafts),
-            _count(keys),
-            latest,
-            users.c.created_at,
-        ).order_by(users.c.name)
-    )
-    return [UserCounts(*row) for row in rows]
+    counts = map(_count, (documents, voices, drafts, keys))
+    return select(users.c.name, *counts, latest, users.c.created_at)
 
 
 def _count(table: Table) -> ScalarSelect[int]:

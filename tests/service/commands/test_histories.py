@@ -170,6 +170,11 @@ def test_users(pearl: Any) -> None:
     assert pearl("users", "delete", "ann", "--yes").status == 2
 
 
+def test_a_user_with_an_accent_is_deleted_under_either_spelling(pearl: Any) -> None:
+    pearl("keys", "create", "--user", "Zo\u00eb")
+    assert pearl("users", "delete", "Zoe\u0308", "--yes").err == "Deleted Zo\u00eb.\n"
+
+
 def test_imports_and_undo(pearl: Any, write_lines: Any) -> None:
     more = {"user_id": "ann", "id": "x", "timestamp": 1_700_000_300, "text": "More."}
     pearl("import", "jsonl", write_lines([*LINES, more], "more.jsonl"))
