@@ -23,7 +23,7 @@ def export_pieces(connection: Connection, user: User) -> Iterator[bytes]:
     yield b'{"object":"export","user_id":' + orjson.dumps(user.name)
     yield b',"created_at":' + orjson.dumps(time.time())
     lists: dict[str, Iterator[dict[str, Any]]] = {
-        "voices": (asdict(voice) for voice in voices.list_all(connection, user.id)),
+        "voices": (asdict(voice) for voice in voices.list_counted(connection, user.id)),
         "documents": ({"user_id": user.name, **asdict(document)} for document in documents.stream(connection, user.id)),
         "drafts": drafts.lines_of_user(connection, user.id),
         "calibrations": (calibration.to_json() for calibration in calibrations.of_user(connection, user.id)),

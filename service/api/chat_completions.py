@@ -33,10 +33,11 @@ from service.api.openai_calls import (
 )
 from service.api.openai_fields import passed_over
 from service.api.streaming import DONE, event, event_stream, while_connected
-from service.api.voices import all_voices
 from service.drafting import Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
-from service.store.voices import WHOLE_HISTORY
+from service.services import Services
+from service.store import voices
+from service.store.voices import WHOLE_HISTORY, Voice
 from service.threads import in_thread
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
@@ -168,10 +169,15 @@ class ModelList(BaseModel):
 
 @router.get("/models", summary="List models: each voice is one")
 async def list_models(services: ServicesDep, caller: Caller) -> ModelList:
-    listed = await in_thread(all_voices, services, caller.user.id)
+    listed = await in_thread(_voices, services, caller.user.id)
     named = [(voice.name, voice.created_at) for voice in listed if voice.name != WHOLE_HISTORY]
     models = [(WHOLE_HISTORY, 0.0), *named]
     return ModelList(object="list", data=[_model(name, created, caller.user.name) for name, created in models])
+
+
+def _voices(services: Services, user_id: int) -> list[Voice]:
+    with services.database.read() as connection:
+        return voices.list_all(connection, user_id)
 
 
 @router.get("/models/{id:path}", summary="Get a model")

@@ -80,13 +80,13 @@ VoiceName = Annotated[Name, Path(description="The voice's name.", examples=["ema
 
 @router.get("", summary="List your voices")
 async def list_voices(services: ServicesDep, caller: Caller) -> VoiceList:
-    listed = await in_thread(all_voices, services, caller.user.id)
+    listed = await in_thread(_list, services, caller.user.id)
     return VoiceList(object="list", data=[_out(voice) for voice in listed])
 
 
-def all_voices(services: Services, user_id: int) -> list[Voice]:
+def _list(services: Services, user_id: int) -> list[Voice]:
     with services.database.read() as connection:
-        return voices.list_all(connection, user_id)
+        return voices.list_counted(connection, user_id)
 
 
 @router.get("/{name:path}", summary="Show a voice with its calibrations")

@@ -34,7 +34,7 @@ NAME_ARGUMENT = typer.Argument(metavar="NAME", help="Name of the voice, from `pe
 def list_voices(user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
     """List the voices with their numbers of documents."""
     with open_database(load_settings()) as database, database.read() as connection:
-        listed = voices.list_all(connection, users.chosen(connection, user).id)
+        listed = voices.list_counted(connection, users.chosen(connection, user).id)
     if json:
         write_json(json, {"voices": [asdict(voice) for voice in listed]})
     elif not listed:

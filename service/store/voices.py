@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, select, update
 
 from pearl.errors import NotFound
 from pearl.templates import DEFAULT_TEMPLATE
@@ -33,19 +33,20 @@ class Voice:
 
 
 def list_all(connection: Connection, user_id: int) -> list[Voice]:
+    """The voices by name, without the counts of their documents, which take longer the longer the history is."""
+    rows = connection.execute(select(voices).where(voices.c.user_id == user_id).order_by(voices.c.name))
+    return [Voice(row.name, row.instructions, row.template, row.k, created_at=row.created_at) for row in rows]
+
+
+def list_counted(connection: Connection, user_id: int) -> list[Voice]:
+    """The voices by name, with the counts of their documents."""
     counts = (
         select(documents.c.voice, func.count().label("documents"))
         .where(documents.c.user_id == user_id)
         .group_by(documents.c.voice)
-        .subquery()
     )
-    rows = connection.execute(
-        select(voices, func.coalesce(counts.c.documents, 0).label("documents"))
-        .outerjoin(counts, counts.c.voice == voices.c.name)
-        .where(voices.c.user_id == user_id)
-        .order_by(voices.c.name)
-    )
-    return [Voice(row.name, row.instructions, row.template, row.k, row.documents, row.created_at) for row in rows]
+    by_name = {row.voice: row.documents for row in connection.execute(counts)}
+    return [replace(voice, documents=by_name.get(voice.name, 0)) for voice in list_all(connection, user_id)]
 
 
 def get(connection: Connection, user_id: int, name: str) -> Voice:
@@ -69,24 +70,28 @@ def get(connection: Connection, user_id: int, name: str) -> Voice:
 
 def get_counted(connection: Connection, user_id: int, name: str) -> Voice:
     """The voice with the count of its documents. Raises NotFound."""
-    counted = next((voice for voice in list_all(connection, user_id) if voice.name == name), None)
-    return counted or get(connection, user_id, name)
+    voice = get(connection, user_id, name)
+    return replace(voice, documents=_count(connection, user_id, documents.c.voice == name))
 
 
 def get_or_whole(connection: Connection, user_id: int, name: str) -> Voice:
     """The voice with the count of its documents; WHOLE_HISTORY is all of the user's documents. Raises NotFound."""
     if name != WHOLE_HISTORY:
         return get_counted(connection, user_id, name)
-    every = connection.scalar(select(func.count()).select_from(documents).where(documents.c.user_id == user_id))
-    return Voice(WHOLE_HISTORY, documents=every or 0)
+    return Voice(WHOLE_HISTORY, documents=_count(connection, user_id))
+
+
+def _count(connection: Connection, user_id: int, *chosen: ColumnElement[bool]) -> int:
+    counted = select(func.count()).select_from(documents).where(documents.c.user_id == user_id, *chosen)
+    return connection.scalar(counted) or 0
 
 
 def put(connection: Connection, user_id: int, name: str, values: dict[str, Any]) -> bool:
     """Make the voice or change the given fields of it; True if it was made."""
-    ensure_result = ensure(connection, {user_id: {name}})
+    made = ensure(connection, {user_id: {name}})
     if values:
         connection.execute(update(voices).where(voices.c.user_id == user_id, voices.c.name == name).values(**values))
-    return ensure_result
+    return made
 
 
 def ensure(connection: Connection, names: dict[int, set[str]], template: str = DEFAULT_TEMPLATE) -> bool:

@@ -144,7 +144,7 @@ def test_threads_that_add_for_the_same_users_in_different_orders(database, perso
 def test_a_voice_that_a_document_names_is_made(ann):
     ann.add(document("a", voice="email"), document("b", voice="blog"), document("c"), document("d", voice="blog"))
     with ann.database.read() as connection:
-        found = [(voice.name, voice.documents) for voice in voices.list_all(connection, ann.id)]
+        found = [(voice.name, voice.documents) for voice in voices.list_counted(connection, ann.id)]
         assert found == [("blog", 2), ("email", 1)]
         assert [found.id for found in documents.all_of_user(connection, ann.id, "blog")] == ["b", "d"]
 

@@ -45,7 +45,7 @@ def test_listed_by_name_with_their_documents(ann, bob):
     ann.add(*(Document(str(number), "a text", 1.0, voice="email") for number in range(3)))
     bob.add(Document("b", "a text", 1.0, voice="zine"))
     with ann.database.read() as connection:
-        assert [(voice.name, voice.documents) for voice in voices.list_all(connection, ann.id)] == [
+        assert [(voice.name, voice.documents) for voice in voices.list_counted(connection, ann.id)] == [
             ("email", 3),
             ("zine", 0),
         ]
