@@ -103,7 +103,7 @@ class Profile:
 def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profile:
     """The card as the store is now. Raises NotFound for an unknown voice."""
     template = voices.get(connection, user_id, voice).template if voice is not None else ""
-    own = [*documents.samples(connection, user_id, voice)][-MOST_TEXTS:]
+    own = documents.newest_samples(connection, user_id, voice, MOST_TEXTS)
     yardstick = _yardstick(connection, user_id, own, template)
     stored = profiles.get(connection, user_id, voice)
     sent = sent_pairs(connection, user_id, voice)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, update
@@ -17,7 +18,7 @@ from pearl.records import Document
 from pearl.templates import DEFAULT_TEMPLATE
 from service.store import embeddings, erasures, jobs, users, voices
 from service.store.ids import digest
-from service.store.paging import PageQuery, page_of
+from service.store.paging import AT_ONCE, PageQuery, page_of
 from service.store.tables import documents, drafts, feedback
 
 LOOKED_UP_AT_ONCE = 5_000  # ids; databases limit the variables of a statement
@@ -227,10 +228,9 @@ def page(connection: Connection, user_id: int, wanted: PageQuery, voice: str | N
 
     Raises InputError when ``after`` is no document of the user.
     """
-    query = _select(user_id)
     rows, has_more = page_of(
         connection,
-        query if voice is None else query.where(documents.c.voice == voice),
+        _of_voice(user_id, voice),
         wanted,
         noun="document",
         id=documents.c.document_id,
@@ -243,10 +243,8 @@ def page(connection: Connection, user_id: int, wanted: PageQuery, voice: str | N
 
 def all_of_user(connection: Connection, user_id: int, voice: str | None = None) -> list[Document]:
     """The history, or one voice of it, oldest first."""
-    query = _select(user_id).order_by(documents.c.timestamp, documents.c.seq)
-    if voice is not None:
-        query = query.where(documents.c.voice == voice)
-    return [_document(row) for row in connection.execute(query)]
+    ordered = _of_voice(user_id, voice).order_by(documents.c.timestamp, documents.c.seq)
+    return [_document(row) for row in connection.execute(ordered)]
 
 
 def samples(connection: Connection, user_id: int, voice: str | None = None) -> list[Document]:
@@ -255,13 +253,23 @@ def samples(connection: Connection, user_id: int, voice: str | None = None) -> l
     A style must not learn itself: a draft that was sent with few changes is left out until its owner says that it is
     theirs, and so is every later document with the same text, such as the sent mail in an import.
     """
-    machine = _machine_texts(connection, user_id)
     history = all_of_user(connection, user_id, voice)
-    if not machine:
-        return history
-    return [
-        document for document in history if (document.timestamp or 0.0) < machine.get(digest(document.text), math.inf)
-    ]
+    return list(_without_machine_texts(history, _machine_texts(connection, user_id)))
+
+
+def newest_samples(connection: Connection, user_id: int, voice: str | None, most: int) -> list[Document]:
+    """The last of :func:`samples`, oldest first; of a long history no more is read."""
+    machine = _machine_texts(connection, user_id)
+    ordered = _of_voice(user_id, voice).order_by(documents.c.timestamp.desc(), documents.c.seq.desc())
+    with connection.execute(ordered.execution_options(yield_per=AT_ONCE)) as rows:
+        newest = list(islice(_without_machine_texts(map(_document, rows), machine), most))
+    return newest[::-1]
+
+
+def _without_machine_texts(history: Iterable[Document], machine: Mapping[bytes, float]) -> Iterator[Document]:
+    for document in history:
+        if not machine or (document.timestamp or 0.0) < machine.get(digest(document.text), math.inf):
+            yield document
 
 
 def _machine_texts(connection: Connection, user_id: int) -> dict[bytes, float]:
@@ -354,6 +362,12 @@ def _select(user_id: int) -> Select[Any]:
         documents.c.request,
         documents.c.voice,
     ).where(documents.c.user_id == user_id)
+
+
+def _of_voice(user_id: int, voice: str | None) -> Select[Any]:
+    """The history, or one voice of it."""
+    query = _select(user_id)
+    return query if voice is None else query.where(documents.c.voice == voice)
 
 
 def _document(row: Row[Any]) -> Document:

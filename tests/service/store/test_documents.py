@@ -275,3 +275,20 @@ def test_removing_several_take_their_drafts_along(ann, draft) -> None:
     with ann.database.read() as connection:
         assert list(drafts.lines_of_user(connection, ann.id)) == []
     assert ann.ids == ["d1"]
+
+
+def test_the_newest_samples_are_the_end_of_all_samples(ann, draft):
+    made = draft("sent")
+    with ann.database.write() as connection:
+        drafts.add(connection, ann.id, made, request="Answer Bo.", instructions="", voice="email", model="m")
+        feedback.add(connection, ann.id, made.id, "accepted", None)  # a text that is the machine's
+    now = time.time()
+    copy = Document("copy", made.text, now + 100, voice="email")
+    texts = [document(f"d{number}", timestamp=now + number // 2, voice="email") for number in range(250)]
+    ann.add(*texts, copy, document("blog", timestamp=now + 200, voice="blog"))
+    with ann.database.read() as connection:
+        for voice in (None, "email"):
+            samples = documents.samples(connection, ann.id, voice)
+            assert len(samples) == (251 if voice is None else 250)
+            for most in (1, 3, 250, 500):
+                assert documents.newest_samples(connection, ann.id, voice, most) == samples[-most:]
