@@ -124,11 +124,14 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
     )
 
 
-def choose_line(connection: Connection, user_id: int, voice: str | None, name: str, choice: LineChoice) -> Profile:
-    """Keep the person's word on a line, and give the card as it is then. Raises NotFound for an unknown line."""
-    users.lock(connection, {user_id})  # whoever chooses at the same moment goes on from this
-    card, stored = profile_of(connection, user_id, voice), profiles.get(connection, user_id, voice)
-    line = next((candidate for candidate in card.lines if candidate.name == name), None)
+def choose_line(connection: Connection, user_id: int, card: Profile, name: str, choice: LineChoice) -> Profile:
+    """Keep the person's word on a line, and give the card as it is then. Raises NotFound for an unknown line.
+
+    The ``card`` was read before the transaction, for it takes seconds of a long history; what was said of its lines
+    since then counts.
+    """
+    stored = _locked(connection, user_id, card)
+    line = next((candidate for candidate in _lines(card.habits, stored) if candidate.name == name), None)
     if line is None and name not in stored.lines:
         raise NotFound(
             f"The card has no line '{name}'; `pearl profile` and GET /v1/profile list its lines.",
@@ -143,11 +146,15 @@ def choose_line(connection: Connection, user_id: int, voice: str | None, name: s
     return _keep(connection, user_id, card, replace(stored, lines=lines))
 
 
-def use_as_instructions(connection: Connection, user_id: int, voice: str | None, standing: bool) -> Profile:
-    """Make the card's lines standing instructions, or end that."""
+def use_as_instructions(connection: Connection, user_id: int, card: Profile, standing: bool) -> Profile:
+    """Make the lines of a card that was read before standing instructions, or end that."""
+    return _keep(connection, user_id, card, replace(_locked(connection, user_id, card), standing=standing))
+
+
+def _locked(connection: Connection, user_id: int, card: Profile) -> StoredProfile:
+    """The choices on the card's voice, which nobody else changes until the transaction ends."""
     users.lock(connection, {user_id})
-    card, stored = profile_of(connection, user_id, voice), profiles.get(connection, user_id, voice)
-    return _keep(connection, user_id, card, replace(stored, standing=standing))
+    return profiles.get(connection, user_id, card.voice)
 
 
 def _keep(connection: Connection, user_id: int, card: Profile, stored: StoredProfile) -> Profile:

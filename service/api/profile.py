@@ -139,13 +139,15 @@ def _read(services: Services, user_id: int, voice: str | None) -> Profile:
 
 
 def _stand(services: Services, user_id: int, voice: str | None, standing: bool) -> Profile:
+    card = _read(services, user_id, voice)
     with services.database.write() as connection:
-        return use_as_instructions(connection, user_id, voice, standing)
+        return use_as_instructions(connection, user_id, card, standing)
 
 
 def _choose(services: Services, user_id: int, voice: str | None, name: str, choice: LineChoice) -> Profile:
+    card = _read(services, user_id, voice)
     with services.database.write() as connection:
-        return choose_line(connection, user_id, voice, name, choice)
+        return choose_line(connection, user_id, card, name, choice)
 
 
 def _forget(services: Services, user_id: int, voice: str | None) -> bool:

@@ -70,16 +70,17 @@ def profile(
         earlier[name] = words
     chosen = None if voice == WHOLE_HISTORY else voice
     with open_database(load_settings()) as database:
-        with database.write() as connection:
+        with database.read() as connection:
             owner = users.chosen(connection, user).id
-            for _, name, choice in asked:
-                choose_line(connection, owner, chosen, name, choice)
-            if standing is not None:
-                use_as_instructions(connection, owner, chosen, standing)
+            card = profile_of(connection, owner, chosen)
+        if asked or standing is not None:
+            with database.write() as connection:
+                for _, name, choice in asked:
+                    card = choose_line(connection, owner, card, name, choice)
+                if standing is not None:
+                    card = use_as_instructions(connection, owner, card, standing)
         if delete:
             erase(database)
-        with database.read() as connection:
-            card = profile_of(connection, owner, chosen)
     if json:
         write_json(json, card.to_json())
     else:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import InputError, NotFound
-from service.profile import choose_line, use_as_instructions
+from service.profile import choose_line, profile_of, use_as_instructions
 from service.store import profiles, users, voices
 from service.store.database import Database
 from service.store.profiles import CONFIRMED, CORRECTED, STRUCK, LineChoice, StoredProfile
@@ -59,13 +59,16 @@ def test_lines_chosen_at_the_same_moment_all_stay(database: Database, ann: int, 
         corrected = {name: LineChoice(CORRECTED, "Mine.") for name in names}
         profiles.put(connection, ann, StoredProfile("email", False, corrected))
 
+    with database.read() as connection:
+        card = profile_of(connection, ann, "email")  # as all of them saw it
+
     def strike(name: str) -> None:
         with database.write() as connection:
-            choose_line(connection, ann, "email", name, LineChoice(STRUCK))
+            choose_line(connection, ann, card, name, LineChoice(STRUCK))
 
     def stand() -> None:
         with database.write() as connection:
-            use_as_instructions(connection, ann, "email", True)
+            use_as_instructions(connection, ann, card, True)
 
     assert at_once([*(partial(strike, name) for name in names), stand]) == [None] * 9
     with database.read() as connection:
