@@ -19,7 +19,7 @@ from service.importers.archive import CountingReader
 from service.importers.base import Items, LeftOut, Options, SourceDocument
 from service.importers.json_arrays import as_object, read_members
 from service.store import drafts, feedback, profiles, users, voices
-from service.store.voices import WHOLE_HISTORY, Voice
+from service.store.voices import Voice
 
 KINDS = ("voices", "drafts", "feedback", "profiles")
 
@@ -125,9 +125,7 @@ def _restore_draft(connection: Connection, owner: int, line: dict[str, Any]) -> 
 
 
 def _restore_voice(connection: Connection, owner: int, line: dict[str, Any]) -> bool:
-    name = check_id(line.get("name"), param="name")
-    if name == WHOLE_HISTORY:
-        raise InputError(f"'{name}' is the model id of the whole history, no voice.", param="name")
+    name = voices.check_name(line.get("name"))
     instructions, template, k = line.get("instructions", ""), line.get("template", DEFAULT_TEMPLATE), line.get("k")
     if not isinstance(instructions, str) or not (k is None or (type(k) is int and 1 <= k <= 20)):
         raise InputError("'instructions' must be a string and 'k' a number from 1 to 20.", param="k")

@@ -26,7 +26,6 @@ from service.store.idempotency import Answer
 from service.store.ids import new_id
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
-from service.store.voices import WHOLE_HISTORY
 from service.threads import in_thread, in_writing_thread
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"], route_class=KeyedRoute)
@@ -310,8 +309,8 @@ class DocumentChange(KnownFields):
 @router.patch("/{id:path}", summary="Move a document to another voice, or say that a sent draft is yours")
 async def change_document(services: ServicesDep, caller: Caller, id: DocumentId, body: DocumentChange) -> DocumentOut:
     """The voice stays what you made it when the document is imported again. A new voice is made."""
-    if body.voice == WHOLE_HISTORY:
-        raise InputError(f"'{WHOLE_HISTORY}' is the model id of the whole history, no voice.", param="voice")
+    if body.voice is not None:
+        voices.check_name(body.voice, param="voice")
     if "voice" not in body.model_fields_set and body.mine is None:
         raise InputError("Say what to change: 'voice' or 'mine'.", param="voice", code="missing_field")
     return await in_writing_thread(_change, services, caller.user.id, id, body)

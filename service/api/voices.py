@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, Field
 
-from pearl.errors import InputError
 from pearl.templates import load_template, template_names
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
@@ -122,8 +121,7 @@ async def put_voice(
     services: ServicesDep, caller: Caller, name: VoiceName, body: VoiceIn, response: Response
 ) -> VoiceOut:
     """The documents of the voice are those imported or added with its name."""
-    if name == WHOLE_HISTORY:
-        raise InputError(f"'{name}' is the model id of the whole history; choose another name.", param="name")
+    voices.check_name(name)
     load_template(body.template)
     values = body.model_dump(exclude_unset=True)
     voice, made = await in_writing_thread(_put, services, caller.user.id, name, values)

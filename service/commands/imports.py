@@ -26,6 +26,7 @@ from service.commands.updates import settle_gone
 from service.importers.base import Importer, Options, importer_names, load_importer
 from service.importers.guessing.guess import guess_importer
 from service.importing import BATCH_DOCUMENTS, run_import
+from service.store.voices import check_name
 
 SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="File or folder to import.")
 UPDATE_OPTION = typer.Option(
@@ -177,7 +178,7 @@ def _options(importer: Importer, user: str | None, me: tuple[str, ...], voice: s
     return Options(
         user=None if user is None else check_id(user, param="--user"),
         me=me,
-        voice=None if voice is None else check_id(voice, param="--voice"),
+        voice=None if voice is None else check_name(voice, param="--voice"),
     )
 
 

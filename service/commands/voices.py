@@ -12,7 +12,7 @@ from pearl.errors import InputError
 from pearl.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.settings import load_settings
 from pearl.templates import load_template, template_names
-from pearl.texts import check_characters, check_id, counted
+from pearl.texts import check_characters, counted
 from pearl.theta import theta_words
 from service.commands.common import erase, open_database
 from service.commands.shown import excerpt, for_terminal, moment, show_fields, show_table
@@ -113,8 +113,7 @@ def set_voice(
     ),
 ) -> None:
     """Set the given properties of a voice; the others stay as they are."""
-    if check_id(name, param="name") == WHOLE_HISTORY:
-        raise InputError(f"'{name}' is the model id of the whole history; choose another name.", param="name")
+    voices.check_name(name)
     values: dict[str, Any] = {}
     if instructions is not None:
         values["instructions"] = check_characters(instructions, param="instructions")

@@ -9,8 +9,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, func, select, update
 
-from pearl.errors import NotFound
+from pearl.errors import InputError, NotFound
 from pearl.templates import DEFAULT_TEMPLATE
+from pearl.texts import check_id
 from service.store import erasures
 from service.store.tables import calibrations, documents, profiles, voices
 from service.store.upsert import upsert
@@ -30,6 +31,14 @@ class Voice:
     k: int | None = None
     documents: int = 0
     created_at: float = 0.0
+
+
+def check_name(name: Any, *, param: str = "name") -> str:
+    """A name that a voice may have. Raises InputError."""
+    checked = check_id(name, param=param)
+    if checked == WHOLE_HISTORY:
+        raise InputError(f"'{checked}' stands for the whole history; choose another name for a voice.", param=param)
+    return checked
 
 
 def list_all(connection: Connection, user_id: int) -> list[Voice]:

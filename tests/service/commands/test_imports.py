@@ -169,6 +169,7 @@ def test_nothing_usable(command, tmp_path, content, message):
         (["mbox", "/", "--user", "ann"], "--me"),
         (["git", "/", "--user", " ann"], "'--user' must have"),
         (["git", "/", "--user", "ann", "--voice", ""], "'--voice' must have"),
+        (["git", "/", "--user", "ann", "--voice", "pearl"], "'pearl' stands for the whole history"),
         (["git", "/nowhere", "--user", "ann"], "no such file or folder"),
         (
             ["--user", "me", "history.jsonl"],
