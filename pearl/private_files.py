@@ -10,7 +10,16 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 OTHERS = 0o077
 
 # what PEARL puts into PEARL_HOME; a folder with anything else in it is somebody's, who may share it
-OWN = ("pearl.", "sample.key", "models", "generations.", "judge-replies.", "calibrations", "losses.")
+OWN = (
+    "pearl.",
+    "sample.key",
+    "models",
+    "generations.",
+    "judge-replies.",
+    "editor-replies.",
+    "calibrations",
+    "losses.",
+)
 
 
 def private_folder(folder: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.errors import InputError, StoreError
+from pearl.private_files import FOLDER_MODE, private_file
 from pearl.records import Usage
 from pearl.texts import storable
 
@@ -99,7 +100,9 @@ def open_replies(path: Path, option: str | None = "replies") -> Iterator[ReplySt
     """
     advice = "delete it to ask for its replies again" if option is None else f"give another --{option}"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+        if not path.exists():
+            private_file(path)  # replies quote the texts that were asked about
         connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)
     except (OSError, sqlite3.Error) as error:
         raise InputError(f"{path}: cannot be used: {error}; {advice}.", param=option) from error

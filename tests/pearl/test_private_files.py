@@ -34,7 +34,7 @@ def test_a_new_folder(tmp_path: Path, umask: None) -> None:
     assert mode(tmp_path / "share") != 0o700  # the platform's, for others as well
 
 
-@pytest.mark.parametrize("names", [[], ["pearl.db", "pearl.db-wal", "sample.key"], ["generations.sqlite", "models"]])
+@pytest.mark.parametrize("names", [[], ["pearl.db", "pearl.db-wal", "sample.key"], ["editor-replies.sqlite", "models"]])
 def test_a_folder_of_ours_is_closed(home: Path, names: list[str]) -> None:
     for name in names:
         (home / name).touch()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sqlite3
 from dataclasses import replace
 
@@ -30,6 +31,20 @@ def test_what_was_committed_is_there_for_the_next_run(path):
         with open_replies(path) as other:
             assert other.get(b"k") == REPLY
             assert other.get(b"l") is None
+
+
+def test_what_is_new_is_for_its_owner_alone(path):
+    before = os.umask(0)
+    try:
+        with open_replies(path):
+            pass
+        assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+        path.chmod(0o640)  # as somebody chose who shares it
+        with open_replies(path):
+            pass
+        assert path.stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(before)
 
 
 def test_what_is_left_is_committed_at_the_end(path):
