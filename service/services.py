@@ -27,6 +27,7 @@ from service.polishing import make_polisher
 from service.store import embeddings
 from service.store.database import Database
 from service.threads import WRITERS, FairThreads, in_thread
+from service.traces import places
 
 if TYPE_CHECKING:
     from service.metrics import Metrics
@@ -161,6 +162,8 @@ class Services:
                 await in_thread(self.sweep)
             except PearlError as error:  # the store is busy or away: next time
                 log.warning("sweeping: %s", error.message)
+            except Exception as error:  # it must go on: nothing else erases what a deletion left behind
+                log.error("sweeping failed: %s\n%s", type(error).__name__, places(error))
             await asyncio.sleep(SWEEP_S)
 
     def _retriever_of(self, user_id: int, clock: Clock) -> Retriever:

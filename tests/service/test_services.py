@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pearl.chat.fake import FakeChatModel
-from pearl.errors import InputError, NotFound
+from pearl.errors import InputError, NotFound, StoreError
 from pearl.settings import load_settings
 from service.app import create_app
 from service.services import Services
@@ -150,3 +150,28 @@ def test_stopping_does_not_hold_up_the_loop(tmp_path: Any, sqlite_url: str, word
     services.start()
     assert at_work.wait(60)
     asyncio.run(stop())
+
+
+def test_sweeping_goes_on_after_whatever_goes_wrong(
+    tmp_path: Any, sqlite_url: str, monkeypatch: Any, caplog: Any
+) -> None:
+    monkeypatch.setattr("service.services.SWEEP_S", 0.001)
+    services = Services(load_settings(home=tmp_path, database_url=sqlite_url), model=FakeChatModel())
+    errors = [StoreError("The database is locked."), ValueError("Dear diary"), ValueError("Dear diary")]
+    swept = threading.Event()
+
+    def sweep() -> None:
+        if errors:
+            raise errors.pop()
+        swept.set()
+
+    async def keep_swept() -> None:
+        sweeping = asyncio.create_task(services.keep_swept())
+        assert await asyncio.to_thread(swept.wait, 60)
+        sweeping.cancel()
+
+    monkeypatch.setattr(services, "sweep", sweep)
+    asyncio.run(keep_swept())
+    said = [message.splitlines()[0] for message in caplog.messages]
+    assert said == ["sweeping failed: ValueError"] * 2 + ["sweeping: The database is locked."]
+    assert "diary" not in caplog.text
