@@ -107,28 +107,6 @@ class Overloaded(PearlError):
     default_code = "overloaded"
 
 
-# every code that a ChatError has, for metrics and clients
-CHAT_CODES = (
-    "llm_error",
-    "llm_timeout",
-    "llm_rate_limited",
-    "llm_interrupted",
-    "llm_rejected",
-    "llm_refused",
-    "llm_content_filter",
-    "llm_key_refused",
-    "llm_not_found",
-    "llm_unreachable",
-    "llm_unreadable",
-    "llm_redirected",
-    "llm_too_long",
-    "llm_failed",
-    "llm_closed",
-    "llm_not_installed",
-    "llm_unsupported_processor",
-)
-
-
 class Interrupted(PearlError):
     exit_status = 130  # 128 and the signal's number, as of every program that Ctrl-C ends
     default_code = "interrupted"

@@ -65,12 +65,12 @@ class LocalChatModel:
             model: Any = AutoModelForCausalLM.from_pretrained(self._model, dtype="auto")
         except (OSError, ValueError) as error:
             raise ChatError(
-                f"{self._model}: is no causal model with its tokenizer: {error}", code="model_not_found"
+                f"{self._model}: is no causal model with its tokenizer: {error}", code="llm_not_found"
             ) from error
         if not tokenizer.chat_template:
             raise ChatError(
                 f"{self._model}: its tokenizer has no chat template; name a model that was trained to chat.",
-                code="no_chat_template",
+                code="llm_not_found",
             )
         return model.eval(), tokenizer
 
