@@ -82,8 +82,8 @@ def _show_page(user: str | None, voice: str | None, wanted: PageQuery, json: str
         typer.echo("No documents." if wanted.words is None else f"No document contains {wanted.words!r}.", err=True)
         return
     show_table(("id", "written", "voice", "text"), (_row(document) for document in page.documents))
-    if page.next_cursor is not None:
-        typer.echo(f"There are more; go on with --after {page.next_cursor}", err=True)
+    if page.has_more:
+        typer.echo(f"There are more; go on with --after {page.documents[-1].id}", err=True)
 
 
 def _row(document: Document) -> tuple[str, ...]:

@@ -50,10 +50,9 @@ class Addition:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some of a history in order of time, and the cursor of the next page, None at the end."""
+    """Some of a history in order of time. Where there is more, it goes on after the last of them."""
 
     documents: list[Document]
-    next_cursor: str | None
     has_more: bool
 
 
@@ -237,8 +236,7 @@ def page(connection: Connection, user_id: int, wanted: PageQuery, voice: str | N
         order=(documents.c.timestamp, documents.c.seq),
         searched=("text",),
     )
-    listed = [_document(row) for row in rows]
-    return Page(listed, listed[-1].id if has_more else None, has_more)
+    return Page([_document(row) for row in rows], has_more)
 
 
 def all_of_user(connection: Connection, user_id: int, voice: str | None = None) -> list[Document]:
@@ -290,9 +288,9 @@ def stream(connection: Connection, user_id: int, batch: int = 500) -> Iterator[D
     while True:
         one_page = page(connection, user_id, PageQuery(batch, last))
         yield from one_page.documents
-        if one_page.next_cursor is None:
+        if not one_page.has_more:
             return
-        last = one_page.next_cursor
+        last = one_page.documents[-1].id
 
 
 def count(connection: Connection, user_id: int, *chosen: ColumnElement[bool]) -> int:
