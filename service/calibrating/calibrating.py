@@ -164,7 +164,7 @@ def _choose_showing(study: Study, drafts: Sequence[Mapping[int, str]], ruler: Ru
         return study.default, {"chosen": {}, "reason": "the voice names k"}
     showings = study.showings()
     places = [
-        [_nearest(mine, study.number_shown(text, showing)) for showing in showings]
+        [list(mine).index(study.number_shown(text, showing)) for showing in showings]
         for text, mine in zip(study.past, drafts, strict=True)
     ]
     written = [(text, draft) for text, mine in zip(study.past, drafts, strict=True) for draft in mine.values()]
@@ -188,11 +188,6 @@ def _choose_showing(study: Study, drafts: Sequence[Mapping[int, str]], ruler: Ru
         "gain": _gains(choice.gain, values, scores),
     }
     return showing, account
-
-
-def _nearest(drafts: Mapping[int, str], number: int) -> int:
-    """The place among the drafts of the one with this number of documents."""
-    return list(drafts).index(number)
 
 
 def _choose_theta(study: Study, pairs: Sequence[tuple[PastText, str, str]], ruler: Ruler) -> tuple[Json, Json]:
