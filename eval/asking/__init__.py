@@ -1,1 +1,1 @@
-"""Asking a chat model: what was said, what is kept, how it is asked again and what it costs."""
+"""Asking a judge: its model, the grammars of its replies, and what a reply says or fails to say."""

@@ -1,1 +1,1 @@
-"""One module per command of the command line; each has an ``app``."""
+"""One module per command of the command line, as :mod:`pearl.commands` has them."""
