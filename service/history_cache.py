@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pearl.clock import Clock
 from pearl.records import Document, Request, ScoredDocument
-from retriever.base import Calibration, Index, Retriever, ranked
+from retriever.base import Index, Retriever, ranked
 from service.store import documents, users
 from service.store.database import Database
 from service.store.documents import Digests
@@ -61,10 +61,6 @@ class HistoryCache:
         self._kept: OrderedDict[Key, History] = OrderedDict()
         self._building: dict[Key, threading.Lock] = {}
         self._lock = threading.Lock()
-
-    @property
-    def calibration(self) -> Calibration:
-        return self.retriever.calibration
 
     @property
     def retriever(self) -> Retriever:

@@ -161,7 +161,7 @@ def test_theta_set_by_hand_calibrates_no_retriever(house: Any) -> None:
     pearl.add("ann", "mind the tide", "the kettle is on")
     draft = pearl.as_user("ann").post("/v1/drafts", {"request": "the tide"}).json()
     assert draft["revision"]["reason"] == "below_threshold"
-    assert pearl.services.histories.calibration == UNCALIBRATED
+    assert pearl.services.histories.retriever.calibration == UNCALIBRATED
 
 
 def test_an_artifact_drafts_and_revises_by_its_theta(house: Any, make_artifact: Any) -> None:
