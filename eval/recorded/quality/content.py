@@ -227,5 +227,5 @@ def content_figure(result: Json) -> Figure:
     names = [row["origin"] + ("" if row["prompt"] == ANYHOW else f", {row['prompt']}") for row in groups]
     axes.set_yticks(range(len(groups)), names)
     axes.invert_yaxis()
-    axes.set_xlabel(f"score by {result['scorer']}")
+    axes.set_xlabel(f"score by {result['scorer']}: median, middle half, middle nine tenths")
     return figure

@@ -101,6 +101,7 @@ def edits_figure(result: Json) -> Figure:
     gradual.fill_between(numbers, *quarters, color=GREY, alpha=0.6, lw=0)
     gradual.plot(numbers, [row["median"] for row in rows], "o-", color=BLUE, ms=4, lw=1)
     gradual.axhline(0, color=GREY, lw=0.8)
+    gradual.xaxis.get_major_locator().set_params(integer=True)
     gradual.set_xlabel("edits executed (fewer traces have many)")
     gradual.set_ylabel("change from the draft (quartiles)")
     return figure

@@ -124,8 +124,8 @@ def experts_figure(result: Json) -> Figure:
     ranks.set_xlabel("share of rankings")
     ranks.set_xlim(0, 1)
     ranks.invert_yaxis()
-    for axes in (agreement, ranks):
-        axes.legend(fontsize=8, loc="lower right" if axes is agreement else "best")
+    agreement.legend(fontsize=8, loc="lower right")
+    ranks.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(RANK_COLUMNS))
     return figure
 
 
@@ -140,4 +140,4 @@ def _draw_agreement(axes: Axes, result: Json) -> None:
     axes.set_xticks(range(len(bins)), bins)
     axes.set_ylim(0, 1)
     axes.set_xlabel("gap of the scores")
-    axes.set_ylabel("prefers the higher score")
+    axes.set_ylabel("share that prefers the higher score")

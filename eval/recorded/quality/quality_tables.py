@@ -58,8 +58,7 @@ def _parts(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
 
 def quality_figure(result: Json) -> Figure:
     """Every scorer's accuracy, over all sets and with equal lengths."""
-    parts = _parts(result)
-    (_, every), *_ = parts.values()
+    (title, (_, every)), *_ = _parts(result).items()
     equal = result["equal_length"]["accuracy"]
-    rows = {name: {"all pairs": every[name], "equal lengths": equal[name]} for name in every}
+    rows = {name: {title: every[name], "equal lengths": equal[name]} for name in every}
     return intervals_figure(rows, "share of the pairs in which it prefers the better text")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,8 @@ def test_the_change_of_a_score_with_each_edit(edits, tmp_path):
     found = edits("--scorer", "shorter", "--picture", picture, "--json", "-", traces=TRACES[:3]).json["sensitivity"]
     # sea to bay and wide to vast: no character more or less
     assert (found["n"], found["traces"], found["median"]["value"]) == (6, 3, 0.0)
-    assert "<svg" in picture.read_text(encoding="utf-8")
+    drawn = picture.read_text(encoding="utf-8").partition(">edits</text>")[2].partition(">edits executed")[0]
+    assert re.findall(r">([^<]+)</text>", drawn) == ["1", "2"]  # edits are counted
     longer = trace(DRAFT, "", ("sea", "wide bay"), ("wide", "far"))
     longer["messages"][1]["content"] += "The wide bay was grey and the sky was far."
     found = edits("--scorer", "longer", "--json", "-", traces=[longer]).json["sensitivity"]
