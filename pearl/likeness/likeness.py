@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from pearl.likeness.calibration import Evidence, LikenessCalibration, calibration_for
 from pearl.likeness.impostors import Impostors, ReadText, Stream, shipped_references
@@ -19,6 +20,7 @@ from pearl.words import count_words
 LEAST_WORDS = 30  # of a text
 LEAST_TEXTS, LEAST_HISTORY_WORDS = 5, 300
 LEAST_KNOWN = 0.3  # of a text's words, or it is in another language than the impostors write
+SAMPLE = 200  # texts, to choose a register by
 YOURS, UNLIKE = 0.8, 0.2
 MINE, NOT_MINE, UNCLEAR = "yours", "unlike", "unclear"
 TOO_SHORT, SMALL_HISTORY, OTHER_LANGUAGE = "too_short", "history_too_small", "other_language"
@@ -106,7 +108,8 @@ def _model(stream: Stream, texts: Sequence[Tokens]) -> NgramModel:
 
 
 def nearest_register(texts: Sequence[str]) -> Impostors:
-    """The shipped register whose people would most likely have written the texts."""
-    sample = [characters(text) for text in texts[:200]] or [characters(" ")]
-
-    return min(shipped_references(), key=lambda reference: reference.characters.read(sample).surprise)
+    """The shipped register whose people would most likely have written the texts, without those in another language."""
+    registers = shipped_references()
+    read = (text for text in texts if any(one.masking.known_share(text) >= LEAST_KNOWN for one in registers))
+    sample = [characters(text) for text in islice(read, SAMPLE)] or [characters(" ")]
+    return min(registers, key=lambda register: register.characters.read(sample).surprise)

@@ -144,6 +144,7 @@ def test_mail_is_nearest_to_the_register_of_mail() -> None:
     mail = "Hi Bob, I think you are right, but as I said before it does not follow. On Monday Ann wrote: why not? Best"
     commit = "Fix the build on older compilers. The macro was not defined, so the header was included twice."
     assert [nearest_register([text] * 9).name for text in (mail, commit)] == ["mail", "commits"]
+    assert nearest_register([*[GERMAN * 3] * 9, *[commit] * 9]).name == "commits"  # German alone is nearest to mail
 
 
 def test_the_shipped_registers_hold_what_many_people_use() -> None:
