@@ -27,7 +27,6 @@ EXAMPLES = """
 METHODS = ("likeness", "words", "characters", "embeddings", "tfidf", "lambdag")
 SLOW = "lambdag"
 LENGTHS = (60, 100, 200, 400)
-FEW = 50  # impostors; docs/judging.md has the figures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +65,7 @@ def likeness(options: LikenessFlags) -> Report:
 
     from eval.likeness.report import LikenessOptions, likeness_report
     from eval.likeness.tables import likeness_figure, likeness_tables
+    from pearl.likeness.impostors import FEW, shipped_references
     from pearl.settings import load_settings
     from retriever.models.encoder import SentenceEncoder
 
@@ -86,9 +86,15 @@ def likeness(options: LikenessFlags) -> Report:
     encoder = load_settings(encoder=options.encoder).encoder
     with Console(stderr=True).status("Reading...") as status:
         figures = likeness_report(options.history, chosen, SentenceEncoder(encoder), status.update)
-    for file in figures["files"]:
-        if not options.shipped and file["impostors"] < FEW:
-            message = f"Note: {file['file']} has {counted(file['impostors'], 'impostor')}; against fewer than {FEW} "
-            typer.echo(message + "probabilities come out too high, while texts keep their order.", err=True)
+    numbers = [(file["file"], file["impostors"]) for file in figures["files"]]
+    if options.shipped:
+        taken = {name for _, registers in numbers for name in registers}
+        numbers = [(f"the register {one.name}", one.authors) for one in shipped_references() if one.name in taken]
+    for name, number in numbers:
+        if number < FEW:
+            message = (
+                f"Note: {name} has {counted(number, 'impostor')}; against fewer than {FEW} probabilities come out "
+            )
+            typer.echo(message + "too high, while texts keep their order.", err=True)
     held = {"method": list(chosen.methods), "words": list(chosen.lengths), "encoder": encoder}
     return Report(figures, likeness_tables, picture=likeness_figure, options=held)

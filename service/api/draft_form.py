@@ -98,7 +98,7 @@ class TextScoresOut(_OfRecord):
 
     quality: float = Field(description="The reward model's score, from 1 to 10.", examples=[6.4])
     likeness: float | None = Field(
-        description="The probability that you wrote it; null where it is not measured or the text is too short.",
+        description="The probability that you wrote it; null where it is not measured or cannot be said.",
         examples=[0.81],
     )
 

@@ -62,9 +62,20 @@ class LikenessOut(BaseModel):
         examples=["messages"],
     )
     history: HistoryFitted = Field(description="The texts that the answer stands on.")
+    note: str | None = Field(
+        description="How far to trust the probability, where the impostors are fewer than 50 people, as `mail`'s are.",
+        examples=[None],
+    )
 
     @classmethod
     def of(cls, score: LikenessScore, ours: Likeness, voice: str | None) -> LikenessOut:
+        from pearl.likeness.impostors import FEW
+
+        people = ours.reference.authors
+        few = (
+            f"The impostors ({ours.reference.name}) are only {people} people: against fewer than {FEW} probabilities "
+            "come out too high, while texts keep their order."
+        )
         return cls.model_validate(
             {
                 "object": "likeness",
@@ -75,6 +86,7 @@ class LikenessOut(BaseModel):
                 "voice": voice,
                 "impostors": ours.reference.name,
                 "history": {"texts": ours.texts, "words": ours.words, "left_out": ours.left_out},
+                "note": few if score.probability is not None and people < FEW else None,
             }
         )
 

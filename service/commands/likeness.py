@@ -49,3 +49,5 @@ def likeness(
     typer.echo(answer.unsaid or f"{answer.probability:.0%} ({answer.verdict}), {answer.words} words")
     if answer.unsaid is None and answer.history.left_out:
         typer.echo(f"Left out of the history: {answer.left_out}.", err=True)
+    if answer.note:
+        typer.echo(answer.note, err=True)

@@ -87,7 +87,9 @@ def test_few_impostors_are_said_to_make_probabilities_too_high(people: Path, tmp
     assert f"Note: people.jsonl has {impostors} impostors; against fewer than 50 probabilities come" in few.stderr
     others = history(tmp_path / "others.jsonl", {f"other {number}": texts_of(100 + number, 2) for number in range(50)})
     assert "Note" not in CliRunner().invoke(app, [*words, "--impostors", str(others)]).stderr
-    assert "Note" not in CliRunner().invoke(app, [*words, "--shipped"]).stderr
+    shipped = CliRunner().invoke(app, [*words, "--shipped"])
+    assert list(json.loads(shipped.stdout)["files"][0]["impostors"]) == ["mail"]
+    assert "Note: the register mail has 19 impostors; against fewer than 50 probabilities come" in shipped.stderr
 
 
 def test_lambdag_as_published_beside_ours(people: Path) -> None:

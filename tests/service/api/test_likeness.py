@@ -56,6 +56,9 @@ def test_ones_own_text_is_likelier_than_anothers(ann: Any) -> None:
     assert own["history"]["texts"] == 20
     assert own["log_ratio"] > others["log_ratio"]
     assert own["probability"] > others["probability"]
+    assert own["note"].startswith(
+        "The impostors (mail) are only 19 people: against fewer than 50 probabilities come out"
+    )
     assert asked(ann, OWN, voice="email")["probability"] == asked(ann, OWN, voice="pearl")["probability"]
 
 

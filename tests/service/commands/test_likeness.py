@@ -54,10 +54,11 @@ def test_texts_in_another_language_are_said(
     (tmp_path / "h.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
     run_pearl("import", "jsonl", tmp_path / "h.jsonl")
     (tmp_path / "reply.txt").write_text(TEXT * 2)
-    name = run_pearl("likeness", tmp_path / "reply.txt", "--json", "-").json["impostors"]
+    found = run_pearl("likeness", tmp_path / "reply.txt", "--json", "-").json
     run = run_pearl("likeness", tmp_path / "reply.txt")
-    assert run.out.endswith(out.format(name))
-    assert run.err == err.format(name)
+    assert run.out.endswith(out.format(found["impostors"]))
+    assert run.err == err.format(found["impostors"]) + (f"{found['note']}\n" if found["note"] else "")
+    assert (found["note"] is not None) == (own > 0)  # the impostors are mail's, who are few
 
 
 def test_bad_input_is_one_line(run_pearl: Any, history: None, tmp_path: Path) -> None:
