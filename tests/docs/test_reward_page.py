@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
@@ -40,8 +41,8 @@ def test_features_tell_the_measured_accuracy():
 def test_the_choice_of_layers_tells_what_was_measured():
     tried = json.loads((DOCS / "experiments" / "reward.json").read_text(encoding="utf-8"))["models"]
     last, lowest = (
-        next(row["runs"][0]["dev"]["dev_accuracy"]["value"] for row in tried if row["model"] == name)
+        mean(run["dev"]["dev_accuracy"]["value"] for row in tried if row["model"] == name for run in row["runs"])
         for name in ("MiniLM, PR, last layer", "MiniLM, PR")
     )
-    shown = f"the last one decides {last:.0%} of pairs, these {lowest:.0%}"
+    shown = f"over three seeds the last one decides {last:.0%} of held-back pairs, these {lowest:.0%}"
     assert shown in next(choice.why for choice in REWARD_CHOICES if choice.option == "--layers")

@@ -70,7 +70,7 @@ REWARD_CHOICES = (
         LAST,
         LAST,
         "Layers after which the mean over the tokens is taken, 0 the embeddings. The upper ones of an encoder of "
-        "meanings forget the manner: on held-back paragraphs the last one decides 81% of pairs, these 88%.",
+        "meanings forget the manner: over three seeds the last one decides 77% of held-back pairs, these 86%.",
     ),
     RewardChoice(
         "max_tokens",
