@@ -11,6 +11,7 @@ HERE = Path(__file__).resolve().parent
 QUALITY = HERE / "results" / "quality.json"
 TRIED = HERE / "experiments" / "reward.json"
 LENGTH = HERE / "experiments" / "reward_length.json"
+CUT = HERE / "experiments" / "reward_cut.json"
 DRAFTED = HERE / "experiments" / "reward_drafted.json"
 SHIPPED = "embedded"
 OTHERS = ("surface", "perplexity", "shorter")
@@ -69,6 +70,21 @@ def length_table() -> str:
         lines.append(f"| {row['model']} | {' | '.join(_interval(row[name]) for name in columns.values())} | {more} |")
     told = f"{result['folds']} folds of {result['trained_on']}, 95% intervals over original texts; "
     return "\n".join([*lines, "", told + "`python docs/experiments/reward_length.py TRAIN.json PAIRS.json WORK`."])
+
+
+def cut_table() -> str:
+    """What the shipped reward model says of less of a text, beside the whole."""
+    result = json.loads(CUT.read_text(encoding="utf-8"))
+    lines = ["| of a paragraph | score | more than the whole | scores higher |", "| --- | ---: | ---: | ---: |"]
+    lines.append(f"| the whole | {_interval(result['whole'])} |  |  |")
+    for row in result["rows"]:
+        name = f"its first {row['words']} words" if "words" in row else f"{row['kept']:.0%} of its sentences, at random"
+        cells = _interval(row["score"]), _interval(row["more"], "+.2f"), _interval(row["higher"])
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    told = (
+        f"{result['texts']} paragraphs edited by writers, {result['draws']} draws of the sentences; 95% intervals over "
+    )
+    return "\n".join([*lines, "", f"{told}paragraphs; `python docs/experiments/reward_cut.py PAIRS.json`."])
 
 
 def drafted_table() -> str:
