@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from pearl.asking.kept import ReplyStore, open_replies
-from pearl.errors import InputError
+from pearl.errors import InputError, PearlError
 from pearl.private_files import private_folder
 from service.store.users import User
 
@@ -21,7 +21,7 @@ def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
     """The replies of the user's calibrations. Raises InputError while another calibration of theirs runs, and for a
     damaged file.
 
-    The lock goes with its process, however that ends.
+    The lock goes with its process, however that ends. Nothing stays where an error says that the user was deleted.
     """
     private_folder(home)
     private_folder(home / FOLDER)
@@ -32,11 +32,17 @@ def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
         raise InputError(
             f"Another calibration of '{user.name}' is running; wait for its end.", param="user", code="in_use"
         ) from error
+    gone = False
     try:
         with open_replies(home / FOLDER / f"{user.id}.sqlite", option=None) as store:
             yield store
+    except PearlError as error:
+        gone = error.code == "user_not_found"
+        raise
     finally:
         lock.release()
+        if gone:
+            forget_replies(home, user.id)
 
 
 def forget_replies(home: Path, user_id: int) -> None:

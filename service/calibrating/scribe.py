@@ -10,9 +10,10 @@ from pearl.asking.cost import NO_PRICES, Prices, Survey
 from pearl.asking.kept import Question, ReplyStore
 from pearl.asking.patience import UNWATCHED, Failed, Watch, asking
 from pearl.budget import Budget
-from pearl.chat.base import ChatModel, Decoding, Reply
+from pearl.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.errors import ContextExceeded
 from pearl.prompts import Prompt
+from service.threads import in_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,8 @@ class SpendingLimits:
 
 
 class Scribe:
-    """Writes what prompts ask for. ``identity`` is what the keys of kept replies call the model."""
+    """Writes what prompts ask for. ``identity`` is what the keys of kept replies call the model; ``check`` is called
+    before each request, and raises where none is to be made any more."""
 
     def __init__(
         self,
@@ -34,11 +36,13 @@ class Scribe:
         identity: str,
         store: ReplyStore,
         limits: SpendingLimits,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self.model = model
         self._identity = identity
         self._kept = store
         self._limits = limits
+        self._check = check
         self.watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED
         self.asked: list[AskingOutcome] = []
 
@@ -54,7 +58,7 @@ class Scribe:
         self, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
     ) -> list[Reply | Failed]:
         """The reply to each prompt, until ``share`` of the time has passed. Raises ChatError when the endpoint is down,
-        PearlError at the highest cost."""
+        PearlError at the highest cost and from ``check``."""
         asked, questions = self._asked(decoding), _questions(prompts)
         limits = self._limits
         spent = sum(run.cost or 0.0 for run in self.asked)
@@ -78,7 +82,13 @@ class Scribe:
         return [Failed(ContextExceeded.default_code) if prompt is None else next(answers) for prompt in prompts]
 
     def _asked(self, decoding: Decoding) -> AskedModel:
-        return AskedModel(asking(self.model), self._identity, decoding, self.model.count_tokens, self.model.name)
+        ask = asking(self.model)
+
+        async def checked(messages: Sequence[Message], decoding: Decoding) -> Reply:
+            await in_thread(self._check)
+            return await ask(messages, decoding)
+
+        return AskedModel(checked, self._identity, decoding, self.model.count_tokens, self.model.name)
 
 
 def _questions(prompts: Sequence[Prompt | None]) -> list[Question]:

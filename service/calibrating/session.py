@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -24,7 +25,7 @@ from retriever.models.encoder import SentenceEncoder
 from service.calibrating.calibrating import CalibrationOutcome, affordable, calibrate, estimate
 from service.calibrating.measures import Ruler
 from service.calibrating.past import past_texts
-from service.calibrating.replies import forget_replies, kept_replies
+from service.calibrating.replies import kept_replies
 from service.calibrating.scribe import Scribe, SpendingLimits
 from service.calibrating.study import Study
 from service.deciding import LEAST_TEXTS
@@ -82,7 +83,7 @@ def calibrate_user(session: Session) -> dict[str, Any]:
             study, left_out = _study(services, session, subject, console)
             at_once = calls_at_once(settings, session.in_flight)
             limits = SpendingLimits(session.prices, session.max_cost, Budget(session.budget_minutes), at_once)
-            scribe = Scribe(model, writer_of(settings), store, limits)
+            scribe = Scribe(model, writer_of(settings), store, limits, partial(_check_still_there, services, subject))
             if session.max_cost is not None:
                 study = affordable(study, scribe, session.prices, session.max_cost)
             report = subject.to_json() | {"texts": len(study.past), "left_out": left_out}
@@ -93,8 +94,8 @@ def calibrate_user(session: Session) -> dict[str, Any]:
                 return report
             with watched(console) as scribe.watch:
                 outcome = asyncio.run(_calibrated(study, scribe, Ruler(study.past, bertscore=session.bertscore)))
+            stored = _store(services, subject, outcome)
         asked = {"calls": sum(run.calls for run in scribe.asked), "cost": _sum([run.cost for run in scribe.asked])}
-        stored = _store(services, subject, outcome)
         _say_outcome(subject, outcome, console)
         return report | {"asked": asked, "id": stored.id, "settings": stored.settings, **stored.figures}
     finally:
@@ -152,19 +153,17 @@ def _store(services: Services, subject: Subject, outcome: CalibrationOutcome) ->
     """Keep the outcome. Raises InputError where the user or the voice was deleted meanwhile."""
     calibration = StoredCalibration(new_id("calibration"), subject.key, outcome.settings, outcome.figures, time.time())
     with services.database.write() as connection:
-        gone = subject.user.id not in users.lock(connection, {subject.user.id})
-        if not gone:
-            _check_voice(connection, subject)
-            calibrations.put(connection, subject.user.id, calibration)
-    if gone:
-        forget_replies(services.settings.home, subject.user.id)
-        raise InputError(f"'{subject.user.name}' was deleted meanwhile; nothing is kept.", code="user_not_found")
+        users.lock(connection, {subject.user.id})
+        _check_there(connection, subject)
+        calibrations.put(connection, subject.user.id, calibration)
     return calibration
 
 
-def _check_voice(connection: Connection, subject: Subject) -> None:
-    """Check that the voice is the one whose texts were drafted. Raises InputError where it was deleted meanwhile, also
-    if there is another of its name by now."""
+def _check_there(connection: Connection, subject: Subject) -> None:
+    """Check that the user and the voice whose texts are drafted are still there. Raises InputError where one was
+    deleted meanwhile, also if there is another voice of its name by now."""
+    if not users.history_versions(connection, {subject.user.id}):
+        raise InputError(f"'{subject.user.name}' was deleted meanwhile; nothing is kept.", code="user_not_found")
     name, made = subject.key.voice, subject.voice.created_at
     there = {voice.name: voice.created_at for voice in voices.list_all(connection, subject.user.id)}
     if name is not None and there.get(name) != made:
@@ -173,6 +172,12 @@ def _check_voice(connection: Connection, subject: Subject) -> None:
             param="voice",
             code="voice_not_found",
         )
+
+
+def _check_still_there(services: Services, subject: Subject) -> None:
+    """The same before a request is paid."""
+    with services.database.read() as connection:
+        _check_there(connection, subject)
 
 
 def _sum(costs: list[float | None]) -> float | None:

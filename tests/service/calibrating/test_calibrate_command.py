@@ -230,7 +230,7 @@ def test_what_cannot_be_calibrated_on(
 
 
 @pytest.mark.parametrize("made_again", [False, True])
-def test_a_voice_that_is_deleted_meanwhile_keeps_no_calibration(
+def test_a_voice_that_is_deleted_meanwhile_keeps_no_calibration_and_costs_no_more(
     database: Any, ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command, made_again: bool
 ) -> None:
     answers, deletions = reader(), iter((True,))
@@ -244,10 +244,30 @@ def test_a_voice_that_is_deleted_meanwhile_keeps_no_calibration(
         return str(answers(body))
 
     judge_endpoint.says = says
-    failed = calibrate()
+    failed = calibrate("--max-in-flight", "2")
     assert (failed.status, failed.out) == (2, "")
     assert "The voice 'notes' of 'ann' was deleted during the calibration; nothing is stored." in failed.err
     assert stored(database, ann) == []
+    assert len(judge_endpoint.bodies) <= 2  # the others would have been paid for nothing
+
+
+def test_a_user_who_is_deleted_meanwhile_leaves_nothing(
+    database: Any, ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command
+) -> None:
+    answers, deletions = reader(), iter((False,) * 9 + (True,))
+
+    def says(body: dict[str, Any]) -> str:
+        if next(deletions, False):
+            with database.write() as connection:
+                users.remove(connection, ann.id)
+        return str(answers(body))
+
+    judge_endpoint.says = says
+    failed = calibrate("--max-in-flight", "1")
+    assert (failed.status, failed.out) == (2, "")
+    assert failed.err.endswith("pearl: 'ann' was deleted meanwhile; nothing is kept.\n")
+    assert len(judge_endpoint.bodies) == 10
+    assert not list((load_settings().home / "calibrations").iterdir())
 
 
 def test_one_calibration_at_a_time_for_a_person(ann: Any, judge_endpoint: Any, calibrate: Command) -> None:
