@@ -27,6 +27,9 @@ def sent_draft_out(feedback: Feedback | None) -> SentDraftOut | None:
     """None for a document that was never a draft."""
     if feedback is None or feedback.edit is None:
         return None
-    share = float(feedback.edit["machine_share"])
-    sample = feedback.mine or (feedback.mine is None and share <= MOSTLY)
-    return SentDraftOut(draft_id=feedback.draft_id, machine_share=share, mine=feedback.mine, sample=bool(sample))
+    return SentDraftOut(
+        draft_id=feedback.draft_id,
+        machine_share=feedback.machine_share,
+        mine=feedback.mine,
+        sample=feedback.is_sample,
+    )

@@ -13,7 +13,7 @@ from pearl.records import Document
 from pearl.settings import load_settings
 from pearl.texts import counted
 from service.commands.common import erase, open_database
-from service.commands.shown import confirm, excerpt, for_terminal, moment, show_fields, show_table
+from service.commands.shown import confirm, excerpt, for_terminal, moment, not_a_sample, show_fields, show_table
 from service.store import documents, feedback, imports, users, voices
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
@@ -98,10 +98,14 @@ def show(
 ) -> None:
     """Show one document whole."""
     with open_database(load_settings()) as database, database.read() as connection:
-        document = documents.get(connection, users.chosen(connection, user).id, id)
+        owner = users.chosen(connection, user)
+        document = documents.get(connection, owner.id, id)
+        sent = feedback.sent_drafts(connection, owner.id, [id]).get(id)
     if json:
         write_json(json, asdict(document))
         return
+    if sent is not None and not sent.is_sample:
+        typer.echo(not_a_sample(sent), err=True)
     show_fields((("id", document.id), ("written", moment(document.timestamp)), ("voice", document.voice)))
     if document.request is not None:
         typer.echo(f"request:\n\n{for_terminal(document.request)}\n")

@@ -11,6 +11,7 @@ from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
 from pearl.texts import check_id
 from service.commands.common import open_database, read_text
+from service.commands.shown import not_a_sample
 from service.store import drafts, users
 from service.store import feedback as store
 
@@ -32,7 +33,8 @@ def feedback(
     user: str | None = USER_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Say what became of a draft: the text that was sent becomes part of the history, which later drafts learn from."""
+    """Say what became of a draft: the text that was sent becomes part of the history, and drafts learn from it where
+    half of it is yours."""
     chosen_outcomes = {store.ACCEPTED: accepted, store.EDITED: edited is not None, store.REJECTED: rejected}
     outcomes = [outcome for outcome, chosen in chosen_outcomes.items() if chosen]
     if len(outcomes) != 1:
@@ -51,3 +53,5 @@ def feedback(
         typer.echo(f"Recorded: {recorded.outcome}.", err=True)
     else:
         typer.echo(f"Recorded: {recorded.outcome}. The text is in the history as {recorded.document_id}.", err=True)
+        if not recorded.is_sample:
+            typer.echo(not_a_sample(recorded), err=True)

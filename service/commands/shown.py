@@ -11,6 +11,7 @@ import typer
 from pearl.errors import InputError
 from pearl.texts import printable
 from pearl.words import SIGN, character_start
+from service.store.feedback import Feedback
 
 EXCERPT = 70  # characters
 PIPED_WIDTH = 160  # characters a line where no terminal sets the width
@@ -69,6 +70,16 @@ def show_fields(fields: Iterable[tuple[str, object]]) -> None:
     for name, value in fields:
         if value is not None:
             typer.echo(f"{name + ':':<13} {printable(str(value))}")
+
+
+def not_a_sample(sent: Feedback) -> str:
+    """Why drafts do not learn from a text that was sent from a draft, and how they would."""
+    if sent.mine is False:
+        return f"Drafts do not learn from it, as you said; if it is yours: pearl documents mine {sent.document_id}"
+    return (
+        f"Drafts do not learn from it, for {sent.machine_share:.0%} of its words are the draft's; if it is yours all "
+        f"the same: pearl documents mine {sent.document_id}"
+    )
 
 
 def for_terminal(text: str) -> str:

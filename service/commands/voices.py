@@ -78,14 +78,16 @@ def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | 
         key, made = calibration.key, moment(calibration.created_at)
         typer.echo(f"calibration: {_settings(calibration)} (for {key.model}, {key.retriever}, {made})")
     if edits["drafts"]:
-        typer.echo(f"edits: {_edits(edits)}")
+        show_fields((("edits", _edits(edits)),))
 
 
 def _edits(edits: dict[str, Any]) -> str:
     """The changes to the drafts that were sent, in words."""
     distance, trend = edits["distance"], edits["trend"]
     words = f"{edits['words_kept']:,} words kept, {edits['words_added']:,} added, {edits['words_removed']:,} removed"
-    changed = f"distance {distance['value']:.2f} ({distance['low']:.2f} to {distance['high']:.2f})"
+    changed = f"distance {distance['value']:.2f}"
+    if edits["drafts"] > 1:
+        changed += f" ({distance['low']:.2f} to {distance['high']:.2f})"
     steps = "" if trend is None else f"; newer half {trend['value']:+.2f} ({trend['low']:+.2f} to {trend['high']:+.2f})"
     return f"{counted(edits['drafts'], 'draft')} sent, {words}, {changed}{steps}"
 

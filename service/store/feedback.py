@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, insert, select, update
 
 from pearl.errors import Conflict, InputError
-from pearl.manner.edits import Edit, edit_between
+from pearl.manner.edits import MOSTLY, Edit, edit_between
 from pearl.records import Document
 from pearl.texts import check_id, check_text
 from service.store import documents, drafts, users
@@ -34,6 +34,16 @@ class Feedback:
     created_at: float
     edit: dict[str, Any] | None = None
     mine: bool | None = None
+
+    @property
+    def machine_share(self) -> float:
+        """The share of the sent text's words that were the draft's; 0.0 where nothing was sent."""
+        return 0.0 if self.edit is None else float(self.edit["machine_share"])
+
+    @property
+    def is_sample(self) -> bool:
+        """True when drafts learn from the sent text, as :func:`service.store.documents.samples` has it."""
+        return self.machine_share <= MOSTLY if self.mine is None else self.mine
 
 
 def add(connection: Connection, user_id: int, draft_id: str, outcome: str, final_text: str | None) -> Feedback:

@@ -32,14 +32,31 @@ def test_an_accepted_draft_becomes_history(command: Any, draft: Any, endpoint: A
     id = draft()
     ran = command("feedback", id, "--accepted")
     assert (ran.status, ran.out) == (0, "")
-    assert ran.err == f"Recorded: accepted. The text is in the history as {id}.\n"
+    assert ran.err == (
+        f"Recorded: accepted. The text is in the history as {id}.\n"
+        "Drafts do not learn from it, for 100% of its words are the draft's; if it is yours all the same: "
+        f"pearl documents mine {id}\n"
+    )
     assert sent(command, id) == endpoint.text
+
+
+def test_a_document_says_that_drafts_do_not_learn_from_it(command: Any, draft: Any) -> None:
+    id = draft()
+    assert command("feedback", id, "--accepted").status == 0
+    assert "for 100% of its words are the draft's" in command("documents", "show", id).err
+    assert command("documents", "mine", id).status == 0
+    assert command("documents", "show", id).err == ""
+    assert command("documents", "mine", id, "--not").status == 0
+    assert command("documents", "show", id).err == (
+        f"Drafts do not learn from it, as you said; if it is yours: pearl documents mine {id}\n"
+    )
 
 
 def test_an_edited_text_becomes_history(command: Any, draft: Any, tmp_path: Path) -> None:
     id = draft()
     (tmp_path / "sent.txt").write_text("Come at ten,\nGröße 9.\n")
     ran = command("feedback", id, "--edited", tmp_path / "sent.txt", "--user", "ann", "--json", "-")
+    assert "learn" not in command("documents", "show", id).err
     assert set(ran.json) == {"id", "object", "draft_id", "outcome", "document_id", "created_at"}
     assert (ran.json["draft_id"], ran.json["outcome"], ran.json["document_id"]) == (id, "edited", id)
     assert sent(command, id) == "Come at ten,\nGröße 9."
@@ -87,7 +104,8 @@ def test_among_several_users_the_draft_says_whose_it_is(command: Any, draft: Any
     id = draft()
     assert command("keys", "create", "--user", "ben").status == 0
     ran = command("feedback", id, "--accepted")  # as `pearl draft` says it
-    assert (ran.status, ran.err) == (0, f"Recorded: accepted. The text is in the history as {id}.\n")
+    assert ran.status == 0
+    assert ran.err.startswith(f"Recorded: accepted. The text is in the history as {id}.\n")
     assert command("documents", "show", id, "--user", "ann").status == 0
     assert command("feedback", "draft_0", "--accepted").err == "pearl: There is no draft 'draft_0' of yours.\n"
 
