@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
+from typer._click.exceptions import MissingParameter
 from typer.core import TyperCommand, TyperGroup
 
 from pearl.commands import epilog
@@ -32,6 +33,23 @@ SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="File or folder to 
 UPDATE_OPTION = typer.Option(
     False, "--update", help="Replace documents that changed in the source, and ask about those gone from it."
 )
+
+
+class ImporterCommand(TyperCommand):
+    """Says what to do where the kind that stands alone was meant as a path."""
+
+    def parse_args(self, context: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(context, args)
+        except MissingParameter:
+            if not Path(str(self.name)).exists():
+                raise
+            raise InputError(
+                f"'{self.name}' is taken as the kind of the source; for the file or folder of that name write "
+                f"./{self.name}",
+                param="source",
+                code="missing_source",
+            ) from None
 
 
 class ImporterGroup(TyperGroup):
@@ -114,7 +132,7 @@ def _command(name: str) -> TyperCommand:
     me_option = typer.Option([], "--me", metavar="IDENTITY", help=_me_help(importer))
     single = typer.Typer(rich_markup_mode=None, add_completion=False)
 
-    @single.command(name=name, help=importer.summary, epilog=epilog(examples))
+    @single.command(name=name, cls=ImporterCommand, help=importer.summary, epilog=epilog(examples))
     def import_command(
         source: Path = SOURCE_ARGUMENT,
         user: str = typer.Option(None, "--user", metavar="U", help=_user_help(importer)),

@@ -187,6 +187,14 @@ def test_unusable_options(command, arguments, message):
     assert message in run.err
 
 
+def test_a_folder_that_is_named_like_a_kind(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "discord").mkdir()
+    said = "'discord' is taken as the kind of the source; for the file or folder of that name write ./discord"
+    assert command("import", "discord", "--user", "ann").err == f"pearl: {said}\n"
+    assert "Missing argument 'SOURCE'" in command("import", "slack", "--user", "ann").err
+
+
 def test_a_me_that_matches_nobody_lists_the_commonest_senders(command, write_lines):
     crowd = [
         {"user_id": f"user{sender:02}", "id": str(number), "timestamp": 1_700_000_000, "text": "Tea."}
