@@ -23,8 +23,7 @@ from pearl.history import parse_numbered_lines
 from pearl.settings import EMBEDDED
 from retriever.models.files import model_fingerprint
 from training.choices import MOST_SEED
-from training.files import last_checkpoint
-from training.progress import progress_of
+from training.fit.trainer import train_on
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -173,22 +172,7 @@ def fit_chat(
     epoch of the lowest loss there is kept. Raises InputError where no conversation fits ``max_tokens``.
     """
     from peft import LoraConfig, get_peft_model
-    from transformers import (
-        EarlyStoppingCallback,
-        PrinterCallback,
-        Trainer,
-        TrainerCallback,
-        set_seed,
-    )
-
-    class Steps(TrainerCallback):
-        """Counts the steps on the bar, those of an earlier run at once."""
-
-        done = 0
-
-        def on_step_end(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
-            advance(state.global_step - self.done, True)
-            self.done = state.global_step
+    from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, set_seed
 
     set_seed(options.seed)
     model, tokenizer = load_base(base, four_bit=options.four_bit)
@@ -217,12 +201,11 @@ def fit_chat(
         train_dataset=learned,
         eval_dataset=held or None,
         data_collator=lambda rows: batched(rows, padding),
-        callbacks=[Steps(), *([EarlyStoppingCallback(options.patience)] if held else [])],
+        callbacks=[EarlyStoppingCallback(options.patience)] if held else [],
     )
     trainer.remove_callback(PrinterCallback)
     steps = options.epochs * math.ceil(len(learned) / (options.batch * options.accumulate))
-    with progress_of("steps", steps, console) as advance:
-        result = trainer.train(resume_from_checkpoint=last_checkpoint(work))
+    result = train_on(trainer, steps, work, "steps", console)
     merged = _merged(adapted, base, work) if options.four_bit else adapted.merge_and_unload()
     merged.save_pretrained(out)
     tokenizer.save_pretrained(out)

@@ -6,16 +6,15 @@ Dimensions in comments: B groups of a batch, G documents of a group.
 from __future__ import annotations
 
 import shutil
-import sys
 import time
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from rich.console import Console
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -30,9 +29,9 @@ from retriever.models.files import saving_tensors
 from retriever.models.folder import FIRST_POSITION
 from retriever.models.hardware import prefers_bfloat16
 from training.data.records import Group
-from training.files import last_checkpoint
 from training.fit.adapter import add_adapter
 from training.fit.head import Loss
+from training.fit.trainer import train_on
 
 EVERYTHING = 1_000_000  # tokens, where a base has no window
 TRAINED = "trained.safetensors"
@@ -69,6 +68,7 @@ def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cp
 
     torch.manual_seed(options.seed)
     check_base(base)
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # that the last layer is new is as it should be
     try:
@@ -203,7 +203,7 @@ def fit_cross_encoder(
     Returns what happened: steps, losses on dev, seconds, and whether this was the ``whole`` training or was cut short.
     What an interrupted run left in ``folder`` is gone on from, and removed in the end.
     """
-    from transformers import EarlyStoppingCallback
+    from transformers import EarlyStoppingCallback, PrinterCallback
 
     started = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
@@ -222,13 +222,13 @@ def fit_cross_encoder(
         loss=module,
         callbacks=[stopping],
     )
+    trainer.remove_callback(PrinterCallback)  # it writes losses to standard output, which is for figures
     began = time.monotonic()
     first = trainer.evaluate()["eval_loss"]
     if seconds is not None:
         look = time.monotonic() - began
         trainer.add_callback(deadline(started + seconds - look))
-    with redirect_stdout(sys.stderr):  # the trainer writes its losses there, and standard output is for figures
-        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+    train_on(trainer, steps, folder, "training the cross-encoder", Console(stderr=True))
     shutil.rmtree(folder)
     losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
     return {
@@ -281,7 +281,7 @@ def _arguments(device: torch.device, options: CrossEncoderOptions, steps: int, f
         greater_is_better=False,
         seed=options.seed,
         report_to="none",
-        disable_tqdm=False,
+        disable_tqdm=True,
     )
     place(arguments, device)
     return arguments

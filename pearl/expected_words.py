@@ -1,0 +1,26 @@
+"""Warnings of libraries that tell of nothing wrong, and of nothing that a user could do."""
+
+from __future__ import annotations
+
+import logging
+
+# logger -> how its messages begin
+EXPECTED = {
+    # a faster kernel for weights of four bits, to be had from a model hub only; the loading of any model looks for it
+    "bitsandbytes.backends.cpu.ops": ("Failed to load CPU gemm_4bit_forward",),
+    "transformers.trainer_utils": (
+        "The tokenizer has new PAD/BOS/EOS tokens",  # of a base that names none; what is saved has the base's own
+        "mtime may not be reliable",  # of checkpoints within a second, which are then told apart by their numbers
+    ),
+}
+
+
+def pass_over(record: logging.LogRecord) -> bool:
+    """False for a message that is expected."""
+    return not record.getMessage().startswith(EXPECTED[record.name])
+
+
+def silence_expected() -> None:
+    """Leave these messages out; every other one of their loggers stays."""
+    for name in EXPECTED:
+        logging.getLogger(name).addFilter(pass_over)
