@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pearl.clock import Clock
 from pearl.records import Document, Request, ScoredDocument
+from pearl.theta import score_words, theta_words
 
 MARGIN_FROM = 8  # texts: in shorter histories no margin was tried; what each has to do with the request counts
 RELATED_FROM = 0.12  # cosine: below it a document counts as unrelated; chosen in docs/experiments.md
@@ -64,6 +65,13 @@ class Calibration:
         """The calibration for drafts by the chat model of this name: theta is that of a model that was measured, never
         for another. Where training does not say which model it measured, theta holds for all."""
         return self if self.thresholds is None else replace(self, threshold=self.thresholds.get(name))
+
+    def words(self) -> str:
+        """Theta and the margin in a clause."""
+        theta = "never revises" if self.threshold is None else f"theta {theta_words(self.threshold, 2)}"
+        return theta + (
+            "" if self.margin is None else f", shows what scores within {score_words(self.margin, 2)} of the best"
+        )
 
     def relevance(self, score: float) -> float:
         """Between 0 and 1, higher for a higher score: the probability that the document helps, where a training fitted

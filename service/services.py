@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from pearl.clock import Clock
 from pearl.editing.best_of import Rewards
 from pearl.errors import InputError, NotFound, PearlError, StoreError
 from pearl.settings import Settings
+from pearl.theta import read_theta
 from retriever.base import Retriever
 from retriever.models.encoder import Encoder, ReadingEncoder, SentenceEncoder
 from retriever.registry import SERVED, Entry, find_entry, make_retriever
@@ -193,12 +195,22 @@ class Services:
         if self.load_error is not None:
             log.error("%s", self.load_error)
             return
-        if origin := self.retriever().origin:
-            log.info("the retriever %s", origin)
+        self._say_retriever()
         self.loaded.set()
         log.info("the models are loaded: drafts can be written")
         if self.needs_encoder and self.settings.embed_in_background:
             self._embedder.start()
+
+    def _say_retriever(self) -> None:
+        """Say what a trained retriever decides; its figures are in its folder and on the documentation's pages."""
+        retriever, theta = self.retriever(), self.settings.revise_below
+        if retriever.do_not_use:
+            log.warning("do not use the retriever '%s': %s", retriever.name, "; ".join(retriever.do_not_use))
+        if retriever.origin:
+            calibration = retriever.calibration.with_model(self.model.name)
+            if theta is not None:
+                calibration = replace(calibration, threshold=read_theta(theta))
+            log.info("the retriever '%s' with '%s': %s", retriever.name, self.model.name, calibration.words())
 
     async def stop(self) -> None:
         await in_thread(self._end)

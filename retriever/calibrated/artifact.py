@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.errors import InputError
-from pearl.theta import ALL, EVERYTHING, score_words, theta_json, theta_words
+from pearl.theta import ALL, EVERYTHING, theta_json
 from retriever.base import Calibration, Helps
 from retriever.calibrated.cascade import MOST, Cascade
 from retriever.calibrated.expectation import Expectation
@@ -108,8 +108,6 @@ class Artifact:
     def inherited(self) -> str:
         """One paragraph: what a user of the artifact takes over from its training, and whether to use it at all."""
         warning = f"Do not use this artifact: {'; '.join(self.do_not_use)}. " if self.do_not_use else ""
-        theta = "never revises" if self.threshold is None else f"theta {theta_words(self.threshold, 2)}"
-        margin = "" if self.margin is None else f", shows what scores within {score_words(self.margin, 2)} of the best"
         figures = ", ".join(
             f"{name} {value['value']:.3g} [{value['low']:.3g}, {value['high']:.3g}]"
             for name, value in self.figures.items()
@@ -118,7 +116,7 @@ class Artifact:
         histories = ", ".join(item["file"] for item in self.training.get("histories", ()))
         held_back = "later texts of the same users" if self.is_split_by_time else "users held back"
         return (
-            f"{warning}{self.name}: y0 {self.y0:.1f} nats, tau {self.tau:g}, {theta}{margin}; gains are the "
+            f"{warning}{self.name}: y0 {self.y0:.1f} nats, tau {self.tau:g}, {self.calibration.words()}; gains are the "
             f"{self.normalize} over the target's tokens under '{self.training.get('auxiliary', 'unknown')}'; "
             f"trained on {histories or 'unknown'}" + (f"; on {held_back}: {figures}" if figures else "")
         )

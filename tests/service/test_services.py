@@ -66,6 +66,33 @@ def test_an_artifact_that_is_not_to_be_used_is_served_by_force_alone(
     assert forced.retriever().origin.startswith("Do not use this artifact: 7 scored requests")
 
 
+@pytest.mark.parametrize(
+    ("by_hand", "theta"),
+    [(None, "theta 0.25"), ("0.75", "theta 0.75"), ("never", "never revises"), ("all", "theta all")],
+)
+def test_the_start_says_in_a_line_what_the_retriever_decides(
+    house: Any,
+    make_artifact: Any,
+    word_encoder: Any,
+    until: Any,
+    caplog: pytest.LogCaptureFixture,
+    by_hand: str | None,
+    theta: str,
+) -> None:
+    """Theta for the chat model that is served; the figures of the training say nothing to whoever serves."""
+    decides = {"thresholds": {"fake": 0.25, "other": 9.0}, "threshold": 9.0, "margin": 0.5}
+    name = str(
+        make_artifact(do_not_use=("too little",), figures={"top1_gain": {"value": 1, "low": 0, "high": 2}}, **decides)
+    )
+    with caplog.at_level(logging.INFO, "pearl.service"):
+        services = house(retriever=name, retriever_force=True, encoder=word_encoder(), revise_below=by_hand).services
+        until(services.loaded.is_set)
+    assert [record.getMessage() for record in caplog.records][:2] == [
+        "do not use the retriever 'tiny': too little",
+        f"the retriever 'tiny' with '{services.model.name}': {theta}, shows what scores within 0.50 of the best",
+    ]
+
+
 def test_retrievers_by_name(pearl: Any) -> None:
     assert pearl.services.retriever().name == "fusion"
     assert pearl.services.retriever("bm25").name == "bm25"

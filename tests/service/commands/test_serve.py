@@ -144,7 +144,7 @@ def test_by_force_it_is_served(process: Any, monkeypatch: pytest.MonkeyPatch, ma
     reader = threading.Thread(target=lambda: printed.extend(running.stderr))
     reader.start()
     try:
-        wait_for(r"(Do not use this artifact: it is no better than bm25)", printed, running)
+        wait_for(r"(do not use the retriever .tiny.: it is no better than bm25)", printed, running)
     finally:
         running.send_signal(signal.SIGTERM)
         running.wait(60)
