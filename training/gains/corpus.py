@@ -22,7 +22,7 @@ from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS, written_in
 from training.gains.groups import ALIKE
 from training.gains.scores import merge_scores, read_scores, scored_examples
-from training.gains.scoring import prepared, score_units
+from training.gains.scoring import Pace, prepared, score_units
 from training.gains.units import NOTHING_TO_SCORE, ScoringOptions, plan_units, target_texts
 from training.progress import progress_of
 from training.templates import auxiliary_template
@@ -60,8 +60,10 @@ class Corpus:
         console: Console,
         normalize: str,
         least: int = 0,
+        pace: Pace | None = None,
     ) -> list[Example]:
-        """The examples of a split, scored now as far as they are not, and as far as the seconds ``left`` go.
+        """The examples of a split, scored now as far as they are not, and as far as the seconds ``left`` go at the
+        ``pace`` of what was scored before.
 
         The ``least`` smallest units are scored in any case; if no group is whole by then, requests have some of their
         candidates.
@@ -80,7 +82,8 @@ class Corpus:
         prompts = auxiliary_template(options.template)
         scorer, description = prepared(model(), prompts, options, self.histories, target_texts(units), self.fingerprint)
         with progress_of(f"scoring {out.stem}", sum(unit.size for unit in units), console) as advance:
-            done = score_units(units, lambda: scorer, out.with_suffix(".parts"), description, advance, left, least)
+            parts = out.with_suffix(".parts")
+            done = score_units(units, lambda: scorer, parts, description, advance, left, least, pace)
         # the last group of an interrupted run is left out: some candidates of a request are not all
         names = {unit.name for unit in done}
         partly = {unit.group for unit in units if unit.name not in names}

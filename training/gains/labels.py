@@ -16,6 +16,7 @@ from training.data.division import Division
 from training.data.records import Example, write_gains
 from training.data.split import BY_USERS, way_of
 from training.gains.corpus import Corpus, Origin, check_scored, left_unscored, origins_of, take_scores
+from training.gains.scoring import Pace
 from training.gains.units import ScoringOptions
 from training.options import TrainingOptions, gains_file
 
@@ -28,6 +29,7 @@ class SplitScoring:
         self._options = options
         self._budget = budget
         self._console = console
+        self._pace = Pace()
 
     @cached_property
     def way(self) -> str:
@@ -64,7 +66,7 @@ class SplitScoring:
         for number, corpus in enumerate(corpora, start=1):
             left = self._budget.left(since + (until - since) * number / len(corpora))
             examples += corpus.scored(
-                extent, lambda: self._model, options.work, left, self._console, options.normalize, least
+                extent, lambda: self._model, options.work, left, self._console, options.normalize, least, self._pace
             )
         return examples
 

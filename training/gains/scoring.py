@@ -13,7 +13,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -181,6 +181,18 @@ class Scoring(Protocol[WorkIn]):
     def score(self, unit: WorkIn, /) -> pa.Table: ...
 
 
+@dataclass(slots=True)
+class Pace:
+    """The pairs that were scored so far, and the seconds that they took."""
+
+    pairs: int = 0
+    seconds: float = 0.0
+
+    def seconds_for(self, pairs: int) -> float:
+        """The time that so many pairs take; 0 where none was scored yet."""
+        return pairs * self.seconds / self.pairs if self.pairs else 0.0
+
+
 def score_units(
     units: Sequence[WorkT],
     scorer: Callable[[], Scoring[WorkT]],
@@ -189,12 +201,13 @@ def score_units(
     advance: Callable[[int, bool], None] = lambda pairs, computed: None,
     left: Callable[[], float] = lambda: math.inf,
     least: int = 0,
+    pace: Pace | None = None,
 ) -> list[WorkT]:
     """Score what is not scored yet, as far as the seconds ``left`` go; the units that are scored then, in their order.
 
     The ``least`` smallest units are scored in any case, and first. A group of units, whose requests are whole only with
-    all of it, is passed over if it would take longer, at the pace so far, than there is time left. ``advance`` is told
-    of pairs, and whether they were computed now. Raises InputError when the folder holds scores that were made
+    all of it, is passed over if it would take longer, at the ``pace`` so far, than there is time left. ``advance`` is
+    told of pairs, and whether they were computed now. Raises InputError when the folder holds scores that were made
     otherwise.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -208,19 +221,19 @@ def score_units(
         sizes[group_of(unit.name)] += unit.size
     sure = {unit.name for unit in _smallest_whole(missing)[: max(least - len(done), 0)]}
     passed: set[str] = set()
-    pairs, seconds = 0, 0.0
+    pace = pace or Pace()
     for unit in sorted(missing, key=lambda unit: unit.name not in sure):
         group = group_of(unit.name)
         if unit.name not in sure:
             time_left = left()
-            if group in passed or time_left <= 0 or (pairs and sizes[group] * seconds / pairs > time_left):
+            if group in passed or time_left <= 0 or pace.seconds_for(sizes[group]) > time_left:
                 passed.add(group)
                 continue
         ready = ready or scorer()  # the model is loaded only if there is something to do
         started = time.monotonic()
         with replaced_file(folder / f"{unit.name}.parquet") as partial:
             pq.write_table(ready.score(unit), partial)
-        seconds, pairs = seconds + time.monotonic() - started, pairs + unit.size
+        pace.seconds, pace.pairs = pace.seconds + time.monotonic() - started, pace.pairs + unit.size
         sizes[group] -= unit.size
         advance(unit.size, True)
         done.add(unit.name)

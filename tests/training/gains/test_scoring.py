@@ -25,7 +25,7 @@ from pearl.split import users_of
 from retriever.models.auxiliary import Group, Likelihood, load_auxiliary
 from training.files import alone_in
 from training.gains.scores import SCHEMA, merge_scores, read_scores
-from training.gains.scoring import Scorer, describe, few_shot_examples, prepared, score_units
+from training.gains.scoring import Pace, Scorer, describe, few_shot_examples, prepared, score_units
 from training.gains.units import ScoringOptions, Unit, plan_units, target_texts
 from training.templates import auxiliary_template
 
@@ -445,6 +445,18 @@ def test_what_would_take_longer_than_is_left_is_passed_over(tmp_path: Path, monk
     counting.scored.clear()
     again = score_units(units, lambda: counting, tmp_path, {}, left=lambda: 0.0, least=1)
     assert ([unit.name for unit in again], counting.scored) == ([unit.name for unit in found], [])
+
+
+def test_what_another_split_took_says_how_long_the_first_unit_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a second a pair: the test split's first user would take twice the time that is left to measure with."""
+    counting, pace = Counting(monkeypatch), Pace()
+    score_units([unit_of("train-0", 5)], lambda: counting, tmp_path / "train", {}, pace=pace)
+    ends, units = counting.now + 10, [unit_of("long-0", 20), unit_of("short-0", 4)]
+    score_units(units, lambda: counting, tmp_path / "test", {}, left=lambda: ends - counting.now, pace=pace)
+    assert counting.scored == ["train-0", "short-0"]
+    assert (pace.pairs, pace.seconds) == (9, 9.0)
 
 
 def test_however_little_time_is_left_the_smallest_unit_is_scored(
