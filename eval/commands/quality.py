@@ -51,10 +51,12 @@ def quality(
 ) -> Report:
     """Measure how often a scorer prefers the better written text, beside every trivial scorer."""
     from eval.recorded.quality.benchmark import quality_report, read_sets
+    from eval.recorded.quality.checks import PAIR_CHECKS, cut_check
     from eval.recorded.quality.quality_tables import quality_figure, quality_tables
     from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, PairScorer, RewardScorer
     from eval.recorded.quality.surface import SurfaceScorer
     from pearl.errors import ChatError, InputError, PearlError, StoreError
+    from retriever.reward.artifact import COSINE
 
     if model is None and scorer is None:
         raise InputError("Name a reward model with --model, or a scorer with --scorer.", param="model")
@@ -62,9 +64,15 @@ def quality(
         raise InputError("--scorer perplexity and --no-perplexity exclude each other.", param="perplexity")
     if scorer is not None:
         known("scorer", scorer, BY_NAME)
-    measured: PairScorer = BY_NAME[scorer or ""] if model is None else RewardScorer.load(model)
+    measured: PairScorer
+    if model is None:
+        measured, checks = BY_NAME[scorer or ""], PAIR_CHECKS
+    else:
+        measured = RewardScorer.load(model)
+        artifact = measured.model.artifact
+        checks = (*PAIR_CHECKS, cut_check(artifact.max_tokens, together=artifact.pairs == COSINE))
     trivial = (*SCORERS, PERPLEXITY) if perplexity else SCORERS
-    sets = read_sets(pairs, trained_on)
+    sets = read_sets(pairs, trained_on, checks)
     surface = SurfaceScorer.fitted(trained_on)
     others = [surface] if surface else []
     try:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from eval.recorded.quality.checks import PAIR_CHECKS, in_earlier_set, leaks
 from eval.recorded.quality.scorers import SCORERS, PairScorer, correct
-from eval.report.checks import preflight
+from eval.report.checks import Check, preflight
 from pearl.errors import InputError
 from pearl.stats import RESAMPLES, Bootstrap, Estimate, Floats, drawn
 from pearl.words import count_words
@@ -57,7 +57,9 @@ def _mean_of_ratios(sums: Floats) -> Floats:
     return np.asarray(ratios.sum(axis=1) / (number > 0).sum(axis=1))
 
 
-def read_sets(files: Sequence[Path], trained_on: Sequence[Path]) -> list[PairSet]:
+def read_sets(
+    files: Sequence[Path], trained_on: Sequence[Path], checks: Sequence[Check[Sequence[QualityPair]]] = PAIR_CHECKS
+) -> list[PairSet]:
     """The pairs of each file with its faults; a pair of an earlier file counts there alone.
 
     Raises InputError for files that cannot be used, and for one without a pair that no earlier file has.
@@ -77,7 +79,7 @@ def read_sets(files: Sequence[Path], trained_on: Sequence[Path]) -> list[PairSet
             )
         faults = (
             in_earlier_set(read, earlier),
-            *preflight(PAIR_CHECKS, pairs),
+            *preflight(checks, pairs),
             leaks(pairs, trained) if trained else None,
         )
         sets.append(PairSet(file, tuple(pairs), tuple(finding.to_json() for finding in faults if finding)))

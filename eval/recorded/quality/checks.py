@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eval.report.checks import BROKEN, NOTE, Check, Finding, conflict_check, item_check, repeat_check
+from pearl.words import count_words
 from retriever.reward.originals import underlying
 from retriever.reward.records import QualityPair, QualityRecord, paragraphs
 
@@ -42,6 +43,23 @@ PAIR_CHECKS: tuple[Check[Pairs], ...] = (
         lambda pair: pair.better.strip(),
     ),
 )
+
+
+def cut_check(tokens: int, *, together: bool) -> Check[Pairs]:
+    """A check for pairs of which a model that reads so many tokens, of a text or of both ``together``, does not see the
+    end. A word is a token or more, so there may be more such pairs."""
+    read = "both texts together" if together else "a text"
+
+    def cut(pair: QualityPair) -> bool:
+        first, second = count_words(pair.first), count_words(pair.second)
+        return (first + second if together else max(first, second)) > tokens
+
+    return item_check(
+        "cut_texts",
+        NOTE,
+        f"More words than the {tokens:,} tokens of {read} that the model reads: it judges by the beginning.",
+        cut,
+    )
 
 
 def in_earlier_set(pairs: Pairs, earlier: Mapping[frozenset[str], str]) -> Finding | None:

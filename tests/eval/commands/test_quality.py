@@ -210,6 +210,15 @@ def test_a_reward_model_beside_trivial_scorers_and_a_surface_model(quality, smal
     assert "reward model R on" in found["prefers"][str(model)]
 
 
+def test_pairs_whose_ends_the_model_does_not_read_are_named(quality, small_reward):
+    most = RewardModel.load(small_reward).artifact.max_tokens
+    pairs = [pair("Yes", "more " * (most - 1), "1"), pair("No", "more " * most, "1"), *PAIRS]
+    (finding,) = quality("--json", "-", "--model", small_reward, scorer=None, one=pairs[:3]).json["sets"][0]["findings"]
+    assert (finding["check"], finding["level"], finding["records"]) == ("cut_texts", "note", [2])
+    assert f"the {most} tokens of a text that the model reads: it judges by the beginning. 1 of 3" in finding["message"]
+    assert quality("--json", "-", one=pairs).json["sets"][0]["findings"] == []  # length needs no model
+
+
 def test_length_regressed_out_leaves_a_scorer_of_length_nothing(quality):
     """Texts of 20 words against 22 to 40; the better one is now the longer, now the shorter."""
     pairs = [
