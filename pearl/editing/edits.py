@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pearl.records import PlacedEdit
-from pearl.words import characters
+from pearl.words import FULL_STOPS, SIGN, characters
 
 EMPTY, UNCHANGED, REPEATED = "empty_span", "unchanged", "repeated"
 MISSING, SEVERAL, OVERLAPS, INSIDE = "missing", "several_times", "overlaps", "inside_character"
@@ -27,8 +27,8 @@ REASONS = {
     NOT_LISTED: "the rewrite is of a span that was not listed",
     OTHER_WORDS: "most words of the rewrite are not the span's",
 }
-CLOSING_MARKS = frozenset(".,;:!?)")
-STOPS = frozenset(".,;:!?")  # a second one of the same kind is one too many
+STOPS = frozenset(".,;:!?，、；：،؛" + FULL_STOPS)  # a second one of the same kind is one too many
+CLOSING_MARKS = STOPS | frozenset(")）」』】》")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,8 @@ def _joined(edit: PlacedEdit, left: str, right: str, free_from: int) -> PlacedEd
 
 
 def _parted(edge: str, left: str, right: str) -> bool:
-    """True when the span's edge kept a word apart from what is left of it, and the rewrite does not."""
+    """True when the span's edge kept a word apart from what is left of it, and the rewrite does not. In a script
+    without spaces a mark that is gone leaves none."""
     if left.isspace() or not right.isalnum():
         return False
-    return edge.isspace() or (left.isalnum() and not edge.isalnum())
+    return edge.isspace() or (left.isalnum() and not edge.isalnum() and not SIGN.search(left + right))

@@ -88,6 +88,9 @@ def test_a_whole_character_of_many_points_is_replaced():
         ("So it goes.", SpanEdit("goes", "goes..."), "So it goes....", "So it goes...."),
         ("a well-known man", SpanEdit("-", " "), "a well known man", "a well known man"),
         ("It ended. Very well.", SpanEdit(" Very well.", ""), "It ended.", "It ended."),
+        ("你好世界。", SpanEdit("你好世界", "你好，世界。"), "你好，世界。。", "你好，世界。"),
+        ("كيف حالك؟", SpanEdit("حالك", "الحال؟"), "كيف الحال؟؟", "كيف الحال؟"),
+        ("今天很好，我们去。", SpanEdit("，我们", "我们"), "今天很好我们去。", "今天很好我们去。"),
         ("line\n  indented end", SpanEdit("end", " tail"), "line\n  indented  tail", "line\n  indented tail"),
     ],
 )
