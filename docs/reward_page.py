@@ -84,7 +84,22 @@ def cut_table() -> str:
     told = (
         f"{result['texts']} paragraphs edited by writers, {result['draws']} draws of the sentences; 95% intervals over "
     )
-    return "\n".join([*lines, "", f"{told}paragraphs; `python docs/experiments/reward_cut.py PAIRS.json`."])
+    return "\n".join([*lines, "", f"{told}paragraphs; `python docs/experiments/reward_cut.py TRAIN.json PAIRS.json WORK`."])
+
+
+def remedy_table() -> str:
+    """Heads on LAMP's pairs and on pairs of a text with fewer sentences of it, by the weight of the latter."""
+    result = json.loads(CUT.read_text(encoding="utf-8"))
+    columns = {"all pairs": "accuracy", "better is longer": "longer", "better is shorter": "shorter"}
+    columns |= {"balanced": "balanced", "three quarters score higher": "higher"}
+    lines = [f"| weight | {' | '.join(columns)} | all pairs, more than PR |", "| --- |" + " ---: |" * (len(columns) + 1)]
+    for row in result["remedy"]:
+        if row["model"] != "shorter":
+            more = "" if row["model"] == "PR" else _interval(row["accuracy_more"], "+.3f")
+            name = "0 (PR)" if row["model"] == "PR" else row["model"]
+            lines.append(f"| {name} | {' | '.join(_interval(row[of]) for of in columns.values())} | {more} |")
+    told = f"{result['folds']} folds of {result['trained_on']}, 95% intervals over original texts; the same command."
+    return "\n".join([*lines, "", told])
 
 
 def drafted_table() -> str:
