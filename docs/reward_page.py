@@ -84,7 +84,9 @@ def cut_table() -> str:
     told = (
         f"{result['texts']} paragraphs edited by writers, {result['draws']} draws of the sentences; 95% intervals over "
     )
-    return "\n".join([*lines, "", f"{told}paragraphs; `python docs/experiments/reward_cut.py TRAIN.json PAIRS.json WORK`."])
+    return "\n".join(
+        [*lines, "", f"{told}paragraphs; `python docs/experiments/reward_cut.py TRAIN.json PAIRS.json WORK`."]
+    )
 
 
 def remedy_table() -> str:
@@ -92,7 +94,10 @@ def remedy_table() -> str:
     result = json.loads(CUT.read_text(encoding="utf-8"))
     columns = {"all pairs": "accuracy", "better is longer": "longer", "better is shorter": "shorter"}
     columns |= {"balanced": "balanced", "three quarters score higher": "higher"}
-    lines = [f"| weight | {' | '.join(columns)} | all pairs, more than PR |", "| --- |" + " ---: |" * (len(columns) + 1)]
+    lines = [
+        f"| weight | {' | '.join(columns)} | all pairs, more than PR |",
+        "| --- |" + " ---: |" * (len(columns) + 1),
+    ]
     for row in result["remedy"]:
         if row["model"] != "shorter":
             more = "" if row["model"] == "PR" else _interval(row["accuracy_more"], "+.3f")

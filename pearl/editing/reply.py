@@ -8,28 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pearl.editing.edits import NO_REWRITE, NOT_LISTED, RefusedEdit, SpanEdit
 from pearl.errors import InputError
 
 PARTS = re.compile(r"^[ \t#*_]*Part ([123])\b[^\n]*$", re.MULTILINE | re.IGNORECASE)
-START = r"^[ \t>*_-]*Span (?P<number>\d+)[*_]*:[*_]*[ \t]*"
-END = r"[ \t*_]*$(?=\n+[ \t>*_-]*Span \d+|\s*\Z)"
-QUOTES = ("``", '""', "“”")
-
-
-def _lines(pattern: str) -> tuple[re.Pattern[str], ...]:
-    """The pattern for each kind of quotation marks; << and >> stand for them."""
-    flags = re.MULTILINE | re.DOTALL
-    return tuple(
-        re.compile(START + pattern.replace("<<", quotes[0]).replace(">>", quotes[1]) + END, flags) for quotes in QUOTES
-    )
-
-
-LISTED = _lines(r"<<(?P<span>.*?)>>[ \t]*\(Category:[ \t]*[`\"“]?(?P<said>[^\n]*?)[`\"”]?\)")
-REWRITTEN = _lines(r"<<(?P<span>.*?)>>[ \t]*(?:->|→|=>|–>)[ \t]*<<(?P<said>.*?)>>")
+ENTRY = re.compile(r"^[ \t>*_-]*Span \d", re.MULTILINE)
+START = re.compile(r"[ \t>*_-]*Span (?P<number>\d{1,4})[*_]*:[*_]*[ \t]*")
+AROUND = " \t\n*_"  # an entry
+QUOTES = (("`", "`"), ('"', '"'), ("“", "”"))
+# between a span and what is said of it, for each kind of quotation marks
+CATEGORIES = tuple(re.compile(rf"{close}[ \t]*\(Category:[ \t]*[`\"“]?") for _, close in QUOTES)
+ARROWS = tuple(re.compile(rf"{close}[ \t]*(?:->|→|=>|–>)[ \t]*{opening}") for opening, close in QUOTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +77,39 @@ def read_reply(reply: str) -> EditorReply:
     ends = [mark.start() for mark in marks[1:]] + [len(reply)]
     parts = [reply[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
     text = parts[2].strip() if len(parts) == 3 else None
-    return EditorReply(_read(parts[0], LISTED), _read(parts[1], REWRITTEN), text)
+    return EditorReply(_read(parts[0], _listed), _read(parts[1], _rewritten), text)
 
 
-def _read(part: str, patterns: Sequence[re.Pattern[str]]) -> tuple[NumberedSpan, ...]:
-    """The spans of a part, in the first kind of quotation marks that finds any."""
-    for pattern in patterns:
-        spans = tuple(
-            NumberedSpan(int(match["number"]), match["span"], match["said"]) for match in pattern.finditer(part)
-        )
+def _read(part: str, read: Callable[[str, int], tuple[str, str] | None]) -> tuple[NumberedSpan, ...]:
+    """The spans of a part, in the first kind of quotation marks that finds any. An entry ends where the next begins:
+    a model that repeats itself writes thousands, and each is read once."""
+    begins = [mark.start() for mark in ENTRY.finditer(part)]
+    entries = [part[begin:end] for begin, end in pairwise([*begins, len(part)])]
+    for kind, (opening, _) in enumerate(QUOTES):
+        spans = []
+        for entry in entries:
+            start = START.match(entry)
+            if start and entry.startswith(opening, start.end()) and (both := read(entry[start.end() + 1 :], kind)):
+                spans.append(NumberedSpan(int(start["number"]), *both))
         if spans:
-            return spans
+            return tuple(spans)
     return ()
+
+
+def _listed(entry: str, kind: int) -> tuple[str, str] | None:
+    """A span and its category, which stands in the entry's last line; ``entry`` begins behind the quotation mark."""
+    entry = entry.rstrip(AROUND)
+    between = CATEGORIES[kind].search(entry, entry.rfind("\n") + 1)
+    if between is None or not entry.endswith(")"):
+        return None
+    said = entry[between.end() : -1]
+    return entry[: between.start()], said[:-1] if said.endswith(("`", '"', "”")) else said
+
+
+def _rewritten(entry: str, kind: int) -> tuple[str, str] | None:
+    """A span and its rewrite; ``entry`` begins behind the quotation mark."""
+    entry = entry.rstrip(AROUND)
+    between = ARROWS[kind].search(entry)
+    if between is None or between.end() == len(entry) or not entry.endswith(QUOTES[kind][1]):
+        return None
+    return entry[: between.start()], entry[between.end() : -1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from pearl.editing.edits import SpanEdit, refusals
@@ -67,6 +69,30 @@ def test_spans_that_only_one_part_has_are_named():
     edits, refused = read_reply(reply(first, second)).edits()
     assert edits == (SpanEdit("sea", "bay", "Cliche"),)
     assert refusals(refused) == {"no_rewrite": 1, "not_listed": 1}
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "Span 1: `a` -> `b\n",
+        "Span 1: `a` (Category: `x\n",
+        "Span 1: `a\n",
+        'Span 1: "a" "\n',
+        "Span 1",
+    ],
+)
+def test_a_model_that_repeats_itself_is_soon_read(loop):
+    began = time.monotonic()
+    read = read_reply(reply(loop * 2000, loop * 2000))
+    assert time.monotonic() - began < 5  # the service waits meanwhile
+    assert (read.listed, read.rewritten) == ((), ())
+
+
+def test_an_entry_that_breaks_off_leaves_the_next_one():
+    first = "Span 1: `sea` (Category: `Cliche\nSpan 2: `sky` (Category: `Cliche`)\nSpan 3 `hill`"
+    read = read_reply(reply(first, "Span 1: `sea` -> `\n\nSpan 2: `sky` -> ``\n"))
+    assert read.edits() == ((SpanEdit("sky", "", "Cliche"),), ())
+    assert read_reply(reply(f"Span {'9' * 5000}: `sea` (Category: `Cliche`)", "")).listed == ()
 
 
 def test_the_question_fences_the_draft_and_ends_before_part_three(fake):
