@@ -138,7 +138,7 @@ def _usable(records: Sequence[tuple[Path, QualityRecord]]) -> tuple[list[tuple[P
     notes = []
     for why in dict.fromkeys(filter(None, faults)):
         some = [record for record, fault_of_it in zip(records, faults, strict=True) if fault_of_it == why]
-        notes.append(f"{len(some):,} of {len(records):,} records are left out, {why}: {_names(some)}")
+        notes.append(f"left out: {len(some):,} of {counted(len(records), 'record')}, {why}: {_names(some)}")
     return [record for record, fault_of_it in zip(records, faults, strict=True) if fault_of_it is None], notes
 
 
@@ -164,7 +164,8 @@ def _without(
     if not leaked:
         return records, []
     left_out = {id(record) for _, record in leaked}
-    note = f"{len(leaked):,} records are left out, whose paragraph stands in --test, edited or not: {_names(leaked)}"
+    some = counted(len(leaked), "record")
+    note = f"left out: {some} whose paragraph stands in --test, edited or not: {_names(leaked)}"
     return [(path, record) for path, record in records if id(record) not in left_out], [note]
 
 

@@ -56,7 +56,7 @@ def test_pairs_that_contradict_each_other_are_left_out_and_named(scored_file: Sc
         tmp_path / "pairs.jsonl", pair(plain, ornate, "1"), pair(ornate, plain + " ", "1"), pair(other, "Else.", "1")
     )
     found = read_material([data], (), MEAN)
-    assert found.notes == (f"2 of 3 records are left out, pairs that contradict each other: {data}:1, {data}:2",)
+    assert found.notes == (f"left out: 2 of 3 records, pairs that contradict each other: {data}:1, {data}:2",)
     assert len(found.pairs) == 1
 
 
@@ -104,8 +104,8 @@ def test_scores_off_the_scale_and_pairs_of_one_text_are_left_out_and_named(
     same = written(tmp_path / "same.jsonl", pair("One text.", "One text. "))
     found = read_material([scored, same], (), MEAN)
     assert found.notes == (
-        f"2 of 7 records are left out, scores outside 1 to 10: {scored}:5, {scored}:6",
-        f"1 of 7 records are left out, pairs of one text: {same}:1",
+        f"left out: 2 of 7 records, scores outside 1 to 10: {scored}:5, {scored}:6",
+        f"left out: 1 of 7 records, pairs of one text: {same}:1",
     )
     assert len(found.texts) == 4
 
@@ -116,7 +116,7 @@ def test_a_paragraph_of_the_test_is_named_and_not_trained_on(scored_file: Scored
     data = scored_file(4)
     found = read_material([data], [tested], MEAN)
     assert found.notes == (
-        f"2 records are left out, whose paragraph stands in --test, edited or not: {data}:5, {data}:6",
+        f"left out: 2 records whose paragraph stands in --test, edited or not: {data}:5, {data}:6",
     )
     assert plain not in found.texts
     with pytest.raises(InputError, match=r"--data: nothing is left to train on: .* whose paragraph stands in --test"):
@@ -125,7 +125,7 @@ def test_a_paragraph_of_the_test_is_named_and_not_trained_on(scored_file: Scored
 
 def test_an_error_says_why_nothing_is_left(tmp_path: Path) -> None:
     percent = written(tmp_path / "percent.json", {"paragraph": "The sea was grey.", "score": 80})
-    with pytest.raises(InputError, match=r"nothing is left .*: 1 of 1 records are left out, scores outside 1 to 10: "):
+    with pytest.raises(InputError, match=r"nothing is left .*: left out: 1 of 1 record, scores outside 1 to 10: "):
         read_material([percent], [], MEAN)
     with pytest.raises(InputError, match="nothing is left to train on: the files hold no record"):
         read_material([written(tmp_path / "empty.json")], [], MEAN)
