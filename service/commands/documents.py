@@ -13,7 +13,16 @@ from pearl.records import Document
 from pearl.settings import load_settings
 from pearl.texts import counted
 from service.commands.common import erase, open_database
-from service.commands.shown import confirm, excerpt, for_terminal, moment, not_a_sample, show_fields, show_table
+from service.commands.shown import (
+    confirm,
+    excerpt,
+    excerpt_with,
+    for_terminal,
+    moment,
+    not_a_sample,
+    show_fields,
+    show_table,
+)
 from service.store import documents, feedback, imports, users, voices
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
@@ -81,13 +90,14 @@ def _show_page(user: str | None, voice: str | None, wanted: PageQuery, json: str
     if not page.documents:
         typer.echo("No documents." if wanted.words is None else f"No document contains {wanted.words!r}.", err=True)
         return
-    show_table(("id", "written", "voice", "text"), (_row(document) for document in page.documents))
+    show_table(("id", "written", "voice", "text"), (_row(document, wanted.words) for document in page.documents))
     if page.has_more:
         typer.echo(f"There are more; go on with --after {page.documents[-1].id}", err=True)
 
 
-def _row(document: Document) -> tuple[str, ...]:
-    return document.id, moment(document.timestamp), document.voice or "-", excerpt(document.text)
+def _row(document: Document, words: str | None) -> tuple[str, ...]:
+    text = excerpt(document.text) if words is None else excerpt_with(document.text, words)
+    return document.id, moment(document.timestamp), document.voice or "-", text
 
 
 @app.command(epilog=epilog("  pearl documents show mail-2041"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -14,6 +15,7 @@ from pearl.words import SIGN, character_start
 from service.store.feedback import Feedback
 
 EXCERPT = 70  # characters
+BEFORE_WORD = 20  # characters of an excerpt before the word that was searched for
 PIPED_WIDTH = 160  # characters a line where no terminal sets the width
 GAP = 2  # blanks between columns
 WHOLE = 16  # characters of a cell that is never broken: a date with its time, the beginning of a key
@@ -107,6 +109,15 @@ def excerpt(text: str, characters: int = EXCERPT) -> str:
     words, _, half = cut.rpartition(" ")
     in_word = line[len(cut) : len(cut) + 1].strip() and not SIGN.search(half)
     return f"{words if words and in_word else cut.rstrip()}…"
+
+
+def excerpt_with(text: str, words: str) -> str:
+    """The beginning of the text, or where the first of the words stands further on, the part around it."""
+    beginning, word = excerpt(text), re.escape(words.split()[0])
+    found = re.search(word, text, re.IGNORECASE)
+    if found is None or re.search(word, beginning, re.IGNORECASE):
+        return beginning
+    return "…" + excerpt(text[character_start(text, max(0, found.start() - BEFORE_WORD)) :], EXCERPT - 1)
 
 
 def confirm(question: str, *, yes: bool) -> None:

@@ -57,6 +57,21 @@ def test_search(pearl: Any, words: str, found: list[str]) -> None:
     assert listed(pearl, "search", words) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "word", "shown"),
+    [
+        (f"{'word ' * 40}and then the kettle sang{' word' * 40}", "KETTLE", "…d word and then the kettle sang word"),
+        (f"The kettle sang. {'word ' * 40}kettle", "kettle", "The kettle sang. word"),
+        (f"{'字' * 200}茶", "茶", "…字"),
+    ],
+)
+def test_search_shows_the_word(pearl: Any, write_lines: Any, text: str, word: str, shown: str) -> None:
+    assert pearl("import", "jsonl", write_lines([{**LINES[0], "id": "k", "text": text}], "k.jsonl")).status == 0
+    row = pearl("documents", "search", word).out.splitlines()[1]
+    assert shown in row
+    assert word.casefold() in row
+
+
 def test_nothing_found(pearl: Any) -> None:
     run = pearl("documents", "search", "coffee")
     assert (run.status, run.out, run.err) == (0, "", "No document contains 'coffee'.\n")
