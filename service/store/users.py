@@ -70,8 +70,8 @@ def get(connection: Connection, name: str) -> User:
     user = find(connection, name)
     if user is None:
         raise NotFound(
-            f"There is no user '{name}'; import a history for it or create a key "
-            f"(pearl keys create --user {quote(name)}).",
+            f"There is no user '{name}'; `pearl users list` lists those there are, and an import or "
+            f"`pearl keys create --user {quote(name)}` makes one.",
             param="user",
             code="user_not_found",
         )
