@@ -62,6 +62,19 @@ def test_an_edited_text_becomes_history(command: Any, draft: Any, tmp_path: Path
     assert sent(command, id) == "Come at ten,\nGröße 9."
 
 
+def test_the_edits_of_a_voice_have_an_interval_from_two_drafts_on(command: Any, draft: Any, tmp_path: Path) -> None:
+    draft()
+    assert command("voices", "set", "email").status == 0
+    shown = []
+    for text in ("Come at ten.", "Come at eleven, please."):
+        id = re.findall(r"^(draft_\w+)$", command("draft", "When?", "--voice", "email").err, re.MULTILINE)[0]
+        (tmp_path / "sent.txt").write_text(text)
+        assert command("feedback", id, "--edited", tmp_path / "sent.txt").status == 0
+        shown.append(command("voices", "show", "email").out.splitlines()[-1])
+    assert re.fullmatch(r"edits: {8}1 draft sent, .*, distance \d\.\d\d", shown[0])
+    assert re.match(r"edits: {8}2 drafts sent, .*, distance \d\.\d\d \(\d\.\d\d to \d\.\d\d\)", shown[1])
+
+
 def test_an_edited_text_from_standard_input(command: Any, draft: Any, tmp_path: Path) -> None:
     id = draft()
     (tmp_path / "sent.txt").write_text("Come at ten.\n")
