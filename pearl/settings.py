@@ -114,8 +114,9 @@ class Settings(BaseSettings):
     retrieval_budget_ms: float = Field(
         default=1000.0,
         gt=0,
-        description="Longest retrieval, waiting included, milliseconds; beyond it the cross-encoder is left out, and "
-        "texts without embeddings are ranked without them; the answer says so.",
+        description="Milliseconds of a retrieval, waiting included, after which the cross-encoder is left out, and "
+        "texts without embeddings are ranked without them; the answer says so. A history that changed, or is not in "
+        "memory, is indexed whole, however long that takes (docs/retrieval.md).",
     )
     retrieval_queue: int = Field(
         default=128, ge=0, description="Requests that may wait for retrieval; more are answered 503 at once."
