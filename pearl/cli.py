@@ -106,7 +106,7 @@ class LazyGroup(TyperGroup):
     def get_command(self, context: Any, name: str) -> Any:
         if name not in COMMANDS:
             return None
-        from pearl.expected_words import silence_expected
+        from pearl.silent_libraries import silence_expected
 
         silence_expected()
         command = click_command(import_module(COMMANDS[name][0]))

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from pearl.expected_words import silence_expected
+from pearl.silent_libraries import silence_expected
 
 
 def test_only_the_messages_that_are_expected_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
