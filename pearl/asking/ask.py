@@ -117,8 +117,11 @@ async def elicit(
     run = _Run(judge, _missing(judge, questions, store), store, terms, watch)
     try:
         return await run.run()
-    except* PearlError as group:
-        raise _first(group) from group
+    except ExceptionGroup as group:  # no `except*`: what is raised there, Python before 3.11.4 puts into a group
+        ours, others = group.split(PearlError)
+        if ours is None or others is not None:
+            raise
+        raise _first(ours) from group
 
 
 def replies(
@@ -170,7 +173,7 @@ def _missing(judge: AskedModel, questions: Iterable[Question], store: ReplyStore
         seen.add(key)
 
 
-def _first(group: BaseExceptionGroup[PearlError]) -> PearlError:
+def _first(group: ExceptionGroup[PearlError]) -> PearlError:
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
