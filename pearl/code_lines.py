@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 FENCE_START = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+LONGEST = 1000  # characters of a line that are kept: it is looked at wherever a mark stands in it
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a text. ``line``: the beginning of its line, LONGEST characters, and one more where it is longer;
+    ``quoted``: a backtick is open in the line; ``in_block``: a block of code is open."""
+
+    line: str = ""
+    quoted: bool = False
+    in_block: bool = False
 
 
 class CodeLines:
-    """Follows a text: the line that goes on, and whether a block of code is open there."""
+    """Follows a text."""
 
     def __init__(self) -> None:
-        self.line = ""
-        self.in_block = False
+        self._place = Place()
 
-    def after(self, text: str) -> tuple[str, bool]:
-        """The line and the block as they are behind more text, which is not taken yet."""
+    def after(self, text: str) -> Place:
+        """The place behind more text, which is not taken yet."""
+        now = self._place
         head, newline, rest = text.partition("\n")
-        line = self.line + head
-        fences = bool(FENCE_START.match(line)) - bool(FENCE_START.match(self.line))
+        line = (now.line + head[: LONGEST + 1])[: LONGEST + 1]
+        quoted = now.quoted ^ bool(head.count("`") % 2)
+        fences = bool(FENCE_START.match(line)) - bool(FENCE_START.match(now.line))
         if newline:
             fences += len(FENCE_START.findall(rest))
-            line = rest.rpartition("\n")[2]
-        return line, self.in_block ^ bool(fences % 2)
+            last = rest.rpartition("\n")[2]
+            line, quoted = last[: LONGEST + 1], bool(last.count("`") % 2)
+        return Place(line, quoted, now.in_block ^ bool(fences % 2))
 
     def take(self, text: str) -> str:
-        self.line, self.in_block = self.after(text)
+        self._place = self.after(text)
         return text

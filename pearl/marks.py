@@ -123,18 +123,19 @@ class InnerMarks:
         if self.ended:
             return ""
         self._held += text
-        certain = ""
-        while mark := self._marks.search(self._held):
-            before, self._held = self._held[: mark.start()], self._held[mark.end() :]
-            line, in_block = self._taken.after(before)
-            if mark["inside"] and (in_block or line.count("`") % 2):
+        certain, start = "", 0
+        while mark := self._marks.search(self._held, start):
+            before, start = self._held[start : mark.start()], mark.end()
+            place = self._taken.after(before)
+            if mark["inside"] and (place.in_block or place.quoted):
                 certain += self._taken.take(before + mark[0])
                 continue
             certain += self._taken.take(before)
-            if mark["inside"] and (line.strip() or not (self._marked or mark["inside"].lower() == "request")):
+            if mark["inside"] and (place.line.strip() or not (self._marked or mark["inside"].lower() == "request")):
                 continue
             self.ended = True
             return certain
+        self._held = self._held[start:]
         half = unfinished_mark(self._held)
         keep = (half if half >= HALF_MARK else 0) if final else half
         ready, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pearl.code_lines import CodeLines
+from pearl.code_lines import LONGEST, CodeLines
 
 _NAMES = (
     *("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad", "analysis"),
@@ -144,8 +144,8 @@ class ReasoningFilter:
         return False, text + self._give(ready)
 
     def _begins_a_line(self, before: str) -> bool:
-        line, in_block = self._given.after(before)
-        return not in_block and LINE_OF_MARKS.match(line) is not None
+        place = self._given.after(before)
+        return not place.in_block and len(place.line) <= LONGEST and LINE_OF_MARKS.match(place.line) is not None
 
     def _give(self, text: str) -> str:
         self._gave |= bool(text.strip())
