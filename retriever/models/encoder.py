@@ -14,12 +14,13 @@ from safetensors import SafetensorError
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED, MPNET, load_settings
+from retriever.models.files import folder_digest
 from retriever.models.folder import BertFolder, sentence_folder
 from retriever.models.mpnet import ALL_MPNET_BASE_V2
 
 Vectors = NDArray[np.float32]  # (texts, E), rows of unit length
 
-# The names that embeddings and artifacts keep. Weights that are pinned by their digest say it.
+# The names that embeddings and artifacts keep. Weights that are known by their digest say it.
 NAMES = {
     EMBEDDED: "all-MiniLM-L6-v2",
     MPNET: f"{ALL_MPNET_BASE_V2.name}@{ALL_MPNET_BASE_V2.fingerprint[:12]}",
@@ -52,7 +53,7 @@ class SentenceEncoder:
     """A sentence-transformers bi-encoder, loaded on first use; any number of threads may use it at once."""
 
     def __init__(self, model: str = EMBEDDED) -> None:
-        self.name = NAMES.get(model, model)
+        self.name = encoder_name(model)
         self._model = model
         self._loaded: _TextEncoder | None = None
         self._lock = threading.Lock()
@@ -77,6 +78,14 @@ class SentenceEncoder:
             return self._loaded
 
 
+def encoder_name(model: str) -> str:
+    """The name of an encoder's weights: of a folder its last part and the digest, wherever it is and however named."""
+    folder = Path(model)
+    if model in NAMES or not folder.is_dir():
+        return NAMES.get(model, model)
+    return f"{folder.resolve().name}@{folder_digest(folder)[:12]}"
+
+
 def encoder_source(model: str) -> str:
     """The folder of an encoder that comes in packages; any other model's folder or hub name as it is. Raises
     PearlError if the packages are not installed, or their weights not usable."""
@@ -86,8 +95,10 @@ def encoder_source(model: str) -> str:
 
 
 def encoder_option(name: str) -> str:
-    """The value of PEARL_ENCODER or --encoder that gives the encoder of this name."""
-    return next((model for model, known_name in NAMES.items() if known_name == name), name)
+    """The value of PEARL_ENCODER or --encoder that gives the encoder of this name, in words where it is a folder."""
+    folder, _, digest = name.rpartition("@")
+    known = next((model for model, known_name in NAMES.items() if known_name == name), None)
+    return known or (f"a folder '{folder}' with those weights" if digest and folder else name)
 
 
 def embedded_encoder_folder() -> Path:

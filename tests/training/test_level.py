@@ -15,7 +15,7 @@ from pearl.records import Document, Request
 from pearl.split import DEV, TEST, TRAIN
 from pearl.theta import EVERYTHING
 from retriever.calibrated.artifact import CROSS_ENCODER, MANIFEST, SIGNALS, load_artifact, read_manifest
-from retriever.models.encoder import SentenceEncoder
+from retriever.models.encoder import SentenceEncoder, encoder_name
 from retriever.registry import make_retriever
 
 REQUEST = Request("wheel: item 3", 3.0)
@@ -45,7 +45,9 @@ def artifact(make_artifact: Callable[..., Path], sentence_folder: Path) -> Path:
     figures = {name: {"value": 0.5, "low": 0.4, "high": 0.6} for name in ("top1_gain", "pearson_r")}
     chosen = {"threshold": 0.5, "thresholds": {"small": 0.5, "large": EVERYTHING}, "ask_below": -99.0}
     chosen |= {"training": {"thresholds": {"small": {"metric": "rouge2", "curve": []}}}}
-    return make_artifact({"bm25_text": -0.1}, encoder=str(sentence_folder), figures=figures, y0=0.0, tau=1.0, **chosen)
+    return make_artifact(
+        {"bm25_text": -0.1}, encoder=encoder_name(str(sentence_folder)), figures=figures, y0=0.0, tau=1.0, **chosen
+    )
 
 
 def scores_of(folder: Path, encoder: Path) -> np.ndarray[Any, Any]:
@@ -109,7 +111,7 @@ def test_an_artifact_that_it_does_not_fit(
     message: str,
 ) -> None:
     cross_encoder = None if inner is None else request.getfixturevalue(inner)
-    folder = make_artifact(encoder=str(sentence_folder), cross_encoder=cross_encoder)
+    folder = make_artifact(encoder=encoder_name(str(sentence_folder)), cross_encoder=cross_encoder)
     history = write_lines(writings(["ann"]), "chat.jsonl")
     ran = train("level", model=folder, history=history, encoder=request.getfixturevalue(encoder))
     assert ran.status == 2

@@ -13,7 +13,8 @@ from pearl.errors import InputError
 from pearl.history import read_json_lines
 from pearl.records import Document, Request
 from retriever.baselines.dense import DenseRetriever
-from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
+from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder, encoder_option
+from retriever.models.files import folder_digest
 
 ROOT = Path(__file__).parents[3]
 
@@ -105,9 +106,23 @@ def test_the_embedded_one_is_known_by_its_model():
     assert (embedded_encoder_folder() / "config.json").is_file()
 
 
+def test_a_folder_is_known_by_its_weights_wherever_it_is(tiny, tmp_path, monkeypatch):
+    """So that an artifact is served from any folder, and embeddings of other weights are not taken for its own."""
+    named = SentenceEncoder(str(tiny)).name
+    monkeypatch.chdir(tiny.parent)
+    assert SentenceEncoder(f"./{tiny.name}/").name == named
+    copied = shutil.copytree(tiny, tmp_path / tiny.name)
+    assert SentenceEncoder(str(copied)).name == named
+    config = next(copied.rglob("config.json"))
+    config.write_text(config.read_text() + " ")
+    assert SentenceEncoder(str(copied)).name != named
+    assert encoder_option(named) == f"a folder '{tiny.name}' with those weights"
+    assert SentenceEncoder("someone/encoder").name == encoder_option("someone/encoder") == "someone/encoder"
+
+
 def test_a_saved_model_is_loaded_by_its_folder(tiny):
     encoder = SentenceEncoder(str(tiny))
-    assert encoder.name == str(tiny)
+    assert encoder.name == f"{tiny.name}@{folder_digest(tiny)[:12]}"
     vectors = encoder.encode_documents(["bread salt", "water", "train"])
     assert vectors.shape == (3, 8)
     assert np.linalg.norm(vectors, axis=1).tolist() == pytest.approx([1, 1, 1], abs=1e-5)
