@@ -261,6 +261,7 @@ def _arguments(options: ChatTraining, learned: int, has_dev: bool, work: Path) -
         logging_strategy="epoch",
         report_to=[],
         disable_tqdm=True,  # its bar writes the losses to standard output
+        restore_callback_states_from_checkpoint=True,  # the epochs without a better loss
         dataloader_pin_memory=False,
         remove_unused_columns=False,
         seed=options.seed,

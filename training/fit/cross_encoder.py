@@ -213,14 +213,13 @@ def fit_cross_encoder(
         each = _seconds_per_step(module, groups, options) * 1.15
         left = started + seconds - time.monotonic()  # timing took some of them
         steps = max(1, min(steps, int(left / each)))
-    stopping = EarlyStoppingCallback(options.patience)
     trainer = _trainer_class()(
         model=model,
         args=_arguments(model.device, options, steps, folder),
         train_dataset=_dataset(groups),
         eval_dataset=_dataset(dev),
         loss=module,
-        callbacks=[stopping],
+        callbacks=[EarlyStoppingCallback(options.patience)],
     )
     trainer.remove_callback(PrinterCallback)  # it writes losses to standard output, which is for figures
     began = time.monotonic()
@@ -230,11 +229,15 @@ def fit_cross_encoder(
         trainer.add_callback(deadline(started + seconds - look))
     train_on(trainer, steps, folder, "training the cross-encoder", Console(stderr=True))
     shutil.rmtree(folder)
+    stopped = any(  # not by the callback given above: after an interruption there is another
+        isinstance(callback, EarlyStoppingCallback) and callback.early_stopping_patience_counter >= options.patience
+        for callback in trainer.callback_handler.callbacks
+    )
     losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
     return {
         "groups": len(groups),
         "steps": trainer.state.global_step,
-        "whole": trainer.state.global_step >= planned or stopping.early_stopping_patience_counter >= options.patience,
+        "whole": trainer.state.global_step >= planned or stopped,
         "dev_loss_before": first,
         "dev_losses": losses,
         "seconds": round(time.monotonic() - started, 1),
@@ -282,6 +285,7 @@ def _arguments(device: torch.device, options: CrossEncoderOptions, steps: int, f
         seed=options.seed,
         report_to="none",
         disable_tqdm=True,
+        restore_callback_states_from_checkpoint=True,  # the looks at dev without a better loss
     )
     place(arguments, device)
     return arguments

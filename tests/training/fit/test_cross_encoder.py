@@ -162,6 +162,29 @@ def test_an_interrupted_run_is_gone_on_from(bert_folder: Path, tmp_path: Path) -
     assert not folder.exists()
 
 
+def test_after_an_interruption_it_still_stops_early(bert_folder: Path, tmp_path: Path) -> None:
+    """Looks at dev without a better loss count as in a run of one piece; a rate of almost nothing changes no loss."""
+    options, loss = replace(OPTIONS, epochs=4, rate=1e-30, evaluations=12, patience=4), plain(5.0)
+
+    def fit(loss: Any, folder: Path) -> Any:
+        return fit_cross_encoder(
+            new_cross_encoder(str(bert_folder), options), groups(12), groups(2), loss, options, folder
+        )
+
+    whole, calls = fit(loss, tmp_path / "whole"), iter(range(100))
+
+    def interrupted(*arguments: Any) -> torch.Tensor:
+        if next(calls) == 9:
+            raise KeyboardInterrupt
+        return loss(*arguments)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(interrupted, tmp_path / "c")
+    again = fit(loss, tmp_path / "c")
+    assert again["steps"] == whole["steps"] < 24
+    assert (again["dev_losses"], again["whole"]) == (whole["dev_losses"], True)
+
+
 def test_restarted_every_logit_is_nearly_zero(model: Any) -> None:
     before = logits_of(model, Request("say"), [Document("a", "yes"), Document("b", "no")])
     restart(model)
