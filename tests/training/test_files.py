@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,6 @@ def test_a_folder_that_is_closed_is_refused_before_the_work(tmp_path: Path) -> N
     (tmp_path / "closed").mkdir(mode=0o500)
     if os.access(tmp_path / "closed", os.W_OK):
         pytest.skip("whoever runs this may write everywhere")
-    for check in (check_place, check_file):
+    for check in (check_place, partial(check_file, inputs=())):
         with pytest.raises(InputError, match="nothing can be written in"):
             check("out", tmp_path / "closed" / "model")

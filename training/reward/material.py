@@ -54,16 +54,16 @@ class RewardMaterial:
 
     def of_variant(self, variant: str) -> RewardMaterial:
         """The part that the variant learns from. Raises InputError if it is empty."""
-        left_out = "".join(f" {note}." for note in self.notes)
+        left_out = "".join(f"; {note}" for note in self.notes)
         if R in variant and not self.scored:
             raise InputError(
-                f"--variant {variant}: the data has no paragraph with a score to learn from; try P.{left_out}",
+                f"--variant {variant}: the data has no paragraph with a score to learn from; try P{left_out}.",
                 param="variant",
             )
         if P in variant and not self.pairs:
             raise InputError(
                 f"--variant {variant}: the data has no pairs, and no two versions of a paragraph with different "
-                f"scores; try R.{left_out}",
+                f"scores; try R{left_out}.",
                 param="variant",
             )
         return replace(self, scored=self.scored if R in variant else (), pairs=self.pairs if P in variant else ())

@@ -81,7 +81,7 @@ def test_pairs_are_read_as_they_are(tmp_path: Path) -> None:
 def test_scores_off_the_scale_are_named_when_none_is_left(tmp_path: Path) -> None:
     data = written(tmp_path / "pairs.jsonl", pair("One text.", "Another text."), {"paragraph": "A third.", "score": 12})
     found = read_material([data], (), MEAN)
-    with pytest.raises(InputError, match=r"try P\. 1 of 2 .*, scores outside 1 to 10: .*pairs\.jsonl:2"):
+    with pytest.raises(InputError, match=r"try P; left out: 1 of 2 records, scores outside 1 to 10: .*pairs\.jsonl:2"):
         found.of_variant(R)
 
 
