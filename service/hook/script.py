@@ -28,7 +28,16 @@ exit 0
 
 def script_path(repository: Path) -> Path:
     """The hook's path, wherever the repository's settings and worktrees put it. Raises InputError."""
-    top = Path(git_answer(repository, "rev-parse", "--show-toplevel").removesuffix("\n"))
+    try:
+        top = Path(git_answer(repository, "rev-parse", "--show-toplevel").removesuffix("\n"))
+    except InputError as error:
+        if "not a git repository" in error.message:
+            raise InputError(
+                f"{repository.resolve()}: is no git repository, nor in one; name one with --repo.",
+                param="repo",
+                code="no_repository",
+            ) from error
+        raise
     return top / git_answer(top, "rev-parse", "--git-path", "hooks").removesuffix("\n") / NAME
 
 

@@ -318,7 +318,7 @@ def test_the_hook_goes_where_git_looks_for_it(command: Any, ann: None, tmp_path:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--repo", ".."), "not a git repository"),
+        (("--repo", ".."), "is no git repository, nor in one; name one with --repo."),
         (("--user", "bob"), "There is no user 'bob'"),
         (("--voice", "mail"), "There is no voice 'mail'"),
         (("--time-limit", "0"), "--time-limit"),
