@@ -160,14 +160,17 @@ class Fenced:
             return ""
         self._held += text
         certain = ""
-        while self._held and not self.ended:
-            line, newline, _ = self._held.partition("\n")
-            if not newline and not final and not self._mid_line and MAYBE_FENCE_LINE.fullmatch(line):
+        lines, self._held = self._held.split("\n"), ""
+        for place, line in enumerate(lines):
+            last = place == len(lines) - 1
+            if last and not final and not self._mid_line and MAYBE_FENCE_LINE.fullmatch(line):
+                self._held = line
+            elif line or not last:
+                line += "" if last else "\n"
+                certain += self._line(line) if not self._mid_line else self._text(line)
+                self._mid_line = last
+            if self.ended:
                 break
-            line += newline
-            self._held = self._held[len(line) :]
-            certain += self._line(line) if not self._mid_line else self._text(line)
-            self._mid_line = not newline
         if final:
             self.ended = True
         return certain
@@ -213,7 +216,7 @@ class PerhapsFenced:
         self.ended = True
         around = AROUND.fullmatch(self._held.rstrip() + "\n")
         after = ((around and around["after"]) or "").strip()
-        return around["text"] if around and (not after or _addressed(after, final=True)) else self._held
+        return around["text"] if around and all(map(_addressed, BLANK_LINE.split(after))) else self._held
 
 
 class ClosingWords:
@@ -221,6 +224,8 @@ class ClosingWords:
 
     def __init__(self) -> None:
         self._held = ""
+        self._end: int | None = None  # of the text in what is held, if all paragraphs behind it are addressed
+        self._read = 0  # characters held of complete paragraphs
         self.ended = False
 
     def take(self, text: str, *, final: bool) -> str:
@@ -228,17 +233,18 @@ class ClosingWords:
             return ""
         self._held += text
         self.ended = final
-        certain = ""
-        while blank := BLANK_LINE.search(self._held):
-            addressed = _addressed(self._held[blank.end() :], final=final)
-            if addressed is None or addressed:
-                rest = "" if final else self._held[blank.start() :]
-                certain, self._held = certain + self._held[: blank.start()], rest
-                return certain
-            certain, self._held = certain + self._held[: blank.end()], self._held[blank.end() :]
-        blanks = 0 if final else len(self._held) - len(self._held.rstrip())
-        ready, self._held = self._held[: len(self._held) - blanks], self._held[len(self._held) - blanks :]
-        return certain + ready
+        while blank := BLANK_LINE.search(self._held, self._read):
+            if self._end is None or not _addressed(self._held[self._read : blank.start()]):
+                self._end = blank.start()
+            self._read = blank.end()
+        last = self._held[self._read :]
+        if self._end is None or not (_addressed(last) if final else _maybe_addressed(last)):
+            certain = len(self._held if final else self._held.rstrip())
+            self._end, self._read = None, 0
+        else:
+            certain, self._end, self._read = self._end, 0, self._read - self._end
+        ready, self._held = self._held[:certain], self._held[certain:]
+        return ready
 
 
 class Stripped:
@@ -250,24 +256,25 @@ class Stripped:
         self.ended = False
 
     def take(self, text: str, *, final: bool) -> str:
-        text = self._blanks + text
         if not self._begun:
             text = text.lstrip()
         ready = text.rstrip()
-        self._blanks = text[len(ready) :]
-        self._begun = self._begun or bool(ready)
-        return ready
+        if not ready:
+            self._blanks += text
+            return ""
+        before, self._blanks = self._blanks, text[len(ready) :]
+        self._begun = True
+        return before + ready
 
 
-def _addressed(text: str, *, final: bool) -> bool | None:
-    """True when every paragraph is addressed to the person who asked; None while one may still turn out to be."""
-    *complete, last = BLANK_LINE.split(text)
-    for paragraph in [*complete, last] if final else complete:
-        if paragraph.strip() and not RULE.fullmatch(paragraph.strip()) and not CHATTER.match(paragraph[:PARAGRAPH]):
-            return False
-    if final:
-        return True
+def _addressed(paragraph: str) -> bool:
+    """True when it is addressed to the person who asked; one without words belongs to its neighbours."""
+    words = paragraph.strip()
+    return not words or RULE.fullmatch(words) is not None or CHATTER.match(paragraph[:PARAGRAPH]) is not None
+
+
+def _maybe_addressed(last: str) -> bool:
+    """True when a paragraph that is not complete may turn out to be addressed to the person who asked."""
     if len(last) > PARAGRAPH:
-        return None if CHATTER.match(last[:PARAGRAPH]) else False
-    maybe = len(last) < TELLING or MAYBE_CHATTER.match(last) or RULE.fullmatch(last.rstrip())
-    return None if maybe else False
+        return CHATTER.match(last[:PARAGRAPH]) is not None
+    return bool(len(last) < TELLING or MAYBE_CHATTER.match(last) or RULE.fullmatch(last.rstrip()))

@@ -21,6 +21,7 @@ MARKS = (
 )
 LONGEST_MARK = 80  # characters, attributes included
 LEAD = 240  # characters that may be a model's words before the text, where a mark does not follow
+MOST_MARKS = 20  # and words before the text: more of them are a model that repeats itself
 LONGEST_LEAD = 1000  # of paragraphs that say themselves that they are a model's
 
 _ASSENT = r"(?:sure(?: thing)?|certainly|of course|absolutely|okay|ok|alright|great|got it|understood|no problem)"
@@ -75,12 +76,13 @@ class Beginning:
 def beginning(text: str, *, final: bool) -> Beginning | None:
     """Find where the draft begins; None while more of the answer is needed to tell."""
     at = Beginning()
-    while True:
+    for _ in range(MOST_MARKS):
         at = replace(at, start=at.start + len(text[at.start :]) - len(text[at.start :].lstrip()))
         step = _step(text, at, final=final)
         if step is None or step == at:
             return step
         at = step
+    return at
 
 
 def _step(text: str, at: Beginning, *, final: bool) -> Beginning | None:

@@ -56,6 +56,7 @@ class ReasoningFilter:
         self._hold = hold
         self._held = ""
         self._begun = False  # it is decided whether the beginning is unmarked reasoning
+        self._searched = 0  # characters of what is held that have no closing mark among them
         self._given = CodeLines()
         self._gave = False  # more than blanks
         self._depth = 0
@@ -92,9 +93,10 @@ class ReasoningFilter:
         """Past unmarked reasoning; False where more text must come to tell."""
         start = self._held.lstrip()
         if self._hold or UNMARKED.match(start):
-            if closed := CLOSES.search(self._held):
+            if closed := CLOSES.search(self._held, self._searched):
                 self._held = self._held[closed.end() :]
             elif not final:
+                self._searched = max(0, len(self._held) - LONGEST_MARK)
                 return False
         elif not final and (not start or (len(start) < TELLING and MAYBE_UNMARKED.match(start))):
             return False

@@ -237,3 +237,28 @@ def test_a_long_line_with_marks_in_mid_sentence_takes_linear_time(
     mark: str, grows_linearly: Callable[..., None]
 ) -> None:
     grows_linearly(unfenced, f"So it goes {mark} ", 6000)
+
+
+def test_many_short_paragraphs_take_linear_time(grows_linearly: Callable[..., None]) -> None:
+    grows_linearly(lambda text: unfenced(f"Sure, here is the draft:\n\n{text}"), "a\n\n", 16_000)
+
+
+@pytest.mark.parametrize(
+    ("begins", "repeated"),
+    [
+        ("Sure, here is the draft:\n\nDear Bo.\n\n", "Let me know if you want changes.\n\n"),
+        ("", "<document>\n\n"),
+        ("Okay, the user wants ", "something else, "),
+        ("<document>\nDear Bo.", " "),
+    ],
+)
+def test_what_a_model_repeats_to_its_last_token_takes_linear_time(
+    begins: str, repeated: str, grows_linearly: Callable[..., None]
+) -> None:
+    def stream(text: str) -> None:
+        marks = MarkFilter()
+        for place in range(0, len(text), 4):
+            marks.feed(text[place : place + 4])
+        marks.finish()
+
+    grows_linearly(lambda text: stream(begins + text), repeated, 80_000 // len(repeated))
