@@ -23,7 +23,7 @@ Tokens = NDArray[np.uint64]
 
 TOKEN = re.compile(r"\n\s*\n|[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]|_+")
 PARAGRAPH, NUMBER = "¶", "<number>"
-PARAGRAPH_BREAK = re.compile(r"[ \t]*\n[ \t]*\n\s*")
+PARAGRAPH_BREAK = re.compile(r"(?<![ \t])[ \t]*\n[ \t]*\n\s*")  # a run of blanks is read once, not from each of them
 VOCABULARY = 10_000
 LEAST_TEXTS_OF_A_WORD = 3
 

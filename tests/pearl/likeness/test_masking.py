@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from pearl.likeness.masking import Masking, characters, distinct
@@ -53,3 +55,7 @@ def test_characters_leave_wrapping_out() -> None:
 
 def test_texts_are_told_apart_by_their_words() -> None:
     assert distinct(["One  text.", "One text.", " ", "Two."]) == ["One text.", "Two."]
+
+
+def test_a_run_of_blanks_takes_linear_time(grows_linearly: Callable[..., None]) -> None:
+    grows_linearly(characters, " ", 30_000)
