@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 from eval.asking.lines import LONGEST_LINE, is_repeated, own_lines, quotes_half
-from eval.asking.reply import EMPTY, NO_VERDICT, SEVERAL_VERDICTS, clean, leading_object
+from eval.asking.reply import EMPTY, NO_VERDICT, SEVERAL_VERDICTS, answer, leading_object
 from eval.asking.verdict import Invalid
 
 VerdictT = TypeVar("VerdictT")
@@ -80,7 +80,7 @@ class Grammar(Generic[VerdictT]):
     def read(self, reply: str, shown: Sequence[str] = ()) -> VerdictT | Invalid:
         """The verdict of a reply. ``shown`` are the texts that the judge had before it: a line that it repeats from
         there, with its neighbour, is not its own."""
-        text = clean(reply)
+        text = answer(reply)
         if not text.strip():
             return Invalid(EMPTY)
         if object_and_rest := leading_object(text):

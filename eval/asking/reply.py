@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pearl.reasoning import OPENING_MARKS, without_reasoning
+
 # why a reply is invalid
 EMPTY = "empty"
 CUT_OFF = "cut_off"  # it ended with its tokens, so it never came to its verdict
@@ -50,6 +52,13 @@ _VISIBLE = _Visible()
 def clean(reply: str) -> str:
     """NFKC-normalised, without invisible characters."""
     return unicodedata.normalize("NFKC", reply).translate(_VISIBLE)
+
+
+def answer(reply: str) -> str:
+    """The cleaned reply without the reasoning that it begins with. Where no mark opens it, one that closes may be
+    repeated from a text that the judge was shown: then what stands above it may be the verdict."""
+    text = clean(reply)
+    return without_reasoning(text) if text.lstrip().lower().startswith(OPENING_MARKS) else text
 
 
 def own_words(text: str) -> str:

@@ -103,7 +103,7 @@ class Scale:
         is not its own."""
         if _DIRECTION.search(reply):
             return Invalid(replies.NO_VERDICT)
-        text = clean(reply)
+        text = replies.answer(reply)
         if not text.strip():
             return Invalid(replies.EMPTY)
         if object_and_rest := leading_object(text):

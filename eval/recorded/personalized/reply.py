@@ -76,7 +76,7 @@ def parse_reply(reply: str, asked: ReplyForm, shown: Sequence[str] = ()) -> Verd
 
     ``shown`` is what the judge had before it: a mark that is repeated from there is not its own.
     """
-    text = clean(reply)
+    text = replies.answer(reply)
     if not text.strip():
         return Invalid(replies.EMPTY)
     leading = leading_object(text)

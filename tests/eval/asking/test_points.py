@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from eval.asking.points import points_up_to
-from eval.asking.reply import SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS
+from eval.asking.reply import EMPTY, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS
 from eval.asking.verdict import Invalid, Score
 
 POINTS = points_up_to(10)
@@ -17,6 +17,8 @@ POINTS = points_up_to(10)
         ("7 out of 10", Score(7)),
         ("Score: 0\nThere is nothing of it.", Score(0)),
         ('{"score": 9.5}', Score(9.5)),
+        ("<think>Is it 6? Score: 6</think>Score: 7", Score(7)),
+        ("<think>Score: 6", Invalid(EMPTY)),
         ("Score: 3/5", Invalid(SCORE_OUT_OF_RANGE)),
         ("Score: 11", Invalid(SCORE_OUT_OF_RANGE)),
         ("Score: 7\nOr rather 6.", Invalid(SEVERAL_VERDICTS)),
