@@ -23,7 +23,8 @@ SAYS = re.compile(
 )
 ENGLISH = 0.2  # of a sentence's words are common in English; of seven German ones one may be, such as "am"
 WORD = regex.compile(r"\w+(?:['’]\w+)?")  # with combining marks
-SENTENCE = re.compile(rf"[.!?:;]+[{CLOSERS}]*\s+|[{FULL_STOPS}]+[{CLOSERS}]*\s*|\n+")
+# a run of marks is read once, not from each of them
+SENTENCE = re.compile(rf"(?<![.!?:;])[.!?:;]+[{CLOSERS}]*\s+|[{FULL_STOPS}]+[{CLOSERS}]*\s*|\n+")
 
 Words = tuple[str, ...]
 
@@ -64,13 +65,14 @@ class RepetitionFilter:
         if not self._repetitions:
             return text
         self._held += text
-        certain, start = "", 0
+        certain, start, seen = "", 0, 0
         for end in SENTENCE.finditer(self._held):
-            # more blanks may follow, and "1." ends no sentence
-            if end.end() == len(self._held) or not re.search(r"[^\W\d]|\n", self._held[start : end.end()]):
-                continue
-            certain += self._sentence(self._held[start : end.end()])
-            start = end.end()
+            if end.end() == len(self._held):  # more blanks may follow
+                break
+            if re.search(r"[^\W\d]|\n", self._held[seen : end.end()]):  # "1." ends no sentence
+                certain += self._sentence(self._held[start : end.end()])
+                start = end.end()
+            seen = end.end()
         self._held = self._held[start:]
         return certain
 

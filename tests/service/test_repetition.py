@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -84,3 +85,15 @@ def test_a_sentence_waits_for_its_end() -> None:
 def split(text: str, chance: random.Random) -> list[str]:
     places = sorted(chance.choices(range(len(text) + 1), k=chance.randint(0, 6)))
     return [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
+
+
+@pytest.mark.parametrize("piece", [".", "1. "])
+def test_marks_that_end_no_sentence_take_linear_time(piece: str, grows_linearly: Callable[..., None]) -> None:
+    repetitions = Repetitions(brief())
+
+    def read(text: str) -> None:
+        repetition = RepetitionFilter(repetitions)
+        repetition.feed(text)
+        repetition.finish()
+
+    grows_linearly(read, piece, 30_000)
