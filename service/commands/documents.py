@@ -26,6 +26,7 @@ from service.commands.shown import (
 from service.store import documents, feedback, imports, users, voices
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
+from service.store.user_counts import count_documents
 
 app = group("Look at the documents of a history, search and delete them.")
 
@@ -142,7 +143,7 @@ def delete(
                 voices.get(connection, owner.id, voice)
             unchanged = (documents_table.c.import_id == import_id) & documents_table.c.changed_at.is_(None)
             chosen = documents_table.c.voice == voice if voice is not None else unchanged
-            count = 0 if ids else documents.count(connection, owner.id, chosen)
+            count = 0 if ids else count_documents(connection, owner.id, chosen)
         if count and voice is not None:
             confirm(f"Delete {counted(count, 'document')} of the voice '{voice}' of {owner.name}?", yes=yes)
         elif count:

@@ -293,12 +293,6 @@ def stream(connection: Connection, user_id: int, batch: int = 500) -> Iterator[D
         last = one_page.documents[-1].id
 
 
-def count(connection: Connection, user_id: int, *chosen: ColumnElement[bool]) -> int:
-    """The number of the user's documents, or of those among them that are chosen."""
-    counted = select(func.count()).select_from(documents).where(documents.c.user_id == user_id, *chosen)
-    return connection.scalar(counted) or 0
-
-
 def remove(connection: Connection, user_id: int, document_id: str) -> None:
     """The document, the draft it was sent from, and its embeddings where no other document has the same text.
 

@@ -16,6 +16,7 @@ from service.store.documents import LOOKED_UP_AT_ONCE
 from service.store.tables import documents as documents_table
 from service.store.tables import imports
 from service.store.upsert import upsert
+from service.store.user_counts import count_documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def undo(connection: Connection, user_id: int, id: str) -> Undone:
     counts = connection.scalar(select(imports.c.counts).where(mine)) or {}
     brought = documents_table.c.import_id == id
     removed = documents.remove_all(connection, user_id, brought & documents_table.c.changed_at.is_(None))
-    return Undone(removed, documents.count(connection, user_id, brought), counts.get("replaced", 0))
+    return Undone(removed, count_documents(connection, user_id, brought), counts.get("replaced", 0))
 
 
 def owner(connection: Connection, id: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, ScalarSelect, Select, Table, func, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, Table, func, select
 
 from service.store.tables import documents, drafts, keys, users, voices
 
@@ -31,6 +31,12 @@ def list_all(connection: Connection) -> list[UserCounts]:
 def of_user(connection: Connection, user_id: int) -> UserCounts:
     """One user, who must be there."""
     return UserCounts(*connection.execute(_counted().where(users.c.id == user_id)).one())
+
+
+def count_documents(connection: Connection, user_id: int, *chosen: ColumnElement[bool]) -> int:
+    """The number of the user's documents, or of those among them that are chosen."""
+    counted = select(func.count()).select_from(documents).where(documents.c.user_id == user_id, *chosen)
+    return connection.scalar(counted) or 0
 
 
 def _counted() -> Select[Any]:

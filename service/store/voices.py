@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from pearl.errors import InputError, NotFound
 from pearl.templates import DEFAULT_TEMPLATE
@@ -15,6 +15,7 @@ from pearl.texts import check_id
 from service.store import erasures
 from service.store.tables import calibrations, documents, profiles, voices
 from service.store.upsert import upsert
+from service.store.user_counts import count_documents
 from service.store.users import touch_history
 
 WHOLE_HISTORY = "pearl"  # the model id that stands for no voice, so no voice has this name
@@ -80,19 +81,14 @@ def get(connection: Connection, user_id: int, name: str) -> Voice:
 def get_counted(connection: Connection, user_id: int, name: str) -> Voice:
     """The voice with the count of its documents. Raises NotFound."""
     voice = get(connection, user_id, name)
-    return replace(voice, documents=_count(connection, user_id, documents.c.voice == name))
+    return replace(voice, documents=count_documents(connection, user_id, documents.c.voice == name))
 
 
 def get_or_whole(connection: Connection, user_id: int, name: str) -> Voice:
     """The voice with the count of its documents; WHOLE_HISTORY is all of the user's documents. Raises NotFound."""
     if name != WHOLE_HISTORY:
         return get_counted(connection, user_id, name)
-    return Voice(WHOLE_HISTORY, documents=_count(connection, user_id))
-
-
-def _count(connection: Connection, user_id: int, *chosen: ColumnElement[bool]) -> int:
-    counted = select(func.count()).select_from(documents).where(documents.c.user_id == user_id, *chosen)
-    return connection.scalar(counted) or 0
+    return Voice(WHOLE_HISTORY, documents=count_documents(connection, user_id))
 
 
 def put(connection: Connection, user_id: int, name: str, values: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pearl.settings import load_settings
 from service.sample import REQUEST, USER, VOICES, load_sample, sample_documents
-from service.store import documents, keys, users, voices
+from service.store import keys, user_counts, users, voices
 
 
 def test_the_sample_is_a_history_in_two_voices() -> None:
@@ -48,4 +48,4 @@ def test_what_the_user_changed_stays_changed(pearl: Any) -> None:
     load_sample(pearl.database, load_settings(home=pearl.settings.home, database_url=None))
     with pearl.database.read() as connection:
         assert voices.get(connection, sample.id, "email").instructions == "Briefly."
-        assert documents.count(connection, sample.id) == len(sample_documents())
+        assert user_counts.count_documents(connection, sample.id) == len(sample_documents())

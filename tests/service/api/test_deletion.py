@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from pearl.records import Document
 from service.app import create_app
-from service.store import documents
+from service.store import user_counts
 
 SECRET = "the heron ate my brake cable"
 
@@ -23,7 +23,7 @@ def ann(pearl: Any) -> Any:
 @pytest.mark.parametrize("path", ["/v1/documents/d7", "/v1/voices/email", "/v1/me"])
 def test_an_answer_that_says_when_traces_are_left(pearl: Any, ann: Any, path: str) -> None:
     with pearl.database.read() as reader:
-        documents.count(reader, 1)
+        user_counts.count_documents(reader, 1)
         answer = ann.delete(path)
         assert answer.status_code == 202
         assert (answer.json()["object"], answer.json()["status"]) == ("deletion", "erasing")
@@ -45,7 +45,7 @@ def test_without_readers_nothing_is_owed(pearl: Any, ann: Any) -> None:
 
 def test_a_start_erases_what_is_owed(pearl: Any, ann: Any, until: Callable[[Callable[[], bool]], None]) -> None:
     with pearl.database.read() as reader:
-        documents.count(reader, 1)
+        user_counts.count_documents(reader, 1)
         assert ann.delete("/v1/me").status_code == 202
     assert pearl.on_disk(SECRET)
     with TestClient(create_app(pearl.settings, model=pearl.model, encoder=pearl.encoder)):

@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from pearl.errors import InputError, StoreError
 from pearl.records import Document
-from service.store import documents, users
+from service.store import documents, user_counts, users
 from service.store.database import Database
 from service.store.documents import Addition
 
@@ -251,7 +251,7 @@ def test_writers_of_many_threads_lose_nothing(database, at_once):
     assert at_once([lambda thread=thread: write(thread) for thread in range(8)]) == [None] * 8
     with database.read() as connection:
         ann = users.get(connection, "ann")
-        assert documents.count(connection, ann.id) == 80
+        assert user_counts.count_documents(connection, ann.id) == 80
         assert users.history_version(connection, ann.id) == 160  # two changes each
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pearl.errors import InputError, NotFound
 from pearl.records import Document
-from service.store import documents, drafts, embeddings, feedback, users, voices
+from service.store import documents, drafts, embeddings, feedback, user_counts, users, voices
 from service.store.documents import Addition, Outcome
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
@@ -88,7 +88,7 @@ def test_many_users_in_one_call(database):
         assert documents.add(connection, given) == [EXISTS] * 200
     with database.read() as connection:
         for name, user in made.items():
-            assert documents.count(connection, user.id) == 4
+            assert user_counts.count_documents(connection, user.id) == 4
             assert users.history_version(connection, user.id) == 1
             assert documents.get(connection, user.id, "3").text == f"{name} 3"
 
@@ -138,7 +138,7 @@ def test_threads_that_add_for_the_same_users_in_different_orders(database, perso
 
     assert at_once([lambda thread=thread: add(thread) for thread in range(6)]) == [[CREATED] * 20] * 6
     with database.read() as connection:
-        assert [documents.count(connection, owner) for owner in owners] == [30] * 4
+        assert [user_counts.count_documents(connection, owner) for owner in owners] == [30] * 4
 
 
 def test_a_voice_that_a_document_names_is_made(ann):
@@ -191,7 +191,7 @@ def test_a_stream_gives_the_whole_history(ann, bob):
     with ann.database.read() as connection:
         found = list(documents.stream(connection, ann.id, batch=3))
         assert found == documents.all_of_user(connection, ann.id)
-        assert len(found) == documents.count(connection, ann.id) == 20
+        assert len(found) == user_counts.count_documents(connection, ann.id) == 20
 
 
 def test_another_users_document_is_not_there(ann, bob):

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event, text
 
 from pearl.errors import StoreError
-from service.store import documents, users, voices
+from service.store import documents, user_counts, users, voices
 from service.store.database import Database
 from service.store.tables import metadata
 
@@ -34,13 +34,13 @@ def owed(rows: Callable[[str], list[Any]]) -> Callable[[], int]:
 def test_while_a_reader_is_open_an_erasure_is_owed(database: Database, ann: Any, owed: Any) -> None:
     ann.add(*(f"{SECRET} {number}" for number in range(300)))
     with database.read() as reader:
-        assert documents.count(reader, ann.id) == 300
+        assert user_counts.count_documents(reader, ann.id) == 300
         with database.write() as connection:
             users.remove(connection, ann.id)
         assert not database.forget_deleted(within_s=SOON_S)
         assert not database.erase_owed()
         assert owed() == 1
-        assert documents.count(reader, ann.id) == 300
+        assert user_counts.count_documents(reader, ann.id) == 300
     assert database.erase_owed()
     assert owed() == 0
 
@@ -49,7 +49,7 @@ def test_while_a_reader_is_open_an_erasure_is_owed(database: Database, ann: Any,
 def test_nothing_of_it_is_in_the_files_afterwards(database: Database, tmp_path: Path, ann: Any) -> None:
     ann.add(*(f"{SECRET} {number}" for number in range(300)))
     with database.read() as reader:
-        documents.count(reader, ann.id)
+        user_counts.count_documents(reader, ann.id)
         with database.write() as connection:
             users.remove(connection, ann.id)
         assert not database.forget_deleted(within_s=SOON_S)
@@ -62,7 +62,7 @@ def test_nothing_of_it_is_in_the_files_afterwards(database: Database, tmp_path: 
 def test_postgres_has_the_space_back_afterwards(database: Database, ann: Any) -> None:
     ann.add(*(f"{SECRET} {number}" for number in range(300)))
     with database.read() as reader:
-        documents.count(reader, ann.id)
+        user_counts.count_documents(reader, ann.id)
         with database.write() as connection:
             users.remove(connection, ann.id)
         assert not database.forget_deleted(within_s=SOON_S)
@@ -77,7 +77,7 @@ def test_a_reader_that_ends_in_time_is_waited_for(database: Database, ann: Any, 
 
     def read() -> None:
         with database.read() as reader:
-            documents.count(reader, ann.id)
+            user_counts.count_documents(reader, ann.id)
             reading.set()
             assert deleted.wait(60)
 
