@@ -65,7 +65,7 @@ def likeness(options: LikenessFlags) -> Report:
 
     from eval.likeness.report import LikenessOptions, likeness_report
     from eval.likeness.tables import likeness_figure, likeness_tables
-    from pearl.likeness.impostors import FEW, shipped_references
+    from pearl.likeness.impostors import AGAINST_FEW, FEW, shipped_references
     from pearl.settings import load_settings
     from retriever.models.encoder import SentenceEncoder
 
@@ -92,9 +92,6 @@ def likeness(options: LikenessFlags) -> Report:
         numbers = [(f"the register {one.name}", one.authors) for one in shipped_references() if one.name in taken]
     for name, number in numbers:
         if number < FEW:
-            message = (
-                f"Note: {name} has {counted(number, 'impostor')}; against fewer than {FEW} probabilities come out "
-            )
-            typer.echo(message + "too high, while texts keep their order.", err=True)
+            typer.echo(f"Note: {name} has {counted(number, 'impostor')}; {AGAINST_FEW}", err=True)
     held = {"method": list(chosen.methods), "words": list(chosen.lengths), "encoder": encoder}
     return Report(figures, likeness_tables, picture=likeness_figure, options=held)

@@ -19,7 +19,8 @@ from pearl.words import count_words
 
 WORDS_ORDER, CHARACTERS_ORDER = 3, 4
 WORDS_DISCOUNT, CHARACTERS_DISCOUNT, REFERENCE_DISCOUNT = 0.6, 0.9, 0.75
-FEW = 50  # people: against fewer, probabilities come out too high; docs/judging.md has the figures
+FEW = 50  # people; docs/judging.md has the figures
+AGAINST_FEW = f"against fewer than {FEW} probabilities come out too high, while texts keep their order."
 TEXTS_OF_AN_AUTHOR = 200  # else a few prolific ones are the register
 SAME_PERSON = 0.2  # of somebody's different texts
 PARTS = ("grams", "counts", "contexts", "totals", "kinds")

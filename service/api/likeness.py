@@ -69,13 +69,12 @@ class LikenessOut(BaseModel):
 
     @classmethod
     def of(cls, score: LikenessScore, ours: Likeness, voice: str | None) -> LikenessOut:
-        from pearl.likeness.impostors import FEW
+        from pearl.likeness.impostors import AGAINST_FEW, FEW
 
-        people = ours.reference.authors
-        few = (
-            f"The impostors ({ours.reference.name}) are only {people} people: against fewer than {FEW} probabilities "
-            "come out too high, while texts keep their order."
-        )
+        name, people = ours.reference.name, ours.reference.authors
+        note = None
+        if score.probability is not None and people < FEW:
+            note = f"The impostors ({name}) are only {people} people: {AGAINST_FEW}"
         return cls.model_validate(
             {
                 "object": "likeness",
@@ -84,9 +83,9 @@ class LikenessOut(BaseModel):
                 "words": score.words,
                 "log_ratio": score.log_ratio,
                 "voice": voice,
-                "impostors": ours.reference.name,
+                "impostors": name,
                 "history": {"texts": ours.texts, "words": ours.words, "left_out": ours.left_out},
-                "note": few if score.probability is not None and people < FEW else None,
+                "note": note,
             }
         )
 
