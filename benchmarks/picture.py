@@ -1,4 +1,4 @@
-"""The pictures beside the result files: where a draft's time goes, and how retrieval grows with the history."""
+"""The pictures beside the result files: where a draft's time goes, and how waiting grows with the history."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def draw_retrieval(path: Path) -> Figure:
 
 
 def _by_size(axes: Axes, sizes: Sequence[int]) -> None:
-    """What the axes mean, and the sizes that were measured on the one below."""
+    """Label the axes, and mark the sizes that were measured on the lower one."""
     axes.set(xlabel="documents of the history", ylabel="milliseconds a request, median")
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()

@@ -639,19 +639,22 @@ def _revision() -> Question:
 
 
 def _waiting() -> Question:
-    result, known = _benchmark("first_stage"), _benchmark("first_stage").figure
+    result, retrieval, cascade = map(_benchmark, ("first_stage", "retrieval", "cascade"))
     rows = tuple(
-        (f"{size:,}", *(f"{known(f'{size}_{name}').value:.0f} ms" for name in ("p50", "p99", "avx2_p50", "plain_p50")))
+        (
+            f"{size:,}",
+            *(f"{result.figure(f'{size}_{name}').value:.0f} ms" for name in ("p50", "p99", "avx2_p50", "plain_p50")),
+        )
         for size in (30, 590, 5900)
     )
-    read, cascade = _benchmark("retrieval").figure, _benchmark("cascade").figure
+    read, plain = (retrieval.figure(f"minilm_590_{name}") for name in ("ms", "plain_ms"))
     return Question(
         "How long does a request wait for its documents?",
         "As long as its own words take to be encoded, and little more for a long history. The retriever that ships "
         "reads no pair with a cross-encoder. With one of MiniLM's size it is "
-        f"{read('minilm_590_ms').value:.0f} ms among 590 documents, where `CrossEncoder.predict` over all takes "
-        f"{read('minilm_590_plain_ms').value / 1000:.0f} s: a cascade reads few of them, and keeps "
-        f"{cascade('recall').value:.0f}% of the three that reading all would choose.",
+        f"{read.value:.0f} ms among 590 documents, where `CrossEncoder.predict` over all takes "
+        f"{plain.value / 1000:.0f} s: a cascade reads few of them, and keeps "
+        f"{cascade.figure('recall').value:.0f}% of the three that reading all would choose.",
         Table(
             f"A request on {result.machine.cores} cores: half of them wait less, 99% of them wait less, half with AVX2 "
             "alone; the same encoder under sentence-transformers, and a cosine with each document",
@@ -660,7 +663,7 @@ def _waiting() -> Question:
         ),
         "../benchmarks/results/first_stage.svg",
         "speed.md",
-        (result.command, _benchmark("retrieval").command, _benchmark("cascade").command),
+        (result.command, retrieval.command, cascade.command),
     )
 
 

@@ -73,7 +73,7 @@ def length_table() -> str:
 
 
 def cut_table() -> str:
-    """What the shipped reward model says of less of a text, beside the whole."""
+    """The scores that the shipped reward model gives less of a text, beside the whole."""
     result = json.loads(CUT.read_text(encoding="utf-8"))
     lines = ["| of a paragraph | score | more than the whole | scores higher |", "| --- | ---: | ---: | ---: |"]
     lines.append(f"| the whole | {_interval(result['whole'])} |  |  |")

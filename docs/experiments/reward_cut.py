@@ -1,4 +1,4 @@
-"""What a reward model says of less of a text, and whether it can learn that less is no better.
+"""The scores that a reward model gives less of a text, and whether it can learn that less is no better.
 
     python docs/experiments/reward_cut.py TRAIN.json PAIRS.json WORK    writes docs/experiments/reward_cut.json
 

@@ -29,7 +29,7 @@ PAIR_CHECKS: tuple[Check[Pairs], ...] = (
         "equal_texts",
         BROKEN,
         "Both paragraphs are the same text, and a coin decides.",
-        lambda pair: pair.first.strip() == pair.second.strip(),
+        lambda pair: len(pair.texts) == 1,
     ),
     repeat_check(
         "duplicate_pair", NOTE, "The same pair in the same order again.", lambda pair: (pair.first, pair.second)

@@ -20,12 +20,11 @@ def quality_tables(result: Json) -> Iterator[Table]:
         (name, result["prefers"][name], *(shown(accuracy[name], 3) for _, accuracy in parts.values())) for name in names
     )
     columns = ("scorer", "prefers", *(f"{title} ({number:,})" for title, (number, _) in parts.items()))
-    sets = f"; the mean of {len(result['sets'])} sets counts each set once, the others each pair"
-    sentences = [
-        f"Accuracy over {result['n']:,} pairs of {result['originals']:,} original texts"
-        f"{sets if len(result['sets']) > 1 else ''}. A coin decides ties. 95% intervals by bootstrap over "
-        f"{'original texts' if result['originals'] > 1 else 'pairs'}."
-    ]
+    over = f"Accuracy over {result['n']:,} pairs of {result['originals']:,} original texts"
+    if len(result["sets"]) > 1:
+        over += f"; the mean of {len(result['sets'])} sets counts each set once, the others each pair"
+    drawn = "original texts" if result["originals"] > 1 else "pairs"
+    sentences = [f"{over}. A coin decides ties. 95% intervals by bootstrap over {drawn}."]
     for title, difference in (
         ("", result["difference"]),
         (" with equal lengths", result["equal_length"]["difference"]),
@@ -41,9 +40,10 @@ def quality_tables(result: Json) -> Iterator[Table]:
 def _parts(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
     """The number of pairs and every accuracy, by the title of the column."""
     overall = {**result["intervals"]["baselines"], result["scorer"]: result["intervals"]["accuracy"]}
-    every = "mean of sets" if len(result["sets"]) > 1 else "all pairs"
-    parts: dict[str, tuple[int, Mapping[str, Json | None]]] = {every: (result["n"], overall)}
-    if len(result["sets"]) > 1:
+    several = len(result["sets"]) > 1
+    parts: dict[str, tuple[int, Mapping[str, Json | None]]]
+    parts = {"mean of sets" if several else "all pairs": (result["n"], overall)}
+    if several:
         parts["each pair once"] = (result["n"], result["micro"]["accuracy"])
         parts |= {part["file"]: (part["n"], part["accuracy"]) for part in result["sets"]}
     if len(result["origins"]) > 1:
