@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.recorded.forensics import metrics
-from eval.recorded.forensics.measures import Resampling
+from eval.recorded.forensics.measures import Resampling, normal_interval
 from eval.recorded.forensics.pairs import MODEL_IDENTITY
 from eval.recorded.forensics.votes import Codes, Mask, VoteTable, chooses, models_of_table, read_votes
 from pearl.errors import InputError
-from pearl.proportions import Interval, Z
 from pearl.stats import Floats
 from pearl.texts import counted
 
@@ -182,15 +181,14 @@ def _differences(columns: Sequence[VoteColumn], rows: Sequence[dict[str, Any]]) 
             if row["columns"][i] is None or row["columns"][j] is None:
                 continue
             larger, smaller = (i, j) if gap >= 0 else (j, i)
-            size = abs(float(gap))
             differences.append(
                 {
                     "name": row["name"],
                     "id": row["id"],
                     "column": columns[larger].name,
                     "against": columns[smaller].name,
-                    "strength": Interval(size, size - Z * float(error), size + Z * float(error)).to_json(),
-                    "p_value": float(2 * norm.sf(size / float(error))),
+                    "strength": normal_interval(abs(gap), error).to_json(),
+                    "p_value": float(2 * norm.sf(abs(gap) / error)),
                 }
             )
     metrics.add_corrected(differences)

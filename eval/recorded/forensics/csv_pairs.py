@@ -13,6 +13,7 @@ from typing import Any
 
 from eval.recorded.forensics.pairs import (
     HUMAN,
+    KEYS,
     AnnotatedPairs,
     Annotator,
     annotation_of,
@@ -23,11 +24,13 @@ from eval.recorded.forensics.pairs import (
 )
 from pearl.csv_rows import csv_rows
 from pearl.errors import InputError
+from pearl.history import located
 
 PREFERRED = "preferred_text"
 NEEDED = ("text_a", "text_b", PREFERRED)
 STANDARD = (*NEEDED, "prompt", "input", "model_a", "model_b")
 CHOICES = ("text_a", "text_b")
+FIELDS = ("id", "prompt", "response_a", "response_b", "annotations", "metadata")  # of a pair
 
 
 def csv_members(path: Path) -> Iterator[tuple[int, str, Any]]:
@@ -37,18 +40,20 @@ def csv_members(path: Path) -> Iterator[tuple[int, str, Any]]:
     """
     rows = list(csv_rows(path, NEEDED, every=True))  # what a column is can be told only when all of it was seen
     others = [name for name in (rows[0][1] if rows else ()) if name not in STANDARD]
-    has_votes = {name: any(row[name].strip() in CHOICES for _, row in rows) for name in others}
-    voting = [name for name in others if has_votes[name]]
-    rest = [name for name in others if not has_votes[name]]
+    voting = [name for name in others if any(row[name].strip() in CHOICES for _, row in rows)]
+    annotators = {PREFERRED: default_annotator(), **{name: column_annotator(name) for name in voting}}
+    rest = [name for name in others if name not in annotators]
     metadata: dict[str, Any] = {"version": "2.0", "default_annotator": default_annotator().id}
-    if rest:
-        metadata["available_metadata_keys_per_comparison"] = rest
-    yield 1, "metadata", metadata
-    annotators = [default_annotator(), *map(column_annotator, voting)]
-    yield 1, "annotators", {annotator.id: dict(annotator.fields) for annotator in annotators}
-    taken: dict[str, str | None] = {}
+    yield 1, "metadata", metadata | ({KEYS: rest} if rest else {})
+    yield 1, "annotators", {annotator.id: dict(annotator.fields) for annotator in annotators.values()}
+    prompts: dict[str, str | None] = {}  # by the id of the pair
     for line, row in rows:
-        yield line, "comparisons", _pair(path, line, row, (voting, rest), taken)
+        with located(f"{path}:{line}"):
+            fields = _fields(row, annotators, rest)
+        identity = _identity(fields, bool(row.get("input")))
+        if prompts.setdefault(identity, fields["prompt"]) != fields["prompt"]:  # the same responses to another prompt
+            identity = _identity(fields, True)
+        yield line, "comparisons", {"id": identity, **fields}
 
 
 def column_annotator(column: str) -> Annotator:
@@ -67,10 +72,10 @@ def csv_text(data: AnnotatedPairs) -> Iterator[str]:
     metadata = list(dict.fromkeys(name for pair in data.pairs for name in pair.metadata))
     columns = [annotator for annotator in data.annotators.values() if annotator.id != default_annotator().id]
     named = any(model for pair in data.pairs for model in pair.models)
-    counted = any(pair.prompt for pair in data.pairs) and all(
-        pair.id == _identity(pair.fields, True) for pair in data.pairs
+    has_prompts = any(pair.prompt for pair in data.pairs)
+    prompt = (
+        "input" if has_prompts and all(pair.id == _identity(pair.fields, True) for pair in data.pairs) else "prompt"
     )
-    prompt = "input" if counted else "prompt"
     models = ("model_a", "model_b") if named else ()
     yield _line(*NEEDED, prompt, *models, *(annotator.name for annotator in columns), *metadata)
     for pair in data.pairs:
@@ -96,7 +101,7 @@ def _check_fits(data: AnnotatedPairs) -> None:
             )
     for pair in data.pairs:
         extra = [] if pair.id in (_identity(pair.fields, True), _identity(pair.fields, False)) else ["id"]
-        extra += [name for name in pair.fields if name not in KNOWN]
+        extra += [name for name in pair.fields if name not in FIELDS]
         extra += [
             f"response_{side}.{key}"
             for side in "ab"
@@ -113,49 +118,22 @@ def _check_fits(data: AnnotatedPairs) -> None:
             )
 
 
-KNOWN = ("id", "prompt", "response_a", "response_b", "annotations", "metadata")
-
-
-def _pair(
-    path: Path,
-    line: int,
-    row: Mapping[str, str],
-    columns: tuple[Sequence[str], Sequence[str]],
-    taken: dict[str, str | None],
-) -> dict[str, Any]:
-    """The object of a row: ``columns`` are those of annotators and those of metadata, ``taken`` the prompt of every id
-    so far."""
-    voting, rest = columns
-    responses = [
-        {"text": row[f"text_{side}"], **({"model": row[f"model_{side}"]} if row.get(f"model_{side}") else {})}
+def _fields(row: Mapping[str, str], annotators: Mapping[str, Annotator], rest: Sequence[str]) -> dict[str, Any]:
+    """The object of a row, without an id: ``annotators`` by their columns, ``rest`` the columns of metadata."""
+    responses = {
+        f"response_{side}": {"text": row[f"text_{side}"]}
+        | ({"model": row[f"model_{side}"]} if row.get(f"model_{side}") else {})
         for side in "ab"
-    ]
-    prompt = row.get("prompt") or row.get("input") or None
-    annotators = {PREFERRED: default_annotator(), **{name: column_annotator(name) for name in voting}}
-    fields = {
-        "prompt": prompt,
-        "response_a": responses[0],
-        "response_b": responses[1],
-        "annotations": {
-            annotator.id: annotation_of(_vote(path, line, row, name))
-            for name, annotator in annotators.items()
-            if row[name].strip()
-        },
-        **({"metadata": {name: row[name] for name in rest}} if rest else {}),
     }
-    identity = _identity(fields, bool(row.get("input")))
-    if taken.setdefault(identity, prompt) != prompt:  # the same responses to another prompt
-        identity = _identity(fields, True)
-    return {"id": identity, **fields}
+    votes = {
+        annotator.id: annotation_of(spelled_vote(row[name], name))
+        for name, annotator in annotators.items()
+        if row[name].strip()
+    }
+    metadata = {"metadata": {name: row[name] for name in rest}} if rest else {}
+    return {"prompt": row.get("prompt") or row.get("input") or None, **responses, "annotations": votes, **metadata}
 
 
 def _identity(fields: Mapping[str, Any], with_prompt: bool) -> str:
     """The id that the public tool gives a row: it counts the prompt in if the column is called ``input``."""
     return pair_id(fields["response_a"], fields["response_b"], fields.get("prompt") if with_prompt else None)
-
-
-def _vote(path: Path, line: int, row: Mapping[str, str], column: str) -> Any:
-    try:
-        return spelled_vote(row[column], column)
-    except InputError as error:
-        raise InputError(f"{path}:{line}: {column}: {error.message}", code=error.code) from None

@@ -131,10 +131,14 @@ def intervals(counts: Floats, resampling: Resampling) -> dict[str, list[Interval
 def closed_form(counts: Floats) -> list[Interval]:
     """The strength with its normal interval, s +- 1.96 sqrt((relevance - s^2) / n): a check of the bootstrap."""
     values = strength(counts)
-    reach = Z * np.sqrt(np.maximum(relevance(counts) - values**2, 0) / counts.sum(axis=-1))
-    return [
-        Interval(float(value), float(value - far), float(value + far)) for value, far in zip(values, reach, strict=True)
-    ]
+    errors = np.sqrt(np.maximum(relevance(counts) - values**2, 0) / counts.sum(axis=-1))
+    return [normal_interval(value, error) for value, error in zip(values, errors, strict=True)]
+
+
+def normal_interval(value: float, error: float) -> Interval:
+    """A figure and the 95% interval that its standard error gives."""
+    value, reach = float(value), Z * float(error)
+    return Interval(value, value - reach, value + reach)
 
 
 def p_values(counts: Floats) -> Floats:
@@ -145,13 +149,6 @@ def p_values(counts: Floats) -> Floats:
     more = agreeing > both - agreeing
     tail = np.where(more, binom.sf(agreeing - 1, both, 0.5), binom.cdf(agreeing, both, 0.5))
     return np.where(both == 0, 1.0, tail)
-
-
-def corrected(p: Floats, method: str) -> Floats:
-    """P-values for as many tests at once, by ``bonferroni`` or ``holm``."""
-    from statsmodels.stats.multitest import multipletests
-
-    return np.asarray(multipletests(p, method=method)[1]) if len(p) else p
 
 
 def _resampled(generator: np.random.Generator, counts: Floats, resampling: Resampling) -> Floats:

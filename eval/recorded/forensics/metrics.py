@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eval.recorded.forensics import measures
 from eval.recorded.forensics.identity import identity_annotator
@@ -18,8 +19,7 @@ from eval.recorded.forensics.trait_pairs import trait_pairs
 from eval.recorded.forensics.votes import NO_VOTE, VOTES, A, Codes, VoteTable, chooses, model_identities, read_votes
 from eval.stats.proportions import interval_json, wilson_json
 from pearl.errors import InputError
-from pearl.proportions import Interval, Z
-from pearl.stats import Floats
+from pearl.proportions import holm
 
 MODEL = "model:"
 LEVEL = 0.05
@@ -118,13 +118,10 @@ def annotator_rows(
 
 
 def add_corrected(rows: Sequence[dict[str, Any]]) -> None:
-    """Put p-values into the rows that are corrected over all of them."""
-    p = np.array([row["p_value"] for row in rows])
-    for name, method in (("p_corrected", "bonferroni"), ("p_holm", "holm")):
-        for row, value in zip(rows, measures.corrected(p, method), strict=True):
-            row[name] = float(value)
-    for row in rows:
-        row["significant"] = row["p_corrected"] < LEVEL
+    """Put p-values into the rows that are corrected over all of them, by Bonferroni's method and by Holm's."""
+    for row, p_holm in zip(rows, holm([row["p_value"] for row in rows]), strict=True):
+        bonferroni = min(row["p_value"] * len(rows), 1.0)
+        row |= {"p_corrected": bonferroni, "p_holm": p_holm, "significant": bonferroni < LEVEL}
 
 
 def _annotator(table: VoteTable, place: int) -> dict[str, str]:
@@ -150,9 +147,7 @@ def overall_figures(table: VoteTable, reference: Codes) -> dict[str, Any]:
     }
 
 
-def _mean(values: Any) -> dict[str, float]:
+def _mean(values: NDArray[np.int64]) -> dict[str, float]:
     """A mean with its normal interval."""
-    numbers: Floats = np.asarray(values, np.float64)
-    mean = float(numbers.mean())
-    reach = Z * float(numbers.std(ddof=1)) / len(numbers) ** 0.5 if len(numbers) > 1 else 0.0
-    return Interval(mean, mean - reach, mean + reach).to_json()
+    error = values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return measures.normal_interval(values.mean(), error).to_json()

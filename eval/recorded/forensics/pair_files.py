@@ -2,24 +2,26 @@
 Constitutional AI.
 
 The name says which: ``.json``, ``.jsonl`` or ``.csv``, each with ``.gz`` behind it where it is compressed. JSON Lines
-hold the same objects in less space: the first line is the file's object without its pairs, then a pair a line.
+hold the same objects in less space: the first line is the file's object without its pairs, then a pair a line. A file
+on the hub of Hugging Face is ``hf://datasets/OWNER/NAME/FILE``, with ``@REVISION`` behind NAME.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from eval.recorded.forensics.csv_pairs import csv_members, csv_text
-from eval.recorded.forensics.hub import local_file
 from eval.recorded.forensics.json_stream import read_members
 from eval.recorded.forensics.pairs import KEYS, AnnotatedPairs, Annotator, Pair, checked_annotators, checked_pair
 from eval.recorded.forensics.service_export import EXPORTED, MARK, export_members
 from pearl.errors import InputError
-from pearl.history import read_json_lines
+from pearl.history import located, parse_numbered_lines
 from pearl.options import writing
 from pearl.texts import json_type
 from pearl.whole_files import opened
@@ -28,6 +30,8 @@ PAIRS, ANNOTATORS, METADATA = "comparisons", "annotators", "metadata"
 VERSION = "2.0"
 MOST_CHARACTERS = 1_000_000_000  # of the texts of a data set that is held in memory as a whole
 KINDS = (".json", ".jsonl", ".csv")
+# a path of the command line has one of the two slashes left
+_HUB = re.compile(r"hf:/{1,2}datasets/(?P<name>[^/@]+/[^/@]+)(?:@(?P<revision>[^/]+))?/(?P<file>.+)")
 
 Member = tuple[int, str, Any]  # line, name, value; a pair has the name PAIRS
 
@@ -40,15 +44,13 @@ def stream_pairs(path: Path) -> Iterator[tuple[str, Any]]:
     """
     number = 0
     for line, name, value in _members(path):
-        number += name == PAIRS
-        try:
-            yield name, _checked(name, value)
-        except InputError as error:
-            pair = f"pair {number}" if name == PAIRS else ""
-            if pair and isinstance(value, dict) and "id" in value:
-                pair += f" ({value['id']})"
-            where = ": ".join(filter(None, (f"{path}:{line}", pair, error.param)))
-            raise InputError(f"{where}: {error.message}", code=error.code) from None
+        where = f"{path}:{line}"
+        if name == PAIRS:
+            number += 1
+            where += f": pair {number}" + (f" ({value['id']})" if isinstance(value, dict) and "id" in value else "")
+        with located(where):
+            part = _checked(name, value)
+        yield name, part
     if number == 0:
         raise InputError(f"{path}: there is no pair in it.", code="empty_file")
 
@@ -121,15 +123,11 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _members(path: Path) -> Iterator[Member]:
+    """The parts of a file; those of a document may be an export of the service."""
     kind = kind_of(path)
-    path = local_file(path)
-    if kind == ".csv":
-        return csv_members(path)
-    return _parts(path) if kind == ".json" else _lines(path)
-
-
-def _parts(path: Path) -> Iterator[Member]:
-    """Members of a document, or the pairs in an export of the service."""
+    path = _local_file(path)
+    if kind != ".json":
+        return csv_members(path) if kind == ".csv" else _lines(path)
     members = read_members(path, (PAIRS, *EXPORTED))
     first = next(members, None)
     if first and first[1:] == MARK:
@@ -137,17 +135,32 @@ def _parts(path: Path) -> Iterator[Member]:
     return chain([first] if first else [], members)
 
 
+def _local_file(path: Path) -> Path:
+    """The file itself, or the copy of a hub's file in the hub's cache, loaded once. Raises InputError where there is
+    none, or the hub cannot be reached."""
+    address = _HUB.fullmatch(str(path))
+    if address is None:
+        return path
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    name, revision, file = address.group("name", "revision", "file")
+    endpoint = os.environ.get("HF_ENDPOINT")
+    try:
+        return Path(hf_hub_download(name, file, repo_type="dataset", revision=revision, endpoint=endpoint))
+    except (OSError, HFValidationError, HfHubHTTPError) as error:
+        said = str(error).strip().partition("\n")[0]
+        raise InputError(f"{path}: cannot be loaded from the hub: {said}", code="unreadable_file") from error
+
+
 def _lines(path: Path) -> Iterator[Member]:
     """Members of JSON Lines: those of the first object, then a pair a line."""
-    for count, line in enumerate(read_json_lines(path)):
-        if isinstance(line.value, InputError):
-            raise InputError(f"{path}:{line.number}: {line.value.message}", code=line.value.code)
-        if count == 0:
-            if ANNOTATORS not in line.value:
-                raise InputError(f"{path}:{line.number}: annotators: is missing.", code="missing_field")
-            yield from ((line.number, name, value) for name, value in line.value.items())
-        else:
-            yield line.number, PAIRS, line.value
+    lines = parse_numbered_lines(path, lambda value, number: (number, value))
+    for number, head in islice(lines, 1):
+        if ANNOTATORS not in head:
+            raise InputError(f"{path}:{number}: annotators: is missing.", code="missing_field")
+        yield from ((number, name, value) for name, value in head.items())
+    yield from ((number, PAIRS, pair) for number, pair in lines)
 
 
 def _version(metadata: Any) -> str:

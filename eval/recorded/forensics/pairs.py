@@ -19,7 +19,6 @@ from pearl.words import composed
 
 TRAIT, HUMAN, MODEL_IDENTITY, NON_PREFERENCE = "principle", "human", "model_identity", "non_preference_principle"
 DEFAULT_DESCRIPTION = "Default annotator from original dataset (from column `preferred_text`)"
-NO_REASON = "not_applicable"
 KEYS = "available_metadata_keys_per_comparison"  # in the metadata of a data set
 
 
@@ -169,15 +168,13 @@ def vote_of(annotation: Mapping[str, Any]) -> Vote:
     """The vote of an annotation. Raises InputError for an unknown word."""
     param, word = "pref", annotation.get("pref")
     if word is None:
-        param, word = "no_pref_reason", annotation.get("no_pref_reason") or NO_REASON
+        param, word = "no_pref_reason", annotation.get("no_pref_reason") or Vote.NOT_APPLICABLE
     return spelled_vote(word, param)
 
 
 def spelled_vote(word: Any, param: str) -> Vote:
     """The vote that a word stands for. Raises InputError for an unknown one."""
-    vote = SPELLINGS.get(word) if isinstance(word, str) else None
-    if vote is None and isinstance(word, str):
-        vote = SPELLINGS.get(word.strip().casefold())
+    vote = SPELLINGS.get(word.strip().casefold()) if isinstance(word, str) else None
     if vote is None:
         shown = f"'{word[:40]}'" if isinstance(word, str) else json_type(word)
         raise InputError(f"is {shown}; a vote is one of {', '.join(Vote)}.", param=param, code="unknown_vote")

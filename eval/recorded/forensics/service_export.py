@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eval.recorded.forensics.pairs import HUMAN, Annotator, Vote, annotation_of, coin, pair_id, short_id
+from eval.recorded.forensics.pairs import HUMAN, KEYS, Annotator, Vote, annotation_of, coin, pair_id, short_id
 from pearl.errors import InputError
+from pearl.history import located
 from pearl.texts import json_type
 
 DOCUMENTS, DRAFTS, FEEDBACK = "documents", "drafts", "feedback"
@@ -31,26 +32,25 @@ def export_members(path: Path, members: Iterator[tuple[int, str, Any]]) -> Itera
     """
     texts: dict[str, str] = {}
     drafts: dict[str, dict[str, Any]] = {}
-    yield 1, "metadata", {"version": "2.0", "available_metadata_keys_per_comparison": ["draft_id", *KEPT]}
+    yield 1, "metadata", {"version": "2.0", KEYS: ["draft_id", *KEPT]}
     yield 1, "annotators", {SENDER.id: dict(SENDER.fields)}
     number = 0
     for line, name, value in members:
         if name not in EXPORTED or not isinstance(value, dict):
             continue
         try:
-            if name == DOCUMENTS:
-                texts[_string(value, "id")] = _string(value, "text")
-            elif name == DRAFTS:
-                drafts[_string(value, "id")] = value
-            elif value.get("document_id") is not None:
-                draft, sent = drafts[_string(value, "draft_id")], texts[_string(value, "document_id")]
-                if _string(draft, "text").strip() != sent.strip():
-                    number += 1
-                    yield line, "comparisons", _pair(draft, sent)
+            with located(f"{path}:{line}: {name}"):
+                if name == DOCUMENTS:
+                    texts[_string(value, "id")] = _string(value, "text")
+                elif name == DRAFTS:
+                    drafts[_string(value, "id")] = value
+                elif value.get("document_id") is not None:
+                    draft, sent = drafts[_string(value, "draft_id")], texts[_string(value, "document_id")]
+                    if _string(draft, "text").strip() != sent.strip():
+                        number += 1
+                        yield line, "comparisons", _pair(draft, sent)
         except KeyError as error:
             raise InputError(f"{path}:{line}: {name}: {error.args[0]} is not there.", code="missing_field") from None
-        except InputError as error:
-            raise InputError(f"{path}:{line}: {name}: {error.param}: {error.message}", code=error.code) from None
     if number == 0:
         raise InputError(
             f"{path}: no draft was changed before it was sent, so there is no pair in it.", code="empty_file"

@@ -116,15 +116,10 @@ def read_votes(path: Path) -> VoteTable:
     for row, (_, votes, *_) in zip(codes, pairs, strict=True):
         row[: len(votes)] = np.frombuffer(votes, np.int8)
     ordered = [*annotators.values(), *(Annotator(id, {}) for id in columns if id not in annotators)]
-    return VoteTable(
-        tuple(ordered),
-        codes[:, [columns.get(annotator.id, -1) for annotator in ordered]],
-        tuple(id for id, *_ in pairs),
-        np.array([lengths for _, _, lengths, _, _ in pairs], np.int64).reshape(-1, 2),
-        tuple(models for _, _, _, models, _ in pairs),
-        tuple(metadata for *_, metadata in pairs),
-        dict(left_out),
-    )
+    codes = codes[:, [columns.get(annotator.id, -1) for annotator in ordered]]
+    ids, _, sizes, models, metadata = zip(*pairs, strict=True) if pairs else ((),) * 5
+    characters = np.array(sizes, np.int64).reshape(-1, 2)
+    return VoteTable(tuple(ordered), codes, ids, characters, models, metadata, dict(left_out))
 
 
 def model_identities(table: VoteTable, targets: Sequence[str] = (), references: Sequence[str] = ()) -> VoteTable:

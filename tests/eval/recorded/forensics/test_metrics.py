@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.multitest import multipletests
 
 from eval.recorded.forensics.measures import (
     MEASURES,
     Resampling,
     closed_form,
-    corrected,
     five_counts,
     intervals,
     kappa,
@@ -22,7 +22,7 @@ from eval.recorded.forensics.measures import (
     relevance,
     strength,
 )
-from eval.recorded.forensics.metrics import ForensicsOptions, metrics_of_file
+from eval.recorded.forensics.metrics import ForensicsOptions, add_corrected, metrics_of_file
 from eval.recorded.forensics.pairs import short_id
 from eval.recorded.forensics.people import agreement_of, soft_unanimous
 from eval.recorded.forensics.votes import NO_VOTE, PLACES, VOTES, model_identities, read_votes
@@ -107,8 +107,11 @@ def test_kappa_is_that_of_the_library_and_p_values_are_binomial(synthetic):
         side = "greater" if agreeing > both - agreeing else "less"
         assert p_values(counts[None])[0] == pytest.approx(binomtest(agreeing, both, 0.5, alternative=side).pvalue)
     p = p_values(synthetic)
-    assert corrected(p, "bonferroni") == pytest.approx(np.minimum(p * 60, 1))
-    assert (corrected(p, "holm") <= corrected(p, "bonferroni")).all()
+    rows = [{"p_value": float(value)} for value in p]
+    add_corrected(rows)
+    for name, method in (("p_corrected", "bonferroni"), ("p_holm", "holm")):
+        assert [row[name] for row in rows] == pytest.approx(multipletests(p, method=method)[1])
+    assert [row["significant"] for row in rows] == (p * 60 < 0.05).tolist()
 
 
 def test_resamples_are_those_of_a_loop_over_pairs():
