@@ -6,7 +6,7 @@ Texts and names go into the page as text: escaped in tables, and as JSON whose a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ from typing import Any
 from eval.recorded.forensics.comparison import ColumnOptions, columns_of, compared
 from eval.recorded.forensics.examples import Examples, examples_of
 from eval.recorded.forensics.measures import MEASURES
+from eval.recorded.forensics.metrics import trait_pairs
 from eval.recorded.forensics.pairs import TRAIT
-from eval.recorded.forensics.tables import DIGITS, SIGNED, TEXTS, by_spread, is_grey, p_cell, titles
-from eval.recorded.forensics.trait_pairs import trait_pairs
+from eval.recorded.forensics.tables import DIGITS, SIGNED, TEXTS, by_spread, ends, is_grey, p_cell, titles
 from eval.recorded.forensics.votes import read_votes
 from eval.report.head import Head
 from eval.report.render import harmless_json
-from eval.report.tables import NOTHING, Json
+from eval.report.tables import NOTHING, Json, shown
 
 TEMPLATE = Path(__file__).with_name("forensics_page.html")
 PART = re.compile("@TITLE|@TABLES|@DATA")
@@ -39,9 +39,9 @@ def reported(
     first = columns[0]
     places = first.table.places
     rows = [row for row in figures["annotators"] if row["columns"][0] and row["type"] == TRAIT]
-    rows.sort(key=lambda row: -row["columns"][0]["strength"]["value"])
-    ends = rows if len(rows) <= 2 * IN_HEATMAP else [*rows[:IN_HEATMAP], *rows[-IN_HEATMAP:]]
-    figures["trait_pairs"] = trait_pairs(first.table, options.resampling, [places[row["id"]] for row in ends])
+    rows.sort(key=lambda row: -_strength(row["columns"][0]))
+    traits = [places[row["id"]] for row in ends(rows, IN_HEATMAP)]
+    figures["trait_pairs"] = trait_pairs(first.table, options.resampling, traits)
     shown = examples_of(columns, [row["id"] for row in figures["annotators"]], examples)
     return figures, forensics_page(figures, shown, title)
 
@@ -80,19 +80,18 @@ def _strengths(result: Json) -> Iterator[str]:
     """Every annotator in every column."""
     several = len(result["columns"]) > 1
     names = titles(result["annotators"])
-    places = {row["id"]: place for place, row in enumerate(result["annotators"])}
-    rows = list(result["annotators"])
+    rows = list(enumerate(result["annotators"]))
     if not several:
-        rows.sort(key=lambda row: -_value(row["columns"][0]))
+        rows.sort(key=lambda row: -_strength(row[1]["columns"][0]))
     yield "<h2>Strength</h2>"
     header = ["annotator", *(column["name"] for column in result["columns"]), *(["Max diff"] if several else [])]
     body = [
         [
-            f"<td>{escape(names[row['id']])}</td>",
-            *(_cell(cell, "strength", f"{places[row['id']]},{number}") for number, cell in enumerate(row["columns"])),
+            _text(names[row["id"]]),
+            *(_cell(cell, "strength", (place, number)) for number, cell in enumerate(row["columns"])),
             *([_gap(row)] if several else []),
         ]
-        for row in rows
+        for place, row in rows
     ]
     yield _table(header, body)
 
@@ -101,10 +100,10 @@ def _extremes(result: Json, top: int) -> Iterator[str]:
     names = titles(result["annotators"])
     for number, column in enumerate(result["columns"]):
         rows = [row for row in result["annotators"] if row["columns"][number]]
-        rows.sort(key=lambda row: -_value(row["columns"][number]))
+        rows.sort(key=lambda row: -_strength(row["columns"][number]))
         yield f'<h2>{escape(column["name"])}: strongest and weakest</h2><div class="sides">'
         for caption, some in (("strongest", rows[:top]), ("weakest", rows[::-1][:top])):
-            body = [[f"<td>{escape(names[row['id']])}</td>", _cell(row["columns"][number], "strength")] for row in some]
+            body = [[_text(names[row["id"]]), _cell(row["columns"][number], "strength")] for row in some]
             yield f"<div>{_table([caption, 'strength'], body)}</div>"
         yield "</div>"
 
@@ -112,28 +111,27 @@ def _extremes(result: Json, top: int) -> Iterator[str]:
 def _others(result: Json) -> Iterator[str]:
     """The other figures, a table for each."""
     names = titles(result["annotators"])
-    shown = {measure.name: measure.title for measure in MEASURES if measure.name in OTHERS}
-    for figure, title in shown.items():
-        rows = by_spread(result, figure)
-        body = [[f"<td>{escape(names[row['id']])}</td>", *(_cell(c, figure) for c in row["columns"])] for row in rows]
-        header = ["annotator", *(column["name"] for column in result["columns"])]
-        yield f"<details><summary>{escape(title)}</summary>{_table(header, body)}</details>"
+    header = ["annotator", *(column["name"] for column in result["columns"])]
+    for measure in MEASURES:
+        if measure.name in OTHERS:
+            body = [
+                [_text(names[row["id"]]), *(_cell(cell, measure.name) for cell in row["columns"])]
+                for row in by_spread(result, measure.name)
+            ]
+            yield f"<details><summary>{escape(measure.title)}</summary>{_table(header, body)}</details>"
 
 
 def _heatmap(result: Json) -> Iterator[str]:
     """Kappa of every two of the strongest and weakest traits; overlap below it."""
-    pairs = {(pair["trait_id"], pair["against_id"]): pair for pair in result["trait_pairs"]}
-    if not pairs:
+    if not result["trait_pairs"]:
         return
     names = titles(result["annotators"])
-    ids = list(dict.fromkeys(id for pair in pairs for id in pair))
-    body = []
-    for first in ids:
-        cells = [f"<th>{escape(names[first])}</th>"]
-        for second in ids:
-            pair = pairs.get((first, second)) or pairs.get((second, first))
-            cells.append("<td></td>" if pair is None else _heat(pair))
-        body.append(cells)
+    pairs = {frozenset((pair["trait_id"], pair["against_id"])): pair for pair in result["trait_pairs"]}
+    ids = list(dict.fromkeys(pair[trait] for pair in result["trait_pairs"] for trait in ("trait_id", "against_id")))
+    body = [
+        [f"<th>{escape(names[first])}</th>", *(_heat(pairs.get(frozenset((first, second)))) for second in ids)]
+        for first in ids
+    ]
     yield (
         "<h2>Trait against trait</h2>"
         '<p class="note">Cohen&#39;s kappa where both traits choose a text; below it the overlap, '
@@ -143,37 +141,35 @@ def _heatmap(result: Json) -> Iterator[str]:
     yield _table(["", *(names[id] for id in ids)], body, "heat")
 
 
-def _heat(pair: Json) -> str:
+def _heat(pair: Json | None) -> str:
+    if pair is None:
+        return "<td></td>"
     overlap = "" if pair["overlap"] is None else f"<br><small>{pair['overlap']['value']:.{DIGITS}f}</small>"
     if pair["kappa"] is None:
         return f"<td>{NOTHING}{overlap}</td>"
-    value = pair["kappa"]
-    text = f"{value['value']:.{DIGITS}f}"
+    value = pair["kappa"]["value"]
+    text = f"{value:.{DIGITS}f}"
     if pair["overlap"]["value"] > MUCH_OVERLAP:
         text = f"<strong>{text}</strong>"
-    title = (
-        f"{value['value']:.{DIGITS}f} [{value['low']:.{DIGITS}f}, {value['high']:.{DIGITS}f}], {pair['both']:,} pairs"
-    )
-    return f'<td style="{_colour(value["value"])}" title="{title}">{text}{overlap}</td>'
+    title = f"{shown(pair['kappa'], DIGITS)}, {pair['both']:,} pairs"
+    return f'<td style="{_colour(value)}" title="{title}">{text}{overlap}</td>'
 
 
 def _overall(result: Json) -> Iterator[str]:
-    lines = {
-        "chooses text a": ("text_a_chosen", DIGITS),
-        "chooses the longer text": ("longer_chosen", DIGITS),
-        **{f"mean characters, {name}": (f"length_{name}", 1) for name in TEXTS},
-    }
-    body = []
-    for title, (name, digits) in lines.items():
-        cells = [_interval(column["overall"][name], digits) for column in result["columns"]]
-        body.append([f"<td>{title}</td>", *(f"<td>{cell}</td>" for cell in cells)])
+    lines = (
+        ("chooses text a", "text_a_chosen", DIGITS),
+        ("chooses the longer text", "longer_chosen", DIGITS),
+        *((f"mean characters, {name}", f"length_{name}", 1) for name in TEXTS),
+    )
+    body = [
+        [_text(title), *(f"<td>{_interval(column['overall'][name], digits)}</td>" for column in result["columns"])]
+        for title, name, digits in lines
+    ]
     yield "<h2>How the references choose</h2>" + _table(["", *(column["name"] for column in result["columns"])], body)
 
 
 def _meanings() -> Iterator[str]:
-    body = [
-        [f"<td>{escape(text)}</td>" for text in (measure.title, measure.how, measure.source)] for measure in MEASURES
-    ]
+    body = [[_text(measure.title), _text(measure.how), _text(measure.source)] for measure in MEASURES]
     yield "<h2>The figures</h2>" + _table(["figure", "how it is computed", "source"], body)
     yield (
         '<p class="note">A: agreeing votes, D: disagreeing votes, where both choose a text; n: pairs on which the '
@@ -181,14 +177,19 @@ def _meanings() -> Iterator[str]:
     )
 
 
-def _cell(cell: Json | None, figure: str, leads_to: str = "") -> str:
-    """A cell with its interval, grey where it is not significant; a button where it leads to its pairs."""
+def _text(text: str) -> str:
+    return f"<td>{escape(text)}</td>"
+
+
+def _cell(cell: Json | None, figure: str, leads_to: tuple[int, int] | None = None) -> str:
+    """A cell with its interval, grey where it is not significant; a button where it leads to its pairs: those of an
+    annotator and a column, by their places."""
     if cell is None or cell[figure] is None:
         return f"<td>{NOTHING}</td>"
     value = cell[figure]["value"]
     number = f"{value:+.{DIGITS}f}" if figure in SIGNED else f"{value:.{DIGITS}f}"
     if leads_to:
-        annotator, column = leads_to.split(",")
+        annotator, column = leads_to
         number = f'<button type="button" data-annotator="{annotator}" data-column="{column}">{number}</button>'
     counts = f"agree {cell['agreed']:,}, disagree {cell['disagreed']:,}, neither {cell['not_applicable']:,}"
     title = f"{counts}; p {escape(p_cell(cell['p_corrected']))}"
@@ -216,7 +217,7 @@ def _bounds(interval: Json, digits: int = DIGITS) -> str:
     return f"({interval['low']:,.{digits}f}, {interval['high']:,.{digits}f})"
 
 
-def _value(cell: Json) -> float:
+def _strength(cell: Json) -> float:
     return float(cell["strength"]["value"])
 
 
@@ -235,13 +236,12 @@ def _table(header: Sequence[str], body: Sequence[Sequence[str]], kind: str = "")
 
 def _data(result: Json, examples: Examples) -> str:
     """The viewer's pairs as JSON in which no text can end the element that holds it."""
-    names = titles(result["annotators"])
-    shown = len(examples.shown)
-    some = "All" if shown == examples.pairs else f"{shown:,} of"
-    value: Mapping[str, Any] = {
-        "columns": [column["name"] for column in result["columns"]],
-        "annotators": [names[row["id"]] for row in result["annotators"]],
-        "pairs": examples.shown,
-        "note": f"{some} {examples.pairs:,} pairs are in this page, some of every kind and annotator first.",
-    }
-    return harmless_json(value)
+    some = "All" if len(examples.shown) == examples.pairs else f"{len(examples.shown):,} of"
+    return harmless_json(
+        {
+            "columns": [column["name"] for column in result["columns"]],
+            "annotators": list(titles(result["annotators"]).values()),
+            "pairs": examples.shown,
+            "note": f"{some} {examples.pairs:,} pairs are in this page, some of every kind and annotator first.",
+        }
+    )

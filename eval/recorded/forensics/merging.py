@@ -7,6 +7,7 @@ so on; annotators and metadata likewise. A pair that several have gets the votes
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from eval.recorded.forensics.pairs import KEYS, AnnotatedPairs, Annotator, Pair, short_id
@@ -42,8 +43,7 @@ def apart(name: str, data: AnnotatedPairs, taken: Mapping[str, Annotator]) -> An
     for pair in data.pairs:
         votes = {new[id].id if id in new else id: vote for id, vote in pair.annotations.items()}
         pairs.append(Pair({**pair.fields, "annotations": votes}))
-    by_id = {annotator.id: annotator for annotator in annotators}
-    return AnnotatedPairs(by_id, tuple(pairs), data.metadata, data.more)
+    return replace(data, annotators={annotator.id: annotator for annotator in annotators}, pairs=tuple(pairs))
 
 
 def _two(where: str, first: AnnotatedPairs, second: AnnotatedPairs) -> AnnotatedPairs:
@@ -65,7 +65,7 @@ def _without_repeats(name: str, data: AnnotatedPairs) -> AnnotatedPairs:
     pairs: dict[str, Pair] = {}
     for pair in data.pairs:
         _add(name, pairs, [pair])
-    return AnnotatedPairs(data.annotators, tuple(pairs.values()), data.metadata, data.more)
+    return replace(data, pairs=tuple(pairs.values()))
 
 
 def _add(where: str, pairs: dict[str, Pair], more: Sequence[Pair]) -> None:
@@ -80,10 +80,11 @@ def _add(where: str, pairs: dict[str, Pair], more: Sequence[Pair]) -> None:
 def _united(first: Pair, second: Pair) -> Pair:
     """The first pair with what the second has more: votes, metadata, unknown fields."""
     more = {name: value for name, value in second.fields.items() if name not in first.fields}
-    parts: dict[str, Any] = {}
-    for name in ("annotations", "metadata"):
-        if name in second.fields and name in first.fields:
-            parts[name] = {**(second.fields[name] or {}), **(first.fields[name] or {})}
+    parts = {
+        name: {**(second.fields[name] or {}), **(first.fields[name] or {})}
+        for name in ("annotations", "metadata")
+        if name in second.fields and name in first.fields
+    }
     return Pair({**first.fields, **more, **parts})
 
 

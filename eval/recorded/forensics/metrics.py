@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,8 @@ from numpy.typing import NDArray
 from eval.recorded.forensics import measures
 from eval.recorded.forensics.identity import identity_annotator
 from eval.recorded.forensics.measures import MEASURES, Resampling
-from eval.recorded.forensics.pairs import NON_PREFERENCE
+from eval.recorded.forensics.pairs import NON_PREFERENCE, TRAIT
 from eval.recorded.forensics.people import people_figures
-from eval.recorded.forensics.trait_pairs import trait_pairs
 from eval.recorded.forensics.votes import NO_VOTE, VOTES, A, Codes, VoteTable, chooses, model_identities, read_votes
 from eval.stats.proportions import interval_json, wilson_json
 from pearl.errors import InputError
@@ -122,6 +122,39 @@ def add_corrected(rows: Sequence[dict[str, Any]]) -> None:
     for row, p_holm in zip(rows, holm([row["p_value"] for row in rows]), strict=True):
         bonferroni = min(row["p_value"] * len(rows), 1.0)
         row |= {"p_corrected": bonferroni, "p_holm": p_holm, "significant": bonferroni < LEVEL}
+
+
+def trait_pairs(table: VoteTable, resampling: Resampling, places: Sequence[int] | None = None) -> list[dict[str, Any]]:
+    """Cohen's kappa of every two traits (those at ``places``, if given) over the pairs on which both choose, and the
+    overlap: those pairs as a share of the pairs on which at least one does."""
+    if places is None:
+        places = [place for place, annotator in enumerate(table.annotators) if annotator.kind == TRAIT]
+    pairs = list(combinations(places, 2))
+    if not pairs:
+        return []
+    counts = np.concatenate(
+        [measures.five_counts(table.codes[:, [first]], table.codes[:, second]) for first, second in pairs]
+    )
+    counts[counts.sum(axis=-1) == 0] = [0, 0, 0, 0, 1]  # where the second never chooses, there is nothing to draw from
+    kappas = measures.intervals(counts, resampling)["kappa"]
+    names, choosing = table.titles(), chooses(table.codes)
+    rows = []
+    for (first, second), kappa in zip(pairs, kappas, strict=True):
+        both = int((choosing[:, first] & choosing[:, second]).sum())
+        either = int((choosing[:, first] | choosing[:, second]).sum())
+        rows.append(
+            {
+                "trait": names[first],
+                "against": names[second],
+                "trait_id": table.annotators[first].id,
+                "against_id": table.annotators[second].id,
+                "both": both,
+                "either": either,
+                "kappa": interval_json(kappa) if both else None,
+                "overlap": wilson_json(both, either),
+            }
+        )
+    return rows
 
 
 def _annotator(table: VoteTable, place: int) -> dict[str, str]:

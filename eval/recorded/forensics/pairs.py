@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -128,7 +128,7 @@ class AnnotatedPairs:
 
     def with_annotators(self, added: Mapping[str, Annotator], pairs: tuple[Pair, ...]) -> AnnotatedPairs:
         """The data set with these annotators added, and with these pairs."""
-        return AnnotatedPairs({**self.annotators, **added}, pairs, self.metadata, self.more)
+        return replace(self, annotators={**self.annotators, **added}, pairs=pairs)
 
 
 def short_id(text: str) -> str:

@@ -6,9 +6,11 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from eval.report.tables import NOTHING, Columns, Json, Table, interval, shown
 
+T = TypeVar("T")
 DIGITS = 2
 TEXTS = ("a", "b", "chosen", "rejected")
 FIGURES = ("strength", "relevance", "agreement", "agreement_of_all", "kappa", "kappa_randomized")
@@ -28,7 +30,7 @@ def metrics_tables(result: Json) -> Iterator[Table]:
     names = titles(rows)
     columns: Columns = {
         "annotator": lambda row: names[row["id"]],
-        "strength": lambda row: shown(row["strength"], DIGITS, sign=True) + star(row),
+        "strength": lambda row: _cell(row, "strength"),
         "relevance": interval("relevance", DIGITS),
         "agreement": interval("agreement", DIGITS),
         "kappa": interval("kappa", DIGITS, sign=True),
@@ -134,6 +136,11 @@ def by_spread(result: Json, figure: str) -> list[Json]:
     return sorted(result["annotators"], key=lambda row: -(spread(row, figure) or 0.0))
 
 
+def ends(rows: list[T], number: int) -> list[T]:
+    """So many of the first rows, and as many of the last."""
+    return rows if len(rows) <= 2 * number else [*rows[:number], *rows[-number:]]
+
+
 def is_grey(cell: Json, figure: str) -> bool:
     """True where agreement is not significant; how often an annotator chooses is not what is tested."""
     return figure in TESTED and not cell["significant"]
@@ -175,10 +182,8 @@ def latex_of(result: Json, figure: str) -> str:
         r"\midrule",
     ]
     for row in by_spread(result, figure):
-        gap = spread(row, figure)
         cells = [_latex_cell(cell, figure) for cell in row["columns"]]
-        last = NOTHING if gap is None else f"{gap:.{DIGITS}f}"
-        lines.append(" & ".join([_latex(names[row["id"]]), *cells, last]) + r" \\")
+        lines.append(" & ".join([_latex(names[row["id"]]), *cells, _plain(spread(row, figure))]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
@@ -187,8 +192,7 @@ def _extremes(result: Json, place: int, top: int) -> Table:
     names = titles(result["annotators"])
     rows = [(names[row["id"]], cell) for row in result["annotators"] for cell in (row["columns"][place],) if cell]
     rows.sort(key=lambda row: -row[1]["strength"]["value"])
-    ends: Sequence[tuple[str, Json]] = rows if len(rows) <= 2 * top else [*rows[:top], *rows[-top:]]
-    cells = tuple((name, _cell(cell, "strength"), shown(cell["relevance"], DIGITS)) for name, cell in ends)
+    cells = tuple((name, _cell(cell, "strength"), shown(cell["relevance"], DIGITS)) for name, cell in ends(rows, top))
     column = result["columns"][place]
     caption = f"{column['name']}: the {top} strongest and the {top} weakest of {len(rows)}."
     return Table(caption, ("annotator", "strength", "relevance"), cells)
@@ -204,7 +208,10 @@ def _difference(row: Json, figure: str) -> str:
     difference = row["max_difference"]
     if figure == "strength" and difference:
         return shown(difference["strength"], DIGITS) + star(difference)
-    gap = spread(row, figure)
+    return _plain(spread(row, figure))
+
+
+def _plain(gap: float | None) -> str:
     return NOTHING if gap is None else f"{gap:.{DIGITS}f}"
 
 
