@@ -55,8 +55,10 @@ class Estimate:
 
 def drawn(clusters: Sequence[str], *records: Sequence[str]) -> tuple[str, ...]:
     """The names to resample: the ``clusters``, or the ``records`` in them where there is one cluster, of which every
-    resample would be a copy and every interval without a width; and so on, where these are one, too."""
-    return tuple(next((names for names in (clusters, *records) if len(set(names)) > 1), clusters))
+    resample would be a copy and every interval without a width; and so on, where these are one, too. Without names of
+    records each is one by itself."""
+    finer = records or ([str(place) for place in range(len(clusters))],)
+    return tuple(next((names for names in (clusters, *finer) if len(set(names)) > 1), clusters))
 
 
 class Bootstrap:

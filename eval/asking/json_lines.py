@@ -47,10 +47,15 @@ def read_lines(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], in
         passed_over.update(value.keys() - fields)
         return parsed
 
-    lines = tuple(parse_numbered_lines(path, counted))
-    if not lines:
-        raise InputError(f"{path}: there is no {noun} in it.", code="empty_file")
+    lines = at_least_one(path, parse_numbered_lines(path, counted), noun)
     return Lines(lines, dict(sorted(passed_over.items())))
+
+
+def at_least_one(path: Path, parsed: Iterable[T], noun: str) -> tuple[T, ...]:
+    """All that was parsed of a file. Raises InputError for a file without any."""
+    if every := tuple(parsed):
+        return every
+    raise InputError(f"{path}: there is no {noun} in it.", code="empty_file")
 
 
 def read_items(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], int], ItemT]) -> Lines[ItemT]:

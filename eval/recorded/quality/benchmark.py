@@ -114,7 +114,7 @@ def quality_report(
     scored = ScoredPairs(
         {name: right for name, (right, _) in decided.items()},
         [number == place for place in range(len(sets))],
-        Bootstrap(drawn(names, [f"pair {place}" for place in range(len(pairs))]), resamples=resamples, seed=seed),
+        Bootstrap(drawn(names), resamples=resamples, seed=seed),
     )
     everything = np.ones(len(pairs), bool)
     overall = _accuracies(scored, everything)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,14 +15,6 @@ NAMED = 5  # records of a leak in a message
 Pairs = Sequence[QualityPair]
 
 
-def _both_orders(pairs: Pairs) -> tuple[str, Pairs] | None:
-    orders = defaultdict(set)
-    for pair in pairs:
-        orders[pair.texts].add(pair.first.strip())
-    both = [pair for pair in pairs if len(orders[pair.texts]) == 2]
-    return (f"Pairs that stand there in both orders. {len(both):,} of {len(pairs):,} items.", both) if both else None
-
-
 PAIR_CHECKS: tuple[Check[Pairs], ...] = (
     item_check(
         "equal_texts",
@@ -34,7 +25,13 @@ PAIR_CHECKS: tuple[Check[Pairs], ...] = (
     repeat_check(
         "duplicate_pair", NOTE, "The same pair in the same order again.", lambda pair: (pair.first, pair.second)
     ),
-    Check("both_orders", NOTE, "Pairs that stand there in both orders.", _both_orders),
+    conflict_check(
+        "both_orders",
+        NOTE,
+        "Pairs that stand there in both orders.",
+        lambda pair: pair.texts,
+        lambda pair: pair.first.strip(),
+    ),
     conflict_check(
         "contradicting_labels",
         BROKEN,

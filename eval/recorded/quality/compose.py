@@ -10,14 +10,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from random import Random
 from statistics import quantiles
 from typing import Any
 
 from eval.asking.choices import Choice, Preset, Presets
-from eval.asking.json_lines import check_fields
+from eval.asking.json_lines import at_least_one, check_fields
 from eval.recorded.quality.experts import VERSIONS, parse_triplet
 from eval.report.tables import Json, Table
 from pearl.errors import InputError
@@ -80,7 +80,7 @@ class RankedResponse:
         return None
 
 
-def read_responses(path: Path) -> list[RankedResponse]:
+def read_responses(path: Path) -> tuple[RankedResponse, ...]:
     """Ranked responses, or the three texts of each published triplet.
 
     Raises InputError that names file, line and field, and for ranks of an instruction that differ in number.
@@ -103,10 +103,7 @@ def read_responses(path: Path) -> list[RankedResponse]:
             raise InputError(f"has {len(response.ranks)} raters, and line {first} has {count}.", param="ranks")
         return (response,)
 
-    responses = [response for some in parse_objects(path, parse) for response in some]
-    if not responses:
-        raise InputError(f"{path}: there is no response in it.", code="empty_file")
-    return responses
+    return at_least_one(path, chain.from_iterable(parse_objects(path, parse)), "response")
 
 
 def _of_triplet(value: dict[str, Any], number: int) -> tuple[RankedResponse, ...]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eval.asking.json_lines import check_fields, check_number, optional_id
+from eval.asking.json_lines import at_least_one, check_fields, check_number, optional_id
 from eval.recorded.quality.scorers import ParagraphScorer
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.tables import Columns, Json, Table, interval, shown
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 SHORT, DETAILED = "short", "detailed"
 PROMPTS = (SHORT, DETAILED)
 ANYHOW = "any"  # where no line says how long the prompt was
+NO_INTERVAL = {"value": None, "low": None, "high": None}
 QUARTILES = {"p5": 0.05, "p25": 0.25, "p75": 0.75, "p95": 0.95}
 
 
@@ -68,10 +70,7 @@ def read_texts(paths: Sequence[Path]) -> list[OriginText]:
 
     texts: list[OriginText] = []
     for path in paths:
-        of_file = [text for some in parse_objects(path, parse) for text in some]
-        if not of_file:
-            raise InputError(f"{path}: there is no text in it.", code="empty_file")
-        texts += of_file
+        texts += at_least_one(path, chain.from_iterable(parse_objects(path, parse)), "text")
         if len({text.prompt == ANYHOW for text in texts}) > 1:
             raise InputError(
                 f"{path}: some lines name a prompt and others do not; name it on all or none.", param="prompt"
@@ -123,59 +122,55 @@ def content_report(
         raise InputError(f"--reference {reference}: there are {', '.join(origins)}.", param="reference")
     scores = np.asarray(scorer.scores([text.text for text in texts]), np.float64)  # (N,)
     words = np.array([count_words(text.text) for text in texts], float)
-    prompts = [prompt for prompt in (*PROMPTS, ANYHOW) if any(text.prompt == prompt for text in texts)]
-    by_group = {
-        (prompt, origin): _of_instructions(texts, scores, prompt, origin) for prompt in prompts for origin in origins
+    members = {
+        (prompt, origin): [place for place, text in enumerate(texts) if (text.prompt, text.origin) == (prompt, origin)]
+        for prompt in (*PROMPTS, ANYHOW)
+        for origin in origins
     }
+    instructions = [text.instruction for text in texts]
+    means = {group: _means(scores, instructions, places) for group, places in members.items()}
     groups = []
-    for (prompt, origin), means in by_group.items():
-        held = np.array([text.prompt == prompt and text.origin == origin for text in texts])
-        if not held.any():
+    for (prompt, origin), places in members.items():
+        if not places:
             continue
-        names = [text.instruction for text, mine in zip(texts, held, strict=True) if mine]
-        bootstrap = Bootstrap(drawn(names, _numbers(names)), resamples=resamples, seed=seed)
-        other = by_group.get((prompt, reference or ""), {})
+        names = drawn([instructions[place] for place in places])
+        bootstrap, mine = Bootstrap(names, resamples=resamples, seed=seed), scores[places]
+        other = means.get((prompt, reference or ""), {})
         groups.append(
             {
                 "prompt": prompt,
                 "origin": origin,
-                "n": int(held.sum()),
-                "median": bootstrap.median(scores[held]).to_json(),
-                "quantiles": {name: round(float(np.quantile(scores[held], at)), 6) for name, at in QUARTILES.items()},
-                "words": float(np.median(words[held])),
-                "less_reference": _paired(means, other, resamples, seed) if origin != reference else None,
+                "n": len(places),
+                "median": bootstrap.median(mine).to_json(),
+                "quantiles": {name: round(float(np.quantile(mine, at)), 6) for name, at in QUARTILES.items()},
+                "words": float(np.median(words[places])),
+                "less_reference": None
+                if origin == reference
+                else _paired(means[prompt, origin], other, resamples, seed),
             }
         )
-    instructions = [text.instruction for text in texts]
-    everybody = Bootstrap(drawn(instructions, _numbers(texts)), resamples=resamples, seed=seed)
+    gains = {
+        origin: _paired(means[DETAILED, origin], means[SHORT, origin], resamples, seed) or NO_INTERVAL
+        for origin in origins
+    }
+    everybody = Bootstrap(drawn(instructions), resamples=resamples, seed=seed)
     return {
         "n": len(texts),
         "instructions": len(set(instructions)),
         "scorer": scorer.name,
         "reference": reference,
         "groups": groups,
-        "detail": [
-            {"origin": origin, **(gain or {"value": None, "low": None, "high": None})}
-            for origin in origins
-            for gain in (
-                _paired(by_group.get((DETAILED, origin), {}), by_group.get((SHORT, origin), {}), resamples, seed),
-            )
-        ],
+        "detail": [{"origin": origin, **gain} for origin, gain in gains.items()],
         "with_words": everybody.spearman(scores, words).to_json(),
     }
 
 
-def _of_instructions(texts: Sequence[OriginText], scores: Floats, prompt: str, origin: str) -> dict[str, float]:
-    """The mean score of a group by instruction."""
+def _means(scores: Floats, instructions: Sequence[str], places: Sequence[int]) -> dict[str, float]:
+    """The mean score by instruction of the texts at some places."""
     scores_of: dict[str, list[float]] = defaultdict(list)
-    for text, score in zip(texts, scores.tolist(), strict=True):
-        if (text.prompt, text.origin) == (prompt, origin):
-            scores_of[text.instruction].append(score)
+    for place in places:
+        scores_of[instructions[place]].append(scores[place])
     return {name: float(np.mean(mine)) for name, mine in scores_of.items()}
-
-
-def _numbers(texts: Sequence[object]) -> list[str]:
-    return [str(number) for number in range(len(texts))]
 
 
 def _paired(one: dict[str, float], other: dict[str, float], resamples: int, seed: int) -> dict[str, Any] | None:

@@ -5,7 +5,8 @@ papers/writing-quality-rewards.txt, section 6: each edit raises the median score
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,13 +69,16 @@ def sensitivity_report(
     every = steps(traces, scores)
     if not every:
         return None
+    by_trace, by_category = defaultdict[int, list[Step]](list), defaultdict[str, list[Step]](list)
+    for step in every:
+        by_trace[step.record].append(step)
+        by_category[step.edit.category].append(step)
     change = np.array([step.change for step in every])
     bootstrap = _bootstrap(every, resamples, seed)
     edges = np.histogram_bin_edges(change, BINS)
-    categories = sorted({step.edit.category for step in every})
     return {
         "n": len(every),
-        "traces": len({step.record for step in every}),
+        "traces": len(by_trace),
         "median": bootstrap.median(change).to_json(),
         "mean": bootstrap.mean(change).to_json(),
         "raised": bootstrap.share(change > 0).to_json(),
@@ -82,42 +86,38 @@ def sensitivity_report(
         "quantiles": dict(zip(map(str, QUANTILES), np.quantile(change, QUANTILES).round(6).tolist(), strict=True)),
         "histogram": {"edges": edges.round(6).tolist(), "counts": np.histogram(change, edges)[0].tolist()},
         "with_words": bootstrap.spearman(change, [step.words for step in every]).to_json(),
-        "categories": [_category(name, every, resamples, seed) for name in categories],
-        "traces_change": _whole_traces(every, resamples, seed) if len({step.record for step in every}) > 1 else None,
-        "by_edits": list(_by_edits(every)),
+        "categories": [
+            {
+                "category": name,
+                "n": len(mine),
+                "median": _bootstrap(mine, resamples, seed).median([step.change for step in mine]).to_json(),
+            }
+            for name, mine in sorted(by_category.items())
+        ],
+        "traces_change": _whole_traces(by_trace, resamples, seed) if len(by_trace) > 1 else None,
+        "by_edits": list(_by_edits(by_trace)),
     }
 
 
 def _bootstrap(some: Sequence[Step], resamples: int, seed: int) -> Bootstrap:
     """Resamples of the traces, or of the edits of one."""
-    numbers = [str(number) for number in range(len(some))]
-    return Bootstrap(drawn([str(step.record) for step in some], numbers), resamples=resamples, seed=seed)
+    return Bootstrap(drawn([str(step.record) for step in some]), resamples=resamples, seed=seed)
 
 
-def _category(name: str, every: Sequence[Step], resamples: int, seed: int) -> dict[str, Any]:
-    mine = [step for step in every if step.edit.category == name]
-    bootstrap = _bootstrap(mine, resamples, seed)
-    return {"category": name, "n": len(mine), "median": bootstrap.median([step.change for step in mine]).to_json()}
-
-
-def _whole_traces(every: Sequence[Step], resamples: int, seed: int) -> dict[str, Any]:
+def _whole_traces(by_trace: Mapping[int, Sequence[Step]], resamples: int, seed: int) -> dict[str, Any]:
     """The change from the draft to the text with all edits, over traces."""
-    records = list(dict.fromkeys(step.record for step in every))
-    mine = {record: [step for step in every if step.record == record] for record in records}
-    changes = [steps[-1].after - steps[0].before for steps in mine.values()]
-    bootstrap = Bootstrap([str(record) for record in records], resamples=resamples, seed=seed)
+    changes = [mine[-1].after - mine[0].before for mine in by_trace.values()]
+    bootstrap = Bootstrap([str(record) for record in by_trace], resamples=resamples, seed=seed)
     return {
         "median": bootstrap.median(changes).to_json(),
         "raised": bootstrap.share(np.array(changes) > 0).to_json(),
-        "edits_median": float(np.median([len(steps) for steps in mine.values()])),
+        "edits_median": float(np.median([len(mine) for mine in by_trace.values()])),
     }
 
 
-def _by_edits(every: Sequence[Step]) -> Iterator[dict[str, Any]]:
+def _by_edits(by_trace: Mapping[int, Sequence[Step]]) -> Iterator[dict[str, Any]]:
     """The median change from the draft once so many edits are executed, over the traces that have as many."""
-    for number in range(1, max(step.number for step in every) + 1):
-        reached = {step.record: step.after for step in every if step.number == number}
-        first = {step.record: step.before for step in every if step.number == 1}
-        changes = [after - first[record] for record, after in reached.items()]
+    for number in range(1, max(map(len, by_trace.values())) + 1):
+        changes = [mine[number - 1].after - mine[0].before for mine in by_trace.values() if len(mine) >= number]
         low, middle, high = np.quantile(changes, (0.25, 0.5, 0.75)).round(6).tolist()
         yield {"edits": number, "traces": len(changes), "median": middle, "quarter": low, "three_quarters": high}

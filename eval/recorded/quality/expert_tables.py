@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas, values_and_reaches
-from eval.report.tables import NOTHING, Json, Table, interval, shown
+from eval.report.tables import Columns, Json, Table, interval, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,32 +19,29 @@ RANK_COLUMNS = {"first": "rank_1", "second": "rank_2", "third": "rank_3"}
 
 def expert_tables(result: Json) -> Iterator[Table]:
     """Agreement by gap, ranks over all and by domain and model, and the printed figures beside ours."""
-    majority = {row["gap"]: row for row in result["majority"]}
-    rows = tuple(
-        (row["gap"], f"{row['n']:,}", shown(row["agreement"], 3), *_majority_cells(majority.get(row["gap"])))
-        for row in result["individual"]
-    )
     experts = ", ".join(f"{number} of {size}" for size, number in result["experts_of_a_triplet"].items())
-    yield Table(
+    yield Table.of(
         f"Agreement of experts with the order of scores, by their gap: {result['rankings']:,} rankings of "
         f"{result['triplets']:,} triplets (triplets by number of experts: {experts}). Majorities over "
         f"{result['majority_triplets']:,} triplets; {result['undecided_pairs']:,} pairs without one are left out. 95% "
         "intervals by bootstrap over triplets.",
-        ("gap", "n", "individual", "majorities", "majority"),
-        rows,
+        _beside_majority(result),
+        {"gap": "gap", "n": "n", "individual": "agreement", "majorities": "majorities", "majority": "majority"},
         result["command"],
     )
-    columns = ("", "rankings", *RANK_COLUMNS, "mean rank")
-    yield Table("Ranks that experts gave.", columns, tuple(_rank_rows(result["ranks"])))
+    shares: Columns = {title: interval(name, 2) for title, name in RANK_COLUMNS.items()}
+    shares["mean rank"] = interval("mean_rank", 2)
+    columns: Columns = {"": "version", "rankings": "n", **shares}
+    yield Table.of("Ranks that experts gave.", result["ranks"], columns)
     number = result["majority_ranks"][0]["n"] if result["majority_ranks"] else 0
     caption = f"Ranks by majority, for the {number:,} triplets whose majority orders all three versions."
-    yield Table(caption, ("", "triplets", *RANK_COLUMNS, "mean rank"), tuple(_rank_rows(result["majority_ranks"])))
-    grouped = (
-        (f"{group['genre']}, {group['llm']}: {row[0]}", *row[1:])
+    yield Table.of(caption, result["majority_ranks"], {"": "version", "triplets": "n", **shares})
+    grouped = [
+        row | {"version": f"{group['genre']}, {group['llm']}: {row['version']}"}
         for group in result["groups"]
-        for row in _rank_rows(group["ranks"])
-    )
-    yield Table("The same by domain and model.", columns, tuple(grouped))
+        for row in group["ranks"]
+    ]
+    yield Table.of("The same by domain and model.", grouped, columns)
     yield Table.of(
         "Figures that the paper prints, and what its file gives.",
         result["printed"],
@@ -78,22 +75,12 @@ def _rescored_tables(rescored: list[Json]) -> Iterator[Table]:
         "The same by gap, in quarters of the pairs by each scorer's own scale; as many of the experts, and of the "
         "majorities, prefer the higher score.",
         [
-            {
-                "scorer": row["scorer"],
-                "bin": own,
-                "majority": next((m for m in row["majority"] if m["gap"] == own["gap"]), None),
-            }
+            own | {"scorer": row["scorer"]}
             for row in rescored[:2]
-            for own in row["individual"]
+            for own in _beside_majority(row)
             if own["gap"] != "all"
         ],
-        {
-            "scores": "scorer",
-            "gap": lambda row: row["bin"]["gap"],
-            "n": lambda row: f"{row['bin']['n']:,}",
-            "individual": lambda row: shown(row["bin"]["agreement"], 3),
-            "majority": lambda row: _majority_cells(row["majority"])[1],
-        },
+        {"scores": "scorer", "gap": "gap", "n": "n", "individual": "agreement", "majority": "majority"},
     )
 
 
@@ -101,14 +88,11 @@ def _all(rows: list[Json]) -> Json | None:
     return next((row["agreement"] for row in rows if row["gap"] == "all"), None)
 
 
-def _majority_cells(row: Json | None) -> tuple[str, str]:
-    return (NOTHING, NOTHING) if row is None else (f"{row['n']:,}", shown(row["agreement"], 3))
-
-
-def _rank_rows(ranks: list[Json]) -> Iterator[tuple[str, ...]]:
-    for row in ranks:
-        shares = (shown(row[name], 2) for name in RANK_COLUMNS.values())
-        yield (row["version"], f"{row['n']:,}", *shares, shown(row["mean_rank"], 2))
+def _beside_majority(result: Json) -> list[dict[str, Any]]:
+    """The agreement of individual experts by gap, each row with the majorities' number and agreement, None without."""
+    majority = {row["gap"]: {"majorities": row["n"], "majority": row["agreement"]} for row in result["majority"]}
+    without = {"majorities": None, "majority": None}
+    return [row | majority.get(row["gap"], without) for row in result["individual"]]
 
 
 def experts_figure(result: Json) -> Figure:

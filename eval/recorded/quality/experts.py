@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.asking.choices import Choice, Preset, Presets
-from eval.asking.json_lines import check_fields, check_number
+from eval.asking.json_lines import at_least_one, check_fields, check_number
 from pearl.errors import InputError
 from pearl.texts import check_id, check_text
 from retriever.reward.record_files import parse_objects
@@ -57,7 +57,7 @@ class RankedTriplet:
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_triplets(path: Path) -> list[RankedTriplet]:
+def read_triplets(path: Path) -> tuple[RankedTriplet, ...]:
     """Raises InputError that names file, record and field, also for an id that stands there twice."""
     known: set[str] = set()
 
@@ -68,10 +68,7 @@ def read_triplets(path: Path) -> list[RankedTriplet]:
         known.add(triplet.id)
         return triplet
 
-    triplets = list(parse_objects(path, distinct))
-    if not triplets:
-        raise InputError(f"{path}: there is no triplet in it.", code="empty_file")
-    return triplets
+    return at_least_one(path, parse_objects(path, distinct), "triplet")
 
 
 def parse_triplet(value: dict[str, Any]) -> RankedTriplet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
@@ -59,7 +59,9 @@ def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) ->
     counted = of_raters(triplets, options.raters)
     pairs = [pair for triplet in counted for pair in majority_words(triplet, options.majority)]
     decided = [pair for pair in pairs if pair is not None]
-    groups = sorted({(triplet.genre, triplet.llm) for triplet in triplets})
+    groups: dict[tuple[str, str], list[RankedTriplet]] = defaultdict(list)
+    for triplet in triplets:
+        groups[triplet.genre, triplet.llm].append(triplet)
     result: dict[str, Any] = {
         "preset": options.preset,
         "choices": {"raters": options.raters, "majority": options.majority},
@@ -83,12 +85,10 @@ def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) ->
                 "triplets": len(members),
                 "ranks": _ranks(members, options),
                 "majority_ranks": _ranks(
-                    _ranked_by_majority([triplet for triplet in members if triplet in counted], options.majority),
-                    options,
+                    _ranked_by_majority(of_raters(members, options.raters), options.majority), options
                 ),
             }
-            for genre, llm in groups
-            for members in ([triplet for triplet in triplets if (triplet.genre, triplet.llm) == (genre, llm)],)
+            for (genre, llm), members in sorted(groups.items())
         ],
     }
     return result | {"printed": [_beside(result, *row) for row in PRINTED]}

@@ -38,18 +38,24 @@ class PairScorer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TextScorer:
-    """A scorer that sees one text at a time. ``scores`` are higher for better texts; None for the scorer that always
-    takes the first one."""
+    """A scorer that sees one text at a time. ``scores`` are higher for better texts."""
 
     name: str
     description: str
-    scores: Scores | None
+    scores: Scores
 
     def margins(self, pairs: Sequence[QualityPair]) -> Floats:
-        if self.scores is None:
-            return np.ones(len(pairs))
         scores = np.array(self.scores([text for pair in pairs for text in (pair.first, pair.second)]), float)
         return np.asarray(scores[0::2] - scores[1::2])
+
+
+@dataclass(frozen=True, slots=True)
+class FirstScorer:
+    name: str = "first"
+    description: str = "always the first text"
+
+    def margins(self, pairs: Sequence[QualityPair]) -> Floats:
+        return np.ones(len(pairs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +98,10 @@ def type_token(text: str) -> float:
     return len(set(of_text)) / max(len(of_text), 1)
 
 
-SCORERS: tuple[TextScorer, ...] = (
+SCORERS: tuple[PairScorer, ...] = (
     TextScorer("shorter", "the text with fewer characters", _of_each(lambda text: -len(text.strip()))),
     TextScorer("longer", "the text with more characters", _of_each(lambda text: len(text.strip()))),
-    TextScorer("first", "always the first text", None),
+    FirstScorer(),
     TextScorer("compression", "the text that zlib compresses less: it repeats itself less", _of_each(compression)),
     TextScorer("type_token", "the text with the larger share of different words", _of_each(type_token)),
 )
@@ -131,8 +137,6 @@ def paragraph_scorer(scorer: str | None, model: str | None = None) -> ParagraphS
         return ParagraphScorer(model, load_scores(model, f"--model {model}"))
     if scorer is None:
         return None
-    absolute = [name for name, known_scorer in BY_NAME.items() if known_scorer.scores is not None]
-    scores = BY_NAME[known("scorer", scorer, absolute)].scores
-    assert scores is not None
-    trivial = scores
-    return ParagraphScorer(scorer, lambda texts: np.asarray(trivial(texts), np.float64))
+    absolute = {name: trivial for name, trivial in BY_NAME.items() if isinstance(trivial, TextScorer)}
+    scores = absolute[known("scorer", scorer, absolute)].scores
+    return ParagraphScorer(scorer, lambda texts: np.asarray(scores(texts), np.float64))
