@@ -50,21 +50,18 @@ def empathic_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[
     essays: dict[str, list[dict[str, str]]] = defaultdict(list)
     for row in csv_rows(the_file(folder, "*emp*train*.csv", "*_emp_*.csv"), *needed):
         ledger.read["essays"] += 1
-        name = f"{row['article_id']} {row['person_id']}"
-        if not row["person_essay"].strip():
-            ledger.drop("empty essay", name)
-        elif numbers([row[what] for what in SCORES]) is None:
-            ledger.drop("no empathy or distress score", name)
-        else:
+        faults = {
+            "empty essay": not row["person_essay"].strip(),
+            "no empathy or distress score": numbers([row[what] for what in SCORES]) is None,
+        }
+        if ledger.keeps(f"{row['article_id']} {row['person_id']}", faults):
             essays[_code(row["article_id"])].append(row)
     pairs: list[PersonaPair] = []
     for article, mine in essays.items():
-        if not articles.get(article, "").strip():
-            ledger.drop("essays on an article without text", article)
-        elif len(mine) < 2:
-            ledger.drop("article with one essay", article)
-        else:
-            _add_pairs(pairs, article, articles[article], mine, people, options, ledger)
+        text = articles.get(article, "")
+        faults = {"essays on an article without text": not text.strip(), "article with one essay": len(mine) < 2}
+        if ledger.keeps(article, faults):
+            _add_pairs(pairs, article, text, mine, people, options, ledger)
     return pairs
 
 
@@ -81,25 +78,20 @@ def _add_pairs(
     for own, other in combinations(essays, 2):
         who, whose = _code(own["person_id"]), _code(other["person_id"])
         name = f"{article} {who} {whose}"
-        persona = people.get(who)
+        persona, right, wrong = people.get(who, {}), own["person_essay"], other["person_essay"]
         ledger.read["pairs of essays"] += 1
         tie = any(abs(float(own[what]) - float(other[what])) < least for what in SCORES)
-        if persona is None:
-            ledger.drop("person not in the file of people", name)
-        elif not persona:
-            ledger.drop("empty persona", name)
-        elif who == whose or own["person_essay"].split() == other["person_essay"].split():
-            ledger.drop("the same writer or text twice", name)
-        elif tie and not options.ties:
-            ledger.drop("tie", name)
-        elif len(pairs) - before == PAIRS_AN_ARTICLE:
-            ledger.drop("beyond the pairs of an article", name)
-        elif len(pairs) == options.limit:
-            ledger.drop("beyond --limit", name)
-        elif tie and not _may_tie(pairs, options):
-            ledger.drop("tie beyond their share", name)
-        else:
-            pairs.append(PersonaPair(name, persona, text, own["person_essay"], other["person_essay"], tie))
+        faults = {
+            "person not in the file of people": who not in people,
+            "empty persona": not persona,
+            "the same writer or text twice": who == whose or right.split() == wrong.split(),
+            "tie": tie and not options.ties,
+            "beyond the pairs of an article": len(pairs) - before == PAIRS_AN_ARTICLE,
+            "beyond --limit": len(pairs) == options.limit,
+            "tie beyond their share": tie and not _may_tie(pairs, options),
+        }
+        if ledger.keeps(name, faults):
+            pairs.append(PersonaPair(name, persona, text, right, wrong, tie))
 
 
 def _may_tie(pairs: list[PersonaPair], options: BuildOptions) -> bool:

@@ -93,16 +93,10 @@ def _answers(
         ledger.read["respondents"] += 1
         name, answer = f"{wave.name} {question.key} {number}", row[question.key]
         persona = persona_of((field, row[column]) for field, column in FIELDS.items())
-        if answer not in question.options:
-            ledger.drop("none of the two answers", name)
-        elif not persona:
-            ledger.drop("empty persona", name)
-        else:
+        faults = {"none of the two answers": answer not in question.options, "empty persona": not persona}
+        if ledger.keeps(name, faults):
             other = question.options[1 - question.options.index(answer)]
             taken.append(PersonaPair(name, persona, question.text, answer, other))
     places = range(len(taken)) if generator is None else generator.sample(range(len(taken)), min(limit, len(taken)))
     chosen = set(places[:limit])
-    for place, pair in enumerate(taken):
-        if place not in chosen:
-            ledger.drop("beyond --limit", pair.id)
-    return [pair for place, pair in enumerate(taken) if place in chosen]
+    return [pair for place, pair in enumerate(taken) if ledger.keeps(pair.id, {"beyond --limit": place not in chosen})]

@@ -67,6 +67,13 @@ class Ledger:
     def drop(self, why: str, what: str) -> None:
         self.dropped[why].append(what)
 
+    def keeps(self, what: str, faults: Mapping[str, bool]) -> bool:
+        """False where one of the faults holds; for the first that does, it is dropped."""
+        why = next((fault for fault, holds in faults.items() if holds), None)
+        if why is not None:
+            self.drop(why, what)
+        return why is None
+
     def to_json(self) -> dict[str, Any]:
         return {
             "read": dict(self.read),

@@ -37,9 +37,7 @@ def prism_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[Per
     pairs: list[PersonaPair] = []
     for name in sorted(responses, key=lambda name: (int("".join(re.findall(r"\d", name)) or 0), name)):
         pair = _pair(name, responses[name], people, options, ledger, generator)
-        if pair and len(pairs) == limit:
-            ledger.drop("beyond --limit", name)
-        elif pair:
+        if pair and ledger.keeps(name, {"beyond --limit": len(pairs) == limit}):
             pairs.append(pair)
     return pairs
 
@@ -47,9 +45,8 @@ def prism_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[Per
 def _people(path: Path) -> dict[str, dict[str, str]]:
     """Personas by user, with the variables of the paper's table 6."""
     needed = ("user_id", "age", "gender", "employment_status", "education", "marital_status")
-    people = {}
-    for row in json_rows(path, *needed, objects=("religion", "ethnicity", "location")):
-        people[str(row["user_id"])] = persona_of(
+    return {
+        str(row["user_id"]): persona_of(
             (
                 ("age", row["age"]),
                 ("sex", row["gender"]),
@@ -62,7 +59,8 @@ def _people(path: Path) -> dict[str, dict[str, str]]:
                 ("religion", row["religion"].get("simplified")),
             )
         )
-    return people
+        for row in json_rows(path, *needed, objects=("religion", "ethnicity", "location"))
+    }
 
 
 def _responses(path: Path, options: BuildOptions, ledger: Ledger) -> dict[str, list[dict[str, Any]]]:
@@ -78,15 +76,13 @@ def _responses(path: Path, options: BuildOptions, ledger: Ledger) -> dict[str, l
             continue
         ledger.read["responses of first turns"] += 1
         mine = by_interaction[name]
-        if isinstance(row["score"], bool) or not isinstance(row["score"], (int, float)):
-            ledger.drop("no score", name)
-        elif not isinstance(text, str) or not text.strip():
-            ledger.drop("empty response", name)
-        elif family and family in str(row["model_name"]).casefold():
-            ledger.drop("response of the judge's family", name)
-        elif refused(text):
-            ledger.drop("refusal", name)
-        else:
+        faults = {
+            "no score": isinstance(row["score"], bool) or not isinstance(row["score"], (int, float)),
+            "empty response": not isinstance(text, str) or not text.strip(),
+            "response of the judge's family": bool(family) and family in str(row["model_name"]).casefold(),
+            "refusal": isinstance(text, str) and bool(refused(text)),
+        }
+        if ledger.keeps(name, faults):
             mine.append(row)
     return by_interaction
 
@@ -105,20 +101,18 @@ def _pair(
         return None
     best = max(rows, key=lambda row: row["score"])
     other = generator.choice([row for row in rows if row is not best])
-    persona = people.get(str(best["user_id"]))
+    persona = people.get(str(best["user_id"]), {})
+    right, wrong = best["model_response"], other["model_response"]
     gap = best["score"] - other["score"]
     tie = gap < TIE if options.choices["score_tie"] == BELOW_10 else gap <= TIE
-    if persona is None:
-        ledger.drop("person not in the survey", name)
-    elif not persona:
-        ledger.drop("empty persona", name)
-    elif best["model_response"].strip() == other["model_response"].strip():
-        ledger.drop("the same response twice", name)
-    elif tie and not options.ties:
-        ledger.drop("tie", name)
-    else:
-        texts = best["model_response"], other["model_response"]
-        models = str(best["model_name"]), str(other["model_name"])
-        question = best["user_prompt"].strip() if isinstance(best["user_prompt"], str) else ""
-        return PersonaPair(name, persona, question, *texts, tie, models)
-    return None
+    faults = {
+        "person not in the survey": str(best["user_id"]) not in people,
+        "empty persona": not persona,
+        "the same response twice": right.strip() == wrong.strip(),
+        "tie": tie and not options.ties,
+    }
+    if not ledger.keeps(name, faults):
+        return None
+    models = str(best["model_name"]), str(other["model_name"])
+    question = best["user_prompt"].strip() if isinstance(best["user_prompt"], str) else ""
+    return PersonaPair(name, persona, question, right, wrong, tie, models)

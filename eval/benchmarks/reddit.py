@@ -84,11 +84,8 @@ def _read(path: Path, ledger: Ledger) -> list[RedditAnswer]:
             )
         persona = persona_of((field, person[column]) for field, column in FIELDS.items())
         texts: tuple[Any, Any] = row["question_asked"], row["response"]
-        if not persona:
-            ledger.drop("empty persona", name)
-        elif not all(isinstance(text, str) and text.strip() for text in texts):
-            ledger.drop("empty question or answer", name)
-        else:
+        complete = all(isinstance(text, str) and text.strip() for text in texts)
+        if ledger.keeps(name, {"empty persona": not persona, "empty question or answer": not complete}):
             answers.append(RedditAnswer(name, persona, *texts))
     return answers
 
@@ -107,11 +104,9 @@ def _of_the_nearest(path: Path, answers: Sequence[RedditAnswer], options: BuildO
     generator = random.Random(options.seed)
     others = {}
     for place, profile in enumerate(profiles):
-        nearest = [profiles[other] for other in order[place] if other != place]
+        nearest = [by_person[profiles[other]] for other in order[place] if other != place]
         for answer in by_person[profile]:
-            for other in nearest:
-                theirs = [candidate for candidate in by_person[other] if candidate.question != answer.question]
-                if theirs:
-                    others[answer.name] = generator.choice(theirs)
-                    break
+            usable = ([theirs for theirs in lot if theirs.question != answer.question] for lot in nearest)
+            if theirs := next(filter(None, usable), None):
+                others[answer.name] = generator.choice(theirs)
     return others
