@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.forensics.options import AGAINST_OPTION, ResamplingOptions
+from eval.commands.forensics.options import ColumnFlags, ResamplingOptions
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 
@@ -21,14 +21,8 @@ EXAMPLES = """
 
 @reporting("forensics", "compare", writes=("csv", "latex"))
 def compare(
+    columns: ColumnFlags,
     bootstrap: ResamplingOptions,
-    pairs: list[Path] = typer.Option(..., metavar="PAIRS", help="Annotated pairs; repeatable."),
-    reference: list[str] = typer.Option(
-        [], metavar="NAME", help="Annotator by name or id, or 'model: NAME'; repeatable."
-    ),
-    models: bool = typer.Option(False, "--models", help="Add a column for each model."),
-    against: list[str] = AGAINST_OPTION,
-    by: str | None = typer.Option(None, metavar="FIELD", help="Split by this field of the metadata."),
     figure: str = typer.Option(
         "strength",
         help="Figure to show: strength, relevance, agreement (of those that choose), agreement_of_all, kappa or "
@@ -39,12 +33,12 @@ def compare(
     latex: Path | None = typer.Option(None, metavar="FILE", help="Write the table as LaTeX (booktabs)."),
 ) -> Report:
     """Show data sets, people or models side by side, trait by trait, with their differences."""
-    from eval.recorded.forensics.comparison import ColumnOptions, compare_files
+    from eval.recorded.forensics.comparison import compare_files
     from eval.recorded.forensics.tables import FIGURES, comparison_tables, csv_of, latex_of
     from pearl.options import known, write_text
 
     known("figure", figure, FIGURES)
-    figures = compare_files(pairs, ColumnOptions(reference, models, against, by, bootstrap.resampling()))
+    figures = compare_files(columns.pairs, columns.options(bootstrap.resampling()))
     for option, target, text_of in (("--csv", csv, csv_of), ("--latex", latex, latex_of)):
         if target:
             write_text(option, target, text_of(figures, figure))

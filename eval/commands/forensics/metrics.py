@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.forensics.options import AGAINST_OPTION, ResamplingOptions
+from eval.commands.forensics.options import Against, ResamplingOptions
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 
@@ -28,7 +28,7 @@ def metrics(
     reference: str = typer.Option(
         ..., metavar="NAME", help="Annotator by name or id, or 'model: NAME' for a model's responses."
     ),
-    against: list[str] = AGAINST_OPTION,
+    against: Against = [],  # noqa: B006  (typer makes a new one)
     pairwise: bool = typer.Option(False, "--pairwise", help="Compare every two traits, too."),
 ) -> Report:
     """Measure how far each annotator agrees with a reference: relevance, agreement, kappa, strength."""

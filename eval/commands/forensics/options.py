@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 if TYPE_CHECKING:
+    from eval.recorded.forensics.comparison import ColumnOptions
     from eval.recorded.forensics.measures import Resampling
 
-AGAINST_OPTION = Option(
-    [], "--against", metavar="MODEL", help="Model that a model is compared with; repeatable, all by default."
-)
+Against = Annotated[
+    list[str], Option(metavar="MODEL", help="Model that a model is compared with; repeatable, all by default.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFlags:
+    """The options that say what is shown side by side."""
+
+    pairs: Annotated[list[Path], Option(metavar="PAIRS", help="Annotated pairs; repeatable.")]
+    reference: Annotated[
+        list[str], Option(metavar="NAME", help="Annotator by name or id, or 'model: NAME'; repeatable.")
+    ] = field(default_factory=list)
+    models: Annotated[bool, Option("--models", help="Add a column for each model.")] = False
+    against: Against = field(default_factory=list)
+    by: Annotated[str | None, Option(metavar="FIELD", help="Split by this field of the metadata.")] = None
+
+    def options(self, resampling: Resampling) -> ColumnOptions:
+        from eval.recorded.forensics.comparison import ColumnOptions
+
+        return ColumnOptions(self.reference, self.models, self.against, self.by, resampling)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.forensics.options import AGAINST_OPTION, ResamplingOptions
+from eval.commands.forensics.options import ColumnFlags, ResamplingOptions
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, bundled
 from pearl.texts import counted
@@ -22,35 +22,29 @@ EXAMPLES = """
 
 @bundled
 def report(
+    columns: ColumnFlags,
     bootstrap: ResamplingOptions,
-    pairs: list[Path] = typer.Option(..., metavar="PAIRS", help="Annotated pairs; repeatable."),
     html: Path = typer.Option(..., metavar="FILE", help="Write the page to this file."),
-    reference: list[str] = typer.Option(
-        [], metavar="NAME", help="Annotator by name or id, or 'model: NAME'; repeatable."
-    ),
-    models: bool = typer.Option(False, "--models", help="Add a column for each model."),
-    against: list[str] = AGAINST_OPTION,
-    by: str | None = typer.Option(None, metavar="FIELD", help="Split by this field of the metadata."),
     examples: int = typer.Option(200, min=0, max=5000, help="Number of pairs in the page."),
     title: str = typer.Option("Feedback forensics", help="Title of the page."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Write a page with every figure, and the pairs behind it."""
-    from eval.recorded.forensics.comparison import ColumnOptions
     from eval.recorded.forensics.forensics_page import reported
     from eval.report.head import Head
     from pearl.options import check_writable, write_json, write_text
 
     for option, target in (("--html", html), ("--json", json)):
-        check_writable(option, target, pairs)
-    if pipe := next((path for path in pairs if path.is_fifo()), None):  # its examples are read when the votes are known
+        check_writable(option, target, columns.pairs)
+    if pipe := next(
+        (path for path in columns.pairs if path.is_fifo()), None
+    ):  # its examples are read when the votes are known
         raise InputError(
             f"--pairs {pipe}: is a pipe, which can be read only once; write it to a file.", code="is_a_pipe"
         )
-    asked = {"reference": reference, "models": models, "against": against, "by": by, **asdict(bootstrap)}
-    head = Head.of("forensics", "report", pairs=pairs, html=html, **asked, examples=examples)
-    options = ColumnOptions(reference, models, against, by, bootstrap.resampling())
-    figures, page = reported(pairs, options, head, examples, title)
+    asked = {"pairs": columns.pairs, "html": html, **asdict(columns), **asdict(bootstrap)}
+    head = Head.of("forensics", "report", **asked, examples=examples)
+    figures, page = reported(columns.pairs, columns.options(bootstrap.resampling()), head, examples, title)
     write_text("--html", html, page)
     if json:
         write_json(json, figures)
