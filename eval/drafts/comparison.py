@@ -58,17 +58,13 @@ def macro_f1_of_sums(sums: Floats) -> Floats:
     return np.asarray((2 * hits / (2 * hits + alarms + misses)).mean(axis=1))
 
 
-OF_SUMS: Mapping[str, Callable[[Floats], Floats]] = {
-    ROUGE_1: mean_of_sums,
-    ROUGE_2: mean_of_sums,
-    BERTSCORE: mean_of_sums,
-    MACRO_F1: macro_f1_of_sums,
-    LIKENESS: mean_of_sums,
-}
+def of_sums(name: str) -> Callable[[Floats], Floats]:
+    """The function that makes a metric of the sums of its features."""
+    return macro_f1_of_sums if name == MACRO_F1 else mean_of_sums
 
 
 def _fold(name: str, bootstrap: Bootstrap, measured: Measures) -> Estimate:
-    return bootstrap.sums(measured.features[name], OF_SUMS[name])
+    return bootstrap.sums(measured.features[name], of_sums(name))
 
 
 def chances(default: Measures, settings: Sequence[Measures], clusters: Sequence[str]) -> dict[str, float]:
@@ -76,7 +72,7 @@ def chances(default: Measures, settings: Sequence[Measures], clusters: Sequence[
     does."""
     return {
         name: round(
-            share_by_chance(values, [setting.features[name] for setting in settings], OF_SUMS[name], clusters), 4
+            share_by_chance(values, [setting.features[name] for setting in settings], of_sums(name), clusters), 4
         )
         for name, values in default.features.items()
     }

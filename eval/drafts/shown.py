@@ -19,13 +19,12 @@ from eval.drafts.cases import Case
 from eval.drafts.comparison import METRICS, Measures, Yardstick, chances
 from eval.drafts.generation import complete, counts
 from eval.drafts.systems import System
-from eval.report.metric import figures, less, to_json
+from eval.report.metric import Metric, figures, less, to_json
 from eval.report.tables import Json, Table, caption_of, shown
 from eval.retrieval.gains import clusters
-from eval.retrieval.sets import margins
+from eval.retrieval.sets import margin_cell, margins
 from pearl.asking.write import WrittenText
 from pearl.stats import Bootstrap, Estimate, Floats
-from pearl.theta import score_words
 from retriever.models.bertscore import BertScore
 
 
@@ -113,21 +112,21 @@ def shown_tables(result: Json) -> Iterator[Table]:
     for model in result["models"]:
         metrics = [metric for metric in METRICS if metric.name in model["curve"][-1]]
         columns = [name for metric in metrics for name in (metric.title, "less all's")]
-        rows = []
-        for point in model["curve"]:
-            margin = "all" if point["margin"] is None else score_words(point["margin"], 3)
-            cells = [shown(point["documents"], 1)]
-            for metric in metrics:
-                cells += [
-                    shown(point[metric.name], metric.digits),
-                    shown(point.get("less_all", {}).get(metric.name), metric.digits, sign=True),
-                ]
-            rows.append((margin, *cells))
+        rows = tuple(
+            (margin_cell(point), shown(point["documents"], 1), *_beside_all(point, metrics)) for point in model["curve"]
+        )
         caption = f"{model['model']}: documents that score at most the margin below the best. {caption_of(model)}"
         caption += f" `{result['command']}`"
-        yield Table(caption, ("margin", "documents", *columns), tuple(rows))
+        yield Table(caption, ("margin", "documents", *columns), rows)
         by_count = tuple(
             (f"the best {row['count']}", *(shown(row[metric.name], metric.digits) for metric in metrics))
             for row in model["by_count"]
         )
         yield Table(f"{model['model']}: by count.", ("shown", *(metric.title for metric in metrics)), by_count)
+
+
+def _beside_all(point: Json, metrics: Sequence[Metric[Measures]]) -> Iterator[str]:
+    """Each metric at a margin, and what it gains over all documents."""
+    for metric in metrics:
+        yield shown(point[metric.name], metric.digits)
+        yield shown(point.get("less_all", {}).get(metric.name), metric.digits, sign=True)

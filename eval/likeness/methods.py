@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from eval.likeness.claims import Claim, Passage
 from eval.likeness.lambdag import SampledImpostors
-from eval.likeness.writers import Claimant
+from eval.likeness.writers import Claim, Claimant, Passage
 from pearl.likeness.impostors import Impostors
 from pearl.likeness.likeness import LEAST_WORDS, Likeness
 from pearl.stats import Floats

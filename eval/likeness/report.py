@@ -13,10 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from eval.likeness.claims import OWN, SAME_DOMAIN, TOPIC_MATCHED, Claim, claims
 from eval.likeness.figures import auc, equal_error_rate
 from eval.likeness.methods import LIKENESS, Lineup, scores_of
-from eval.likeness.writers import IMPOSTORS, part_of, texts_by_user, writers_of
+from eval.likeness.writers import (
+    IMPOSTORS,
+    OWN,
+    SAME_DOMAIN,
+    TOPIC_MATCHED,
+    Claim,
+    claims,
+    part_of,
+    texts_by_user,
+    writers_of,
+)
 from eval.stats.certainty import CertainAnswers, brier, calibration_error, reliability
 from pearl.errors import InputError
 from pearl.likeness.impostors import TEXTS_OF_AN_AUTHOR, Impostors, is_same_person

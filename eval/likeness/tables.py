@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from eval.likeness.claims import OWN, SAME_DOMAIN, TOPIC_MATCHED
 from eval.likeness.methods import EXPLAINED, LIKENESS
+from eval.likeness.writers import OWN, SAME_DOMAIN, TOPIC_MATCHED
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.tables import NOTHING, Json, Table, shown
 

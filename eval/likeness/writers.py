@@ -1,4 +1,5 @@
-"""The people of a history file, divided into impostors, people to tune on and people to test, and their later texts.
+"""The people of a history file, divided into impostors, people to tune on and people to test, their later texts, and
+claims that a person wrote one, true and false: the trials of ``pearl eval likeness``.
 
 A person's last texts are held back: what is asked about came after the history. People are divided by a hash of their
 id, so the same ones are always tested, whatever file they stand in.
@@ -6,6 +7,7 @@ id, so the same ones are always tested, whatever file they stand in.
 
 from __future__ import annotations
 
+import random
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,14 +15,21 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
+
 from pearl.history import read_histories
 from pearl.likeness.masking import distinct
+from pearl.records import Request
 from pearl.words import SIGN, characters, count_words
+from retriever.history.lexical import BM25Index, hashed_words
 
 IMPOSTORS, DEV, TEST = "impostors", "dev", "test"
 HISTORY_SHARE = 0.7
 LEAST_TEXTS = 15
 WORD = re.compile(r"\S+")
+OWN, SAME_DOMAIN, TOPIC_MATCHED = "own", "same_domain", "topic_matched"
+OWN_PASSAGES, IMPOSTORS_PASSAGES = 6, 18  # of a person, at each length
+ASKED_WORDS = 100  # of a passage, to find one on its topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +58,12 @@ def texts_by_user(path: Path) -> dict[str, list[str]]:
 
 def writers_of(texts: Mapping[str, Sequence[str]], part: str) -> list[Claimant]:
     """The people of a part with enough texts, each with their history and what came after it."""
-    return [
-        Claimant(user, tuple(theirs[: _cut(theirs)]), tuple(theirs[_cut(theirs) :]))
-        for user, theirs in texts.items()
-        if part_of(user) == part and len(theirs) >= LEAST_TEXTS
-    ]
-
-
-def _cut(texts: Sequence[str]) -> int:
-    return int(len(texts) * HISTORY_SHARE)
+    writers = []
+    for user, theirs in texts.items():
+        if part_of(user) == part and len(theirs) >= LEAST_TEXTS:
+            cut = int(len(theirs) * HISTORY_SHARE)
+            writers.append(Claimant(user, tuple(theirs[:cut]), tuple(theirs[cut:])))
+    return writers
 
 
 def passages(texts: Sequence[str], words: int) -> Iterator[str]:
@@ -74,3 +80,54 @@ def passages(texts: Sequence[str], words: int) -> Iterator[str]:
             ]
             yield joined[: ends[bisect_left(ends, words, key=lambda end: count_words(joined[:end]))]]
             parts = []
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Text of a known length that somebody wrote after their history."""
+
+    user: str
+    words: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The claim that the person at a place among the writers wrote a passage; ``kind`` says who really did."""
+
+    writer: int
+    passage: Passage
+    kind: str
+
+
+def claims(writers: Sequence[Claimant], words: int, seed: int) -> list[Claim]:
+    """For each writer some of their own later passages, passages by others drawn blindly, and for each own passage the
+    passage by somebody else that is nearest to it by BM25."""
+    dice = random.Random(f"{seed} {words}")
+    every = []
+    for writer in writers:
+        mine = [Passage(writer.user, words, text) for text in passages(writer.later, words)]
+        every.append(dice.sample(mine, min(OWN_PASSAGES, len(mine))))
+    pool = [passage for mine in every for passage in mine]
+    nearest = _nearest(pool) if pool else {}
+    trials = []
+    for place, mine in enumerate(every):
+        others = [passage for passage in pool if passage.user != writers[place].user]
+        drawn = dice.sample(others, min(IMPOSTORS_PASSAGES, len(others))) if mine else []
+        trials += [Claim(place, passage, OWN) for passage in mine]
+        trials += [Claim(place, passage, SAME_DOMAIN) for passage in drawn]
+        trials += [Claim(place, other, TOPIC_MATCHED) for passage in mine if (other := nearest.get(passage))]
+    return trials
+
+
+def _nearest(pool: Sequence[Passage]) -> dict[Passage, Passage]:
+    """For each passage the one by somebody else, if there is one, that shares most of its telling words."""
+    index = BM25Index(hashed_words([passage.text for passage in pool]))
+    users = np.array([passage.user for passage in pool])
+    nearest = {}
+    for passage in pool:
+        others = users != passage.user
+        if others.any():
+            scores = index.scores(Request(" ".join(passage.text.split()[:ASKED_WORDS])))
+            nearest[passage] = pool[int(np.where(others, scores, -np.inf).argmax())]
+    return nearest

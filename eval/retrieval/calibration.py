@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
-from eval.retrieval.choices import Candidates, set_aside
+from eval.retrieval.choices import Candidates, Outcome, set_aside
 from eval.retrieval.gains import THRESHOLD, clusters
-from eval.retrieval.outcomes import Outcome
 from eval.stats.slices import Bins, binned_distance, equal_bins
 from pearl.proportions import DIGITS
 from pearl.stats import Bootstrap, Estimate, Floats, pearson_of_sums

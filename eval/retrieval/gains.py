@@ -7,7 +7,6 @@ order. A set, ``{"documents": [place, ...], "gain": float}``, says what several 
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from eval.asking.json_lines import optional_id, optional_string
+from eval.asking.json_lines import at_least_one, check_number, optional_id, optional_string
 from eval.stats.slices import Slice, slices
 from pearl.errors import InputError
 from pearl.history import parse_lines
@@ -52,9 +51,7 @@ class GainsRecord:
 
 def read_gains(path: Path) -> tuple[GainsRecord, ...]:
     """Every record of the file. Raises InputError that names file, line and field of the first bad one."""
-    records = tuple(parse_lines(path, partial(parse_record, now=time.time())))
-    if not records:
-        raise InputError(f"{path}: there is no record in it.", code="empty_file")
+    records = at_least_one(path, parse_lines(path, partial(parse_record, now=time.time())), "record")
     if not any(gain for record in records for gain in record.gains):
         raise InputError(f"{path}: every gain in it is 0, so every order is as good.", param="gain", code="no_gains")
     return records
@@ -111,15 +108,12 @@ def _sets(value: Any, size: int) -> dict[frozenset[int], float]:
 
 
 def _number(value: Any, param: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputError(f"must be a number, not {json_type(value)}.", param=param, code="wrong_type")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InputError("must be finite.", param=param, code="not_finite")
-    if abs(value) > LARGEST_GAIN:
+    number = check_number(value, param)
+    if abs(number) > LARGEST_GAIN:
         raise InputError(
             f"must lie between -{LARGEST_GAIN:g} and {LARGEST_GAIN:g} nats.", param=param, code="out_of_range"
         )
-    return float(value)
+    return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +141,12 @@ def clusters(records: Sequence[GainsRecord]) -> Clusters:
     """Users, a request without one standing for itself; requests where fewer than two users are known."""
     users = len({record.user_id for record in records} - {None})
     if users < 2:
-        return Clusters("requests", tuple(str(position) for position in range(len(records))), users)
-    owners = (None if record.user_id is None else f"user {record.user_id}" for record in records)
-    return Clusters("users", tuple(owner or f"request {place}" for place, owner in enumerate(owners)), users)
+        return Clusters("requests", tuple(map(str, range(len(records)))), users)
+    owners = (
+        f"request {place}" if record.user_id is None else f"user {record.user_id}"
+        for place, record in enumerate(records)
+    )
+    return Clusters("users", tuple(owners), users)
 
 
 def containment(target: str, text: str) -> float:
@@ -159,14 +156,11 @@ def containment(target: str, text: str) -> float:
     """
     of_target = words(target)
     length = min(NGRAM, len(of_target))
-    wanted = _ngrams(of_target, length)
-    return len(wanted & _ngrams(words(text), length)) / len(wanted) if wanted else 0.0
-
-
-def _ngrams(of_text: Sequence[str], length: int) -> set[tuple[str, ...]]:
-    if length == 0:
-        return set()
-    return {tuple(of_text[start : start + length]) for start in range(len(of_text) - length + 1)}
+    wanted, there = (
+        {tuple(of_text[start : start + length]) for start in range(len(of_text) - length + 1)}
+        for of_text in (of_target, words(text))
+    )
+    return len(wanted & there) / len(wanted) if length else 0.0
 
 
 def kept_documents(record: GainsRecord, threshold: float = THRESHOLD) -> tuple[bool, ...]:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
-from eval.retrieval.choices import BEST, RANDOM, Candidates, set_aside
+from eval.retrieval.choices import BEST, RANDOM, Candidates, Outcome, set_aside
 from eval.retrieval.gains import THRESHOLD, clusters, request_slices
-from eval.retrieval.outcomes import Outcome
 from pearl.stats import Bootstrap
 
 Outcomes = Sequence[Outcome]  # a model's, one a request

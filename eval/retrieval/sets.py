@@ -133,12 +133,16 @@ def margins(behind: Floats) -> list[float]:
     return [float(step) for step in np.unique(steps)]
 
 
+def margin_cell(point: Json) -> str:
+    return "all" if point["margin"] is None else score_words(point["margin"], 3)
+
+
 def sets_tables(result: Json) -> Iterator[Table]:
     (figures,) = result["models"]
     names = [file["file"] for file in figures["files"]]
     rows = tuple(
         (
-            "all" if point["margin"] is None else score_words(point["margin"], 3),
+            margin_cell(point),
             shown(point["documents"], 1),
             shown(point["gain"], 1),
             shown(point.get("less_all", {}).get("gain"), 1, sign=True),

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from eval.likeness.claims import OWN, SAME_DOMAIN, TOPIC_MATCHED, claims
-from eval.likeness.writers import passages, texts_by_user, writers_of
+from eval.likeness.writers import OWN, SAME_DOMAIN, TOPIC_MATCHED, claims, passages, texts_by_user, writers_of
 from pearl.cli import app
 from pearl.errors import InputError, PearlError
 

@@ -11,9 +11,8 @@ from eval.retrieval.calibration import (
     left_out_predictions,
     score_fit,
 )
-from eval.retrieval.choices import Candidates
+from eval.retrieval.choices import Candidates, Outcome
 from eval.retrieval.gains import GainsRecord
-from eval.retrieval.outcomes import Outcome
 from eval.retrieval.scoring import ModelScores
 from eval.stats.slices import equal_bins
 from pearl.records import Document, Request

@@ -5,7 +5,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from eval.retrieval.outcomes import Outcome, ages, best_outcome, ndcg, random_outcome, ranked_outcome
+from eval.retrieval.choices import Outcome, ages, best_outcome, ndcg, random_outcome, ranked_outcome
 from pearl.records import Document
 
 GAINS = np.array([4.0, -2.0, 1.0, 0.0])
