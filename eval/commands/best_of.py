@@ -81,7 +81,7 @@ async def _outcomes(options: BestOfOptions, items: list[DraftItem], rewards: Rew
     """The outcome of each draft that there was time for. Raises InputError where there was time for none."""
     from rich.console import Console
 
-    from eval.drafts.best_of import choose_for, likenesses_of
+    from eval.drafts.best_of import choices_of
     from pearl.asking.ask import Terms
     from pearl.asking.cost import Prices
     from pearl.asking.kept import open_replies
@@ -98,20 +98,14 @@ async def _outcomes(options: BestOfOptions, items: list[DraftItem], rewards: Rew
     terms = Terms(calls_at_once(settings, options.max_in_flight), prices, options.max_cost)
     in_time = Budget(options.budget_minutes).until(1.0)
     model, balance = make_chat_model(settings, in_flight=options.max_in_flight), Balance(options.weight, options.margin)
-    outcomes: list[DraftChoice] = []
     try:
         with (
             open_replies(options.replies or settings.home / "editor-replies.sqlite") as kept,
             watched(Console(stderr=True)) as watch,
         ):
             desk = EditorDesk(model, writer_of(settings), kept, terms)
-            line = watch("candidates", len(items) * options.candidates)
-            for item in items:
-                if not in_time():
-                    break
-                theirs = likenesses_of(item)
-                chosen = await choose_for(desk, item, options.candidates, rewards, theirs, balance, line, options.seed)
-                outcomes.append(chosen)
+            count, line = options.candidates, watch("candidates", len(items) * options.candidates)
+            outcomes = await choices_of(desk, items, count, rewards, balance, in_time, line, options.seed)
     finally:
         await model.close()
     if not outcomes:

@@ -28,4 +28,4 @@ def calibration(
     aside, resamples, seed = options.near_duplicates, options.resamples, options.seed
     chosen = CalibrationOptions(bins=bins, near_duplicates=aside, resamples=resamples, seed=seed)
     figures = partial(calibration_report, options=chosen)
-    return report_scores("calibration", options, (figures, calibration_tables, reliability_figure), bins=bins)
+    return report_scores("calibration", options, figures, calibration_tables, reliability_figure, bins=bins)

@@ -33,4 +33,4 @@ def retrieval(
 
     chosen = RetrievalOptions(k, options.near_duplicates, options.resamples, options.seed)
     figures = partial(retrieval_report, options=chosen)
-    return report_scores("retrieval", options, (figures, retrieval_tables, distributions_figure), k=k)
+    return report_scores("retrieval", options, figures, retrieval_tables, distributions_figure, k=k)

@@ -63,11 +63,13 @@ class ScoringOptions:
 def report_scores(
     name: str,
     options: ScoringOptions,
-    shape: tuple[Callable[[Candidates, Sequence[str]], dict[str, Any]], Tables, Draw],
+    figures: Callable[[Candidates, Sequence[str]], dict[str, Any]],
+    tables: Tables,
+    picture: Draw,
     **own: object,
 ) -> Report:
-    """Score every record with every model, and report what is made of it: ``shape`` is the figures of the choices and
-    the names of the baselines, the tables, and the picture; ``own`` are the command's own options."""
+    """Score every record with every model, and report the ``figures`` of the choices and the names of the baselines;
+    ``own`` are the command's own options."""
     from eval.report.head import Head
     from eval.report.report import Report
     from eval.retrieval.tables import distribution
@@ -76,7 +78,6 @@ def report_scores(
     encoder = load_settings(encoder=options.encoder).encoder  # what a setting says is told, too
     models = [*options.model, *options.baseline]
     choices = score_all(options.gains, models, encoder)
-    figures, tables, picture = shape
     result = figures(choices, [model for model in models if model in UNTRAINED or model in options.baseline])
     for row, scored in zip(result["models"], choices.models, strict=True):
         row["s1"] = distribution([scores.max() for scores in scored.scores])

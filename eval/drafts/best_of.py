@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,27 +105,34 @@ def likenesses_of(item: DraftItem) -> Likenesses | None:
     return lambda texts: [person.score(text).probability for text in texts]
 
 
-async def choose_for(
+async def choices_of(
     desk: EditorDesk,
-    item: DraftItem,
+    items: Iterable[DraftItem],
     count: int,
     rewards: Rewards,
-    likenesses: Likenesses | None,
     balance: Balance,
+    in_time: Callable[[], bool],
     watch: Watch,
     seed: int,
-) -> DraftChoice:
-    """Ask for the candidates of a draft and choose. Raises ChatError when the model is down."""
-    started = time.monotonic()
-    candidates, asked = await desk.candidates(item.text, count, watch)
-    seconds = time.monotonic() - started if asked.calls else 0.0
-    texts = [candidate.text for candidate in candidates]
-    return DraftChoice(item, tuple(candidates), select(item.text, texts, rewards, likenesses, balance, seed), seconds)
+) -> list[DraftChoice]:
+    """Ask for the candidates of each draft that there is time for, one after another, and choose. Raises ChatError when
+    the model is down."""
+    choices = []
+    for item in items:
+        if not in_time():
+            break
+        likenesses, started = likenesses_of(item), time.monotonic()
+        candidates, asked = await desk.candidates(item.text, count, watch)
+        seconds = time.monotonic() - started if asked.calls else 0.0
+        texts = [candidate.text for candidate in candidates]
+        selection = select(item.text, texts, rewards, likenesses, balance, seed)
+        choices.append(DraftChoice(item, tuple(candidates), selection, seconds))
+    return choices
 
 
 def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int) -> dict[str, Any]:
     """Quality, likeness and words by version with paired differences, shares of candidates, and times."""
-    bootstrap = Bootstrap(_drawn(outcomes), resamples=resamples, seed=seed)
+    bootstrap = _bootstrap(outcomes, resamples, seed)
     quality = {name: bootstrap.mean([outcome.quality(name) for outcome in outcomes]) for name in VERSIONS}
     every = [candidate for outcome in outcomes for candidate in outcome.candidates]
     written = [sum(score is not None for score in outcome.selection.scores) for outcome in outcomes]
@@ -156,9 +163,10 @@ def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int
     }
 
 
-def _drawn(outcomes: Sequence[DraftChoice]) -> tuple[str, ...]:
-    """The users to resample, or the drafts of one."""
-    return drawn([outcome.item.user for outcome in outcomes], [outcome.item.id for outcome in outcomes])
+def _bootstrap(outcomes: Sequence[DraftChoice], resamples: int, seed: int) -> Bootstrap:
+    """Resamples of the users, or of the drafts of one."""
+    names = drawn([outcome.item.user for outcome in outcomes], [outcome.item.id for outcome in outcomes])
+    return Bootstrap(names, resamples=resamples, seed=seed)
 
 
 def _versions(means: dict[str, Estimate]) -> dict[str, Any]:
@@ -174,7 +182,7 @@ def _likeness(outcomes: Sequence[DraftChoice], resamples: int, seed: int) -> dic
     known = [outcome for outcome in outcomes if outcome.selection.draft.likeness is not None]
     if not known:
         return None
-    bootstrap = Bootstrap(_drawn(known), resamples=resamples, seed=seed)
+    bootstrap = _bootstrap(known, resamples, seed)
     means = {name: bootstrap.mean([outcome.likeness(name) or 0.0 for outcome in known]) for name in VERSIONS}
     return {"n": len(known), **_versions(means)}
 

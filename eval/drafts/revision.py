@@ -117,10 +117,7 @@ class RevisedDrafts:
                 {
                     "policy": policy,
                     "share_revised": bootstrap.mean(shares[policy]).to_json(),
-                    **to_json(mine),
-                    "differences": [
-                        to_json(less(mine, by_policy[other]), against=other) for other in COMPARED_WITH[policy]
-                    ],
+                    **_beside(mine, {other: by_policy[other] for other in COMPARED_WITH[policy]}),
                 }
                 for policy, mine in by_policy.items()
             ],
@@ -129,20 +126,15 @@ class RevisedDrafts:
     def curve(self) -> list[Json]:
         """The figures for every possible theta, at equal steps of the share that is revised."""
         bootstrap = self._bootstrap()
-        none = self._figures(bootstrap, np.zeros(len(self.cases)))
-        points = []
-        for threshold in self._thresholds():
-            share = self._below(threshold)
-            revised = self._figures(bootstrap, share)
-            points.append(
-                {
-                    "threshold": threshold if np.isfinite(threshold) else None,
-                    "share_revised": bootstrap.mean(share).to_json(),
-                    **to_json(revised),
-                    "differences": [to_json(less(revised, none), against=NONE)],
-                }
-            )
-        return points
+        none = {NONE: self._figures(bootstrap, np.zeros(len(self.cases)))}
+        return [
+            {
+                "threshold": threshold if np.isfinite(threshold) else None,
+                "share_revised": bootstrap.mean(self._below(threshold)).to_json(),
+                **_beside(self._figures(bootstrap, self._below(threshold)), none),
+            }
+            for threshold in self._thresholds()
+        ]
 
     def by_chance(self) -> dict[str, float]:
         """By metric, the share of random exchanges of drafts and revisions in which the best theta gains as much."""
@@ -163,3 +155,11 @@ class RevisedDrafts:
 
     def _figures(self, bootstrap: Bootstrap, share: Floats) -> Figures:
         return figures(self.metrics, bootstrap, mixed(share, self.revised, self.drafts))
+
+
+def _beside(mine: Figures, others: Mapping[str, Figures]) -> Json:
+    """The figures of a policy, with its paired differences from others."""
+    return {
+        **to_json(mine),
+        "differences": [to_json(less(mine, other), against=name) for name, other in others.items()],
+    }

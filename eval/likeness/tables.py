@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eval.likeness.methods import EXPLAINED, LIKENESS
 from eval.likeness.writers import OWN, SAME_DOMAIN, TOPIC_MATCHED
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
-from eval.report.tables import NOTHING, Json, Table, shown
+from eval.report.tables import Columns, Json, Table, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,45 +20,31 @@ TITLES = {SAME_DOMAIN: "people of the same file", TOPIC_MATCHED: "the nearest pa
 def likeness_tables(result: Json) -> Iterator[Table]:
     """AUC against each kind of impostor, then error rates and calibration, a row a file and length."""
     methods = result["methods"]
+    parts = [{**file, **part} for file in result["files"] for part in file["lengths"]]
+    named: Columns = {"file": "file", "words": lambda part: str(part["words"])}
     for kind, title in TITLES.items():
-        rows = tuple(
-            (file["file"], f"{part['words']}", *(_auc(part, method, kind) for method in methods))
-            for file, part in _parts(result)
-        )
         explained = "; ".join(f"{method}: {EXPLAINED[method]}" for method in methods)
         caption = f"AUC of a person's later passages against those by {title}. {explained}. "
         caption += "95% intervals by bootstrap over people."
-        yield Table(caption, ("file", "words", *methods), rows, result["command"])
-    rows = tuple(
-        (
-            file["file"],
-            f"{part['words']}",
-            f"{file['tested']:,}",
-            f"{part[OWN]:,}",
-            f"{part[SAME_DOMAIN]:,}",
-            f"{part['abstained']:,}",
-            _auc(part, LIKENESS, "eer"),
-            *(shown((part["calibration"] or {}).get(name), 3) for name in ("ece", "brier")),
-        )
-        for file, part in _parts(result)
-    )
+        columns = named | {method: partial(_figure, method, kind) for method in methods}
+        yield Table.of(caption, parts, columns, result["command"])
     caption = "Equal error rate and calibration of the probability, true and false claims in equal numbers."
-    columns = ("file", "words", "people", "own", "others'", "abstained", "EER", "ECE", "Brier")
-    yield Table(caption, columns, rows, result["command"])
+    columns = named | {"people": "tested", "own": OWN, "others'": SAME_DOMAIN, "abstained": "abstained"}
+    columns |= {"EER": partial(_figure, LIKENESS, "eer")}
+    columns |= {"ECE": partial(_calibration, "ece"), "Brier": partial(_calibration, "brier")}
+    yield Table.of(caption, parts, columns, result["command"])
     removed = tuple((file["file"], user) for file in result["files"] for user in file["removed"])
     if removed:
         yield Table("Impostors who are tested themselves, and were removed.", ("file", "user"), removed)
 
 
-def _parts(result: Json) -> Iterator[tuple[Json, Json]]:
-    for file in result["files"]:
-        for part in file["lengths"]:
-            yield file, part
+def _figure(method: str, name: str, part: Json) -> str:
+    row: Json = next((row for row in part["methods"] if row["method"] == method), {})
+    return shown(row.get(name), 3)
 
 
-def _auc(part: Json, method: str, kind: str) -> str:
-    row = next((row for row in part["methods"] if row["method"] == method), None)
-    return NOTHING if row is None else shown(row.get(kind), 3)
+def _calibration(name: str, part: Json) -> str:
+    return shown((part["calibration"] or {}).get(name), 3)
 
 
 def likeness_figure(result: Json) -> Figure:

@@ -179,12 +179,12 @@ COMPARED = tuple(metric for metric in METRICS if metric.higher_is_better)
 
 def calibration_report(everything: Candidates, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
     """All figures, as they are written, and a second time with the near-duplicates of the targets set aside."""
-    without = set_aside(everything, options.near_duplicates)
+    left, counts = set_aside(everything, options.near_duplicates)
     return {
         "bins": options.bins,
         "folds": options.folds,
         **calibration_table(everything, baselines, options),
-        "near_duplicates": {**without.counts, **calibration_table(without.left, baselines, options)},
+        "near_duplicates": {**counts, **calibration_table(left, baselines, options)},
     }
 
 

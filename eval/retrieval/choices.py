@@ -64,29 +64,19 @@ class Candidates:
         return [np.asarray(record.gains)[keep] for record, keep in zip(self.records, self._masks(), strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class Remainder:
-    """The choices left of records that say their target, and counts of what went."""
-
-    left: Candidates
-    counts: Mapping[str, float]
-
-
-def set_aside(everything: Candidates, threshold: float) -> Remainder:
-    """Set aside the documents that repeat at least ``threshold`` of their record's target."""
+def set_aside(everything: Candidates, threshold: float) -> tuple[Candidates, Mapping[str, float]]:
+    """Set aside the documents that repeat at least ``threshold`` of their record's target: the choices left of records
+    that say their target, and counts of what went."""
     kept = [kept_documents(record, threshold) for record in everything.records]
     has_target = [record.target is not None for record in everything.records]
     usable = [known and any(keep) for known, keep in zip(has_target, kept, strict=True)]
-    return Remainder(
-        Candidates(everything.records, everything.models, kept).among(usable),
-        {
-            "threshold": threshold,
-            "records_with_target": sum(has_target),
-            "records_with_near_duplicates": sum(not all(keep) for keep in kept),
-            "documents_set_aside": sum(len(keep) - sum(keep) for keep in kept),
-            "records_left_without_documents": sum(has_target) - sum(usable),
-        },
-    )
+    return Candidates(everything.records, everything.models, kept).among(usable), {
+        "threshold": threshold,
+        "records_with_target": sum(has_target),
+        "records_with_near_duplicates": sum(not all(keep) for keep in kept),
+        "documents_set_aside": sum(len(keep) - sum(keep) for keep in kept),
+        "records_left_without_documents": sum(has_target) - sum(usable),
+    }
 
 
 @dataclass(frozen=True, slots=True)

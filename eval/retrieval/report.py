@@ -110,11 +110,11 @@ METRICS: tuple[Metric[Outcomes], ...] = (
 def retrieval_report(everything: Candidates, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
     """All figures, as they are written; a second time with the near-duplicates of the targets set aside, then sliced by
     the words of the request and by the number of candidates."""
-    without = set_aside(everything, options.near_duplicates)
+    left, counts = set_aside(everything, options.near_duplicates)
     return {
         "k": options.k,
         **retrieval_table(everything, baselines, options),
-        "near_duplicates": {**without.counts, **retrieval_table(without.left, baselines, options)},
+        "near_duplicates": {**counts, **retrieval_table(left, baselines, options)},
         "slices": [
             part.to_json() | _sliced(everything.among(part.among.tolist()), options)
             for part in request_slices(everything.records)

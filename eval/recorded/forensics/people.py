@@ -23,6 +23,7 @@ NOT_APPLICABLE = PLACES[Vote.NOT_APPLICABLE]
 def people_figures(table: VoteTable) -> list[dict[str, Any]]:
     """For each trait that people judged: the judge against their common opinion and against each of them, and every two
     of them against each other."""
+    names, votes = [annotator.name for annotator in table.annotators], table.codes.T
     rows = []
     for place, annotator in enumerate(table.annotators):
         if annotator.kind != TRAIT or _trait(annotator) is not None:
@@ -32,22 +33,18 @@ def people_figures(table: VoteTable) -> list[dict[str, Any]]:
             for other, person in enumerate(table.annotators)
             if _trait(person) in (annotator.id, str(annotator.fields.get("description", ""))) and other != place
         ]
-        if not people:
-            continue
-        votes = table.codes[:, people]
-        reference = soft_unanimous(votes)
-        row: dict[str, Any] = {"name": annotator.name, "id": annotator.id, "people": len(people)}
-        row |= agreement_of(table.codes[:, place], reference)
-        row["each"] = [
-            {"person": table.annotators[person].name} | agreement_of(table.codes[:, place], table.codes[:, person])
-            for person in people
-        ]
-        row["among_people"] = [
-            {"person": table.annotators[first].name, "against": table.annotators[second].name}
-            | agreement_of(table.codes[:, first], table.codes[:, second])
-            for first, second in combinations(people, 2)
-        ]
-        rows.append(row)
+        if people:
+            rows.append(
+                {"name": annotator.name, "id": annotator.id, "people": len(people)}
+                | agreement_of(votes[place], soft_unanimous(table.codes[:, people]))
+                | {
+                    "each": [{"person": names[one]} | agreement_of(votes[place], votes[one]) for one in people],
+                    "among_people": [
+                        {"person": names[one], "against": names[other]} | agreement_of(votes[one], votes[other])
+                        for one, other in combinations(people, 2)
+                    ],
+                }
+            )
     return rows
 
 

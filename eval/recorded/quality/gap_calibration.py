@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
+from math import inf
 from statistics import median
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from eval.recorded.quality.experts import MEDIAN, RANKS, THREE, VERSIONS, RankedTriplet
 from pearl.stats import RESAMPLES, Bootstrap
 
-EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, None)
+EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, inf)
 WIDE = 1.0  # points: the paper has a figure for wider gaps
 EXPERTS = 3  # that ranked each triplet, as the paper has it
 # what the paper prints in sections 6 and 6.1: where it stands in the result, and the figure
@@ -144,7 +145,7 @@ def _ranked_by_majority(triplets: Sequence[RankedTriplet], rule: str) -> list[Ra
 def agreement_by_gap(
     comparisons: Sequence[ScoredComparison],
     options: ExpertOptions,
-    edges: Sequence[float | None] = EDGES,
+    edges: Sequence[float] = EDGES,
     wide: float | None = WIDE,
 ) -> list[dict[str, Any]]:
     """A row for each bin of gaps, for all of them, and for those above ``wide``; intervals over triplets."""
@@ -153,15 +154,11 @@ def agreement_by_gap(
     bootstrap = Bootstrap([pair.triplet for pair in comparisons], resamples=options.resamples, seed=options.seed)
     gaps = np.array([pair.gap for pair in comparisons])
     agrees = np.array([pair.agrees for pair in comparisons], float)
-    bins = [
-        (f"{low:g}+" if high is None else f"{low:g}-{high:g}", low, high)
-        for low, high in pairwise(edges)
-        if low is not None
-    ]
-    above = [] if wide is None else [(f"above {wide:g}", wide, None)]
+    bins = [(f"{low:g}+" if high == inf else f"{low:g}-{high:g}", low, high) for low, high in pairwise(edges)]
+    above = [] if wide is None else [(f"above {wide:g}", wide, inf)]
     rows = []
-    for name, low, high in (*bins, ("all", 0.0, None), *above):
-        inside = (gaps > low) & (gaps <= (np.inf if high is None else high))
+    for name, low, high in (*bins, ("all", 0.0, inf), *above):
+        inside = (gaps > low) & (gaps <= high)
         rows.append(
             {
                 "gap": name,

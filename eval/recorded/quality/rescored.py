@@ -63,10 +63,9 @@ def _agreements(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> di
     individual = [word for triplet in triplets for word in individual_words(triplet)]
     counted = of_raters(triplets, options.raters)
     majority = [word for triplet in counted for word in majority_words(triplet, options.majority) if word is not None]
-    distinct = (
-        np.unique(np.quantile([word.gap for word in individual], QUARTERS).round(3)).tolist() if individual else []
-    )
-    edges = (0.0, *(edge for edge in distinct if edge > 0), None)
+    gaps = [word.gap for word in individual]
+    quarters = np.unique(np.quantile(gaps, QUARTERS).round(3)) if gaps else np.array([])
+    edges = (0.0, *quarters[quarters > 0].tolist(), np.inf)
     return {
         kind: agreement_by_gap(words, options, edges, wide=None)
         for kind, words in (("individual", individual), ("majority", majority))

@@ -147,7 +147,7 @@ def test_near_duplicates_are_set_aside():
 
 
 def test_setting_aside_keeps_scores_with_their_documents():
-    left = set_aside(choices(WITH_TARGETS, mine=SCORES), 0.5).left
+    left, _ = set_aside(choices(WITH_TARGETS, mine=SCORES), 0.5)
     assert left.outcomes(k=1)["mine"][0].top_score == 1.0
 
 
