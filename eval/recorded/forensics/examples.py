@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from eval.recorded.forensics.pairs import Pair
 from eval.recorded.forensics.votes import NO_VOTE, Codes, chooses
 from pearl.words import character_start
 
+T = TypeVar("T")
 OF_A_KIND = 2  # pairs of a kind, of every annotator in every column
 MARKS = "ab&0-! "  # by the place of a vote
 LONGEST = 6_000  # characters of a text
@@ -38,10 +40,9 @@ def examples_of(columns: Sequence[VoteColumn], annotators: Sequence[str], number
     for file in dict.fromkeys(column.file for column in columns):
         chosen += ((file, id) for id in _ids([column for column in columns if column.file == file], annotators, number))
     every = len({(column.file, id) for column in columns for id in column.table.ids})
-    some = chosen if len(chosen) <= number else [chosen[place] for place in _spread(len(chosen), number)]
-    wanted: dict[str, set[str]] = {}
-    for file, id in some:
-        wanted.setdefault(file, set()).add(id)
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for file, id in _spread(chosen, number):
+        wanted[file].add(id)
     places = [{id: place for place, id in enumerate(column.table.ids)} for column in columns]
     shown = []
     for file, ids in wanted.items():
@@ -52,7 +53,7 @@ def examples_of(columns: Sequence[VoteColumn], annotators: Sequence[str], number
                     column.table.codes[place[pair.id]] if column.file == file and pair.id in place else None
                     for column, place in zip(columns, places, strict=True)
                 ]
-                shown.append(_shown(pair, _marks(columns, rows), _votes(columns, rows, annotators)))
+                shown.append(_shown(pair, columns, rows, annotators))
     return Examples(tuple(shown), every)
 
 
@@ -69,33 +70,25 @@ def _ids(columns: Sequence[VoteColumn], annotators: Sequence[str], number: int) 
                     ids.update(dict.fromkeys(table.ids[place] for place in np.flatnonzero(kind)[:OF_A_KIND]))
     for column in columns:
         others = [id for id in column.table.ids if id not in ids]
-        ids.update(dict.fromkeys(others[place] for place in _spread(len(others), max(number - len(ids), 0))))
+        ids.update(dict.fromkeys(_spread(others, max(number - len(ids), 0))))
     return ids
 
 
-def _spread(length: int, number: int) -> Sequence[int]:
-    """At most ``number`` places, evenly over a length."""
-    places = np.linspace(0, length - 1, min(number, length)) if length else np.array([])
-    return [int(place) for place in np.unique(places.astype(int))]
+def _spread(values: Sequence[T], number: int) -> list[T]:
+    """At most ``number`` of the values, evenly spread."""
+    places = np.linspace(0, len(values) - 1, min(number, len(values))) if values else np.array([])
+    return [values[place] for place in np.unique(places.astype(int))]
 
 
-def _marks(columns: Sequence[VoteColumn], rows: Sequence[Codes | None]) -> str:
-    """The vote of each column's reference on a pair as a character; a blank where the pair is not in the column.
-    ``rows`` are all votes on the pair, None where it is not in the column."""
-    codes = [NO_VOTE if row is None else row[column.reference] for column, row in zip(columns, rows, strict=True)]
-    return "".join(MARKS[code] for code in codes)
-
-
-def _votes(columns: Sequence[VoteColumn], rows: Sequence[Codes | None], annotators: Sequence[str]) -> str:
-    """The votes of the annotators (ids) on a pair as characters, by the first column that has it."""
-    for column, row in zip(columns, rows, strict=True):
-        if row is not None:
-            places = column.table.places
-            return "".join(MARKS[row[places[id]] if id in places else NO_VOTE] for id in annotators)
-    return MARKS[NO_VOTE] * len(annotators)
-
-
-def _shown(pair: Pair, references: str, votes: str) -> dict[str, Any]:
+def _shown(
+    pair: Pair, columns: Sequence[VoteColumn], rows: Sequence[Codes | None], annotators: Sequence[str]
+) -> dict[str, Any]:
+    """A pair with the vote of each column's reference as a character, a blank where the pair is not in the column, and
+    the votes of the annotators (ids) by the first column that has it. ``rows`` are all votes on the pair, None where it
+    is not in the column."""
+    references = (NO_VOTE if row is None else row[column.reference] for column, row in zip(columns, rows, strict=True))
+    first, votes = next((column, row) for column, row in zip(columns, rows, strict=True) if row is not None)
+    places = first.table.places
     topics = [f"{name}: {value}" for name, value in pair.metadata.items() if len(str(value)) <= TOPIC]
     return {
         "id": pair.id,
@@ -103,8 +96,8 @@ def _shown(pair: Pair, references: str, votes: str) -> dict[str, Any]:
         "texts": [_cut(text) for text in pair.texts],
         "models": [model or "" for model in pair.models],
         "topics": topics,
-        "references": references,
-        "votes": votes,
+        "references": "".join(MARKS[code] for code in references),
+        "votes": "".join(MARKS[votes[places[id]] if id in places else NO_VOTE] for id in annotators),
     }
 
 

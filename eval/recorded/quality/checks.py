@@ -67,18 +67,16 @@ def in_earlier_set(pairs: Pairs, earlier: Mapping[frozenset[str], str]) -> Findi
 
 def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, QualityRecord]]) -> Finding | None:
     """Records whose underlying paragraph stands among those trained on, with the names of the latter; None without."""
-    records = (*tested, *(record for _, record in trained))
-    texts = [(place, text) for place, record in enumerate(records) for text in paragraphs(record)]
-    groups = underlying([text for _, text in texts])
+    records: list[tuple[Path | None, QualityRecord]] = [*trained, *((None, record) for record in tested)]
+    texts = [(path, record, text) for path, record in records for text in paragraphs(record)]
+    groups = underlying([text for *_, text in texts])
     among: dict[int, str] = {}
-    for (place, _), group in zip(texts, groups, strict=True):
-        if place >= len(tested):
-            path, record = trained[place - len(tested)]
-            among.setdefault(group, f"{path}:{record.line}")
     leaked: dict[int, str] = {}
-    for (place, _), group in zip(texts, groups, strict=True):
-        if place < len(tested) and group in among:
-            leaked.setdefault(tested[place].line, among[group])
+    for (path, record, _), group in zip(texts, groups, strict=True):
+        if path:
+            among.setdefault(group, f"{path}:{record.line}")
+        elif group in among:
+            leaked.setdefault(record.line, among[group])
     return _elsewhere("in_training", "Paragraphs that were trained on, edited or not.", leaked, len(tested))
 
 
