@@ -50,7 +50,7 @@ def revision_tables(result: Json) -> Iterator[Table]:
             policies = (part or model)["policies"]
             metrics = _metrics(policies[0])
             columns = [name for metric in metrics for name in (metric.title, "less none's")]
-            rows = tuple((row["policy"], *_cells(row, metrics), _percent(row["share_revised"])) for row in policies)
+            rows = tuple((row["policy"], *_cells(row, metrics)) for row in policies)
             yield Table(_caption(result, model, part), ("revised", *columns, "share"), rows)
 
 
@@ -59,10 +59,7 @@ def _cells(row: Json, metrics: tuple[Metric[Measures], ...]) -> Iterator[str]:
     for metric in metrics:
         yield shown(row[metric.name], metric.digits)
         yield shown(from_none.get(metric.name), metric.digits, sign=True)
-
-
-def _percent(share: Json | None) -> str:
-    return NOTHING if share is None else f"{share['value']:.1%}"
+    yield NOTHING if row["share_revised"] is None else f"{row['share_revised']['value']:.1%}"
 
 
 def _metrics(row: Json) -> tuple[Metric[Measures], ...]:

@@ -113,12 +113,16 @@ def five_counts(codes: Codes, reference: Codes) -> Floats:
 
 
 def intervals(counts: Floats, resampling: Resampling) -> dict[str, list[Interval | None]]:
-    """Every measure of each annotator's counts (K, 5), with its interval by the bootstrap; None where undefined."""
+    """Every measure of each annotator's counts (K, 5), with its interval by the bootstrap, in which as many pairs are
+    drawn with replacement; None where undefined."""
     generator = np.random.default_rng(resampling.seed)
+    prior = np.array([0.5, 0.5, 0.5, 0.5, 1.0]) * resampling.prior  # of an agreeing, a disagreeing, another vote
     by_measure: dict[str, list[Interval | None]] = {measure.name: [] for measure in MEASURES}
     for start in range(0, len(counts), TOGETHER):
         some = counts[start : start + TOGETHER]
-        drawn = _resampled(generator, some, resampling)
+        total = (some + prior).sum(axis=-1, keepdims=True)
+        number, size = np.rint(total[:, 0]).astype(np.int64), (resampling.resamples, len(some))
+        drawn = generator.multinomial(number, (some + prior) / total, size=size).astype(np.float64)  # (R, K, 5)
         for measure in MEASURES:
             values, resamples = measure.of(some), measure.of(drawn)
             by_measure[measure.name] += [
@@ -149,13 +153,3 @@ def p_values(counts: Floats) -> Floats:
     more = agreeing > both - agreeing
     tail = np.where(more, binom.sf(agreeing - 1, both, 0.5), binom.cdf(agreeing, both, 0.5))
     return np.where(both == 0, 1.0, tail)
-
-
-def _resampled(generator: np.random.Generator, counts: Floats, resampling: Resampling) -> Floats:
-    """Counts of as many pairs, drawn with replacement: (R, K, 5)."""
-    if resampling.prior:
-        shares = np.array([0.5, 0.5, 0.5, 0.5, 1.0]) * resampling.prior  # of an agreeing, a disagreeing, another vote
-        counts = counts + shares
-    total = counts.sum(axis=-1, keepdims=True)
-    size = (resampling.resamples, len(counts))
-    return generator.multinomial(np.rint(total[:, 0]).astype(np.int64), counts / total, size=size).astype(np.float64)

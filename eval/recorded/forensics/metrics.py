@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from eval.recorded.forensics import measures
 from eval.recorded.forensics.identity import identity_annotator
 from eval.recorded.forensics.measures import MEASURES, Resampling
-from eval.recorded.forensics.pairs import NON_PREFERENCE, TRAIT
+from eval.recorded.forensics.pairs import NON_PREFERENCE, TRAIT, distinct_names
 from eval.recorded.forensics.people import people_figures
 from eval.recorded.forensics.votes import NO_VOTE, VOTES, A, Codes, VoteTable, chooses, model_identities, read_votes
 from eval.stats.proportions import interval_json, wilson_json
@@ -137,17 +137,18 @@ def trait_pairs(table: VoteTable, resampling: Resampling, places: Sequence[int] 
     )
     counts[counts.sum(axis=-1) == 0] = [0, 0, 0, 0, 1]  # where the second never chooses, there is nothing to draw from
     kappas = measures.intervals(counts, resampling)["kappa"]
-    names, choosing = table.titles(), chooses(table.codes)
+    names = distinct_names({annotator.id: annotator.name for annotator in table.annotators})
+    ids, choosing = list(names), chooses(table.codes)
     rows = []
     for (first, second), kappa in zip(pairs, kappas, strict=True):
         both = int((choosing[:, first] & choosing[:, second]).sum())
         either = int((choosing[:, first] | choosing[:, second]).sum())
         rows.append(
             {
-                "trait": names[first],
-                "against": names[second],
-                "trait_id": table.annotators[first].id,
-                "against_id": table.annotators[second].id,
+                "trait": names[ids[first]],
+                "against": names[ids[second]],
+                "trait_id": ids[first],
+                "against_id": ids[second],
                 "both": both,
                 "either": either,
                 "kappa": interval_json(kappa) if both else None,

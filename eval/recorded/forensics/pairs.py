@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -221,6 +222,12 @@ def checked_annotators(value: Any) -> dict[str, Annotator]:
             param = f"annotators.{annotator}"
             raise InputError(f"must be an object, not {json_type(fields)}.", param=param, code="wrong_type")
     return {annotator: Annotator(annotator, fields) for annotator, fields in value.items()}
+
+
+def distinct_names(names: Mapping[str, str]) -> dict[str, str]:
+    """The names by id, those that several have with their ids."""
+    times = Counter(names.values())
+    return {id: name if times[name] == 1 else f"{name} ({id})" for id, name in names.items()}
 
 
 def named(annotators: Mapping[str, Annotator], name: str, where: str = "") -> Annotator:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from eval.recorded.forensics.pairs import distinct_names
 from eval.report.tables import NOTHING, Columns, Json, Table, interval, shown
 
 T = TypeVar("T")
@@ -83,11 +83,7 @@ def caption(result: Json) -> str:
 
 def titles(rows: Sequence[Json]) -> dict[str, str]:
     """The names of annotators by id, in short, and with the id where two have the same."""
-    times = Counter(row["name"] for row in rows)
-    return {
-        row["id"]: short_name(row["name"]) if times[row["name"]] == 1 else f"{short_name(row['name'])} ({row['id']})"
-        for row in rows
-    }
+    return distinct_names({row["id"]: short_name(row["name"]) for row in rows})
 
 
 def short_name(name: str) -> str:
@@ -161,14 +157,11 @@ def csv_of(result: Json, figure: str) -> str:
     )
     for row in by_spread(result, figure):
         for column, cell in zip(result["columns"], row["columns"], strict=True):
-            if cell is None:
-                continue
-            interval = cell[figure] or {"value": "", "low": "", "high": ""}
-            figures = [interval[name] for name in ("value", "low", "high")]
-            p = [cell[name] for name in ("p_value", "p_corrected", "p_holm")]
-            writer.writerow(
-                [_safe(row["name"]), row["id"], _safe(column["name"]), column["n"], *figures, *p, spread(row, figure)]
-            )
+            if cell:
+                interval = [(cell[figure] or {}).get(name, "") for name in ("value", "low", "high")]
+                p = [cell[name] for name in ("p_value", "p_corrected", "p_holm")]
+                named = [_safe(row["name"]), row["id"], _safe(column["name"]), column["n"]]
+                writer.writerow([*named, *interval, *p, spread(row, figure)])
     return buffer.getvalue()
 
 

@@ -6,7 +6,7 @@ Dimensions in comments: N pairs, K annotators.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -54,14 +54,6 @@ class VoteTable:
         annotator = named({annotator.id: annotator for annotator in self.annotators}, name)
         return self.annotators.index(annotator)
 
-    def titles(self) -> tuple[str, ...]:
-        """The names of the annotators, those of one name with their ids."""
-        times = Counter(annotator.name for annotator in self.annotators)
-        return tuple(
-            annotator.name if times[annotator.name] == 1 else f"{annotator.name} ({annotator.id})"
-            for annotator in self.annotators
-        )
-
     def of_pairs(self, mask: Mask) -> VoteTable:
         """The table of the pairs in a mask (N,)."""
         return replace(
@@ -72,14 +64,6 @@ class VoteTable:
             models=tuple(compress(self.models, mask)),
             metadata=tuple(compress(self.metadata, mask)),
         )
-
-    def with_columns(self, added: Iterable[tuple[Annotator, Codes]]) -> VoteTable:
-        """The table with more annotators, each with its codes (N,); one of an id that is here replaces it."""
-        columns = dict(zip((annotator.id for annotator in self.annotators), self.codes.T, strict=True))
-        annotators = {annotator.id: annotator for annotator in self.annotators}
-        for annotator, codes in added:
-            annotators[annotator.id], columns[annotator.id] = annotator, codes
-        return replace(self, annotators=tuple(annotators.values()), codes=np.column_stack(list(columns.values())))
 
 
 def chooses(codes: Codes) -> Mask:
@@ -129,12 +113,14 @@ def model_identities(table: VoteTable, targets: Sequence[str] = (), references: 
     for model in (*targets, *references):
         if model not in known:
             raise InputError(f"there is no model '{model}'; there are {', '.join(known) or 'none'}.", param="models")
-    added = []
+    annotators = {annotator.id: annotator for annotator in table.annotators}
+    columns = dict(zip(annotators, table.codes.T, strict=True))
     for model in targets or known:
         votes = {models: PLACES[identity_vote(models, model, references)] for models in set(table.models)}
-        codes = np.array([votes[models] for models in table.models], np.int8)
-        added.append((identity_annotator(model, references), codes))
-    return table.with_columns(added)
+        annotator = identity_annotator(model, references)
+        annotators[annotator.id] = annotator
+        columns[annotator.id] = np.array([votes[models] for models in table.models], np.int8)
+    return replace(table, annotators=tuple(annotators.values()), codes=np.column_stack(list(columns.values())))
 
 
 def models_of_table(table: VoteTable) -> list[str]:

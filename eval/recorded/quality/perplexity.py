@@ -37,18 +37,14 @@ def perplexity(texts: Sequence[str]) -> list[float]:
         private_file(store)
         with closing(sqlite3.connect(store, timeout=10.0)) as connection:
             connection.execute(TABLE)
-            losses = {text: loss for text, key in keys.items() if (loss := _kept(connection, key)) is not None}
+            kept = "SELECT loss FROM losses WHERE key = ?"
+            losses = {text: loss for text, key in keys.items() for (loss,) in connection.execute(kept, (key,))}
             missing = [text for text in keys if text not in losses]
             if missing:
                 losses |= _computed(missing, keys, connection)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{store}: losses cannot be kept there: {error}; set PEARL_HOME to another folder.") from error
     return [losses[text] for text in texts]
-
-
-def _kept(connection: sqlite3.Connection, key: bytes) -> float | None:
-    row = connection.execute("SELECT loss FROM losses WHERE key = ?", (key,)).fetchone()
-    return None if row is None else float(row[0])
 
 
 def _computed(texts: Sequence[str], keys: dict[str, bytes], connection: sqlite3.Connection) -> dict[str, float]:

@@ -23,8 +23,9 @@ from eval.recorded.forensics.measures import (
     strength,
 )
 from eval.recorded.forensics.metrics import ForensicsOptions, add_corrected, metrics_of_file
-from eval.recorded.forensics.pairs import short_id
+from eval.recorded.forensics.pairs import distinct_names, short_id
 from eval.recorded.forensics.people import agreement_of, soft_unanimous
+from eval.recorded.forensics.tables import titles
 from eval.recorded.forensics.votes import NO_VOTE, PLACES, VOTES, model_identities, read_votes
 from pearl.errors import InputError
 
@@ -142,7 +143,13 @@ def test_annotators_of_one_name_stay_apart(pairs_file):
         figures(path)
     found = figures(path, ids[1])
     assert (found["annotators"][0]["name"], found["annotators"][0]["id"]) == ("human", ids[0])
-    assert read_votes(path).titles()[:2] == (f"human ({ids[0]})", f"human ({ids[1]})")
+    names = distinct_names({annotator.id: annotator.name for annotator in read_votes(path).annotators})
+    assert [*names.values()][:2] == [f"human ({ids[0]})", f"human ({ids[1]})"]
+
+
+def test_names_that_are_one_in_short_stay_apart():
+    rows = [{"id": "1", "name": "Select the response that is kind"}, {"id": "2", "name": "is kind"}]
+    assert titles([*rows, {"id": "3", "name": "is bold"}]) == {"1": "is kind (1)", "2": "is kind (2)", "3": "is bold"}
 
 
 def test_a_repeated_pair_counts_once_and_colliding_ids_are_named(pairs_file):
