@@ -202,7 +202,7 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "likeness-lambdag",
         "Whether a person wrote a text, beside LambdaG: all tables",
         "The test people of the mailing list: ours, its model of masked words alone, and LambdaG with the published "
-        "package's settings, over words masked as ours are ([how](../../eval/likeness/lambdag.py)). "
+        "package's settings, over words masked as ours are ([how](../../eval/likeness/methods.py)). "
         "[What it is for](../judging.md#likeness).",
         likeness_tables,
         None,

@@ -43,8 +43,7 @@ def experts(
     """Measure how often experts prefer the text with the higher score, by the gap of the scores."""
     from eval.recorded.quality.expert_tables import expert_tables, experts_figure
     from eval.recorded.quality.experts import read_triplets
-    from eval.recorded.quality.gap_calibration import ExpertOptions, experts_report
-    from eval.recorded.quality.rescored import RIVALS, rescored_report
+    from eval.recorded.quality.gap_calibration import RIVALS, ExpertOptions, experts_report, rescored_report
     from eval.recorded.quality.scorers import paragraph_scorer
 
     chosen = PRESETS.chosen(preset, choose)

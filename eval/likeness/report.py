@@ -1,6 +1,6 @@
 """The figures of ``pearl eval likeness``: AUC, equal error rate and calibration, by file and by length.
 
-Dimensions in comments: N claims.
+Dimensions in comments: N claims, V different scores, R resamples.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from eval.likeness.figures import auc, equal_error_rate
 from eval.likeness.methods import LIKENESS, Lineup, scores_of
 from eval.likeness.writers import (
     IMPOSTORS,
@@ -56,19 +56,18 @@ def likeness_report(
     paths: Sequence[Path], options: LikenessOptions, encoder: Encoder, progress: Callable[[str], None]
 ) -> Json:
     """Raises InputError for files that cannot be read or have too few people."""
-    files, bins = [], []
+    files, certainties = [], []
     for path in paths:
         progress(f"{path.name}: reading")
         lineup, head = _lineup(path, options, encoder)
-        lengths, certainties = [], []
+        lengths = []
         for words in options.lengths:
             progress(f"{path.name}: {words} words")
             part, certain = _length(claims(lineup.writers, words, options.seed), words, lineup, options)
             lengths.append(part)
             certainties.append(certain)
         files.append({**head, "lengths": lengths})
-        bins.append(np.concatenate(certainties))
-    return {"methods": list(options.methods), "files": files, "reliability": _reliability(np.concatenate(bins))}
+    return {"methods": list(options.methods), "files": files, "reliability": _reliability(np.concatenate(certainties))}
 
 
 def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lineup, Json]:
@@ -172,3 +171,37 @@ def _reliability(certainties: Floats) -> list[Json]:
 def _rounded(estimate: Estimate) -> Json | None:
     interval = estimate.to_json()
     return None if interval is None else {name: round(value, DIGITS) for name, value in interval.items()}
+
+
+def auc(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool_]) -> Estimate:
+    """The chance that a true claim scores above a false one, equal scores counting a half."""
+
+    def fold(weights: Floats) -> Floats:
+        right, wrong = _by_score(weights, scores, true)
+        below = wrong.cumsum(axis=1) - wrong / 2
+        return np.asarray((right * below).sum(axis=1) / (right.sum(axis=1) * wrong.sum(axis=1)))
+
+    return bootstrap.weights(fold)
+
+
+def equal_error_rate(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool_]) -> Estimate:
+    """The share of true claims refused where as large a share of false ones is believed."""
+
+    def fold(weights: Floats) -> Floats:
+        right, wrong = _by_score(weights, scores, true)
+        refused = right.cumsum(axis=1) / right.sum(axis=1, keepdims=True)
+        believed = 1 - wrong.cumsum(axis=1) / wrong.sum(axis=1, keepdims=True)
+        place = np.abs(refused - believed).argmin(axis=1)[:, None]
+        both = np.take_along_axis(refused, place, 1) + np.take_along_axis(believed, place, 1)
+        return np.asarray(both[:, 0] / 2)
+
+    return bootstrap.weights(fold)
+
+
+def _by_score(weights: Floats, scores: Floats, true: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """The weights of the true claims and of the false ones at each score, the lowest first, (R, V)."""
+    order = np.argsort(scores, kind="stable")
+    starts = np.flatnonzero(np.diff(scores[order], prepend=np.nan) != 0)
+    ordered = weights[:, order]
+    right = np.add.reduceat(ordered * true[order], starts, axis=1)
+    return right, np.add.reduceat(ordered, starts, axis=1) - right

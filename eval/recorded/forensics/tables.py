@@ -133,7 +133,7 @@ def by_spread(result: Json, figure: str) -> list[Json]:
 
 
 def ends(rows: list[T], number: int) -> list[T]:
-    """So many of the first rows, and as many of the last."""
+    """The first rows and the last, at most ``number`` of each."""
     return rows if len(rows) <= 2 * number else [*rows[:number], *rows[-number:]]
 
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from eval.recorded.quality.surface import SurfaceScorer
+from eval.recorded.quality.scorers import SurfaceScorer
 from retriever.reward.model import RewardModel
 from retriever.reward.records import QualityPair
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eval.likeness.figures import auc, equal_error_rate
+from eval.likeness.report import auc, equal_error_rate
 from pearl.stats import Bootstrap
 
 

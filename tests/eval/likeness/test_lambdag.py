@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.likeness.lambdag import SampledImpostors
+from eval.likeness.methods import SampledImpostors
 from pearl.likeness.masking import Masking
 
 IMPOSTORS = ["Then the tide went out. So the kettle sang.", "The stone lay there. We went home, and it rained."] * 5

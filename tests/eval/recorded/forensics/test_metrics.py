@@ -22,9 +22,14 @@ from eval.recorded.forensics.measures import (
     relevance,
     strength,
 )
-from eval.recorded.forensics.metrics import ForensicsOptions, add_corrected, metrics_of_file
+from eval.recorded.forensics.metrics import (
+    ForensicsOptions,
+    add_corrected,
+    agreement_of,
+    metrics_of_file,
+    soft_unanimous,
+)
 from eval.recorded.forensics.pairs import distinct_names, short_id
-from eval.recorded.forensics.people import agreement_of, soft_unanimous
 from eval.recorded.forensics.tables import titles
 from eval.recorded.forensics.votes import NO_VOTE, PLACES, VOTES, model_identities, read_votes
 from pearl.errors import InputError
