@@ -14,7 +14,8 @@ from benchmarks.figures import Result, read_result
 from benchmarks.report import section
 from eval.drafts.best_of import best_of_tables
 from eval.drafts.comparison import METRICS as DRAFTS
-from eval.drafts.tables import generation_tables, revision_tables
+from eval.drafts.generation import generation_tables
+from eval.drafts.revision import revision_tables
 from eval.likeness.tables import likeness_tables
 from eval.recorded.forensics.tables import comparison_tables
 from eval.recorded.quality.content import content_tables

@@ -45,9 +45,8 @@ def generation(
     from eval.asking.json_lines import write_lines
     from eval.commands.writing import ready
     from eval.drafts.cases import items_of
-    from eval.drafts.generation import generation_report
+    from eval.drafts.generation import generation_report, generation_tables
     from eval.drafts.systems import k_shot_system, zero_shot_system
-    from eval.drafts.tables import generation_tables
     from pearl.asking.write import write_drafts
 
     with ready(options, baseline) as room:

@@ -43,8 +43,7 @@ def revision(
     Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
     from eval.commands.writing import ready
-    from eval.drafts.revision import revision_report
-    from eval.drafts.tables import check_metric, curves_figure, revision_tables
+    from eval.drafts.revision import check_metric, curves_figure, revision_report, revision_tables
     from pearl.asking.write import write_revised
 
     thetas = thetas_of(threshold, options.model)

@@ -128,6 +128,11 @@ METRICS: tuple[Metric[Measures], ...] = (
 )
 
 
+def metrics_in(row: Mapping[str, Any]) -> list[Metric[Measures]]:
+    """The metrics that a row of a result has."""
+    return [metric for metric in METRICS if metric.name in row]
+
+
 class Rouge:
     """ROUGE-1 and ROUGE-2 F1 (Lin 2004): the words and pairs of words that two texts share."""
 

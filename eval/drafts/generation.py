@@ -1,5 +1,5 @@
-"""The figures of ``pearl eval generation``: how alike each system's drafts are to what the users really wrote
-(papers/pearl.txt, section 5.2 and table 1), and whether s1 said so (appendix C.3 and table 6).
+"""The figures and tables of ``pearl eval generation``: how alike each system's drafts are to what the users really
+wrote (papers/pearl.txt, section 5.2 and table 1), and whether s1 said so (appendix C.3 and table 6).
 
 Dimensions in comments: N requests, B bins, F features, R resamples.
 """
@@ -7,7 +7,7 @@ Dimensions in comments: N requests, B bins, F features, R resamples.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress
@@ -16,10 +16,21 @@ from typing import Any
 import numpy as np
 
 from eval.drafts.cases import Case
-from eval.drafts.comparison import BERTSCORE, MACRO_F1, ROUGE_1, ROUGE_2, Mask, Measures, Yardstick, macro_f1_of_sums
+from eval.drafts.comparison import (
+    BERTSCORE,
+    MACRO_F1,
+    ROUGE_1,
+    ROUGE_2,
+    Mask,
+    Measures,
+    Yardstick,
+    macro_f1_of_sums,
+    metrics_in,
+)
 from eval.drafts.stance import STANCES
 from eval.drafts.systems import BASELINE, System, constant, copied
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
+from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, shown
 from eval.retrieval.calibration import pearson_of_bins
 from eval.retrieval.gains import clusters, request_slices
 from eval.stats.slices import equal_bins
@@ -28,7 +39,6 @@ from pearl.errors import ChatError
 from pearl.stats import Bootstrap, Estimate, Floats
 from retriever.models.bertscore import BertScore
 
-Json = dict[str, Any]
 BINS = 10
 
 
@@ -90,7 +100,7 @@ def generation_report(
     bertscore: BertScore,
     *,
     stances: str | None,
-) -> Json:
+) -> dict[str, Any]:
     """All figures as they are written, then sliced by the words of the request and by the number of documents.
 
     ``written[i]`` are the drafts of system i. Over the requests for which every system has one, so that all stand on
@@ -143,7 +153,7 @@ class Ground:
     metrics: tuple[Metric[Measures], ...]
     systems: tuple[System, ...]
 
-    def table(self, measured: Mapping[str, Measures], among: Mask) -> Json:
+    def table(self, measured: Mapping[str, Measures], among: Mask) -> dict[str, Any]:
         """Counts, a row a system, and the paired differences from the best baseline, within a part of the requests."""
         drawn = clusters([case.record for case in compress(self.cases, among)])
         bootstrap = Bootstrap(drawn.names)
@@ -158,14 +168,14 @@ class Ground:
             "differences": differences(self.metrics, measures, measures, baselines),
         }
 
-    def correlations(self, drafts: ScoredDrafts) -> Json:
+    def correlations(self, drafts: ScoredDrafts) -> dict[str, Any]:
         """The correlations of one system's s1 with each metric of its drafts."""
         bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names)
         names = {metric.name for metric in self.metrics}
         return to_json(figures([metric for metric in CORRELATIONS if metric.name in names], bootstrap, drafts))
 
 
-def counts(texts: Sequence[WrittenText]) -> Json:
+def counts(texts: Sequence[WrittenText]) -> dict[str, Any]:
     """Count the generations that failed, by reason, and those cut off."""
     failures = Counter(text.failure for text in texts if text.failure is not None)
     return {
@@ -175,6 +185,27 @@ def counts(texts: Sequence[WrittenText]) -> Json:
     }
 
 
-def stance_counts(stances: Sequence[str | None]) -> Json:
+def stance_counts(stances: Sequence[str | None]) -> dict[str, Any]:
     taken = Counter(stance or "unlabelled" for stance in stances)
     return {name: taken[name] for name in (*STANCES, "unlabelled")}
+
+
+def generation_tables(result: Json) -> Iterator[Table]:
+    """Tables of failures, figures, differences from the best baselines, correlations with s1, and slices."""
+    metrics = metrics_in(result["models"][0])
+    rows = tuple((row["model"], str(row["failed"]), str(row["cut_off"])) for row in result["models"])
+    yield Table(f"Of {result['requests']:,} drafts each.", ("model", "failed", "cut off"), rows)
+    yield figures_table(result, metrics)
+    yield differences_table(result, metrics)
+    # how well s1 said what the drafts would be, for models that have an s1
+    with_s1 = {row["model"]: row["s1_pearson_r"] for row in result["models"] if "s1_pearson_r" in row}
+    if with_s1:
+        known = [metric for metric in CORRELATIONS if metric.name in next(iter(with_s1.values()))]
+        rows = tuple(
+            (model, *(shown(r[metric.name], metric.digits) for metric in known)) for model, r in with_s1.items()
+        )
+        caption = "Pearson r of the best score s1 with the figures of the drafts, as in the paper's table 6. "
+        columns = ("model", *(metric.title for metric in known))
+        yield Table(caption + caption_of(result), columns, rows, result["command"])
+    for part in result["slices"]:
+        yield figures_table(result, metrics, part)

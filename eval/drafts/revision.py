@@ -1,4 +1,4 @@
-"""The figures of ``pearl eval revision``: no revision, revising all, and revising below a threshold on s1
+"""The figures and tables of ``pearl eval revision``: no revision, revising all, and revising below a threshold on s1
 (papers/pearl.txt, section 5.3, table 3 and figure 5).
 
 Dimensions in comments: N requests.
@@ -6,25 +6,32 @@ Dimensions in comments: N requests.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eval.drafts.cases import Case
-from eval.drafts.comparison import Mask, Measures, Yardstick, chances, mixed
+from eval.drafts.comparison import MACRO_F1, METRICS, Mask, Measures, Yardstick, chances, metrics_in, mixed
 from eval.drafts.generation import complete, counts
 from eval.drafts.systems import System
 from eval.report.metric import Figures, Metric, figures, less, to_json
+from eval.report.pictures import BLUE, GREY, ORANGE, panels
+from eval.report.tables import NOTHING, Json, Table, caption_of, shown
 from eval.retrieval.gains import clusters, request_slices
 from pearl.asking.write import UNREADABLE, WrittenText
+from pearl.errors import InputError
 from pearl.stats import Bootstrap, Floats
-from pearl.theta import theta_json
+from pearl.theta import theta_json, theta_words
 from retriever.models.bertscore import BertScore
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 NONE, ALL, SELECTIVE, RANDOM = "none", "all", "selective", "random"
 COMPARED_WITH: Mapping[str, tuple[str, ...]] = {
@@ -44,7 +51,7 @@ def revision_report(
     bertscore: BertScore,
     *,
     stances: str | None,
-) -> Json:
+) -> dict[str, Any]:
     """One retriever's policies, the curve over every theta, and slices. A threshold of None means never.
 
     Where a revision cannot be read the service keeps the draft, and so does this; requests whose draft or revision
@@ -99,7 +106,7 @@ class RevisedDrafts:
             self.top_scores[mask],
         )
 
-    def table(self, threshold: float | None) -> Json:
+    def table(self, threshold: float | None) -> dict[str, Any]:
         """Every policy, with its paired differences from the others."""
         chosen = self._below(threshold)
         shares = {
@@ -123,7 +130,7 @@ class RevisedDrafts:
             ],
         }
 
-    def curve(self) -> list[Json]:
+    def curve(self) -> list[dict[str, Any]]:
         """The figures for every possible theta, at equal steps of the share that is revised."""
         bootstrap = self._bootstrap()
         none = {NONE: self._figures(bootstrap, np.zeros(len(self.cases)))}
@@ -157,9 +164,70 @@ class RevisedDrafts:
         return figures(self.metrics, bootstrap, mixed(share, self.revised, self.drafts))
 
 
-def _beside(mine: Figures, others: Mapping[str, Figures]) -> Json:
+def _beside(mine: Figures, others: Mapping[str, Figures]) -> dict[str, Any]:
     """The figures of a policy, with its paired differences from others."""
     return {
         **to_json(mine),
         "differences": [to_json(less(mine, other), against=name) for name, other in others.items()],
     }
+
+
+def revision_tables(result: Json) -> Iterator[Table]:
+    """The policies of each model over all requests, and where the threshold revises, within the slices; with the paired
+    differences from no revision."""
+    for model in result["models"]:
+        for part in (None, *model["slices"]) if model["threshold"] is not None else (None,):
+            policies = (part or model)["policies"]
+            metrics = metrics_in(policies[0])
+            columns = [name for metric in metrics for name in (metric.title, "less none's")]
+            rows = tuple((row["policy"], *_cells(row, metrics)) for row in policies)
+            yield Table(_caption(result, model, part), ("revised", *columns, "share"), rows)
+
+
+def _cells(row: Json, metrics: Sequence[Metric[Measures]]) -> Iterator[str]:
+    from_none: dict[str, Any] = next((less for less in row["differences"] if less["against"] == "none"), {})
+    for metric in metrics:
+        yield shown(row[metric.name], metric.digits)
+        yield shown(from_none.get(metric.name), metric.digits, sign=True)
+    yield NOTHING if row["share_revised"] is None else f"{row['share_revised']['value']:.1%}"
+
+
+def _caption(result: Json, model: Json, part: Json | None) -> str:
+    sentences = [f"{model['model']}: theta {theta_words(model['threshold'], 3)}.", caption_of(model, part)]
+    if part is None:
+        unreadable = model["revisions"]["failures"].get("revision_unreadable", 0)
+        sentences.append(f"Of the revisions {unreadable:,} could not be read, which keeps the draft.")
+    return " ".join((*sentences, f"`{result['command']}`"))
+
+
+def check_metric(name: str, *, stances: bool) -> None:
+    """Raises InputError for one that is not measured."""
+    known = [metric.name for metric in METRICS if stances or metric.name != MACRO_F1]
+    if name not in known:
+        raise InputError(f"--metric {name}: there are {', '.join(known)}; --stances adds {MACRO_F1}.", param="metric")
+
+
+def curves_figure(metric: str, result: Json) -> Figure:
+    """A panel a model: the paired difference from no revision over the share revised, with its 95% interval."""
+    rows = (partial(_draw_curve, metric),)
+    return panels(result["models"], rows, lambda model: f"theta = {theta_words(model['threshold'], 2)}")
+
+
+def _draw_curve(metric: str, axes: Axes, model: Json) -> None:
+    points = [
+        (point["share_revised"]["value"], difference[metric])
+        for point in model["curve"]
+        for difference in point["differences"]
+        if difference["against"] == NONE and difference[metric] is not None
+    ]
+    shares = [share for share, _ in points]
+    value, low, high = ([gap[name] for _, gap in points] for name in ("value", "low", "high"))
+    axes.axhline(0.0, color=GREY, lw=0.8, zorder=0)
+    axes.fill_between(shares, low, high, color=BLUE, alpha=0.25, lw=0)
+    axes.plot(shares, value, color=BLUE, lw=1.5)
+    if model["threshold"] is not None:
+        chosen = next(row for row in model["policies"] if row["policy"] == SELECTIVE)
+        axes.axvline(chosen["share_revised"]["value"], color=ORANGE, ls="--", lw=1)
+    axes.set_xlabel("share of drafts revised")
+    title = next(shown.title for shown in METRICS if shown.name == metric)
+    axes.set_ylabel(f"{title}, less that of no revision")

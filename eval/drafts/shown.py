@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.drafts.cases import Case
-from eval.drafts.comparison import METRICS, Measures, Yardstick, chances
+from eval.drafts.comparison import Measures, Yardstick, chances, metrics_in
 from eval.drafts.generation import complete, counts
 from eval.drafts.systems import System
 from eval.report.metric import Metric, figures, less, to_json
@@ -110,7 +110,7 @@ def picked(measured: Sequence[Measures], places: NDArray[np.intp]) -> Measures:
 
 def shown_tables(result: Json) -> Iterator[Table]:
     for model in result["models"]:
-        metrics = [metric for metric in METRICS if metric.name in model["curve"][-1]]
+        metrics = metrics_in(model["curve"][-1])
         columns = [name for metric in metrics for name in (metric.title, "less all's")]
         rows = tuple(
             (margin_cell(point), shown(point["documents"], 1), *_beside_all(point, metrics)) for point in model["curve"]

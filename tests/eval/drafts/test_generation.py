@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from eval.drafts.cases import Case
-from eval.drafts.generation import generation_report
+from eval.drafts.generation import generation_report, generation_tables
 from eval.drafts.systems import BASELINE, MODEL, Selection, System
-from eval.drafts.tables import generation_tables
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
 from pearl.asking.ask import EMPTY_ANSWER

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from eval.drafts.cases import Case
-from eval.drafts.revision import revision_report
+from eval.drafts.revision import check_metric, curves_figure, revision_report, revision_tables
 from eval.drafts.systems import MODEL, Selection, System
-from eval.drafts.tables import check_metric, curves_figure, revision_tables
 from eval.report.pictures import draw
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
