@@ -47,10 +47,10 @@ def content(
         read_texts,
         recorded_scorer,
     )
-    from eval.recorded.quality.scorers import paragraph_scorer
+    from eval.recorded.quality.scorers import text_scorer
     from pearl.errors import InputError
 
-    chosen = paragraph_scorer(scorer, model)
+    chosen = text_scorer(scorer, model)
     every = read_texts(texts)
     chosen = chosen or recorded_scorer(every)
     if chosen is None:

@@ -47,9 +47,9 @@ def edits(
     from eval.recorded.quality.edit_tables import edit_tables, edits_figure
     from eval.recorded.quality.edit_traces import executed, execution_report, read_traces
     from eval.recorded.quality.edit_traces import training_records as chats
-    from eval.recorded.quality.scorers import paragraph_scorer
+    from eval.recorded.quality.scorers import text_scorer
 
-    chosen = paragraph_scorer(scorer, model)
+    chosen = text_scorer(scorer, model)
     if picture is not None and chosen is None:
         raise InputError("--picture draws how a score changes; name one with --scorer or --model.", param="picture")
     executed_traces = executed(read_traces(traces))

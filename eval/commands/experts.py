@@ -44,13 +44,13 @@ def experts(
     from eval.recorded.quality.expert_tables import expert_tables, experts_figure
     from eval.recorded.quality.experts import read_triplets
     from eval.recorded.quality.gap_calibration import RIVALS, ExpertOptions, experts_report, rescored_report
-    from eval.recorded.quality.scorers import paragraph_scorer
+    from eval.recorded.quality.scorers import OF_TEXTS, reward_scorer
 
     chosen = PRESETS.chosen(preset, choose)
     options = ExpertOptions(preset=preset, **chosen, resamples=resamples, seed=seed)
     triplets = read_triplets(annotations)
     figures = experts_report(triplets, options)
     if model is not None:
-        named = (paragraph_scorer(None, model), *map(paragraph_scorer, RIVALS))
-        figures["rescored"] = rescored_report(triplets, [scorer for scorer in named if scorer], options)
+        scorers = [reward_scorer(model), *(OF_TEXTS[name] for name in RIVALS)]
+        figures["rescored"] = rescored_report(triplets, scorers, options)
     return Report(figures, expert_tables, "Scores and experts", experts_figure)

@@ -6,8 +6,9 @@ Dimensions in comments: C candidates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
@@ -27,26 +28,23 @@ class Candidates:
 
     records: Sequence[GainsRecord]
     models: Sequence[ModelScores]
-    kept: Sequence[Sequence[bool]]
+    kept: Sequence[Mask]
 
     @classmethod
     def of_all(cls, records: Sequence[GainsRecord], models: Sequence[ModelScores]) -> Candidates:
-        return cls(records, models, [(True,) * len(record.documents) for record in records])
+        return cls(records, models, [np.ones(len(record.documents), bool) for record in records])
 
-    def among(self, mask: Sequence[bool]) -> Candidates:
-        places = [place for place, wanted in enumerate(mask) if wanted]
-        return Candidates(
-            [self.records[place] for place in places],
-            [ModelScores(scored.model, tuple(scored.scores[place] for place in places)) for scored in self.models],
-            [self.kept[place] for place in places],
-        )
+    def among(self, mask: Iterable[bool]) -> Candidates:
+        mask = list(mask)
+        models = [ModelScores(scored.model, tuple(compress(scored.scores, mask))) for scored in self.models]
+        return Candidates(list(compress(self.records, mask)), models, list(compress(self.kept, mask)))
 
     def outcomes(self, k: int) -> Mapping[str, Sequence[Outcome]]:
         return {
             scored.model: [
                 ranked_outcome(scores[keep], gains, ages(record.documents)[keep], k)
                 for record, scores, keep, gains in zip(
-                    self.records, scored.scores, self._masks(), self._gains(), strict=True
+                    self.records, scored.scores, self.kept, self._gains(), strict=True
                 )
             ]
             for scored in self.models
@@ -57,11 +55,8 @@ class Candidates:
         every = self._gains()
         return {RANDOM: [random_outcome(gains) for gains in every], BEST: [best_outcome(gains, k) for gains in every]}
 
-    def _masks(self) -> list[Mask]:
-        return [np.asarray(keep) for keep in self.kept]
-
     def _gains(self) -> list[Floats]:
-        return [np.asarray(record.gains)[keep] for record, keep in zip(self.records, self._masks(), strict=True)]
+        return [np.asarray(record.gains)[keep] for record, keep in zip(self.records, self.kept, strict=True)]
 
 
 def set_aside(everything: Candidates, threshold: float) -> tuple[Candidates, Mapping[str, float]]:
@@ -70,7 +65,8 @@ def set_aside(everything: Candidates, threshold: float) -> tuple[Candidates, Map
     kept = [kept_documents(record, threshold) for record in everything.records]
     has_target = [record.target is not None for record in everything.records]
     usable = [known and any(keep) for known, keep in zip(has_target, kept, strict=True)]
-    return Candidates(everything.records, everything.models, kept).among(usable), {
+    left = Candidates(everything.records, everything.models, list(map(np.array, kept))).among(usable)
+    return left, {
         "threshold": threshold,
         "records_with_target": sum(has_target),
         "records_with_near_duplicates": sum(not all(keep) for keep in kept),

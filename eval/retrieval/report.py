@@ -116,7 +116,7 @@ def retrieval_report(everything: Candidates, baselines: Sequence[str], options: 
         **retrieval_table(everything, baselines, options),
         "near_duplicates": {**counts, **retrieval_table(left, baselines, options)},
         "slices": [
-            part.to_json() | _sliced(everything.among(part.among.tolist()), options)
+            part.to_json() | _sliced(everything.among(part.among), options)
             for part in request_slices(everything.records)
         ],
     }

@@ -242,7 +242,7 @@ def agreement_of(first: Codes, second: Codes) -> dict[str, Any]:
     """The agreement of two annotators on relevance, over the pairs that both judged, and on the side, over those that
     both find relevant."""
     judged = (first != NO_VOTE) & (second != NO_VOTE)
-    relevant, also = chooses(first) & judged, chooses(second) & judged
+    relevant, also = chooses(first), chooses(second)
     both = relevant & also
     same, same_side = int(((relevant == also) & judged).sum()), int((both & (first == second)).sum())
     return {

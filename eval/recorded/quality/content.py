@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eval.asking.json_lines import at_least_one, check_fields, check_number, optional_id
-from eval.recorded.quality.scorers import ParagraphScorer
+from eval.recorded.quality.scorers import TextScorer
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.tables import Columns, Json, Table, interval, shown
 from pearl.errors import InputError
@@ -102,16 +102,18 @@ def _published(value: Mapping[str, Any]) -> list[OriginText]:
     return list(dict.fromkeys(texts))
 
 
-def recorded_scorer(texts: Sequence[OriginText]) -> ParagraphScorer | None:
+def recorded_scorer(texts: Sequence[OriginText]) -> TextScorer | None:
     """The recorded scores; None where a text has none."""
     known = {text.text: text.score for text in texts}
     if None in known.values():
         return None
-    return ParagraphScorer("recorded", lambda wanted: np.array([known[text] for text in wanted], np.float64))
+    return TextScorer(
+        "recorded", "the text with the higher score", lambda wanted: np.array([known[text] for text in wanted], float)
+    )
 
 
 def content_report(
-    texts: Sequence[OriginText], scorer: ParagraphScorer, reference: str | None, *, resamples: int, seed: int
+    texts: Sequence[OriginText], scorer: TextScorer, reference: str | None, *, resamples: int, seed: int
 ) -> dict[str, Any]:
     """The scores of each origin by prompt, less the reference's for the same instructions, and the gain of detail.
 

@@ -6,18 +6,18 @@ papers/writing-quality-rewards.txt, section 6: each edit raises the median score
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eval.recorded.quality.edit_traces import ExecutedTrace
+from eval.recorded.quality.scorers import Scores
 from pearl.editing.edits import replaced
 from pearl.records import PlacedEdit
-from pearl.stats import Bootstrap, Floats, drawn
+from pearl.stats import Bootstrap, drawn
 
-Scores = Callable[[Sequence[str]], Sequence[float] | Floats]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 BINS = 20
 PRINTED = 0.2  # the paper's median change by an edit

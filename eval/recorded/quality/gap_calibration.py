@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from eval.recorded.quality.experts import MEDIAN, RANKS, THREE, VERSIONS, RankedTriplet
-from eval.recorded.quality.scorers import ParagraphScorer
+from eval.recorded.quality.scorers import TextScorer
 from pearl.errors import InputError
 from pearl.stats import RESAMPLES, Bootstrap
 
@@ -202,7 +202,7 @@ def _beside(result: Mapping[str, Any], figure: str, place: tuple[str, str], prin
 
 
 def rescored_report(
-    triplets: Sequence[RankedTriplet], scorers: Sequence[ParagraphScorer], options: ExpertOptions
+    triplets: Sequence[RankedTriplet], scorers: Sequence[TextScorer], options: ExpertOptions
 ) -> list[dict[str, Any]]:
     """Agreement of the recorded scores and of each scorer's with the experts, and what each has more than the recorded
     ones over the pairs that both decide. Raises InputError for triplets without texts."""

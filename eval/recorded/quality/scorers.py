@@ -23,7 +23,7 @@ from retriever.reward.records import QualityPair, read_quality
 if TYPE_CHECKING:
     from retriever.reward.model import RewardModel
 
-Scores = Callable[[Sequence[str]], Sequence[float]]
+Scores = Callable[[Sequence[str]], Sequence[float] | Floats]
 
 SENTENCE = re.compile(r"(?<=[.!?])[\"”’')]*\s+")
 MARKS = (",", ";", ":", "—", "?", "!", "(", '"')
@@ -116,6 +116,7 @@ SCORERS: tuple[PairScorer, ...] = (
 )
 PERPLEXITY = TextScorer("perplexity", "the text that the embedded model finds less likely a token", perplexity)
 BY_NAME = {scorer.name: scorer for scorer in (*SCORERS, PERPLEXITY)}
+OF_TEXTS = {name: scorer for name, scorer in BY_NAME.items() if isinstance(scorer, TextScorer)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +147,8 @@ class SurfaceScorer:
 
     def margins(self, pairs: Sequence[QualityPair]) -> Floats:
         """(N,): the log-odds that the first text is the better one."""
-        first, second = (surface_features(texts) for texts in zip(*((p.first, p.second) for p in pairs), strict=True))
-        return np.asarray((first - second) / self.scale @ self.weights)
+        gaps = surface_features([pair.first for pair in pairs]) - surface_features([pair.second for pair in pairs])
+        return np.asarray(gaps / self.scale @ self.weights)
 
 
 def surface_features(texts: Sequence[str]) -> Floats:
@@ -185,24 +186,17 @@ def correct(margins: Floats, pairs: Sequence[QualityPair], seed: int) -> tuple[F
     return (signs == wanted).astype(float), int(ties.sum())
 
 
-@dataclass(frozen=True, slots=True)
-class ParagraphScorer:
-    """``scores`` are higher for better texts."""
-
-    name: str
-    scores: Callable[[Sequence[str]], Floats]
-
-
-def paragraph_scorer(scorer: str | None, model: str | None = None) -> ParagraphScorer | None:
+def text_scorer(scorer: str | None, model: str | None) -> TextScorer | None:
     """The trivial scorer of a name, or a reward model; None where neither is given. Raises InputError for both."""
     if scorer is not None and model is not None:
         raise InputError("--scorer and --model are two ways to score; give one.", param="scorer")
     if model is not None:
-        from retriever.reward.scores import load_scores
+        return reward_scorer(model)
+    return None if scorer is None else OF_TEXTS[known("scorer", scorer, OF_TEXTS)]
 
-        return ParagraphScorer(model, load_scores(model, f"--model {model}"))
-    if scorer is None:
-        return None
-    absolute = {name: trivial for name, trivial in BY_NAME.items() if isinstance(trivial, TextScorer)}
-    scores = absolute[known("scorer", scorer, absolute)].scores
-    return ParagraphScorer(scorer, lambda texts: np.asarray(scores(texts), np.float64))
+
+def reward_scorer(model: str) -> TextScorer:
+    """Raises InputError for what is no reward model, or one that only decides pairs."""
+    from retriever.reward.scores import load_scores
+
+    return TextScorer(model, f"the text that {model} scores higher", load_scores(model, f"--model {model}"))
