@@ -93,8 +93,13 @@ def _line(*cells: str) -> str:
 
 
 def _check_fits(data: AnnotatedPairs) -> None:
+    """Raises InputError for what a reader of the CSV would lose, or take for something else: a column is an annotator's
+    if it chooses a text anywhere."""
+    choosing = {id for pair in data.pairs for id in pair.annotations if (vote := pair.vote(id)) and vote.chooses}
+    columns = {annotator.name for annotator in data.annotators.values()}.union(STANDARD)
     for annotator in data.annotators.values():
-        if annotator not in (default_annotator(), column_annotator(annotator.name)):
+        is_column = annotator == column_annotator(annotator.name) and annotator.name not in STANDARD
+        if annotator != default_annotator() and not (is_column and annotator.id in choosing):
             raise InputError(
                 f"a CSV has no place for the annotator {annotator.id} ({annotator.name}); write .json or .jsonl.",
                 code="no_place",
@@ -108,9 +113,15 @@ def _check_fits(data: AnnotatedPairs) -> None:
             for key in pair.fields[f"response_{side}"]
             if key not in ("text", "model")
         ]
-        extra += [f"metadata.{key}" for key, value in pair.metadata.items() if not isinstance(value, str)]
         extra += [
-            f"annotations.{key}" for key, value in pair.annotations.items() if set(value) - {"pref", "no_pref_reason"}
+            f"metadata.{key}"
+            for key, value in pair.metadata.items()
+            if key in columns or not isinstance(value, str) or value.strip() in CHOICES
+        ]
+        extra += [
+            f"annotations.{key}"
+            for key, value in pair.annotations.items()
+            if set(value) - {"pref", "no_pref_reason"} or key not in {*data.annotators, default_annotator().id}
         ]
         if extra:
             raise InputError(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
+from dataclasses import replace
 from time import process_time
 
 import pytest
 
 from eval.recorded.forensics.pair_files import read_pairs, stream_pairs, write_pairs
-from eval.recorded.forensics.pairs import Vote, named, pair_id, short_id
+from eval.recorded.forensics.pairs import Pair, Vote, named, pair_id, short_id
 from pearl.errors import InputError
 
 HALF = "\ud83d"  # of a surrogate pair, which programs cut and JSON can hold
@@ -142,6 +144,25 @@ def test_a_csv_refuses_what_it_has_no_place_for(tmp_path):
     with pytest.raises(InputError, match=r"no place for the annotator ann \(Ann\)"):
         write_pairs(tmp_path / "out.csv", data)
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "lost"),
+    [
+        ({"metadata": {"input": "for the id"}}, "metadata.input of pair"),
+        ({"metadata": {"topic": "text_a"}}, "metadata.topic of pair"),
+        ({"metadata": {"guess": "of whom"}}, "metadata.guess of pair"),
+        ({"annotations": {short_id("column_guess"): {"pref": None, "no_pref_reason": "both"}}}, "(guess)"),
+        ({"annotations": {short_id("column_guess"): {"pref": "a"}, "nobody": {"pref": "b"}}}, "annotations.nobody of"),
+    ],
+)
+def test_a_csv_refuses_what_would_be_read_as_something_else(tmp_path, changed, lost):
+    (tmp_path / "in.csv").write_text("text_a,text_b,preferred_text,guess,topic\none,two,text_a,text_b,x\n")
+    data = read_pairs(tmp_path / "in.csv")
+    write_pairs(tmp_path / "same.csv", data)
+    pairs = tuple(Pair({**pair.fields, **changed}) for pair in data.pairs)
+    with pytest.raises(InputError, match=f"no place for .*{re.escape(lost)}"):
+        write_pairs(tmp_path / "out.csv", replace(data, pairs=pairs))
 
 
 def test_pairs_come_before_the_end_of_the_file_is_read(tmp_path):
