@@ -69,15 +69,10 @@ PUBLISHED: Mapping[str, PublishedSet] = {
 class RankedResponse:
     """``ranks``: one a rater, 1 the best; raters stand in the same order in all responses to an instruction."""
 
-    line: int
     instruction: str
     text: str
     origin: str
     ranks: tuple[float, ...]
-
-    @property
-    def id(self) -> None:
-        return None
 
 
 def read_responses(path: Path) -> tuple[RankedResponse, ...]:
@@ -88,34 +83,34 @@ def read_responses(path: Path) -> tuple[RankedResponse, ...]:
     raters: dict[str, tuple[int, int]] = {}
 
     def parse(value: dict[str, Any], number: int) -> tuple[RankedResponse, ...]:
-        if "annotations" in value:
-            return _of_triplet(value, number)
-        check_fields(value, "instruction", "text", "origin", "ranks")
-        response = RankedResponse(
-            number,
-            check_id(value["instruction"], param="instruction"),
-            check_text(value["text"]),
-            check_id(value["origin"], param="origin"),
-            _ranks(value["ranks"]),
-        )
-        first, count = raters.setdefault(response.instruction, (number, len(response.ranks)))
-        if count != len(response.ranks):
-            raise InputError(f"has {len(response.ranks)} raters, and line {first} has {count}.", param="ranks")
-        return (response,)
+        responses = _of_triplet(value) if "annotations" in value else (_response(value),)
+        for response in responses:
+            first, count = raters.setdefault(response.instruction, (number, len(response.ranks)))
+            if count != len(response.ranks):
+                raise InputError(f"has {len(response.ranks)} raters, and line {first} has {count}.", param="ranks")
+        return responses
 
     return at_least_one(path, chain.from_iterable(parse_objects(path, parse)), "response")
 
 
-def _of_triplet(value: dict[str, Any], number: int) -> tuple[RankedResponse, ...]:
+def _response(value: dict[str, Any]) -> RankedResponse:
+    check_fields(value, "instruction", "text", "origin", "ranks")
+    return RankedResponse(
+        check_id(value["instruction"], param="instruction"),
+        check_text(value["text"]),
+        check_id(value["origin"], param="origin"),
+        _ranks(value["ranks"]),
+    )
+
+
+def _of_triplet(value: dict[str, Any]) -> tuple[RankedResponse, ...]:
     """A model's draft and two edits of it, which a model made, too, with the ranks that experts gave them."""
     triplet = parse_triplet(value)
     for version in VERSIONS:
         if version not in triplet.texts:
             raise InputError("is missing; a pair needs the text.", param=f"{version}.candidate", code="missing_field")
     return tuple(
-        RankedResponse(
-            number, triplet.id, triplet.texts[version], "AI", tuple(ranks[version] for ranks in triplet.rankings)
-        )
+        RankedResponse(triplet.id, triplet.texts[version], "AI", tuple(ranks[version] for ranks in triplet.rankings))
         for version in VERSIONS
     )
 

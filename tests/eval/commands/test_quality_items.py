@@ -74,6 +74,8 @@ def test_published_triplets_are_three_responses(quality_items, tmp_path):
     triplet |= {"id": "t1", "genre": "fiction", "llm": "gpt"}
     orders = ((third, second, first), (third, first, second), (second, third, first))
     triplet["annotations"] = [dict(zip(versions, order, strict=True)) for order in orders]
+    run = quality_items(lines=[triplet, {**triplet, "annotations": triplet["annotations"][:2]}])
+    assert (run.status, ":2: ranks: has 2 raters, and line 1 has 3." in run.err) == (2, True)
     found = quality_items("--preset", "as_published", lines=[triplet]).json
     assert (found["instructions"], found["responses"], found["pairs"]) == (1, 3, 6)
     assert [(row["origin"], row["share"]) for row in found["origins"]] == [("AI-AI", 1)]
