@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.asking.json_lines import check_fields, read_items
+from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.report.tables import NOTHING, Json, Table, shown
 from pearl.asking.patience import Watch
 from pearl.editing.asked import EditorDesk
@@ -35,7 +35,6 @@ VERSIONS = ("draft", "choice", "random", "any")
 class DraftItem:
     """A draft; ``history`` are texts of its person, of whom likeness is measured where there are any."""
 
-    line: int
     id: str
     text: str
     user: str
@@ -83,12 +82,11 @@ def read_drafts(path: Path) -> list[DraftItem]:
         history = value.get("history") or []
         if not isinstance(history, list):
             raise InputError(f"must be an array, not {json_type(history)}.", param="history", code="wrong_type")
-        name = str(value.get("id", f"line {number}"))
+        name = optional_id(value) or f"line {number}"
         return DraftItem(
-            number,
             name,
             check_text(value["text"], param="text"),
-            str(value.get("user_id", name)),
+            optional_id(value, "user_id") or name,
             tuple(check_text(text, param="history") for text in history),
         )
 

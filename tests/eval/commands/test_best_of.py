@@ -57,6 +57,12 @@ def test_reward_before_and_after_beside_a_random_edit(best_of, judge_endpoint):
     assert again["quality"] == found["quality"]
 
 
+def test_drafts_without_a_person_are_not_one_person(best_of):
+    run = best_of("--json", "-", drafts=[{"id": None, "user_id": None, "text": draft["text"]} for draft in DRAFTS])
+    assert run.status == 0, run.err
+    assert (run.json["users"], [row["id"] for row in run.json["drafts"]]) == (2, ["line 1", "line 2"])
+
+
 def test_its_tables(best_of):
     out = best_of().out
     assert "a random edit not below the draft" in out
