@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +215,7 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "Three users of git's commits and three of a mailing list, each text beside a draft of SmolLM2-135M for "
         "the same request alone, of at most 160 tokens; traits counted by rule. Above 0 the person does it more "
         "than the model. [How it is made](../forensics.md#a-persons-manner-against-a-models).",
-        comparison_tables("strength", 5),
+        partial(comparison_tables, "strength", 5),
         None,
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -42,4 +43,4 @@ def compare(
     for option, target, text_of in (("--csv", csv, csv_of), ("--latex", latex, latex_of)):
         if target:
             write_text(option, target, text_of(figures, figure))
-    return Report(figures, comparison_tables(figure, top), options={"figure": None, "top": None})
+    return Report(figures, partial(comparison_tables, figure, top), options={"figure": None, "top": None})

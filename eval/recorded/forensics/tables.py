@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from eval.recorded.forensics.pairs import distinct_names
@@ -99,15 +99,11 @@ def p_cell(p: float) -> str:
     return "< .001" if p < 0.001 else f"{p:.3f}"
 
 
-def comparison_tables(figure: str, top: int) -> Callable[[Json], Iterator[Table]]:
+def comparison_tables(figure: str, top: int, result: Json) -> Iterator[Table]:
     """The tables of a result: ``figure`` in every column, then the ``top`` and bottom annotators of each."""
-
-    def tables(result: Json) -> Iterator[Table]:
-        yield side_by_side(result, figure)
-        if top:
-            yield from (_extremes(result, place, top) for place in range(len(result["columns"])))
-
-    return tables
+    yield side_by_side(result, figure)
+    if top:
+        yield from (_extremes(result, place, top) for place in range(len(result["columns"])))
 
 
 def side_by_side(result: Json, figure: str) -> Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,6 @@ class Step:
     """The scores before and after an edit of a trace; ``words``: how many more the text has."""
 
     record: int
-    number: int
     edit: PlacedEdit
     before: float
     after: float
@@ -50,14 +50,13 @@ def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
     return [
         Step(
             trace.trace.line,
-            number,
             edit,
-            by_text[mine[number - 1]],
-            by_text[mine[number]],
-            len(mine[number].split()) - len(mine[number - 1].split()),
+            by_text[before],
+            by_text[after],
+            len(after.split()) - len(before.split()),
         )
         for trace, mine in zip(traces, versions, strict=True)
-        for number, edit in enumerate(trace.tidied.placed, start=1)
+        for edit, (before, after) in zip(trace.tidied.placed, pairwise(mine), strict=True)
     ]
 
 
