@@ -228,6 +228,5 @@ def _draw_curve(metric: str, axes: Axes, model: Json) -> None:
     if model["threshold"] is not None:
         chosen = next(row for row in model["policies"] if row["policy"] == SELECTIVE)
         axes.axvline(chosen["share_revised"]["value"], color=ORANGE, ls="--", lw=1)
-    axes.set_xlabel("share of drafts revised")
     title = next(shown.title for shown in METRICS if shown.name == metric)
-    axes.set_ylabel(f"{title}, less that of no revision")
+    axes.set(xlabel="share of drafts revised", ylabel=f"{title}, less that of no revision")

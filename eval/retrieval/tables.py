@@ -96,5 +96,4 @@ def _draw_bins(axes: Axes, model: Json) -> None:
 def _draw_distribution(axes: Axes, model: Json) -> None:
     counts, edges = model["s1"]["counts"], model["s1"]["edges"]
     axes.stairs(counts, edges, fill=True, color=BLUE)
-    axes.set_xlabel("best score s1")
-    axes.set_ylabel("requests")
+    axes.set(xlabel="best score s1", ylabel="requests")

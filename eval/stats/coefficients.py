@@ -132,11 +132,10 @@ class Agreement:
         return Coefficient(alpha(self._counts, self._bootstrap, level, values), int(self._shared.sum()))
 
     def pairs(self) -> list[RaterPair]:
-        codes = self._ratings.codes
-        names = self._ratings.raters
+        rated = zip(self._ratings.raters, self._ratings.codes.T, strict=True)
         return [
-            RaterPair(names[i], names[j], *self._pair(codes[:, i], codes[:, j]))
-            for i, j in combinations(range(len(names)), 2)
+            RaterPair(name, other, *self._pair(first, second))
+            for (name, first), (other, second) in combinations(rated, 2)
         ]
 
     def _pair(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> tuple[Coefficient, Coefficient]:

@@ -59,15 +59,12 @@ class _Cursor:
     def _items(self, opening: str, closing: str) -> Iterator[None]:
         """Yield where each item begins."""
         self._expect(opening)
-        if self._next() == closing:
-            self._at += 1
-            return
-        while True:
+        if self._next() != closing:
             yield
-            if self._next() == closing:
-                self._at += 1
-                return
-            self._expect(",")
+            while self._next() != closing:
+                self._expect(",")
+                yield
+        self._at += 1
 
     def _expect(self, character: str) -> None:
         if self._next() != character:

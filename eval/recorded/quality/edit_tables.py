@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from eval.recorded.quality.edit_traces import MARKS, SAME, SPACES, WORDS
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
@@ -90,11 +91,9 @@ def edits_figure(result: Json) -> Figure:
     sensitivity = result["sensitivity"]
     figure, ((single, gradual),) = canvas(1, 2, (9.6, 3.4))
     edges, counts = sensitivity["histogram"]["edges"], sensitivity["histogram"]["counts"]
-    widths = [after - before for before, after in pairwise(edges)]
-    single.bar(edges[:-1], counts, width=widths, align="edge", color=BLUE)
+    single.bar(edges[:-1], counts, width=np.diff(edges), align="edge", color=BLUE)
     single.axvline(sensitivity["median"]["value"], color=ORANGE, lw=1.2)
-    single.set_xlabel("change of the score by one edit; the line is the median")
-    single.set_ylabel("edits")
+    single.set(xlabel="change of the score by one edit; the line is the median", ylabel="edits")
     rows = sensitivity["by_edits"]
     numbers = [row["edits"] for row in rows]
     quarters = [row["quarter"] for row in rows], [row["three_quarters"] for row in rows]
@@ -102,6 +101,5 @@ def edits_figure(result: Json) -> Figure:
     gradual.plot(numbers, [row["median"] for row in rows], "o-", color=BLUE, ms=4, lw=1)
     gradual.axhline(0, color=GREY, lw=0.8)
     gradual.xaxis.get_major_locator().set_params(integer=True)
-    gradual.set_xlabel("edits executed (fewer traces have many)")
-    gradual.set_ylabel("change from the draft (quartiles)")
+    gradual.set(xlabel="edits executed (fewer traces have many)", ylabel="change from the draft (quartiles)")
     return figure

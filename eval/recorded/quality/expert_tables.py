@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas, values_and_reaches
 from eval.report.tables import Columns, Json, Table, interval, shown
 
@@ -99,14 +101,13 @@ def experts_figure(result: Json) -> Figure:
     """Agreement over the gap of scores, for an expert and for the majority, and the ranks of the three versions."""
     figure, ((agreement, ranks),) = canvas(1, 2, (9.6, 3.6))
     _draw_agreement(agreement, result)
-    left = [0.0] * len(result["ranks"])
+    left = np.zeros(len(result["ranks"]))
     names = [row["version"] for row in result["ranks"]]
     for (name, colour), title in zip(RANK_COLOURS.items(), RANK_COLUMNS, strict=True):
         widths = [row[name]["value"] for row in result["ranks"]]
         ranks.barh(names, widths, left=left, color=colour, label=title)
-        left = [start + width for start, width in zip(left, widths, strict=True)]
-    ranks.set_xlabel("share of rankings")
-    ranks.set_xlim(0, 1)
+        left = left + widths
+    ranks.set(xlabel="share of rankings", xlim=(0, 1))
     ranks.invert_yaxis()
     agreement.legend(fontsize=8, loc="lower right")
     ranks.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(RANK_COLUMNS))
@@ -122,6 +123,4 @@ def _draw_agreement(axes: Axes, result: Json) -> None:
         axes.errorbar(places, values, yerr=reaches, fmt="o-", color=colour, ms=4, lw=1, capsize=2, label=kind)
     axes.axhline(0.5, color=GREY, lw=0.8, zorder=0)
     axes.set_xticks(range(len(bins)), bins)
-    axes.set_ylim(0, 1)
-    axes.set_xlabel("gap of the scores")
-    axes.set_ylabel("share that prefers the higher score")
+    axes.set(ylim=(0, 1), xlabel="gap of the scores", ylabel="share that prefers the higher score")
