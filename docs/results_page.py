@@ -19,10 +19,10 @@ from eval.drafts.generation import generation_tables
 from eval.drafts.revision import revision_tables
 from eval.likeness.tables import likeness_tables
 from eval.recorded.forensics.tables import comparison_tables
+from eval.recorded.quality.benchmark import quality_tables
 from eval.recorded.quality.content import content_tables
 from eval.recorded.quality.edit_tables import edit_tables
 from eval.recorded.quality.expert_tables import expert_tables
-from eval.recorded.quality.quality_tables import quality_tables
 from eval.report.render import markdown
 from eval.report.tables import Table, metrics_table, shown
 from eval.retrieval.calibration import METRICS as CALIBRATION

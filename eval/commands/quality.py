@@ -50,9 +50,8 @@ def quality(
     seed: Seed = 0,
 ) -> Report:
     """Measure how often a scorer prefers the better written text, beside every trivial scorer."""
-    from eval.recorded.quality.benchmark import quality_report, read_sets
+    from eval.recorded.quality.benchmark import quality_figure, quality_report, quality_tables, read_sets
     from eval.recorded.quality.checks import PAIR_CHECKS, cut_check
-    from eval.recorded.quality.quality_tables import quality_figure, quality_tables
     from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, PairScorer, RewardScorer, SurfaceScorer
     from pearl.errors import ChatError, InputError, PearlError, StoreError
     from retriever.reward.artifact import COSINE

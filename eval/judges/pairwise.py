@@ -20,7 +20,7 @@ from eval.asking.verdict import Answer, Given
 from eval.judges.items import ItemT
 from eval.judges.judge import Judgement, Trial
 from eval.report.checks import BROKEN, Check, item_check
-from eval.stats.alpha import alpha
+from eval.stats.coefficients import alpha
 from eval.stats.proportions import wilson_json
 from pearl.stats import Bootstrap, Floats, drawn
 

@@ -25,9 +25,8 @@ from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict, 
 from eval.judges import pairwise
 from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, verdict_counts
-from eval.recorded.quality.benchmark import PairSet, original_names, quality_report
+from eval.recorded.quality.benchmark import PairSet, original_names, quality_report, quality_tables
 from eval.recorded.quality.checks import PAIR_CHECKS, leaks
-from eval.recorded.quality.quality_tables import quality_tables
 from eval.report.checks import Check
 from eval.report.tables import Json, Table, checks_table, shown
 from pearl.chat.base import Message, Reply
