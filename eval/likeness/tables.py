@@ -21,15 +21,18 @@ def likeness_tables(result: Json) -> Iterator[Table]:
     """AUC against each kind of impostor, then error rates and calibration, a row a file and length."""
     methods = result["methods"]
     parts = [{**file, **part} for file in result["files"] for part in file["lengths"]]
-    named: Columns = {"file": "file", "words": lambda part: str(part["words"])}
     for kind, title in TITLES.items():
+        # two columns may be called words: the length, and a method
+        rows = tuple(
+            (part["file"], str(part["words"]), *(_figure(method, kind, part) for method in methods)) for part in parts
+        )
         explained = "; ".join(f"{method}: {EXPLAINED[method]}" for method in methods)
         caption = f"AUC of a person's later passages against those by {title}. {explained}. "
         caption += "95% intervals by bootstrap over people."
-        columns = named | {method: partial(_figure, method, kind) for method in methods}
-        yield Table.of(caption, parts, columns, result["command"])
+        yield Table(caption, ("file", "words", *methods), rows, result["command"])
     caption = "Equal error rate and calibration of the probability, true and false claims in equal numbers."
-    columns = named | {"people": "tested", "own": OWN, "others'": SAME_DOMAIN, "abstained": "abstained"}
+    columns: Columns = {"file": "file", "words": lambda part: str(part["words"]), "people": "tested"}
+    columns |= {"own": OWN, "others'": SAME_DOMAIN, "abstained": "abstained"}
     columns |= {"EER": partial(_figure, LIKENESS, "eer")}
     columns |= {"ECE": partial(_calibration, "ece"), "Brier": partial(_calibration, "brier")}
     yield Table.of(caption, parts, columns, result["command"])

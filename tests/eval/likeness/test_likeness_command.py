@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from eval.likeness.tables import likeness_tables
 from eval.likeness.writers import OWN, SAME_DOMAIN, TOPIC_MATCHED, claims, passages, texts_by_user, writers_of
 from pearl.cli import app
 from pearl.errors import InputError, PearlError
@@ -139,3 +140,13 @@ def test_passages_are_cut_to_their_length() -> None:
     assert list(passages(["one two", "three four five", "six"], 3)) == ["one two\n\nthree"]
     assert list(passages(["one two three", "four five six seven"], 3)) == ["one two three", "four five six"]
     assert list(passages(["明天见面吧。", "好的，谢谢你们。"], 5)) == ["明天见面吧。\n\n好"]
+
+
+def test_the_method_words_has_a_column_beside_the_length_in_words():
+    interval = {"value": 0.9, "low": 0.8, "high": 1.0}
+    methods = [{"method": name, SAME_DOMAIN: interval, TOPIC_MATCHED: None} for name in ("likeness", "words")]
+    part = {"words": 60, OWN: 1, SAME_DOMAIN: 3, "abstained": 0, "calibration": None, "methods": methods}
+    file = {"file": "a.jsonl", "tested": 2, "removed": [], "lengths": [part]}
+    auc, *_ = likeness_tables({"methods": ["likeness", "words"], "files": [file], "command": ""})
+    assert auc.columns == ("file", "words", "likeness", "words")
+    assert auc.rows == (("a.jsonl", "60", "0.900 [0.800, 1.000]", "0.900 [0.800, 1.000]"),)
