@@ -175,7 +175,7 @@ def vote_of(annotation: Mapping[str, Any]) -> Vote:
 
 def spelled_vote(word: Any, param: str) -> Vote:
     """The vote that a word stands for. Raises InputError for an unknown one."""
-    vote = SPELLINGS.get(word.strip().casefold()) if isinstance(word, str) else None
+    vote = (SPELLINGS.get(word) or SPELLINGS.get(word.strip().casefold())) if isinstance(word, str) else None
     if vote is None:
         shown = f"'{word[:40]}'" if isinstance(word, str) else json_type(word)
         raise InputError(f"is {shown}; a vote is one of {', '.join(Vote)}.", param=param, code="unknown_vote")
