@@ -121,11 +121,8 @@ class RevisedDrafts:
         return {
             **clusters([case.record for case in self.cases]).to_json(),
             "policies": [
-                {
-                    "policy": policy,
-                    "share_revised": bootstrap.mean(shares[policy]).to_json(),
-                    **_beside(mine, {other: by_policy[other] for other in COMPARED_WITH[policy]}),
-                }
+                {"policy": policy}
+                | _row(bootstrap, shares[policy], mine, {other: by_policy[other] for other in COMPARED_WITH[policy]})
                 for policy, mine in by_policy.items()
             ],
         }
@@ -134,14 +131,12 @@ class RevisedDrafts:
         """The figures for every possible theta, at equal steps of the share that is revised."""
         bootstrap = self._bootstrap()
         none = {NONE: self._figures(bootstrap, np.zeros(len(self.cases)))}
-        return [
-            {
-                "threshold": threshold if np.isfinite(threshold) else None,
-                "share_revised": bootstrap.mean(self._below(threshold)).to_json(),
-                **_beside(self._figures(bootstrap, self._below(threshold)), none),
-            }
-            for threshold in self._thresholds()
-        ]
+        points = []
+        for threshold in self._thresholds():
+            share = self._below(threshold)
+            row = _row(bootstrap, share, self._figures(bootstrap, share), none)
+            points.append({"threshold": threshold if np.isfinite(threshold) else None, **row})
+        return points
 
     def by_chance(self) -> dict[str, float]:
         """By metric, the share of random exchanges of drafts and revisions in which the best theta gains as much."""
@@ -164,9 +159,10 @@ class RevisedDrafts:
         return figures(self.metrics, bootstrap, mixed(share, self.revised, self.drafts))
 
 
-def _beside(mine: Figures, others: Mapping[str, Figures]) -> dict[str, Any]:
-    """The figures of a policy, with its paired differences from others."""
+def _row(bootstrap: Bootstrap, share: Floats, mine: Figures, others: Mapping[str, Figures]) -> dict[str, Any]:
+    """The share that a policy revises, its figures, and their paired differences from others."""
     return {
+        "share_revised": bootstrap.mean(share).to_json(),
         **to_json(mine),
         "differences": [to_json(less(mine, other), against=name) for name, other in others.items()],
     }
@@ -185,7 +181,7 @@ def revision_tables(result: Json) -> Iterator[Table]:
 
 
 def _cells(row: Json, metrics: Sequence[Metric[Measures]]) -> Iterator[str]:
-    from_none: dict[str, Any] = next((less for less in row["differences"] if less["against"] == "none"), {})
+    from_none: Json = next((gaps for gaps in row["differences"] if gaps["against"] == NONE), {})
     for metric in metrics:
         yield shown(row[metric.name], metric.digits)
         yield shown(from_none.get(metric.name), metric.digits, sign=True)
