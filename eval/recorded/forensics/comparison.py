@@ -8,6 +8,7 @@ Dimensions in comments: T different pairs in all, K annotators.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -117,8 +118,11 @@ def compared(columns: Sequence[VoteColumn], resampling: Resampling) -> dict[str,
     ]
     metrics.add_corrected([cell for row in rows for cell in row["columns"] if cell is not None])
     differences = _differences(columns, rows)
+    by_id = defaultdict[str, list[dict[str, Any]]](list)
+    for difference in differences:
+        by_id[difference["id"]].append(difference)
     for row in rows:
-        of_row = [difference for difference in differences if difference["id"] == row["id"]]
+        of_row = by_id[row["id"]]
         row["max_difference"] = max(of_row, key=lambda difference: float(difference["strength"]["value"]), default=None)
     rows.sort(key=lambda row: -row["max_difference"]["strength"]["value"] if row["max_difference"] else 1.0)
     return {
