@@ -208,16 +208,13 @@ def calibration_table(choices: Candidates, baselines: Sequence[str], options: Ca
 
 def _reliability(bootstrap: Bootstrap, model: ScoreFit) -> list[dict[str, Any]]:
     """A row a bin, the lowest s1 first."""
-    rows = []
-    for place in np.unique(model.bins):
-        inside = model.bins == place
-        rows.append(
-            {
-                "n": int(inside.sum()),
-                "low": round(float(model.top_scores[inside].min()), DIGITS),
-                "high": round(float(model.top_scores[inside].max()), DIGITS),
-                "s1": bootstrap.ratio(model.top_scores * inside, inside).to_json(),
-                "gain": bootstrap.ratio(model.gains * inside, inside).to_json(),
-            }
-        )
-    return rows
+    return [
+        {
+            "n": int(inside.sum()),
+            "low": round(float(model.top_scores[inside].min()), DIGITS),
+            "high": round(float(model.top_scores[inside].max()), DIGITS),
+            "s1": bootstrap.ratio(model.top_scores * inside, inside).to_json(),
+            "gain": bootstrap.ratio(model.gains * inside, inside).to_json(),
+        }
+        for inside in (model.bins == place for place in np.unique(model.bins))
+    ]

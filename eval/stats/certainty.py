@@ -161,23 +161,22 @@ def sweep(judged: CertainAnswers, threshold: float) -> list[dict[str, Any]]:
 
 def risk_coverage(judged: CertainAnswers) -> list[dict[str, Any]]:
     """A point a level of certainty, the highest first: the share that is answered and the share of it that is wrong."""
-    points = []
-    for level in np.unique(judged.certainty[judged.said > 0])[::-1]:
-        part = judged.part(judged.at_least(level))
-        risk = None if part["accuracy"] is None else 1 - part["accuracy"]
-        points.append({"certainty": float(level), "coverage": part["total"] / len(judged.correct), "risk": risk})
-    return points
+    levels = np.unique(judged.certainty[judged.said > 0])[::-1].tolist()
+    parts = {level: judged.part(judged.at_least(level)) for level in levels}  # each holds a record of its level
+    return [
+        {"certainty": level, "coverage": part["total"] / len(judged.correct), "risk": 1 - part["accuracy"]}
+        for level, part in parts.items()
+    ]
 
 
 def histogram(judged: CertainAnswers, ends: tuple[int, int]) -> list[dict[str, Any]]:
     """A row a bin five wide, right and wrong apart; certainties outside ``ends`` count at them."""
     first, last = ends
     clamped = np.clip(judged.certainty, first, last)
-    rows = []
-    for low in range(5 * (first // 5), last + 1, 5):
-        inside = ((clamped >= low) & (clamped < low + 5)).astype(float)
-        rows.append({"low": low, "high": low + 4, **judged.part(inside)})
-    return rows
+    return [
+        {"low": low, "high": low + 4, **judged.part(((clamped >= low) & (clamped < low + 5)).astype(float))}
+        for low in range(5 * (first // 5), last + 1, 5)
+    ]
 
 
 def _wilson(part: dict[str, Any]) -> dict[str, float] | None:
