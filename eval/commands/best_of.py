@@ -16,6 +16,7 @@ from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION
 if TYPE_CHECKING:
     from eval.drafts.best_of import DraftChoice, DraftItem
     from pearl.editing.best_of import Rewards
+    from pearl.settings import Settings
 
 ABOUT = """A line of the drafts is a text, and where likeness is to be measured texts of its person:
 
@@ -65,9 +66,9 @@ def best_of(options: BestOfOptions) -> Report:
     from retriever.reward.scores import load_scores
 
     rewards = load_scores(options.model, f"--model {options.model}")
-    items = list(read_drafts(options.drafts))
-    outcomes = asyncio.run(_outcomes(options, items, rewards))
-    settings = load_settings(llm=options.llm)
+    items = read_drafts(options.drafts)
+    settings = load_settings(llm=options.llm, llm_max_retries=0)  # pearl.asking.patience repeats calls
+    outcomes = asyncio.run(_outcomes(options, settings, items, rewards))
     figures = {
         "llm": writer_of(settings),
         "reward_model": options.model,
@@ -77,7 +78,9 @@ def best_of(options: BestOfOptions) -> Report:
     return Report(figures, best_of_tables, options={"llm": settings.llm})
 
 
-async def _outcomes(options: BestOfOptions, items: list[DraftItem], rewards: Rewards) -> list[DraftChoice]:
+async def _outcomes(
+    options: BestOfOptions, settings: Settings, items: list[DraftItem], rewards: Rewards
+) -> list[DraftChoice]:
     """The outcome of each draft that there was time for. Raises InputError where there was time for none."""
     from rich.console import Console
 
@@ -91,9 +94,7 @@ async def _outcomes(options: BestOfOptions, items: list[DraftItem], rewards: Rew
     from pearl.editing.asked import EditorDesk
     from pearl.editing.best_of import Balance
     from pearl.errors import InputError
-    from pearl.settings import load_settings
 
-    settings = load_settings(llm=options.llm, llm_max_retries=0)  # pearl.asking.patience repeats calls
     prices = Prices(options.price_in, options.price_out)
     terms = Terms(calls_at_once(settings, options.max_in_flight), prices, options.max_cost)
     in_time = Budget(options.budget_minutes).until(1.0)

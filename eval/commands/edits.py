@@ -61,6 +61,5 @@ def edits(
             raise InputError("--picture: no edit can be executed, so no score changes.", param="picture")
     if training_records is not None:
         write_lines(training_records, chats(executed_traces), called=f"--training-records {training_records}")
-    if chosen is None:
-        return Report(figures, edit_tables, options={"resamples": None, "seed": None})
-    return Report(figures, edit_tables, picture=edits_figure)
+    untold = {"resamples": None, "seed": None} if chosen is None else {}
+    return Report(figures, edit_tables, picture=edits_figure, options=untold)
