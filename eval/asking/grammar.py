@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
-from eval.asking.lines import LONGEST_LINE, is_repeated, own_lines, quotes_half
+from eval.asking.lines import LONGEST_LINE, is_repeated, own_lines, quotes_half, with_fields_as_lines
 from eval.asking.reply import EMPTY, NO_VERDICT, SEVERAL_VERDICTS, answer, leading_object
 from eval.asking.verdict import Invalid
 
@@ -85,7 +85,7 @@ class Grammar(Generic[VerdictT]):
             return Invalid(EMPTY)
         if object_and_rest := leading_object(text):
             return self._of_object(*object_and_rest, shown)
-        lines = own_lines(text, self.line.fullmatch)
+        lines = own_lines(with_fields_as_lines(text, self.fields, shown), self.line.fullmatch)
         if self.alone and len(lines) == 1 and (match := self.alone.fullmatch(lines[0])):
             return self.verdict(match)
         labels = [label for label in self._labels(lines, shown) if label.announced or not label.heading]

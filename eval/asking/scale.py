@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from eval.asking import reply as replies
-from eval.asking.lines import LONGEST_LINE, folded, is_repeated, own_lines, quotes_half
+from eval.asking.lines import LONGEST_LINE, folded, is_repeated, own_lines, quotes_half, with_fields_as_lines
 from eval.asking.reply import clean, leading_object
 from eval.asking.verdict import Invalid, Points, Score
 
@@ -108,6 +108,7 @@ class Scale:
             return Invalid(replies.EMPTY)
         if object_and_rest := leading_object(text):
             return _of_object(*object_and_rest, self)
+        text = with_fields_as_lines(text, FIELDS, shown)
         lines = _joined(own_lines(text, lambda line: _stated(line, self)))
         answers = list(islice(_answers(lines, self), MOST_ANSWERS + 1))
         if len(answers) > MOST_ANSWERS:
