@@ -109,6 +109,7 @@ def test_prism_takes_the_best_against_another(build, tmp_path):
     assert [item["id"] for item in items] == ["int1", "int2"]
     assert [right(item) for item in items] == ["Response 0 to prompt 1.", "Response 1 to prompt 2."]
     assert items[0]["question"] == "Prompt 1?"
+    assert "own" not in items[0]
     assert items[0]["persona"] == {
         "age": "25-34 years old",
         "sex": "Female",
@@ -397,6 +398,18 @@ def test_sources_and_choices_are_checked(error):
 
 
 # the whole chain
+
+
+def test_whose_text_is_asked_for(build, run_pearl, judge_endpoint, tmp_path):
+    """Of essays and answers the one that the person wrote is the right one, not one that they would like."""
+    empathic(tmp_path, [(1, 0, 7, 7), (1, 1, 1, 1)])
+    build("empathic")
+    judge_endpoint.says = lambda body: "A]] [[85]]"
+    run_pearl("judge", "personalized", "--items", tmp_path / "items.jsonl", "--llm", "openai")
+    assert all(
+        "which of the two is this person's own" in body["messages"][0]["content"] for body in judge_endpoint.bodies
+    )
+    assert len(judge_endpoint.bodies) == 2
 
 
 def test_what_is_built_is_judged(build, run_pearl, judge_endpoint, tmp_path):
