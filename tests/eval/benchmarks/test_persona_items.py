@@ -166,6 +166,11 @@ def test_all_refusals(error, tmp_path):
     assert "no item is left (refusal: 2, fewer than two responses left: 1)" in error("prism")
 
 
+def test_turns_of_another_type(error, tmp_path):
+    prism(tmp_path, [person(1)], [{**row, "turn": "0"} for row in said(1, 90, 10)])
+    assert "no item is left (responses of later turns: 2)" in error("prism")
+
+
 def test_another_version_of_prism(error, tmp_path):
     assert "there is no file survey.jsonl" in error("prism")
     rows = said(1, 90, 10)
