@@ -246,7 +246,8 @@ def items_of(data: AnnotatedPairs, where: str) -> Items[TraitItem]:
     for pair in data.pairs:
         if not all(text.strip() for text in pair.texts):
             raise InputError(
-                f"{where}: pair {pair.id}: a text is missing or empty; merge the annotations with the texts first.",
+                f"{where}: pair {pair.id}: a text is missing or empty; pearl forensics merge puts annotations and "
+                "texts of two files together.",
                 code="missing_text",
             )
     return Items(tuple(TraitItem(number, pair) for number, pair in enumerate(data.pairs, start=1)), len(data.pairs), {})
