@@ -242,15 +242,16 @@ def load(path: Path, options: TraitOptions) -> tuple[Items[TraitItem], TraitOpti
 
 
 def items_of(data: AnnotatedPairs, where: str) -> Items[TraitItem]:
-    """Every pair. Raises InputError for one without its texts."""
-    for pair in data.pairs:
-        if not all(text.strip() for text in pair.texts):
-            raise InputError(
-                f"{where}: pair {pair.id}: a text is missing or empty; pearl forensics merge puts annotations and "
-                "texts of two files together.",
-                code="missing_text",
-            )
-    return Items(tuple(TraitItem(number, pair) for number, pair in enumerate(data.pairs, start=1)), len(data.pairs), {})
+    """Every pair with both texts; models of an arena also answer with nothing. Raises InputError where none has."""
+    items = [TraitItem(number, pair) for number, pair in enumerate(data.pairs, start=1)]
+    every = tuple(item for item in items if all(text.strip() for text in item.texts))
+    if not every:
+        raise InputError(
+            f"{where}: none of its {len(items):,} pairs has both texts; put it together with the file that has them, "
+            "by pearl forensics merge.",
+            code="missing_text",
+        )
+    return Items(every, len(items), {}, {"without_text": len(items) - len(every)})
 
 
 CHECKS: Sequence[Check[Sequence[TraitItem]]] = (
@@ -496,7 +497,8 @@ def tables(result: Json) -> Iterator[Table]:
         for row in result["traits"]
     )
     several = "" if result["votes"] == 1 else f", {result['votes']} votes each"
-    caption = f"{result['n']:,} pairs{several}, judged by {result['judge']}, preset {result['preset']}."
+    left_out = f" Left out: {result['without_text']:,} without text." if result["without_text"] else ""
+    caption = f"{result['n']:,} pairs{several}, judged by {result['judge']}, preset {result['preset']}.{left_out}"
     yield Table(caption, ("trait", *names, "of them undecided", "no vote"), rows, result["command"])
     single, replies = result["single_votes"], result["replies"]
     unread = {**single["invalid"], **single["failed"]}

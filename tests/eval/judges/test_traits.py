@@ -256,8 +256,11 @@ def test_figures():
 
 
 def test_items_without_texts_and_copies():
-    with pytest.raises(InputError, match=r"f.json: pair p1: a text is missing or empty"):
+    with pytest.raises(InputError, match=r"f.json: none of its 1 pairs has both texts; put it together with"):
         items_of(data(pair(1, b=" ")), "f.json")
+    found = items_of(data(pair(1), pair(2, b=" "), pair(3)), "f")
+    assert [(item.line, item.id) for item in found.every] == [(1, "p1"), (3, "p3")]
+    assert (found.lines, found.about) == (3, {"without_text": 1})
     same, again = pair(1, a="No."), pair(2)
     found = items_of(data(same, again, pair(3)), "f")
     findings = preflight(JUDGE.checks, found.every)
