@@ -513,8 +513,9 @@ def tables(result: Json) -> Iterator[Table]:
     yield from checks_table(result["preflight"])
 
 
-ABOUT_PAIRS = """The pairs are AnnotatedPairs JSON, our JSON Lines or the CSV of Inverse Constitutional AI; --out is
-JSON or JSON Lines, by its name, with every field and annotation of --pairs and those that are new."""
+ABOUT_PAIRS = """The pairs are AnnotatedPairs JSON, our JSON Lines, or a CSV with text_a, text_b and preferred_text
+(text_a, text_b, tie or empty), and optionally prompt, model_a and model_b; --out is JSON or JSON Lines, by its name,
+with every field and annotation of --pairs and those that are new."""
 JUDGE = Judge(
     name="traits",
     summary="Ask a judge which of two texts has more of each of up to forty traits.",
