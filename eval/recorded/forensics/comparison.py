@@ -144,7 +144,7 @@ def _groups(file: str, table: VoteTable, by: str | None) -> list[tuple[str | Non
     """The parts of a table by a field of the metadata, the largest first."""
     if by is None:
         return [(None, table)]
-    values = np.array([str(metadata.get(by, "")) for metadata in table.metadata])
+    values = np.array(["" if metadata.get(by) is None else str(metadata[by]) for metadata in table.metadata])
     known, counts = np.unique(values[values != ""], return_counts=True)
     if not len(known):
         fields = ", ".join(dict.fromkeys(name for metadata in table.metadata for name in metadata)) or "none"
