@@ -7,9 +7,10 @@ so on; annotators and metadata likewise. A pair that several have gets the votes
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from eval.recorded.forensics.pairs import KEYS, AnnotatedPairs, Annotator, Pair, short_id
+from eval.recorded.forensics.pairs import KEYS, AnnotatedPairs, Annotator, Pair, short_id, vote_of
 from pearl.errors import InputError
 
 SHOWN = 5  # ids in a message
@@ -21,6 +22,8 @@ def merged(datasets: Sequence[tuple[str, AnnotatedPairs]]) -> AnnotatedPairs:
 
     Raises InputError that names the ids where two pairs or annotators of one id differ, or an annotator voted twice.
     """
+    if len({str(data.metadata.get("version", "1.0"))[0] for _, data in datasets}) > 1:
+        datasets = [(name, _respelled(data)) for name, data in datasets]
     (first, whole), *others = datasets
     whole = _without_repeats(first, whole)
     for name, data in others:
@@ -44,6 +47,16 @@ def apart(name: str, data: AnnotatedPairs, taken: Mapping[str, Annotator]) -> An
         pairs.append(Pair({**pair.fields, "annotations": votes}))
     by_id = {annotator.id: annotator for annotator in annotators}
     return AnnotatedPairs(by_id, tuple(pairs), data.metadata, data.more)
+
+
+def _respelled(data: AnnotatedPairs) -> AnnotatedPairs:
+    """The data set with votes spelled as in version 2, where version 1 has text_a and text_b."""
+    pairs = []
+    for pair in data.pairs:
+        chosen = [(id, vote, vote_of(vote)) for id, vote in pair.annotations.items()]
+        votes = {id: {**vote, "pref": choice.value} for id, vote, choice in chosen if choice.chooses}
+        pairs.append(Pair({**pair.fields, "annotations": {**pair.annotations, **votes}}))
+    return replace(data, pairs=tuple(pairs))
 
 
 def _two(where: str, first: AnnotatedPairs, second: AnnotatedPairs) -> AnnotatedPairs:

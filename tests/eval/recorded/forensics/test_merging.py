@@ -100,7 +100,11 @@ def test_of_two_versions_the_result_has_the_later_one(two):
             (name, replace(whole, metadata={**whole.metadata, "version": version}))
             for (name, whole), version in zip(two(), versions, strict=True)
         ]
-        assert merged(data).metadata["version"] == "2.0"
+        pair = data[versions.index("1.0")][1].pairs[1]
+        pair.annotations[next(iter(pair.annotations))]["pref"] = "text_b"
+        whole = merged(data)
+        assert whole.metadata["version"] == "2.0"
+        assert {vote["pref"] for pair in whole.pairs for vote in pair.annotations.values()} == {"a", "b"}
 
 
 def read_again(data, fields):
