@@ -73,7 +73,10 @@ def test_files_groups_and_models_are_columns(drawn, pairs_file):
     value = json.loads(drawn.read_text())
     value["comparisons"][0]["metadata"]["topic"] = None
     drawn.write_text(json.dumps(value))
-    assert [column["n"] for column in run([drawn], "ann", by="topic")["columns"]] == [200, 199]
+    groups = run([drawn], "ann", by="topic")
+    assert [column["n"] for column in groups["columns"]] == [200, 199]
+    assert (files["left_out"], groups["left_out"]) == ({}, {"without_topic": 1})
+    assert side_by_side(groups, "strength").caption.endswith(" Left out: 1 without topic.")
     models = run([drawn], models=True)
     assert [column["name"] for column in models["columns"]] == ["model: first", "model: second"]
     first, second = models["annotators"][0]["columns"]
