@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from eval.asking.grammar import TURN
 from eval.asking.lines import folded
-from eval.asking.points import TURN
 from eval.asking.reply import CUT_OFF, EMPTY, FENCE_LINE, NO_VERDICT, NOT_OFFERED, QUOTE_LINE, SEVERAL_VERDICTS, clean
 from eval.asking.verdict import Answer, Given, Invalid, Verdict, Votes
 from pearl.reasoning import without_reasoning
