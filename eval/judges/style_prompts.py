@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.asking.json_lines import check_fields, optional_id, read_lines
+from eval.asking.json_lines import check_fields, optional_id, optional_string, read_lines
 from eval.report.tables import NOTHING, Cell, Columns, Json, Table, interval
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Floats
@@ -111,7 +111,7 @@ def _parse(value: dict[str, Any], number: int) -> Comparison | None:
     first = value.get("order")
     if first not in ("ab", "ba"):
         raise InputError("must be 'ab' or 'ba'.", param="order", code="invalid_value")
-    answer = {"A": first[0], "B": first[1]}.get(value["verdict"])
+    answer = {"A": first[0], "B": first[1]}.get(optional_string(value, "verdict") or "")
     generator = optional_id(value, "generator") or optional_id(value, f"generator_{side}")
     several = isinstance(value.get("style"), list) and len(value["style"]) > 1
     return Comparison(
