@@ -221,7 +221,7 @@ _SAYS = (
 )
 _OUTPUT = r"(?:output|option|response)"
 _CHOICE = re.compile(
-    rf"{_OPENING}(?:which\s+is\s+best,\s+output\s+\(a\)\s+or\s+output\s+\(b\)\?\s*)?{_OPENING}(?:{_SAYS}{_OPENING})?"
+    rf"{_OPENING}(?:which\s+is\s+best,\s+output\s+\(a\)\s+or\s+output\s+\(b\)\?{_OPENING})?(?:{_SAYS}{_OPENING})?"
     rf"(?:{_OUTPUT}[\s:_-]{{0,3}}\(?(?P<output>[A-E])|(?P<bare>[AB]|TIE|BOTH|NEITHER|NONE|EITHER))(?P<tail>{_CLOSING})",
     re.IGNORECASE,
 )
