@@ -157,19 +157,16 @@ def _read(line: str, place: int, scale: Scale) -> tuple[float, int] | None:
         if match := word.match(line, place):
             return score, match.end()
     number = None if scale.words else _SCORE.match(line, place)
-    return (_score(number, scale), number.end()) if number else None
-
-
-def _score(number: re.Match[str], scale: Scale) -> float:
-    value, of = float(number["number"]), number["of"] or number["out_of"]
+    if number is None:
+        return None
+    value, whole = float(number["number"]), float(number["of"] or number["out_of"] or scale.highest)
     if number["percent"]:
         sure = scale.highest == 1 and (value == 0 or value >= 1)
-        return value / 100 if sure else math.inf
-    if of is None or float(of) == scale.highest:
-        return value
-    whole = float(of)
-    counted = value.is_integer() and whole.is_integer() and 0 < whole <= LARGEST_WHOLE
-    return value / whole if scale.highest == 1 and counted else math.inf
+        value = value / 100 if sure else math.inf
+    elif whole != scale.highest:
+        counted = value.is_integer() and whole.is_integer() and 0 < whole <= LARGEST_WHOLE
+        value = value / whole if scale.highest == 1 and counted else math.inf
+    return value, number.end()
 
 
 def _quoted(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:

@@ -401,7 +401,6 @@ def figures(judgements: Judgements[TraitItem], options: TraitOptions) -> dict[st
     """The votes for each trait, single ones and those of pairs, how replies were read, and how often the text that
     stands first is chosen, with an interval by bootstrap over pairs."""
     cast = list(ballots(judgements.every, options))
-    single = [vote for ballot in cast for votes in ballot.votes for vote in votes]
     verdicts = [judgement.verdict for judgement in judgements.every]
     read_replies = [verdict for verdict in verdicts if isinstance(verdict, Votes)]
     by_rule = [verdict.by_rule if isinstance(verdict, Votes) else () for verdict in verdicts]
@@ -420,7 +419,7 @@ def figures(judgements: Judgements[TraitItem], options: TraitOptions) -> dict[st
             "text_around": sum(votes.text_around for votes in read_replies),
             "other_keys": sum(votes.other_keys for votes in read_replies),
         },
-        "single_votes": verdict_kinds(single),
+        "single_votes": verdict_kinds(vote for ballot in cast for votes in ballot.votes for vote in votes),
         "p_first": bootstrap.ratio(first, np.add(first, second)).to_json(),
         "traits": [
             _trait(rule, [ballot.votes[place] for ballot in cast], options.cross_vote)
