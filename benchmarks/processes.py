@@ -179,6 +179,9 @@ def answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=5) as answer:
             return bool(answer.status == 200)
+    except urllib.error.HTTPError as error:
+        error.close()  # it is the answer, whose connection is still open
+        return False
     except (urllib.error.URLError, ConnectionError, TimeoutError):
         return False
 

@@ -76,6 +76,10 @@ class Presets:
             overridden[name] = value
         return {**values, **overridden}
 
+    def values_in(self, options: object) -> dict[str, str]:
+        """The value of every choice, as options with fields of these names have it."""
+        return {choice.name: getattr(options, choice.name) for choice in self.choices}
+
     def plus(self, choice: Choice, value: str) -> Presets:
         """These with one more choice, of which every preset takes the same value."""
         presets = (replace(preset, values={**preset.values, choice.name: value}) for preset in self.presets)

@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import Any, Generic, TypeVar
 
-from eval.asking.lines import LONGEST_LINE, is_repeated, own_lines, quotes_half
-from eval.asking.reply import EMPTY, NO_VERDICT, SEVERAL_VERDICTS, answer, leading_object
-from eval.asking.verdict import Invalid
+from eval.asking.lines import LONGEST_LINE, is_repeated, own_lines, quotes_half, with_fields_as_lines
+from eval.asking.reply import EMPTY, NO_VERDICT, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS, answer, leading_object
+from eval.asking.verdict import Invalid, Points, Score
 
 VerdictT = TypeVar("VerdictT")
 
@@ -85,7 +86,7 @@ class Grammar(Generic[VerdictT]):
             return Invalid(EMPTY)
         if object_and_rest := leading_object(text):
             return self._of_object(*object_and_rest, shown)
-        lines = own_lines(text, self.line.fullmatch)
+        lines = own_lines(with_fields_as_lines(text, self.fields, shown), self.line.fullmatch)
         if self.alone and len(lines) == 1 and (match := self.alone.fullmatch(lines[0])):
             return self.verdict(match)
         labels = [label for label in self._labels(lines, shown) if label.announced or not label.heading]
@@ -117,8 +118,15 @@ class Grammar(Generic[VerdictT]):
         return bool(bare) and [label.verdict for label in bare] == list(self.sections) and apart
 
     def _of_object(self, value: dict[str, Any], rest: str, shown: Sequence[str]) -> VerdictT | Invalid:
+        verdicts: list[VerdictT | Invalid] = []
         fields = [value[name] for name in self.fields if name in value]
-        verdicts = [verdict for field in fields for verdict in self._of_field(field)]
+        for field in fields:
+            if isinstance(field, str) and self.alone:
+                verdicts += [self.verdict(match)] if (match := self.alone.fullmatch(field)) else []
+            elif isinstance(field, str):
+                verdicts += [label.verdict for label in self._labels([field.strip()])]
+            elif self.number and isinstance(field, (int, float)) and not isinstance(field, bool):
+                verdicts.append(self.number(field))
         if not fields or len(verdicts) < len(fields):
             return Invalid(NO_VERDICT)
         below = own_lines(rest, self.line.fullmatch)
@@ -128,12 +136,55 @@ class Grammar(Generic[VerdictT]):
             return Invalid(SEVERAL_VERDICTS)
         return Invalid(SEVERAL_VERDICTS) if below and self.takes_back(verdict, below) else verdict
 
-    def _of_field(self, value: object) -> Iterator[VerdictT | Invalid]:
-        """One at most."""
-        if isinstance(value, str) and self.alone:
-            if match := self.alone.fullmatch(value):
-                yield self.verdict(match)
-        elif isinstance(value, str):
-            yield from (label.verdict for label in self._labels([value.strip()]))
-        elif self.number and isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield self.number(value)
+
+# the points that a judge gives by a rubric, "Score: 4"
+
+# a word that turns from the answer above it
+TURN = (
+    r"wait|actually|instead|rather|second|(?:on|upon)\s+\w*\s*(?:thought|reflection)|reconsider\w*|chang\w+|mistaken?"
+    r"|correction|revis\w+|scratch|sorry|wrong"
+)
+
+_TURN = re.compile(rf"\b(?:{TURN})\b", re.IGNORECASE)
+_NUMBER = r"-?(?:0|[1-9][0-9]{0,3})(?:\.[0-9]{1,3})?"
+_POINTS = (
+    rf"(?P<points>{_NUMBER})(?:\s*/\s*(?P<of>{_NUMBER})|\s+(?:points?\s+)?out\s+of\s+(?P<out_of>{_NUMBER}))?"
+    r"(?:\s*points?)?"
+)
+_SCORE = re.compile(
+    r"[\s*_#`\"'“‘(\[{•|>]*(?:(?:so|thus|hence|therefore)\b\W{0,3})?(?:my\s+|the\s+)?"
+    r"(?:(?:total|final|overall)\s+)*(?:score|points)\s*[*_]*\s*(?:[:=]|is\b)"
+    rf"[\s*_`\"'“‘(\[{{<]*{_POINTS}[\s*_`\"'”’)\]}}>.,;:!=|–—-]*",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(rf"[\s*_`\"'“‘(\[{{<]*{_POINTS}[\s*_`\"'”’)\]}}>.]*", re.IGNORECASE)
+
+
+def points_up_to(highest: int) -> Grammar[Points]:
+    """A grammar of 0 to ``highest`` points; those of another scale are out of range. One line says them, the last, or
+    the first where no other number follows; or the reply is a number and nothing else."""
+
+    def on_scale(points: float) -> Points:
+        return Score(float(points)) if 0 <= points <= highest else Invalid(SCORE_OUT_OF_RANGE)
+
+    def verdict(line: re.Match[str]) -> Points:
+        scale = line["of"] or line["out_of"]
+        return on_scale(float(line["points"]) if scale is None or float(scale) == highest else inf)
+
+    return Grammar(
+        _SCORE,
+        verdict,
+        {f"Score: {points}": Score(float(points)) for points in range(highest + 1)},
+        fields=("score", "total_score", "final_score", "total", "points"),
+        leads=True,
+        takes_back=_other_points,
+        once=True,
+        alone=_ALONE,
+        number=on_scale,
+    )
+
+
+def _other_points(points: Points, below: Sequence[str]) -> bool:
+    """True when another number follows, or a word that takes back the first."""
+    own = {f"{points.value:g}"} if isinstance(points, Score) else set()
+    return any(_TURN.search(line) or {*re.findall(r"(?<![\w.])[0-9]+", line)} - own for line in below)

@@ -1,4 +1,4 @@
-"""The files of judges: JSON Lines, optionally gzipped to read, an item, a record or a judgement a line."""
+"""The files of judges: JSON Lines, optionally gzipped, an item, a record or a judgement a line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pearl.errors import InputError
 from pearl.history import parse_numbered_lines
 from pearl.options import writing
 from pearl.texts import check_id, json_type
-from pearl.whole_files import replaced_file
+from pearl.whole_files import opened
 
 
 class _Item(Protocol):
@@ -109,6 +109,7 @@ def check_number(value: Any, param: str) -> float:
 
 
 def write_lines(path: Path, values: Iterable[Mapping[str, Any]], called: str) -> None:
-    """Write the file whole or not at all. Raises InputError, which calls it ``called``, when it cannot."""
-    with writing(called), replaced_file(path) as partial, partial.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
+    """Write the file whole or not at all, gzipped for a name that ends in ``.gz``. Raises InputError, which calls it
+    ``called``, when it cannot."""
+    with writing(called), opened(path) as file:
+        file.writelines(f"{json.dumps(value, ensure_ascii=False)}\n".encode() for value in values)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
-from eval.asking.reply import clean
+from eval.asking.reply import clean, closing_object
 
 BEFORE = 200  # characters of a neighbouring line that tell a quotation from a judge's own words
 LONGEST_LINE = 200  # of a verdict; a longer one is prose
@@ -33,6 +33,17 @@ def own_lines(text: str, is_label: Callable[[str], object]) -> list[str]:
 
 def _of_fence(inside: list[str], is_label: Callable[[str], object]) -> list[str]:
     return inside if len(inside) == 1 and is_label(inside[0][:LONGEST_LINE]) else [QUOTATION]
+
+
+def with_fields_as_lines(text: str, fields: Collection[str], shown: Sequence[str]) -> str:
+    """The reply with a line for each of the ``fields`` of the JSON object that it ends with, in its place; as it is
+    where that object is not its first, or stands in a text ``shown`` to the judge."""
+    above, spelled, value = closing_object(text) or ("", "", {})
+    if "{" in above or any(folded(spelled) in _comparable(source) for source in shown):
+        return text
+    said = ((name.strip().casefold(), word) for name, word in value.items() if isinstance(word, (str, int, float)))
+    lines = [f"{name.replace('_', ' ')}: {' '.join(str(word).split())}" for name, word in said if name in fields]
+    return "\n".join([above, *lines]) if lines else text
 
 
 def is_repeated(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:

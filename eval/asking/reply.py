@@ -34,6 +34,7 @@ QUOTE_LINE = re.compile(r"^[ \t]*>[^\n]*$", re.MULTILINE)
 _QUOTED = re.compile(r'"[^"\n]+"|“[^“”]+”|«[^«»]+»|「[^「」]+」')
 _MARK = re.compile(r"\[\[([^\[\]]{1,60})\]\]")
 _ONLY_MARKS = re.compile(r"[^\w\[\]]*(?:\[\[[^\[\]]{1,60}\]\][^\w\[\]]*){1,2}")
+_STRING_OR_LAST_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])')
 _NOT = re.compile(r"(?:\bnot|n[’']t|\bnever|\brather than|\binstead of)[ ,]+(?:\w+[ ,]+){0,3}$", re.IGNORECASE)
 
 
@@ -96,15 +97,28 @@ def _folded(text: str) -> str:
 
 
 def leading_object(text: str) -> tuple[dict[str, Any], str] | None:
-    """The JSON object a reply begins with, in a fence or not, and what follows; None where it names a field twice."""
+    """The JSON object a reply begins with, in a fence or not, and what follows; None where it names a field twice. A
+    comma behind the last field or element means nothing, and is passed over."""
     start = FENCE_LINE.sub("", text, count=1).lstrip() if text.lstrip().startswith("```") else text.lstrip()
     if not start.startswith("{"):
         return None
+    start = _STRING_OR_LAST_COMMA.sub(lambda match: "" if match[0] == "," else match[0], start)
     try:
         value, end = json.JSONDecoder(object_pairs_hook=_without_repeats).raw_decode(start)
     except (ValueError, RecursionError):
         return None
     return value, start[end:]
+
+
+def closing_object(text: str) -> tuple[str, str, dict[str, Any]] | None:
+    """The flat JSON object a reply ends with, in a fence or not, behind what stands above it and its text."""
+    body = text.rstrip().removesuffix("```").rstrip()
+    start = body.rfind("{")
+    above = body[: max(start, 0)].rstrip(" \t")
+    if not above.endswith("\n") or (read := leading_object(body[start:])) is None or read[1]:
+        return None
+    lines = above.rstrip().splitlines()
+    return "\n".join(lines[:-1] if lines and FENCE_LINE.fullmatch(lines[-1]) else lines), body[start:], read[0]
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

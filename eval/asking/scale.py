@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from eval.asking import reply as replies
-from eval.asking.lines import LONGEST_LINE, folded, is_repeated, own_lines, quotes_half
+from eval.asking.lines import LONGEST_LINE, folded, is_repeated, own_lines, quotes_half, with_fields_as_lines
 from eval.asking.reply import clean, leading_object
 from eval.asking.verdict import Invalid, Points, Score
 
@@ -108,8 +107,9 @@ class Scale:
             return Invalid(replies.EMPTY)
         if object_and_rest := leading_object(text):
             return _of_object(*object_and_rest, self)
+        text = with_fields_as_lines(text, FIELDS, shown)
         lines = _joined(own_lines(text, lambda line: _stated(line, self)))
-        answers = list(islice(_answers(lines, self), MOST_ANSWERS + 1))
+        answers = [(place, answer) for place, line in enumerate(lines) if (answer := _stated(line, self))]
         if len(answers) > MOST_ANSWERS:
             return Invalid(replies.SEVERAL_VERDICTS)
         answers = [(place, answer) for place, answer in answers if not _quoted(lines, place, shown)]
@@ -133,13 +133,6 @@ def _joined(lines: Sequence[str]) -> list[str]:
     return joined
 
 
-def _answers(lines: Sequence[str], scale: Scale) -> Iterator[tuple[int, _Statement]]:
-    """The lines that state an answer, by their places."""
-    for place, line in enumerate(lines):
-        if answer := _stated(line, scale):
-            yield place, answer
-
-
 def _stated(line: str, scale: Scale) -> _Statement | None:
     """None where a line is no answer at all."""
     if quotes_half(line):
@@ -160,35 +153,28 @@ def _stated(line: str, scale: Scale) -> _Statement | None:
 
 def _read(line: str, place: int, scale: Scale) -> tuple[float, int] | None:
     """The score that stands there, and where it ends; infinity for a number that is of no such scale."""
-    if words := scale.scores:
-        for score, word in words.items():
-            if match := word.match(line, place):
-                return score, match.end()
+    for score, word in scale.scores.items():
+        if match := word.match(line, place):
+            return score, match.end()
+    number = None if scale.words else _SCORE.match(line, place)
+    if number is None:
         return None
-    number = _SCORE.match(line, place)
-    return (_score(number, scale), number.end()) if number else None
-
-
-def _score(number: re.Match[str], scale: Scale) -> float:
-    value, of = float(number["number"]), number["of"] or number["out_of"]
+    value, whole = float(number["number"]), float(number["of"] or number["out_of"] or scale.highest)
     if number["percent"]:
         sure = scale.highest == 1 and (value == 0 or value >= 1)
-        return value / 100 if sure else math.inf
-    if of is None or float(of) == scale.highest:
-        return value
-    whole = float(of)
-    counted = value.is_integer() and whole.is_integer() and 0 < whole <= LARGEST_WHOLE
-    return value / whole if scale.highest == 1 and counted else math.inf
+        value = value / 100 if sure else math.inf
+    elif whole != scale.highest:
+        counted = value.is_integer() and whole.is_integer() and 0 < whole <= LARGEST_WHOLE
+        value = value / whole if scale.highest == 1 and counted else math.inf
+    return value, number.end()
 
 
 def _quoted(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
     """Repeated beside its neighbour, or led in by a colon."""
-    if not shown:
-        return False
+    if is_repeated(lines, place, shown):
+        return True
     led_in = place > 0 and lines[place - 1].endswith(":")
-    return is_repeated(lines, place, shown) or (
-        led_in and any(folded(lines[place]) == folded(clean(line)) for text in shown for line in text.splitlines())
-    )
+    return led_in and any(folded(lines[place]) == folded(clean(line)) for text in shown for line in text.splitlines())
 
 
 def _agreed(answers: Sequence[_Statement], scale: Scale, rest: str, below: Sequence[str]) -> Points:
@@ -199,20 +185,18 @@ def _agreed(answers: Sequence[_Statement], scale: Scale, rest: str, below: Seque
     (score,) = scores
     if score is None:
         return Invalid(replies.NOT_OFFERED)
-    if _TAKEN_BACK.search("\n".join((rest, *below))) or _others(score, scale, rest, below):
+    text = "\n".join((rest, *below))
+    # another answer that follows: a label anywhere, a number on the same line, or one announced as an answer
+    if scale.words:
+        others = any(word.search(text) for other, word in scale.scores.items() if other != score)
+        others = others or bool(score and _NOT_REALLY.search(rest))
+    else:
+        numbers = re.findall(_NUMBER, scale.without_bounds(rest))
+        numbers += [other["number"] for line in below for other in _ANOTHER.finditer(scale.without_bounds(line))]
+        others = any(float(number) != score for number in numbers)
+    if others or _TAKEN_BACK.search(text):
         return Invalid(replies.SEVERAL_VERDICTS)
     return Score(float(score)) if scale.lowest <= score <= scale.highest else Invalid(replies.SCORE_OUT_OF_RANGE)
-
-
-def _others(score: float, scale: Scale, rest: str, below: Sequence[str]) -> bool:
-    """True when another answer follows: a label anywhere, a number on the same line, or one announced as an answer."""
-    if words := scale.scores:
-        text = "\n".join((rest, *below))
-        others = [word for other, word in words.items() if other != score]
-        return bool(score and _NOT_REALLY.search(rest)) or any(word.search(text) for word in others)
-    numbers = re.findall(_NUMBER, scale.without_bounds(rest))
-    numbers += [other["number"] for line in below for other in _ANOTHER.finditer(scale.without_bounds(line))]
-    return any(float(number) != score for number in numbers)
 
 
 def _of_object(value: dict[str, Any], rest: str, scale: Scale) -> Points:
@@ -220,10 +204,10 @@ def _of_object(value: dict[str, Any], rest: str, scale: Scale) -> Points:
     if not fields:
         return Invalid(replies.NO_VERDICT)
     answers = [_stated(_spelled(field), scale) or _Statement(None, "", True) for field in fields]
-    lines = own_lines(rest, lambda line: _stated(line, scale))
     if "{" in rest or any(answer.rest for answer in answers):
         return Invalid(replies.SEVERAL_VERDICTS)
-    return _agreed([*answers, *(answer for _, answer in _answers(lines, scale))], scale, "", lines)
+    lines = own_lines(rest, lambda line: _stated(line, scale))
+    return _agreed([*answers, *filter(None, (_stated(line, scale) for line in lines))], scale, "", lines)
 
 
 def _spelled(value: Any) -> str:

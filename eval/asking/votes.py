@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from eval.asking.grammar import TURN
 from eval.asking.lines import folded
-from eval.asking.points import TURN
 from eval.asking.reply import CUT_OFF, EMPTY, FENCE_LINE, NO_VERDICT, NOT_OFFERED, QUOTE_LINE, SEVERAL_VERDICTS, clean
 from eval.asking.verdict import Answer, Given, Invalid, Verdict, Votes
 from pearl.reasoning import without_reasoning
@@ -40,6 +40,13 @@ _NUMBER = re.compile(r"\s*([0-9]{1,4})\s*")
 _LOOSE = re.compile(r"""\s*(?:["']\s*)?([0-9]{1,4})\s*(?:["']\s*)?:\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z/]+))\s*""")
 _UNDONE = re.compile(
     rf"\b(?:{TURN}|but|however|(?:for\s+)?example|e\.g|can\s?not|unable|refuse|decline)\b|n['’]t\b", re.IGNORECASE
+)
+# in front of votes, where reasons say "the second text", "but" and "doesn't": a refusal, or an object that is led in as
+# an example or denied
+_UNMEANT = re.compile(
+    r"\bI(?:\s+am|['’]m)?(?:\s+\w+)?\s+(?:can\s?not|can['’]t|won['’]t|unable|not\s+able|refuse|decline)\b"
+    r"|(?:\b(?:example|not|never|can\s?not)\b|\be\.g\b\.?|n['’]t\b)[^.!?\n]{0,200}(?::\s*)?$",
+    re.IGNORECASE,
 )
 
 
@@ -81,11 +88,11 @@ def read_votes(
     if any(_by_number(part) != words for part in voting):
         return Invalid(SEVERAL_VERDICTS)
     between = zip([0, *(part.end for part in voting)], [*(part.start for part in voting), len(text)], strict=True)
-    around = FENCE_LINE.sub("", "\n".join(text[start:end] for start, end in between))
-    beside = bool(re.search(r"\w", around))
+    *in_front, behind = (FENCE_LINE.sub("", text[start:end]) for start, end in between)
+    beside = any(re.search(r"\w", part) for part in (*in_front, behind))
     if beside and alone:
         return Invalid(TEXT_AROUND)
-    if _UNDONE.search(around):
+    if _UNDONE.search(behind) or any(map(_UNMEANT.search, in_front)):
         return Invalid(SEVERAL_VERDICTS)
     asked, others = range(1, count + 1), [number for number in words if not 1 <= number <= count]
     if others and not words.keys() >= set(asked):

@@ -83,9 +83,10 @@ class Ledger:
         }
 
     def check_left(self, source: str, left: Sequence[object]) -> None:
-        """Raises InputError, with the reasons, where nothing is left."""
+        """Raises InputError, with the reasons, or else with what was read, where nothing is left."""
         if not left:
-            why = ", ".join(f"{why}: {len(names):,}" for why, names in self.dropped.items()) or "there was nothing"
+            counts = {why: len(names) for why, names in self.dropped.items()} or self.read
+            why = ", ".join(f"{what}: {count:,}" for what, count in counts.items()) or "there was nothing"
             raise InputError(f"{source}: no item is left ({why}).", code="no_item")
 
 

@@ -139,10 +139,9 @@ def retrieval_systems(
         name: RandomRetriever(plan.options.seed) if name == RandomRetriever.name else make_retriever(name, encoder)
         for name in names
     }
-    systems = []
+    systems, exactly = [], plan.options.k is not None
     for name, retriever in retrievers.items():
         kind = BASELINE if name in UNTRAINED or name in baselines else MODEL
-        exactly = plan.options.k is not None
         with console.status(f"Ranking with {name}..."):
             systems.append(retrieved(name, retriever, cases, plan.shown, kind=kind, exactly=exactly))
     return systems

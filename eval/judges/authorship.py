@@ -5,7 +5,7 @@ reference more likely write? How often each system's drafts pass for the author'
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -27,7 +27,7 @@ from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRoun
 from eval.judges.pairwise import FIRST, ORDER, SECOND, TIE, PairColumns
 from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
-from eval.report.tables import NOTHING, Columns, Json, Table, checks_table, shown
+from eval.report.tables import NOTHING, Columns, Json, Table, checks_table, interval, shown
 from pearl.chat.base import Decoding, Message
 from pearl.errors import InputError
 from pearl.options import known
@@ -187,16 +187,12 @@ def _contains_reference(item: AuthorshipItem) -> bool:
 
 CHECKS: Sequence[Check[Sequence[AuthorshipItem]]] = (
     item_check(
-        "identical_candidates",
-        BROKEN,
-        "Both drafts are the same, so there is nothing to tell.",
+        *("identical_candidates", BROKEN, "Both drafts are the same, so there is nothing to tell."),
         lambda item: folded(item.texts[0]) == folded(item.texts[1]),
     ),
     item_check("empty_candidate", BROKEN, "A draft of nothing.", lambda item: not all(map(folded, item.texts))),
     item_check(
-        "candidate_is_reference",
-        BROKEN,
-        "A draft is the reference itself: was the target in the history?",
+        *("candidate_is_reference", BROKEN, "A draft is the reference itself: was the target in the history?"),
         lambda item: folded(item.reference) in map(folded, item.texts),
     ),
     item_check("candidate_contains_reference", NOTE, "The reference stands within a draft.", _contains_reference),
@@ -222,10 +218,6 @@ POST TWO if POST TWO clearly is,
 BOTH if either of them could be, or neither."""
 _ASKS = "Justify your judgement, then write POST ONE, POST TWO or BOTH on the last line."
 _AGAIN = "No verdict can be read there. Write it alone: POST ONE, POST TWO or BOTH."
-
-
-def trials(items: Sequence[AuthorshipItem], options: AuthorshipOptions) -> Iterator[Trial[AuthorshipItem]]:
-    return pairwise.in_orders(items, options.runs, options.order, options.seed)
 
 
 def ask(trial: Trial[AuthorshipItem], options: AuthorshipOptions) -> Messages:
@@ -284,11 +276,15 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
     columns = PairColumns.of(every, lambda item: item.owner)
     bootstrap, users = columns.bootstrap(options.seed), len({item.owner for item in items})
     counted, dropped = rates(columns, bootstrap), rates(columns, bootstrap, dropped=True)
-    in_both = options.order == pairwise.BOTH
     texts = [judgement.trial.item.texts for judgement in every]
     alphas = {"alpha": pairwise.alpha_over_runs(columns, options.seed)}
-    if in_both:
+    must_agree = None
+    if options.order == pairwise.BOTH:
         alphas["alpha_within_order"] = pairwise.alpha_over_runs(columns, options.seed, by_order=True)
+        # a win counts where both orders of a run say it; where they differ it is a tie
+        pairs = columns.in_both_orders()
+        shares = {outcome: pairs.share(pairs.code == code, options.seed) for code, outcome in OUTCOMES.items()}
+        must_agree = {"n": len(pairs.code), **shares}
     return {
         "systems": dict(zip(("proposed", "baseline"), options.systems, strict=True)),
         **{name: getattr(options, name) for name in ("prompt", "preset", "runs", "order", "unparsed")},
@@ -301,7 +297,7 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
         "rates": dropped if options.unparsed == DROPPED else counted,
         "rates_invalid_counted": counted,
         "rates_invalid_dropped": dropped,
-        "rates_orders_must_agree": must_agree(columns, options.seed) if in_both else None,
+        "rates_orders_must_agree": must_agree,
         "margin": bootstrap.ratio(columns.taken, columns.answered).to_json(),
         "sign_test": sign_test(columns, [judgement.trial.item.owner for judgement in every]),
         **{name: value for name, (value, _) in alphas.items()},
@@ -323,27 +319,14 @@ def rates(columns: PairColumns, bootstrap: Bootstrap, *, dropped: bool = False) 
     return {"n": int(among.sum())} | {name: pairwise.share(part, among, bootstrap) for name, part in parts.items()}
 
 
-def must_agree(columns: PairColumns, seed: int) -> dict[str, Any]:
-    """A win counts where both orders of a run say it; where they differ it is a tie."""
-    pairs = columns.in_both_orders()
-    if not pairs.cluster:
-        return {"n": 0} | dict.fromkeys(OUTCOMES.values())
-    bootstrap, among = Bootstrap(pairs.cluster, seed=seed), np.ones(len(pairs.code))
-    return {"n": len(pairs.code)} | {
-        outcome: pairwise.share((pairs.code == code).astype(float), among, bootstrap)
-        for code, outcome in OUTCOMES.items()
-    }
-
-
 def sign_test(columns: PairColumns, owners: Sequence[str]) -> dict[str, Any]:
     """Count the users with whom each system wins more often than the other, and test it: users are independent.
     ``owners`` are the users of the judgements, (N,)."""
-    score: dict[str, int] = defaultdict(int)
-    for user, taken in zip(owners, columns.taken, strict=True):
-        score[user] += int(taken)
-    won, lost = sum(wins > 0 for wins in score.values()), sum(wins < 0 for wins in score.values())
+    _, user = np.unique(owners, return_inverse=True)
+    wins = np.bincount(user, weights=columns.taken)  # of each user, less its losses
+    won, lost = int((wins > 0).sum()), int((wins < 0).sum())
     p_value = even_p(won, lost) if won + lost else None
-    return {"proposed": won, "baseline": lost, "neither": len(score) - won - lost, "p_value": p_value}
+    return {"proposed": won, "baseline": lost, "neither": len(wins) - won - lost, "p_value": p_value}
 
 
 def _longer(item: AuthorshipItem) -> float:
@@ -390,15 +373,14 @@ def rules(
 
 def lines(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) -> Iterator[dict[str, Any]]:
     """A line a trial: the item, the run, what came first, what was read, and the reply."""
-    columns = PairColumns.of(judgements.every, lambda item: item.owner)
-    for (judgement, text), code in zip(judgements.first.with_texts(), columns.code, strict=True):
+    for judgement, text in judgements.first.with_texts():
         yield {
             "item": judgement.trial.item.id,
             "run": judgement.trial.run,
             "first": "baseline" if judgement.trial.swapped else "proposed",
             "verdict": kind(judgement.verdict),
             "reason": reason_of(judgement.verdict),
-            "outcome": OUTCOMES.get(int(code)),
+            "outcome": OUTCOMES.get(pairwise.code_of(judgement)),
             "reply": text,
         }
 
@@ -408,23 +390,21 @@ def lines(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) ->
 
 def tables(result: Json) -> Iterator[Table]:
     """Win rates, what the judge is worth, the rules beside it, what is wrong with the items."""
-    outcomes = tuple(OUTCOMES.values())
     shares = {
         "every judgement": result["rates_invalid_counted"],
         "those with an answer": result["rates_invalid_dropped"],
         "both orders must agree": result["rates_orders_must_agree"],
     }
-    rows = [
-        (title, *(shown(of.get(name), 3) for name in (*outcomes, "no_answer")), f"{of['n']:,}")
-        for title, of in shares.items()
-        if of is not None
-    ]
+    rows = [{"share": title, "no_answer": None, **of} for title, of in shares.items() if of]
     caption = (
         f"{counted(result['items'], 'item')} of {counted(result['users'], 'user')}, {counted(result['runs'], 'run')}, "
         f"order {result['order']}, judged by {result['judge']}; 95% intervals by bootstrap over {result['resampled']}."
     )
-    columns = ("share", f"{result['systems']['proposed']} (P)", f"{result['systems']['baseline']} (B)")
-    yield Table(caption, (*columns, "tie (T)", "no answer", "n"), tuple(rows), result["command"])
+    systems = result["systems"]
+    columns: Columns = {"share": "share", f"{systems['proposed']} (P)": interval("proposed")}
+    columns |= {f"{systems['baseline']} (B)": interval("baseline"), "tie (T)": interval("tie")}
+    columns |= {"no answer": interval("no_answer"), "n": "n"}
+    yield Table.of(caption, rows, columns, result["command"])
     worth = (
         ("P less B", shown(result["margin"], 3, sign=True), "of the judgements with an answer"),
         ("Krippendorff's alpha", _alpha(result, "alpha"), "of all that is said of an item; 0: as by chance"),
@@ -461,7 +441,7 @@ JUDGE = Judge(
     presets=PRESETS,
     load=load,
     checks=CHECKS,
-    trials=trials,
+    trials=lambda items, options: pairwise.in_orders(items, options.runs, options.order, options.seed),
     ask=ask,
     read=read,
     again=SecondRound(
@@ -475,5 +455,4 @@ JUDGE = Judge(
     figures=figures,
     tables=tables,
     lines=lines,
-    max_tokens=512,
 )

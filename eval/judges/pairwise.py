@@ -41,6 +41,11 @@ FIRST, SECOND, TIE, NOTHING = 0, 1, 2, -1  # what is said of an item's two texts
 CODES = {Answer.A: FIRST, Answer.B: SECOND, Answer.BOTH: TIE, Answer.TIE: TIE}
 
 
+def code_of(judgement: Judgement[Any]) -> int:
+    verdict = judgement.of_item()
+    return CODES[verdict.answer] if isinstance(verdict, Given) else NOTHING
+
+
 def orders(order: str, item_id: str, run: int, seed: int) -> tuple[bool, ...]:
     """One flag per order to ask in: True when the second text comes first."""
     if order == BOTH:
@@ -71,13 +76,11 @@ class PairColumns:
     def of(cls, judgements: Iterable[Judgement[ItemT]], cluster: Callable[[ItemT], str]) -> PairColumns:
         judgements = tuple(judgements)
         trials = [judgement.trial for judgement in judgements]
-        verdicts = [judgement.of_item() for judgement in judgements]
-        codes = [CODES[verdict.answer] if isinstance(verdict, Given) else NOTHING for verdict in verdicts]
         return cls(
             np.array([trial.place for trial in trials], np.intp),
             np.array([trial.run for trial in trials], np.intp),
             np.array([trial.swapped for trial in trials], bool),
-            np.array(codes, np.intp),
+            np.array(list(map(code_of, judgements)), np.intp),
             drawn([cluster(trial.item) for trial in trials], [f"item {trial.place}" for trial in trials]),
         )
 
@@ -99,16 +102,12 @@ class PairColumns:
     def in_both_orders(self) -> OrderPairs:
         """The runs that were asked, and answered, in both orders."""
         by_run: dict[tuple[int, int, str], list[int]] = defaultdict(list)
-        runs = zip(self.place.tolist(), self.run.tolist(), self.cluster, strict=True)
-        for run, code in zip(runs, self.code.tolist(), strict=True):
-            if code != NOTHING:
-                by_run[run].append(code)
-        pairs = {run: codes for run, codes in by_run.items() if len(codes) == 2}
-        return OrderPairs(
-            np.array([first != second for first, second in pairs.values()], bool),
-            np.array([first if first == second else TIE for first, second in pairs.values()], np.intp),
-            tuple(cluster for _, _, cluster in pairs),
-        )
+        for place, run, cluster, code in zip(self.place, self.run, self.cluster, self.code, strict=True):
+            by_run[place, run, cluster] += [] if code == NOTHING else [code]
+        both = {run: codes for run, codes in by_run.items() if len(codes) == 2}
+        first, second = np.array(list(both.values()), np.intp).reshape(-1, 2).T
+        changed = first != second
+        return OrderPairs(changed, np.where(changed, TIE, first), tuple(cluster for _, _, cluster in both))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +118,17 @@ class OrderPairs:
     code: NDArray[np.intp]
     cluster: tuple[str, ...]
 
+    def share(self, part: NDArray[Any], seed: int) -> dict[str, Any] | None:
+        """The share of the runs; None without any."""
+        if not self.cluster:
+            return None
+        return share(part, np.ones(len(part)), Bootstrap(self.cluster, seed=seed))
 
-def share(part: Floats, among: Floats, bootstrap: Bootstrap) -> dict[str, Any] | None:
+
+def share(part: NDArray[Any], among: NDArray[Any], bootstrap: Bootstrap) -> dict[str, Any] | None:
     """The share with its interval over clusters, and Wilson's, which takes judgements for independent."""
     interval = bootstrap.share(part, among).to_json()
-    if interval is None:
-        return None
-    return interval | {"wilson": wilson_json(int(part.sum()), int(among.sum()))}
+    return interval and {**interval, "wilson": wilson_json(int(part.sum()), int(among.sum()))}
 
 
 def position(columns: PairColumns, seed: int) -> dict[str, Any]:
@@ -133,13 +136,9 @@ def position(columns: PairColumns, seed: int) -> dict[str, Any]:
     changes."""
     first = columns.taken * np.where(columns.swapped, -1, 1)
     pairs = columns.in_both_orders()
-    changed = None
-    if pairs.cluster:
-        bootstrap = Bootstrap(pairs.cluster, seed=seed)
-        changed = share(pairs.changed.astype(float), np.ones(len(pairs.code)), bootstrap)
     return {
-        "p_first": share((first > 0).astype(float), (first != 0).astype(float), columns.bootstrap(seed)),
-        "flip_rate": changed,
+        "p_first": share(first > 0, first != 0, columns.bootstrap(seed)),
+        "flip_rate": pairs.share(pairs.changed, seed),
         "pairs_of_orders": len(pairs.cluster),
     }
 
@@ -148,7 +147,7 @@ def prefers_longer(taken: Floats, texts: Sequence[tuple[str, str]], bootstrap: B
     """The share of verdicts for the longer text, of those for one of two with different lengths: (N,) each, ``taken``
     as in :class:`PairColumns`."""
     longer = taken * np.array([np.sign(len(first.strip()) - len(second.strip())) for first, second in texts])
-    return share((longer > 0).astype(float), (longer != 0).astype(float), bootstrap)
+    return share(longer > 0, longer != 0, bootstrap)
 
 
 def alpha_over_runs(
@@ -159,15 +158,11 @@ def alpha_over_runs(
     A judge that follows positions agrees with itself within an order only. None with a reason where chance alone would
     agree.
     """
-    sides = columns.swapped if by_order else np.zeros_like(columns.swapped)
-    units = list(zip(columns.place.tolist(), sides.tolist(), strict=True))
-    rows = {unit: row for row, unit in enumerate(dict.fromkeys(units))}
-    clusters = [""] * len(rows)
-    counts = np.zeros((len(rows), 3))  # (U, K)
-    for unit, code, cluster in zip(units, columns.code, columns.cluster, strict=True):
-        clusters[rows[unit]] = cluster
-        if code != NOTHING:
-            counts[rows[unit], code] += 1
+    units = 2 * columns.place + (columns.swapped if by_order else 0)
+    _, first, unit = np.unique(units, return_index=True, return_inverse=True)  # (U,), (N,)
+    clusters = [columns.cluster[place] for place in first]
+    counts = np.zeros((len(first), 3))  # (U, K)
+    np.add.at(counts, (unit, columns.code), columns.answered)  # NOTHING adds nothing
     shared = counts[counts.sum(axis=1) > 1]
     if not len(shared):
         return None, "no item has two answers"

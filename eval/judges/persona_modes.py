@@ -51,18 +51,11 @@ class ModeColumns:
     def of(cls, judgements: Sequence[Judgement[Any]], mode: Mode, unparsed: str) -> ModeColumns:
         verdicts = [judgement.verdict for judgement in judgements]
         there = np.array([not isinstance(verdict, Failed) for verdict in verdicts], float)
-        counts_in = np.zeros(len(verdicts))
-        counts_in[list(counted(verdicts, mode.asked, unparsed))] = 1
-        certainty = np.array([certainty_of(verdict) or np.nan for verdict in verdicts], float)
+        answered = np.array([isinstance(verdict, Given) for verdict in verdicts], float)
+        counts = there * np.isin(np.arange(len(verdicts)), counted(verdicts, mode.asked, unparsed))
         correct = [is_correct(judgement.of_item(), judgement.trial.item.preferred) for judgement in judgements]
-        return cls(
-            judgements,
-            there,
-            np.array([isinstance(verdict, Given) for verdict in verdicts], float),
-            there * counts_in,
-            np.array(correct, float),
-            np.where(there * counts_in > 0, certainty, np.nan),
-        )
+        said = np.array([certainty_of(verdict) or np.nan for verdict in verdicts], float)
+        return cls(judgements, there, answered, counts, np.array(correct, float), np.where(counts > 0, said, np.nan))
 
 
 def ablation(judgements: Judgements[Any], unparsed: str, threshold: float, seed: int) -> dict[str, Any]:

@@ -94,7 +94,7 @@ class PersonaOptions:
 
 # the items
 
-FIELDS = frozenset({"id", "persona", "question", "responses", "preferred", "generator_a", "generator_b"})
+FIELDS = frozenset({"id", "persona", "question", "responses", "preferred", "own", "generator_a", "generator_b"})
 ABOUT_ITEMS = """A line of the items is a person, two texts, and which of them this person chose:
 
 \b
@@ -102,14 +102,16 @@ ABOUT_ITEMS = """A line of the items is a person, two texts, and which of them t
    "responses": {"A": "...", "B": "..."}, "preferred": "B"}
 
 "responses" and "preferred" (C is a tie) are required; "persona" may be a text; "generator_a" and "generator_b" may name
-the models that wrote the responses, the judge itself included. `pearl eval personalized` evaluates the records that
+the models that wrote the responses, the judge itself included. With "own": true the preferred text is the person's own,
+such as an essay or an answer, and the judge is asked for that. `pearl eval personalized` evaluates the records that
 --records writes. --ablate asks everything again with these fields of the persona, or with none."""
 
 
 @dataclass(frozen=True, slots=True)
 class PersonaItem:
     """``persona``: what is known of the person, by field; one without a name where the file has it as a text.
-    ``generators``: who wrote the responses, None where the file does not say."""
+    ``generators``: who wrote the responses, None where the file does not say. ``own``: the preferred one is the
+    person's own, an essay or an answer, not what they chose among others'."""
 
     line: int
     id: str
@@ -118,6 +120,7 @@ class PersonaItem:
     responses: tuple[str, str]
     preferred: Answer
     generators: tuple[str | None, str | None] = (None, None)
+    own: bool = False
 
     def profile(self, fields: Sequence[str] | None) -> str:
         """A line a field, of all or of those named, where they are known, in the persona's own order."""
@@ -171,6 +174,8 @@ def _parse(value: dict[str, Any], number: int) -> PersonaItem:
     responses, question = value["responses"], value.get("question")
     if not isinstance(responses, dict) or set(responses) != {"A", "B"}:
         raise InputError("must be an object with 'A' and 'B'.", param="responses", code="wrong_type")
+    if not isinstance(own := value.get("own", False), bool):
+        raise InputError(f"must be true or false, not {json_type(own)}.", param="own", code="wrong_type")
     return PersonaItem(
         number,
         optional_id(value) or f"line {number}",
@@ -179,6 +184,7 @@ def _parse(value: dict[str, Any], number: int) -> PersonaItem:
         (check_text(responses["A"], param="responses.A"), check_text(responses["B"], param="responses.B")),
         preferred,
         (optional_id(value, "generator_a"), optional_id(value, "generator_b")),
+        own,
     )
 
 
@@ -203,14 +209,17 @@ def _persona(value: Any) -> dict[str, str]:
 # the prompt: the texts are data, and a line within one that looks like a header of the prompt is indented
 
 _HEADER = re.compile(r"^\[(?=[^\[\]\n]{1,80}\][ \t]*$)", re.MULTILINE)
+# to choose, or to tell the person's own one; with the persona and without
 _TASK = {
     True: "Below are the profile of a person, and two responses. Say which of the two this person would rather have.",
     False: "Below are two responses. Say which of the two the person who asked would rather have.",
 }
-_OFFERED = {
-    True: 'Answer "[[A]]" for the response of assistant A, "[[B]]" for that of assistant B, "[[C]]" for a tie.',
-    False: 'Answer "[[A]]" for the response of assistant A, "[[B]]" for that of assistant B.',
+_TASK_OWN = {
+    True: "Below are the profile of a person, and two responses. Say which of the two is this person's own.",
+    False: "Below are two responses. Say which of the two a person more likely gave.",
 }
+_OFFERED = 'Answer "[[A]]" for the response of assistant A, "[[B]]" for that of assistant B'
+_OFFERED_OWN = 'Answer "[[A]]" for response A, "[[B]]" for response B'
 _CERTAINTY = """\
 Then give your certainty as a number from 1 to {highest} in double brackets, like so: [[X]].
 {0} (Uncertain): {there} little or nothing to go by.
@@ -230,7 +239,8 @@ def trials(items: Sequence[PersonaItem], options: PersonaOptions) -> Iterator[Tr
 def ask(trial: Trial[PersonaItem], options: PersonaOptions) -> Messages:
     """The reply goes on from ``[[``."""
     mode, asked, item = trial.way, trial.way.asked, trial.item
-    parts = [_TASK[mode.persona], _OFFERED[asked.tie]]
+    task, offered = (_TASK_OWN, _OFFERED_OWN) if item.own else (_TASK, _OFFERED)
+    parts = [task[mode.persona], f'{offered}, "[[C]]" for a tie.' if asked.tie else f"{offered}."]
     if asked.certainty:
         there = "the profile gives" if mode.persona else "there is"
         parts.append(_CERTAINTY.format(*_BANDS[asked.highest], highest=asked.highest, there=there))
@@ -238,9 +248,10 @@ def ask(trial: Trial[PersonaItem], options: PersonaOptions) -> Messages:
     if mode.persona:
         parts.append(_part("User Profile", item.profile(mode.fields)))
     if item.question:
-        parts.append(_part("User Question", item.question))
+        parts.append(_part("Question or Article" if item.own else "User Question", item.question))
     for letter, text in zip("AB", trial.shown(item.responses), strict=True):
-        parts.append(f"{_part(f'The Start of Assistant {letter}', text)}\n[The End of Assistant {letter}]")
+        name = f"Response {letter}" if item.own else f"Assistant {letter}"
+        parts.append(f"{_part(f'The Start of {name}', text)}\n[The End of {name}]")
     return (Message("user", "\n\n".join([*parts, "[Answer]\n[["])),)
 
 

@@ -29,7 +29,7 @@ from eval.recorded.quality.benchmark import PairSet, original_names, quality_rep
 from eval.recorded.quality.checks import PAIR_CHECKS, leaks
 from eval.report.checks import Check
 from eval.report.tables import Json, Table, checks_table, shown
-from pearl.chat.base import Message, Reply
+from pearl.chat.base import Message
 from pearl.errors import InputError
 from pearl.options import known
 from pearl.stats import Floats
@@ -303,7 +303,7 @@ def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -
     return {
         "scheme": options.scheme,
         "preset": options.preset,
-        "choices": {choice.name: getattr(options, choice.name) for choice in PRESETS.choices},
+        "choices": PRESETS.values_in(options),
         "draws": options.draws,
         "shots": [example.line for example in options.shown],
         **judgements.about_items(),
@@ -318,7 +318,7 @@ def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -
 
 def lines(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -> Iterator[dict[str, Any]]:
     """A line a trial: the pair, the draw, the order or the text, the verdict about the texts as shown, the reply."""
-    for judgement, reply in zip(judgements.every, judgements.first.replies(), strict=True):
+    for judgement, text in judgements.first.with_texts():
         trial, verdict = judgement.trial, judgement.verdict
         place = {"swapped": trial.swapped} if options.scheme == PAIR else {"text": 1 + trial.swapped}
         yield {
@@ -330,7 +330,7 @@ def lines(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -> 
             "verdict": kind(verdict),
             "score": verdict.value if isinstance(verdict, Score) else None,
             "reason": reason_of(verdict),
-            "reply": reply.text if isinstance(reply, Reply) else None,
+            "reply": text,
         }
 
 

@@ -336,7 +336,7 @@ def figures(judgements: Judgements[StyleItem], options: DetectOptions) -> dict[s
     again = grouped(judgements.again.judgements if judgements.again else (), lambda trial: trial.way[0].name)
     return {
         "preset": options.preset,
-        "choices": {choice.name: getattr(options, choice.name) for choice in PRESETS.choices},
+        "choices": PRESETS.values_in(options),
         "draws": options.draws,
         "labels": list(LABELS[options.labels]),
         "lines": judgements.items.lines,
@@ -379,8 +379,7 @@ def _scheme_figures(first: Draws, again: Draws, options: DetectOptions) -> dict[
 def _votes(draws: Draws, options: DetectOptions) -> list[tuple[Trial[StyleItem], Counter[str]]]:
     """The number of draws that gave each label to an item, by each persona of the judge; with a trial of them."""
     by_item = grouped(draws, lambda trial: (trial.place, trial.way[1])).values()
-    labels = ([_label(draw, options.labels) for draw in of_item] for of_item in by_item)
-    return [(of_item[0].trial, Counter(filter(None, cast))) for of_item, cast in zip(by_item, labels, strict=True)]
+    return [(cast[0].trial, Counter(filter(None, (_label(draw, options.labels) for draw in cast)))) for cast in by_item]
 
 
 def _figures(draws: Draws, options: DetectOptions) -> dict[str, Any]:

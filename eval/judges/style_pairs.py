@@ -178,16 +178,18 @@ def build_pairs(responses: Sequence[Response], options: PairOptions, encode: Enc
     for key, group in groups.items():
         chance = random.Random(f"{options.seed} {key}")
         if options.targets in STEERED:
-            for a, b in steered_pairs(group, chance):
-                counts["pairs"] += 1
-                lines += _steered_lines(a, b, options.targets, f"pair {counts['pairs']}")
-            continue
-        chosen = list(_chosen(group, options, encode, chance, counts))
-        personas = {response.persona: response.styles for response in chosen if response.styles}
-        for pair in combinations(chosen, 2):
+            plain = [response for response in group if not response.styles]
+            steered = [response for response in group if response.styles and response.prompt] if plain else []
+            pairs = [(response, plain[place % len(plain)]) for place, response in enumerate(steered)]
+            lines_of = partial(_steered_lines, options.targets)
+        else:
+            chosen = list(_chosen(group, options, encode, chance, counts))
+            pairs = list(combinations(chosen, 2))
+            personas = {response.persona: response.styles for response in chosen if response.styles}
+            lines_of = partial(_lines, options.targets, personas)
+        for pair in pairs:
             counts["pairs"] += 1
-            a, b = chance.sample(pair, 2)
-            lines += _lines(a, b, personas, options.targets, f"pair {counts['pairs']}")
+            lines += lines_of(f"pair {counts['pairs']}", *chance.sample(pair, 2))
     return PairLines(lines, counts)
 
 
@@ -225,7 +227,7 @@ def distinct(texts: Sequence[str], options: PairOptions, encode: Encode) -> list
 
 
 def _lines(
-    a: Response, b: Response, personas: Mapping[str | None, Sequence[str]], targets: str, name: str
+    targets: str, personas: Mapping[str | None, Sequence[str]], name: str, a: Response, b: Response
 ) -> Iterator[dict[str, Any]]:
     line: dict[str, Any] = {"task": a.task, "request": a.request, "text_a": a.text, "text_b": b.text}
     about = {"generator": a.generator, "persona_a": a.persona, "persona_b": b.persona}
@@ -238,16 +240,8 @@ def _lines(
             yield {"id": f"{name}, {persona}", "persona": persona, "style": list(styles), **line}
 
 
-def steered_pairs(group: Sequence[Response], chance: random.Random) -> Iterator[tuple[Response, Response]]:
-    """Each text that was steered by a prompt, beside one written without styles, in random order."""
-    plain = [response for response in group if not response.styles]
-    steered = [response for response in group if response.styles and response.prompt]
-    for place, response in enumerate(steered if plain else ()):
-        a, b = chance.sample((response, plain[place % len(plain)]), 2)
-        yield a, b
-
-
-def _steered_lines(a: Response, b: Response, targets: str, name: str) -> Iterator[dict[str, Any]]:
+def _steered_lines(targets: str, name: str, a: Response, b: Response) -> Iterator[dict[str, Any]]:
+    """The items of a text that a prompt steered and one written without styles."""
     side, steered = ("a", a) if a.styles else ("b", b)
     line = {"task": a.task, "request": a.request, "text_a": a.text, "text_b": b.text, f"prompt_{side}": steered.prompt}
     line |= {"persona": steered.persona} | ({"generator": a.generator} if a.generator else {})

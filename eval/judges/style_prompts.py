@@ -12,17 +12,16 @@ writes it; the item says which text was steered, and by what.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eval.asking.json_lines import check_fields, optional_id, read_lines
-from eval.report.tables import NOTHING, Columns, Json, Table, interval
+from eval.asking.json_lines import check_fields, optional_id, optional_string, read_lines
+from eval.report.tables import NOTHING, Cell, Columns, Json, Table, interval
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Floats
 from pearl.texts import check_id
@@ -65,8 +64,12 @@ def prompts_report(paths: Sequence[Path], seed: int) -> dict[str, Any]:
         {"task": task, "generator": generator or None, "prompt": prompt} | _figures(comparisons, seed)
         for (task, generator, prompt), comparisons in sorted(by_prompt.items())
     ]
-    used = sum(map(len, by_prompt.values()))
-    return {"lines": len(judgements), "lines_used": used, "prompts": list(_with_best(rows))}
+    for _, of_generator in groupby(rows, lambda row: (row["task"], row["generator"])):
+        scored = [(row, row["alignment"] and row["alignment"]["value"]) for row in of_generator]
+        highest = max((score for _, score in scored if score is not None), default=None)
+        for row, score in scored:  # of equal ones all are the best
+            row["best"] = score is not None and score == highest
+    return {"lines": len(judgements), "lines_used": sum(map(len, by_prompt.values())), "prompts": rows}
 
 
 def _figures(comparisons: Sequence[Comparison], seed: int) -> dict[str, Any]:
@@ -96,14 +99,6 @@ def _figures(comparisons: Sequence[Comparison], seed: int) -> dict[str, Any]:
     return rates | {"alignment": score.to_json(), "undefined": None}
 
 
-def _with_best(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The highest score of each task and generator, whose rows follow each other; of equal ones all."""
-    for _, of_generator in groupby(rows, lambda row: (row["task"], row["generator"])):
-        scored = [(row, row["alignment"] and row["alignment"]["value"]) for row in of_generator]
-        highest = max((score for _, score in scored if score is not None), default=None)
-        yield from (row | {"best": score is not None and score == highest} for row, score in scored)
-
-
 def _parse(value: dict[str, Any], number: int) -> Comparison | None:
     """Read one judgement; None if it compares no prompt."""
     check_fields(value, "item", "task", "scheme", "verdict")
@@ -116,7 +111,7 @@ def _parse(value: dict[str, Any], number: int) -> Comparison | None:
     first = value.get("order")
     if first not in ("ab", "ba"):
         raise InputError("must be 'ab' or 'ba'.", param="order", code="invalid_value")
-    answer = {"A": first[0], "B": first[1]}.get(value["verdict"])
+    answer = {"A": first[0], "B": first[1]}.get(optional_string(value, "verdict") or "")
     generator = optional_id(value, "generator") or optional_id(value, f"generator_{side}")
     several = isinstance(value.get("style"), list) and len(value["style"]) > 1
     return Comparison(
@@ -130,9 +125,15 @@ def _parse(value: dict[str, Any], number: int) -> Comparison | None:
 
 
 def prompts_table(result: Json) -> Table:
+    def percent(name: str) -> Cell:
+        return lambda row: (
+            f"{NOTHING if (share := row[name]['percent']) is None else format(share, '.1f')} "
+            f"({row[name]['taken']:,} of {row[name]['answered']:,})"
+        )
+
     columns: Columns = {
         "prompt": lambda row: " ".join(filter(None, (row["task"], row["generator"], row["prompt"]))),
-        **{rate: partial(_percent, rate) for rate in RATES},
+        **{rate: percent(rate) for rate in RATES},
         "alignment": interval("alignment", 1),
         "": lambda row: "best" if row["best"] else row["undefined"] or "",
     }
@@ -141,9 +142,3 @@ def prompts_table(result: Json) -> Table:
         "alignment score, (all + single + 100 - default) / 3, with its 95% interval by bootstrap over items."
     )
     return Table.of(caption, result["prompts"], columns, result["command"])
-
-
-def _percent(name: str, row: Json) -> str:
-    rate = row[name]
-    value = NOTHING if rate["percent"] is None else f"{rate['percent']:.1f}"
-    return f"{value} ({rate['taken']:,} of {rate['answered']:,})"

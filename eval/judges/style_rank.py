@@ -17,10 +17,9 @@ import numpy as np
 from typer import Option
 
 from eval.asking.choices import Choice, Preset, Presets
-from eval.asking.grammar import Grammar, line_of
+from eval.asking.grammar import TURN, Grammar, line_of, points_up_to
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.lines import folded
-from eval.asking.points import TURN, points_up_to
 from eval.asking.reply import NOT_OFFERED
 from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict, counts, kind, reason_of
 from eval.judges import pairwise
@@ -161,29 +160,18 @@ def load(path: Path, options: RankOptions) -> tuple[Items[RankItem], RankOptions
     return Items.of(read_items(path, {"id", "style", *NEEDED, *SOURCES}, parse)), options
 
 
-def unlabelled(options: RankOptions) -> str | None:
-    """A rubric gives points, which are no label."""
-    return None if options.way.pairs else "give a --scheme that compares two texts; a rubric gives points"
-
-
 CHECKS: Sequence[Check[Sequence[RankItem]]] = (
     pairwise.IDENTICAL_TEXTS,
     item_check(
-        "text_is_request",
-        NOTE,
-        "A text is the request itself.",
+        *("text_is_request", NOTE, "A text is the request itself."),
         lambda item: folded(item.request) in map(folded, item.texts),
     ),
     item_check(
-        "style_named",
-        NOTE,
-        "A text names a style that it is judged by, which tells the judge without showing it.",
+        *("style_named", NOTE, "A text names a style that it is judged by, which tells the judge without showing it."),
         lambda item: any(names_style(text, item.styles) for text in item.texts),
     ),
     repeat_check(
-        "same_pair",
-        NOTE,
-        "The same two texts for the same styles again.",
+        *("same_pair", NOTE, "The same two texts for the same styles again."),
         lambda item: (item.cluster, *sorted(item.styles), "", *sorted(map(folded, item.texts))),
     ),
 )
@@ -233,7 +221,7 @@ _SAYS = (
 )
 _OUTPUT = r"(?:output|option|response)"
 _CHOICE = re.compile(
-    rf"{_OPENING}(?:which\s+is\s+best,\s+output\s+\(a\)\s+or\s+output\s+\(b\)\?\s*)?{_OPENING}(?:{_SAYS}{_OPENING})?"
+    rf"{_OPENING}(?:which\s+is\s+best,\s+output\s+\(a\)\s+or\s+output\s+\(b\)\?{_OPENING})?(?:{_SAYS}{_OPENING})?"
     rf"(?:{_OUTPUT}[\s:_-]{{0,3}}\(?(?P<output>[A-E])|(?P<bare>[AB]|TIE|BOTH|NEITHER|NONE|EITHER))(?P<tail>{_CLOSING})",
     re.IGNORECASE,
 )
@@ -326,7 +314,7 @@ def figures(judgements: Judgements[RankItem], options: RankOptions) -> dict[str,
     return {
         "scheme": options.scheme,
         "preset": options.preset,
-        "choices": {choice.name: getattr(options, choice.name) for choice in PRESETS.choices},
+        "choices": PRESETS.values_in(options),
         "draws": options.draws,
         **judgements.about_items(),
         "n": len(every),
@@ -350,8 +338,7 @@ def figures(judgements: Judgements[RankItem], options: RankOptions) -> dict[str,
 
 def label_figures(ranked: Sequence[tuple[RankItem, DrawLabels]], seed: int) -> dict[str, Any]:
     """The frequency of each label among items and their draws, and the agreement of an item's draws."""
-    items = [item for item, _ in ranked]
-    clusters = drawn([item.cluster for item in items], [item.id for item in items])
+    clusters = drawn([item.cluster for item, _ in ranked], [item.id for item, _ in ranked])
     bootstrap = Bootstrap(clusters, seed=seed)
     labels = [draws.label or NO_LABEL for _, draws in ranked]
     by_draw = {
@@ -366,9 +353,7 @@ def label_figures(ranked: Sequence[tuple[RankItem, DrawLabels]], seed: int) -> d
             for name in NAMES
         },
         "draw_labels": {name: sum(draws.votes[name] for _, draws in ranked) for name in NAMES},
-        **self_consistency(
-            by_draw, LABELS[RANKING], dict(zip(map(str, range(len(items))), clusters, strict=True)), seed
-        ),
+        **self_consistency(by_draw, LABELS[RANKING], {str(i): name for i, name in enumerate(clusters)}, seed),
     }
 
 
@@ -464,6 +449,8 @@ JUDGE = Judge(
     tables=tables,
     lines=lines,
     max_tokens=lambda options: 64 if options.way.pairs and not options.way.justified else 512,
-    unlabelled=unlabelled,
+    unlabelled=lambda options: (
+        None if options.way.pairs else "give a --scheme that compares two texts; a rubric gives points"
+    ),
     styles=lambda item, options: item.styles if options.way.styled else (),
 )

@@ -195,7 +195,7 @@ def figures(judgements: Judgements[WritingRequest], options: WriteOptions) -> di
     written = grouped(every, lambda trial: (trial.item.task, *trial.way))
     return {
         "preset": options.preset,
-        "choices": {choice.name: getattr(options, choice.name) for choice in PRESETS.choices},
+        "choices": PRESETS.values_in(options),
         "draws": options.draws,
         **judgements.about_items(),
         "items": len(judgements.items.every),

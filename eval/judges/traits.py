@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from typer import Option
 
 from eval.asking.choices import Choice, Preset, Presets
@@ -26,7 +27,7 @@ from eval.judges.pairwise import IDENTICAL_TEXTS
 from eval.recorded.forensics.pair_files import read_pairs
 from eval.recorded.forensics.pairs import AnnotatedPairs, Pair, Vote, coin, short_id, trait_annotator
 from eval.report.checks import NOTE, Check, repeat_check
-from eval.report.tables import Json, Table, checks_table, counts_cell, shown
+from eval.report.tables import Columns, Json, Table, checks_table, counts_cell, shown
 from pearl.chat.base import Message
 from pearl.errors import InputError
 from pearl.stats import Bootstrap
@@ -242,22 +243,22 @@ def load(path: Path, options: TraitOptions) -> tuple[Items[TraitItem], TraitOpti
 
 
 def items_of(data: AnnotatedPairs, where: str) -> Items[TraitItem]:
-    """Every pair. Raises InputError for one without its texts."""
-    for pair in data.pairs:
-        if not all(text.strip() for text in pair.texts):
-            raise InputError(
-                f"{where}: pair {pair.id}: a text is missing or empty; merge the annotations with the texts first.",
-                code="missing_text",
-            )
-    return Items(tuple(TraitItem(number, pair) for number, pair in enumerate(data.pairs, start=1)), len(data.pairs), {})
+    """Every pair with both texts; models of an arena also answer with nothing. Raises InputError where none has."""
+    items = [TraitItem(number, pair) for number, pair in enumerate(data.pairs, start=1)]
+    every = tuple(item for item in items if all(text.strip() for text in item.texts))
+    if not every:
+        raise InputError(
+            f"{where}: none of its {len(items):,} pairs has both texts; put it together with the file that has them, "
+            "by pearl forensics merge.",
+            code="missing_text",
+        )
+    return Items(every, len(items), {}, {"without_text": len(items) - len(every)})
 
 
 CHECKS: Sequence[Check[Sequence[TraitItem]]] = (
     IDENTICAL_TEXTS,
     repeat_check(
-        "same_pair",
-        NOTE,
-        "The same two texts again; they are asked about once.",
+        *("same_pair", NOTE, "The same two texts again; they are asked about once."),
         lambda item: (item.pair.prompt or "", *map(folded, item.texts)),
     ),
 )
@@ -265,24 +266,18 @@ CHECKS: Sequence[Check[Sequence[TraitItem]]] = (
 
 def orders(options: TraitOptions) -> list[list[int]]:
     """The order of the rules in each vote, the same for every pair."""
-    return [
-        random.Random(f"{options.seed} {vote}").sample(range(len(options.rules)), len(options.rules))
-        for vote in range(options.votes)
-    ]
-
-
-def is_swapped(pair: Pair, vote: int, seed: int) -> bool:
-    """A coin for the pair and the vote; the same wherever the pair stands in a file."""
-    return coin(seed, vote, pair.prompt or "", *pair.texts)
+    number = len(options.rules)
+    return [random.Random(f"{options.seed} {vote}").sample(range(number), number) for vote in range(options.votes)]
 
 
 def trials(items: Sequence[TraitItem], options: TraitOptions) -> Iterator[Trial[TraitItem]]:
-    """``way``: the places of the rules that one question asks about, in its order."""
+    """``way``: the places of the rules that one question asks about, in its order. A coin for the pair and the vote
+    swaps the texts; it is the same wherever the pair stands in a file."""
     size = options.per_call
     lots = [[order[start : start + size] for start in range(0, len(order), size)] for order in orders(options)]
     for place, item in enumerate(items):
         for vote, of_vote in enumerate(lots):
-            swapped = is_swapped(item.pair, vote, options.seed)
+            swapped = coin(options.seed, vote, item.pair.prompt or "", *item.texts)
             yield from (Trial(place, item, vote, swapped, tuple(lot)) for lot in of_vote)
 
 
@@ -312,13 +307,9 @@ def ask(trial: Trial[TraitItem], options: TraitOptions) -> Messages:
 
 def read(reply: str, trial: Trial[TraitItem], options: TraitOptions) -> Votes | Invalid:
     """A is the text that stands first."""
-    return read_votes(
-        reply,
-        len(trial.way),
-        (trial.item.pair.prompt or "", *trial.item.texts),
-        alone=options.text_around == INVALID_REPLY,
-        salvage=options.cut_off == SALVAGED,
-    )
+    shown = (trial.item.pair.prompt or "", *trial.item.texts)
+    alone, salvage = options.text_around == INVALID_REPLY, options.cut_off == SALVAGED
+    return read_votes(reply, len(trial.way), shown, alone=alone, salvage=salvage)
 
 
 def longest_reply(options: TraitOptions) -> int:
@@ -367,7 +358,6 @@ def decided(votes: Sequence[Verdict], cross_vote: str) -> Verdict | None:
 
 
 ORDERS, MADE_BY = "shown_as", "trait_votes"  # fields of a pair and of the metadata
-RECORDED: Mapping[Answer, Vote] = {answer: Vote(answer.value.lower()) for answer in Answer if answer is not Answer.TIE}
 
 
 def recorded_vote(votes: Sequence[Verdict], cross_vote: str) -> Vote | None:
@@ -377,13 +367,12 @@ def recorded_vote(votes: Sequence[Verdict], cross_vote: str) -> Vote | None:
         return None
     if verdict is None:
         return Vote.NOT_APPLICABLE
-    return RECORDED[verdict.answer] if isinstance(verdict, Given) else Vote.INVALID
+    return Vote(verdict.answer.value.lower()) if isinstance(verdict, Given) else Vote.INVALID
 
 
 def annotated(data: AnnotatedPairs, judgements: Judgements[TraitItem], options: TraitOptions) -> AnnotatedPairs:
     """The data set with an annotator for each rule and its votes on the pairs that were judged. The judge, the order of
     the rules in each vote and, beside each pair, the orders of its texts are kept there, too."""
-    cast = {ballot.item.line: ballot for ballot in ballots(judgements.every, options)}
     made = {
         "judge": judgements.model,
         "votes": options.votes,
@@ -391,19 +380,13 @@ def annotated(data: AnnotatedPairs, judgements: Judgements[TraitItem], options: 
         "seed": options.seed,
         "orders": [[options.ids[place] for place in order] for order in orders(options)],
     }
-    annotators = {short_id(rule): trait_annotator(rule) for rule in options.rules}
-    pairs = []
-    for line, pair in enumerate(data.pairs, start=1):
-        if ballot := cast.get(line):
-            votes_by_annotator = {
-                annotator: vote
-                for annotator, votes in zip(options.ids, ballot.votes, strict=True)
-                if (vote := recorded_vote(votes, options.cross_vote)) is not None
-            }
-            shown_as = ["ba" if swapped else "ab" for swapped in ballot.swapped]
-            pair = Pair({**pair.with_votes(votes_by_annotator).fields, ORDERS: shown_as})
-        pairs.append(pair)
-    whole = data.with_annotators(annotators, tuple(pairs))
+    pairs = list(data.pairs)
+    for ballot in ballots(judgements.every, options):
+        place = ballot.item.line - 1
+        recorded = zip(options.ids, (recorded_vote(votes, options.cross_vote) for votes in ballot.votes), strict=True)
+        voted = pairs[place].with_votes({annotator: vote for annotator, vote in recorded if vote is not None})
+        pairs[place] = Pair({**voted.fields, ORDERS: ["ba" if swapped else "ab" for swapped in ballot.swapped]})
+    whole = data.with_annotators({short_id(rule): trait_annotator(rule) for rule in options.rules}, tuple(pairs))
     return replace(whole, metadata={**whole.metadata, MADE_BY: [*whole.metadata.get(MADE_BY, ()), made]})
 
 
@@ -418,9 +401,11 @@ def figures(judgements: Judgements[TraitItem], options: TraitOptions) -> dict[st
     """The votes for each trait, single ones and those of pairs, how replies were read, and how often the text that
     stands first is chosen, with an interval by bootstrap over pairs."""
     cast = list(ballots(judgements.every, options))
-    single = [vote for ballot in cast for votes in ballot.votes for vote in votes]
-    read_replies = [judgement.verdict for judgement in judgements.every if isinstance(judgement.verdict, Votes)]
-    first = [_first(judgement) for judgement in judgements.every]
+    verdicts = [judgement.verdict for judgement in judgements.every]
+    read_replies = [verdict for verdict in verdicts if isinstance(verdict, Votes)]
+    by_rule = [verdict.by_rule if isinstance(verdict, Votes) else () for verdict in verdicts]
+    taken = [[vote.answer for vote in votes if isinstance(vote, Given)] for votes in by_rule]
+    first, second = ([answers.count(answer) for answers in taken] for answer in (Answer.A, Answer.B))
     bootstrap = Bootstrap([str(judgement.trial.place) for judgement in judgements.every], seed=options.seed)
     return {
         "preset": options.preset,
@@ -429,36 +414,27 @@ def figures(judgements: Judgements[TraitItem], options: TraitOptions) -> dict[st
         **judgements.about_items(),
         "n": len(cast),
         "replies": {
-            "asked": len(judgements.every),
+            "asked": len(verdicts),
             "read": len(read_replies),
             "text_around": sum(votes.text_around for votes in read_replies),
             "other_keys": sum(votes.other_keys for votes in read_replies),
         },
-        "single_votes": verdict_kinds(single),
-        "p_first": bootstrap.ratio(*map(list, zip(*first, strict=True))).to_json(),
+        "single_votes": verdict_kinds(vote for ballot in cast for votes in ballot.votes for vote in votes),
+        "p_first": bootstrap.ratio(first, np.add(first, second)).to_json(),
         "traits": [
-            {
-                "id": short_id(rule),
-                "trait": label(rule),
-                **pair_votes([ballot.votes[place] for ballot in cast], options.cross_vote),
-            }
+            _trait(rule, [ballot.votes[place] for ballot in cast], options.cross_vote)
             for place, rule in enumerate(options.rules)
         ],
     }
 
 
-def _first(judgement: Judgement[TraitItem]) -> tuple[int, int]:
-    """The votes of a reply for the text that stands first, and for either text."""
-    votes = judgement.verdict.by_rule if isinstance(judgement.verdict, Votes) else ()
-    taken = Counter(vote.answer for vote in votes if isinstance(vote, Given))
-    return taken[Answer.A], taken[Answer.A] + taken[Answer.B]
-
-
-def pair_votes(votes_by_pair: Sequence[Sequence[Verdict]], cross_vote: str) -> dict[str, Any]:
+def _trait(rule: str, votes_by_pair: Sequence[Sequence[Verdict]], cross_vote: str) -> dict[str, Any]:
     """The votes of all pairs for one rule; ``undecided``: pairs whose votes disagree, which count as not applicable;
     ``without``: pairs without a vote, for a call failed."""
     recorded = [recorded_vote(votes, cross_vote) for votes in votes_by_pair]
     return {
+        "id": short_id(rule),
+        "trait": label(rule),
         "pairs": counts(vote.value for vote in recorded if vote),
         "undecided": sum(decided(votes, cross_vote) is None for votes in votes_by_pair),
         "without": recorded.count(None),
@@ -484,19 +460,14 @@ def lines(judgements: Judgements[TraitItem], options: TraitOptions) -> Iterator[
 
 
 def tables(result: Json) -> Iterator[Table]:
-    names = [vote.value for vote in Vote]
-    rows = tuple(
-        (
-            row["trait"],
-            *(f"{row['pairs'].get(name, 0):,}" for name in names),
-            f"{row['undecided']:,}",
-            f"{row['without']:,}",
-        )
-        for row in result["traits"]
-    )
     several = "" if result["votes"] == 1 else f", {result['votes']} votes each"
-    caption = f"{result['n']:,} pairs{several}, judged by {result['judge']}, preset {result['preset']}."
-    yield Table(caption, ("trait", *names, "of them undecided", "no vote"), rows, result["command"])
+    left_out = f" Left out: {result['without_text']:,} without text." if result["without_text"] else ""
+    caption = f"{result['n']:,} pairs{several}, judged by {result['judge']}, preset {result['preset']}.{left_out}"
+    names = [vote.value for vote in Vote]
+    rows = [{**row, **dict.fromkeys(names, 0), **row["pairs"]} for row in result["traits"]]
+    columns: Columns = {"trait": "trait", **{name: name for name in names}}
+    columns |= {"of them undecided": "undecided", "no vote": "without"}
+    yield Table.of(caption, rows, columns, result["command"])
     single, replies = result["single_votes"], result["replies"]
     unread = {**single["invalid"], **single["failed"]}
     worth = [
@@ -510,8 +481,9 @@ def tables(result: Json) -> Iterator[Table]:
     yield from checks_table(result["preflight"])
 
 
-ABOUT_PAIRS = """The pairs are AnnotatedPairs JSON, our JSON Lines or the CSV of Inverse Constitutional AI; --out is
-JSON or JSON Lines, by its name, with every field and annotation of --pairs and those that are new."""
+ABOUT_PAIRS = """The pairs are AnnotatedPairs JSON, our JSON Lines, or a CSV with text_a, text_b and preferred_text
+(text_a, text_b, tie or empty), and optionally prompt, model_a and model_b; --out is JSON or JSON Lines, by its name,
+with every field and annotation of --pairs and those that are new."""
 JUDGE = Judge(
     name="traits",
     summary="Ask a judge which of two texts has more of each of up to forty traits.",

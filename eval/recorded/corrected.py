@@ -10,7 +10,7 @@ import numpy as np
 
 from eval.recorded.labels import JudgedItem, LabelledItems, PeopleLabels, matched
 from eval.report.pictures import intervals_figure
-from eval.report.tables import NOTHING, Json, Table, shown
+from eval.report.tables import NOTHING, Cell, Columns, Json, Table, interval, shown
 from eval.stats.corrected import confusion, obstacle, prediction_powered, resampled
 from eval.stats.proportions import interval_json, wilson_json
 from eval.stats.trusted import fixed_sequence, trusted_from
@@ -124,39 +124,23 @@ def corrected_figure(result: Json) -> Figure:
 
 def corrected_tables(result: Json) -> Iterator[Table]:
     """The rates, the confusion behind them, and when the judge may be trusted; of the report or of a part of one."""
-    known = ("by all labels",) if "known" in result["rates"][0] else ()
-    rows = tuple(
-        (
-            row["label"],
-            *(shown(row[name], 3) for name in ESTIMATES),
-            *((f"{row['known']:.3f}",) if known else ()),
-        )
-        for row in result["rates"]
-    )
     caption = (
         f"Rates over {result['items']:,} items, {result['labelled']:,} of them labelled by people; "
         f"{result['items_without_answer']:,} without an answer are left out. 95% intervals over items."
     )
     if why := result["undefined"].get("corrected"):
         caption += f" Not corrected: {why}."
-    columns = ("rate of", *ESTIMATES.values(), *known)
-    yield Table(caption, columns, rows, result.get("command", ""))
-    labels = [row["label"] for row in result["rates"]]
-    confusion_rows = tuple(
-        (
-            row["label"],
-            *(NOTHING if row["said"] is None else f"{row['said'][label]:.2f}" for label in labels),
-            shown(row["agreement"], 2),
-            f"{row['labelled']:,}",
-        )
-        for row in result["confusion"]
-    )
-    columns = ("people say", *(f"judge: {label}" for label in labels), "the same", "items")
-    yield Table("What the judge says of what people labelled.", columns, confusion_rows)
-    yield trusted_table(result["trusted"])
+    columns: Columns = {"rate of": "label", **{title: interval(name) for name, title in ESTIMATES.items()}}
+    columns |= {"by all labels": "known"} if "known" in result["rates"][0] else {}
+    yield Table.of(caption, result["rates"], columns, result.get("command", ""))
 
+    def said(label: str) -> Cell:
+        return lambda row: NOTHING if row["said"] is None else f"{row['said'][label]:.2f}"
 
-def trusted_table(trusted: Json) -> Table:
+    columns = {"people say": "label", **{f"judge: {row['label']}": said(row["label"]) for row in result["rates"]}}
+    columns |= {"the same": interval("agreement", 2), "items": "labelled"}
+    yield Table.of("What the judge says of what people labelled.", result["confusion"], columns)
+    trusted = result["trusted"]
     wanted = f"an error of at most {trusted['risk']:g}, with confidence {trusted['confidence']:g}"
     if trusted["threshold"] is None:
         rows = [(wanted, f"no threshold reaches it: {trusted['reason']}")]
@@ -167,4 +151,4 @@ def trusted_table(trusted: Json) -> Table:
             ("error among the labelled ones", f"{shown(trusted['error'], 3)}, bound {trusted['bound']:.3f}"),
         ]
     rows.append(("error of all", shown(trusted["error_of_all"], 3)))
-    return Table("When the judge may be trusted.", ("wanted", "found"), tuple(rows))
+    yield Table("When the judge may be trusted.", ("wanted", "found"), tuple(rows))

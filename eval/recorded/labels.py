@@ -82,12 +82,9 @@ class PeopleLabels:
 
     def majorities(self, says: Set[str]) -> dict[str, str]:
         """The label that most raters of an item agree on, in the words that the judge ``says``; of items with one."""
-        majorities = {}
-        for item, labels in self.labels.items():
-            answer = JudgedItem(item, tuple(filter(None, (_meant(label, says) for label in labels)))).answer
-            if answer is not None:
-                majorities[item] = answer
-        return majorities
+        meant = {item: filter(None, (_meant(label, says) for label in labels)) for item, labels in self.labels.items()}
+        majorities = {item: JudgedItem(item, tuple(labels)).answer for item, labels in meant.items()}
+        return {item: label for item, label in majorities.items() if label is not None}
 
 
 def _meant(label: str, says: Set[str]) -> str | None:
@@ -103,10 +100,10 @@ def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
     """The items of all files. Raises InputError that names file, line and field of what cannot be read."""
     lines = []
     for path in paths:
-        values = list(parse_numbered_lines(path, _numbered))
-        recording = values and all("ground_truth" in value for _, value in values)
-        recorded = _recorded_answers(path, values) if recording else {}
-        for number, value in values:
+        values = dict(parse_numbered_lines(path, lambda value, number: (number, _with_styles(value))))
+        is_recording = all("ground_truth" in value for value in values.values())
+        recorded = _recorded_answers(path, values) if is_recording else {}
+        for number, value in values.items():
             place = f"line {number}" if len(paths) == 1 else f"{path}:{number}"
             value |= {"file": str(path), "line": number, "id": value.get("id") or place}
             lines.append(value | recorded.get(number, {}))
@@ -115,32 +112,25 @@ def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
     return judged_items(lines)
 
 
-def _recorded_answers(path: Path, values: Iterable[tuple[int, dict[str, Any]]]) -> dict[int, dict[str, Any]]:
+def _recorded_answers(path: Path, values: Mapping[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
     """The answer and the certainty on each line of a recording, as ``pearl eval personalized`` reads them."""
     judgements = []
-    for number, value in values:
+    for number, value in values.items():
         with located(f"{path}:{number}"):
             judgements.append(parse_judgement(value, number))
     verdicts = read_verdicts(recording_of(judgements), RECORDED, WRONG).verdicts
-    return {
-        judgement.line: {
-            "answer": LETTER[verdict.answer] if isinstance(verdict, Given) else False,
-            "certainty": certainty_of(verdict),
-        }
-        for judgement, verdict in zip(judgements, verdicts, strict=True)
-    }
+    answers = (LETTER[verdict.answer] if isinstance(verdict, Given) else False for verdict in verdicts)
+    read = zip(values, answers, map(certainty_of, verdicts), strict=True)
+    return {number: {"answer": answer, "certainty": certainty} for number, answer, certainty in read}
 
 
-def _numbered(value: dict[str, Any], number: int) -> tuple[int, dict[str, Any]]:
-    _check_style(value)
-    return number, value
-
-
-def _check_style(value: Mapping[str, Any]) -> None:
+def _with_styles(value: dict[str, Any]) -> dict[str, Any]:
+    """The line itself. Raises InputError for a style that is neither a name nor an array of names."""
     style = value.get("style")
     names = style if isinstance(style, list) else [] if style is None else [style]
     if not all(isinstance(name, str) for name in names):
         raise InputError("must be a style or an array of styles.", param="style", code="wrong_type")
+    return value
 
 
 def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
@@ -213,8 +203,8 @@ def read_people(path: Path) -> PeopleLabels:
             raise InputError("is missing.", param="id", code="missing_field")
         if not isinstance(value.get("label"), str) or not value["label"].strip():
             raise InputError(f"must be a label, not {json_type(value.get('label'))}.", param="label", code="wrong_type")
-        _check_style(value)
-        name, rater = item_name(item, value.get("style")), optional_string(value, "rater") or ""
+        name = item_name(item, _with_styles(value).get("style"))
+        rater = optional_string(value, "rater") or ""
         what = f"'{name}' has a label{' by ' + rater if rater else ''}"
         check_once(lines, (name, rater), number, what, param="id", code="duplicate_id")
         labels[name].append(value["label"].strip())

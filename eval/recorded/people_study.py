@@ -20,7 +20,7 @@ import numpy as np
 
 from eval.asking.json_lines import check_fields, check_once, optional_number, optional_string, read_lines
 from eval.recorded.labels import LETTERS, JudgedItem, read_judged
-from eval.report.tables import NOTHING, Json, Table, shown
+from eval.report.tables import NOTHING, Cell, Columns, Json, Table, shown
 from eval.stats.certainty import CertainAnswers, sweep
 from eval.stats.proportions import wilson_json
 from eval.stats.ratings import check_rater
@@ -59,7 +59,10 @@ def read_person_ratings(path: Path, raters: Sequence[str] = ()) -> tuple[PersonR
         check_once(lines, (item, rater), number, what, param="rater", code="duplicate_rating")
         right = optional_string(value, "ground_truth")
         label = _label(value["label"], "label")
-        return PersonRating(item, rater, label, _certainty(value), right and _label(right, "ground_truth"))
+        certainty = optional_number(value, "certainty")
+        if certainty is not None and not 1 <= certainty <= 100:
+            raise InputError("must lie between 1 and 100.", param="certainty", code="out_of_range")
+        return PersonRating(item, rater, label, certainty, right and _label(right, "ground_truth"))
 
     return read_lines(path, set(), parse, "rating").parsed
 
@@ -71,22 +74,21 @@ def _label(value: Any, param: str) -> str:
     return str(label)
 
 
-def _certainty(value: Mapping[str, Any]) -> float | None:
-    certainty = optional_number(value, "certainty")
-    if certainty is not None and not 1 <= certainty <= 100:
-        raise InputError("must lie between 1 and 100.", param="certainty", code="out_of_range")
-    return certainty
-
-
 def study_report(
     ratings: Sequence[PersonRating], records: Sequence[Path], threshold: float, seed: int
 ) -> dict[str, Any]:
-    """People and judges on the same items, those with a right answer and a majority. Raises InputError without any."""
+    """People and judges on the same items, those with a right answer and a majority. Raises InputError without any, and
+    where two sources have another right answer."""
     judges = {str(path): {item.id: item for item in read_judged([path])} for path in records}
     by_item: dict[str, list[PersonRating]] = defaultdict(list)
     for rating in ratings:
         by_item[rating.item].append(rating)
-    right = _right_answers(ratings, judges)
+    sources = [{rating.item: rating.right for rating in ratings}]
+    sources += [{name: item.own for name, item in items.items()} for items in judges.values()]
+    right: dict[str, str] = {}
+    for name, label in ((name, label) for source in sources for name, label in source.items() if label is not None):
+        if right.setdefault(name, label) != label:
+            raise InputError(f"'{name}' has two right answers, {right[name]} and {label}.", param="ground_truth")
     people = {name: _majority(name, mine) for name, mine in by_item.items()}
     decided = [name for name, item in people.items() if item.answer is not None and name in right]
     if not decided:
@@ -118,17 +120,6 @@ def study_report(
 def _majority(name: str, ratings: Sequence[PersonRating]) -> JudgedItem:
     certainties = tuple((rating.label, rating.certainty) for rating in ratings if rating.certainty is not None)
     return JudgedItem(name, tuple(rating.label for rating in ratings), certainties)
-
-
-def _right_answers(ratings: Sequence[PersonRating], judges: Mapping[str, Mapping[str, JudgedItem]]) -> dict[str, str]:
-    """By item. Raises InputError where two sources have another one."""
-    sources = [{rating.item: rating.right for rating in ratings}]
-    sources += [{name: item.own for name, item in items.items()} for items in judges.values()]
-    right: dict[str, str] = {}
-    for name, label in ((name, label) for source in sources for name, label in source.items() if label is not None):
-        if right.setdefault(name, label) != label:
-            raise InputError(f"'{name}' has two right answers, {right[name]} and {label}.", param="ground_truth")
-    return right
 
 
 def drawn_agreement(by_item: Mapping[str, Sequence[PersonRating]], seed: int) -> dict[str, Any] | None:
@@ -171,8 +162,11 @@ def _row(who: str, items: Sequence[JudgedItem], right: Mapping[str, str], thresh
 def study_tables(result: Json) -> Iterator[Table]:
     """People and judges side by side, at the threshold and at the others."""
 
-    def cell(part: Json) -> str:
-        return f"{shown(part['interval'], 3)} {part['correct']}/{part['total']}"
+    def part(name: str) -> Cell:
+        return lambda row: f"{shown(row[name]['interval'], 3)} {row[name]['correct']}/{row[name]['total']}"
+
+    def at(point: Json) -> str:
+        return NOTHING if point["accuracy"] is None else f"{point['accuracy']:.3f} of {point['coverage']:.0%}"
 
     agreement = result["agreement"]
     caption = (
@@ -185,19 +179,16 @@ def study_tables(result: Json) -> Iterator[Table]:
             f" Two raters of an item agree in {agreement['mean']:.3f}, SD {agreement['sd']:.3f}, over "
             f"{agreement['draws']:,} draws of {agreement['drawn']:,} items."
         )
-    rows = [
-        (row["who"], *(cell(row[part]) for part in ("all", "high", "low")), f"{row['unanswered']:,}")
-        for row in result["rows"]
-    ]
-    high = f"certainty {result['threshold']:g} or more"
-    yield Table(caption, ("who", "accuracy", high, "the others", "no answer"), tuple(rows), result["command"])
+    columns: Columns = {
+        "who": "who",
+        "accuracy": part("all"),
+        f"certainty {result['threshold']:g} or more": part("high"),
+    }
+    columns |= {"the others": part("low"), "no answer": "unanswered"}
+    yield Table.of(caption, result["rows"], columns, result["command"])
     names = [row["who"] for row in result["rows"]]
     sweeps = [
-        (f"{points[0]['threshold']:g}", *(_at(point) for point in points))
+        (f"{points[0]['threshold']:g}", *map(at, points))
         for points in zip(*(row["sweep"] for row in result["rows"]), strict=True)
     ]
     yield Table("Accuracy and coverage at thresholds of certainty.", ("certainty at least", *names), tuple(sweeps))
-
-
-def _at(point: Json) -> str:
-    return NOTHING if point["accuracy"] is None else f"{point['accuracy']:.3f} of {point['coverage']:.0%}"

@@ -89,7 +89,7 @@ def _preference(value: dict[str, Any], options: RatingOptions) -> RatedItem | No
         persona = "\n".join(f"{name}: {said}" for name, said in persona.items())
     return RatedItem(
         check_id(value["id"]),
-        "Which of the two would this person choose?",
+        "Which of the two is this person's own?" if value.get("own") else "Which of the two would this person choose?",
         _parts({"persona": persona, "question": value.get("question")}, persona="The person", question="Asked"),
         _two([responses.get("A"), responses.get("B")], "responses"),
     )

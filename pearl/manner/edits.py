@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
 from pearl.manner.writing import Writing
@@ -91,8 +92,9 @@ def _changed(gone: list[Words], come: list[Words]) -> int:
     """The number of new sentences that an old one became, each old one taken once."""
     left, changed = list(gone), 0
     for sentence in come:
-        alike = [LCSseq.similarity(sentence, other) / max(len(sentence), len(other)) for other in left]
-        if alike and max(alike) >= ALIKE:
-            left.pop(alike.index(max(alike)))
+        alike = process.extractOne(sentence, left, scorer=LCSseq.normalized_similarity, score_cutoff=ALIKE)
+        if alike is not None:
+            *_, index = alike
+            left.pop(index)
             changed += 1
     return changed

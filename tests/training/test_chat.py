@@ -45,6 +45,22 @@ def test_two_versions_of_a_paragraph_with_different_scores_are_a_pair(chats):
     assert turns[0][1].index("over the grey") < turns[0][1].index("over the flat")
 
 
+def test_a_pair_that_is_given_twice_or_scored_too_is_learned_once(chats):
+    draft = "The tide went out over the flat grey stones and nobody was there to see it go"
+    shorter = draft.replace("flat ", "")
+    given = {"paragraph1": draft, "paragraph2": shorter, "reference_preference": "2"}
+    other = {"paragraph1": shorter, "paragraph2": draft, "reference_preference": "1"}
+    scored = [{"paragraph": draft, "score": 4.0}, {"paragraph": shorter, "score": 7.0}]
+    ran, turns = chats(records=[given, other, *scored])
+    assert ran.json["records"] == {"pairs": 1, "repeated pairs, left out": 1, "scored texts": 2}
+    assert [answer for _, _, answer in turns] == [
+        '{"preference": "2"}',
+        '{"preference": "1"}',
+        '{"score": 4}',
+        '{"score": 7}',
+    ]
+
+
 def test_reasons_in_the_question_or_before_the_verdict(chats):
     _, shown = chats("--variant", "P", "--rationale", "input")
     assert len(shown) == 3, "reasons name the texts by their places"

@@ -19,7 +19,7 @@ pronouns, numbers, headings, greetings, punctuation and more; their annotators a
 {PRESETS.help()}"""
 EXAMPLES = """
   pearl forensics annotate --pairs arena.csv --out arena.json --llm openai --dry-run --price-in 0.3 --price-out 2.5
-  pearl forensics annotate --pairs arena.csv --out arena.json --llm openai --target-model gpt-5
+  pearl forensics annotate --pairs arena.csv --out arena.json --traits published --target-model gpt-5
   pearl forensics annotate --pairs drafts.json --out drafts.json --rules --words-of ann
   pearl forensics annotate --pairs drafts.json --out mine.json --traits published --traits mine.txt --votes 3
 """
@@ -36,7 +36,7 @@ def annotate(
         None, metavar="NAME", help="Annotate the words of the texts that this annotator chooses, by rule."
     ),
     target_model: list[str] = typer.Option(
-        [], metavar="M", help="Annotate the texts of this model; all for every model; repeatable."
+        [], metavar="M", help="Annotate the texts of this model, or of all; asks as --rules does; repeatable."
     ),
     reference_model: list[str] = typer.Option(
         [], metavar="M", help="Compare targets with this model alone; repeatable."

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from eval.commands.judge.shared import SharedOptions, option
+from eval.commands.judge.made import SharedOptions, option
 from eval.judges.traits import PRESETS
 from eval.recorded.forensics.pair_files import kind_of
 from pearl.errors import InputError

@@ -11,8 +11,8 @@ from eval.commands.reporting import reporting
 from eval.report.report import Report
 
 ABOUT = """PAIRS is an AnnotatedPairs file (version 1 or 2), the same as JSON Lines, a CSV with text_a, text_b and
-preferred_text, or what `pearl export --json` wrote: .json, .jsonl or .csv, each optionally .gz; or such a file on
-the hub, hf://datasets/OWNER/NAME/FILE. It may be larger than memory.
+preferred_text (text_a, text_b, tie or empty), or what `pearl export --json` wrote: .json, .jsonl or .csv, each
+optionally .gz; or such a file on the hub, hf://datasets/OWNER/NAME/FILE. It may be larger than memory.
 
 The strength of a trait is how much the reference encourages it, or how much a model shows it: from -1 to 1."""
 EXAMPLES = """

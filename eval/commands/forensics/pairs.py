@@ -12,7 +12,7 @@ from typer import Option
 from eval.commands.options import DraftingOptions
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
-from eval.report.tables import Json, Table
+from eval.report.tables import Json, Table, counts_cell
 from pearl.options import JSON_OPTION, bundled
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
         model = writes.model.name
     data = manner_pairs(cases, [draft.text for draft in drafts], model, options.seed)
     if not data.pairs:
-        raise ChatError(f"No request has a draft: {counts(drafts)['failures']}.", code="nothing_generated")
+        raise ChatError(f"No request has a draft: {counts_cell(counts(drafts)['failures'])}.", code="nothing_generated")
     write_pairs(options.out, data)
     users = {case.user: 0 for case in cases}
     for pair in data.pairs:

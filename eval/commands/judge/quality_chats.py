@@ -59,7 +59,9 @@ def quality_chats(
     if "P" in variant and rationale == NONE:  # nobody gave reasons for these
         scored = [record for record in records if isinstance(record, ScoredParagraph) and not record.off_scale]
         place = {record.text: record.line for record in scored}
-        records += [QualityPair(place[better], better, worse, 1) for better, worse in preferred_versions(scored)]
+        given = [record for record in records if isinstance(record, QualityPair)]
+        made = preferred_versions([*given, *scored])[len({(pair.better, pair.worse) for pair in given}) :]
+        records += [QualityPair(place[better], better, worse, 1) for better, worse in made]
     counts: Counter[str] = Counter()
     chats = [{"messages": turns} for turns in _conversations(records, variant, rationale, counts)]
     if not chats:
@@ -82,8 +84,13 @@ def _conversations(
     """Yield the turns of each conversation; count what is left out."""
     from retriever.reward.records import QualityPair, ScoredParagraph
 
+    seen: set[tuple[str, str]] = set()
     for record in records:
         if isinstance(record, QualityPair) and "P" in variant:
+            if rationale == NONE and (record.better, record.worse) in seen:  # as where a set holds both orders
+                counts["repeated pairs, left out"] += 1
+                continue
+            seen.add((record.better, record.worse))
             other = replace(record, first=record.second, second=record.first, preferred=3 - record.preferred)
             shown: tuple[QualityPair | ScoredParagraph, ...] = (record, other)
         elif isinstance(record, ScoredParagraph) and "R" in variant and not record.off_scale:

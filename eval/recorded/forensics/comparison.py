@@ -8,7 +8,7 @@ Dimensions in comments: T different pairs in all, K annotators.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -62,8 +62,15 @@ class VoteColumn:
 
 
 def compare_files(paths: Sequence[Path], options: ColumnOptions) -> dict[str, Any]:
-    """The figures of the files. Raises InputError where they cannot be read, or a column has nothing to compare."""
-    return compared(columns_of([(str(path), read_votes(path)) for path in paths], options), options.resampling)
+    """The figures of the files, and the pairs that are in no column, by reason. Raises InputError where they cannot be
+    read, or a column has nothing to compare."""
+    tables = [(str(path), read_votes(path)) for path in paths]
+    left_out = sum((Counter(table.left_out) for _, table in tables), Counter[str]())
+    if options.by:
+        groups = np.concatenate([_group_names(table, options.by) for _, table in tables])
+        left_out[f"without_{options.by}"] = int((groups == "").sum())
+    figures = compared(columns_of(tables, options), options.resampling)
+    return {**figures, "left_out": {reason: count for reason, count in left_out.items() if count}}
 
 
 def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, least: int = 2) -> list[VoteColumn]:
@@ -147,13 +154,18 @@ def _groups(file: str, table: VoteTable, by: str | None) -> list[tuple[str | Non
     """The parts of a table by a field of the metadata, the largest first."""
     if by is None:
         return [(None, table)]
-    values = np.array([str(metadata.get(by, "")) for metadata in table.metadata])
+    values = _group_names(table, by)
     known, counts = np.unique(values[values != ""], return_counts=True)
     if not len(known):
         fields = ", ".join(dict.fromkeys(name for metadata in table.metadata for name in metadata)) or "none"
         raise InputError(f"{file}: --by {by}: no pair has it in its metadata; there are {fields}.", param="by")
     ordered = known[np.lexsort((known, -counts))]
     return [(str(value), table.of_pairs(values == value)) for value in ordered]
+
+
+def _group_names(table: VoteTable, by: str) -> NDArray[np.str_]:
+    """(N,) the group of each pair, empty without one."""
+    return np.array(["" if metadata.get(by) is None else str(metadata[by]) for metadata in table.metadata])
 
 
 def _figures(column: VoteColumn, ids: Sequence[str], resampling: Resampling) -> dict[str, dict[str, Any]]:

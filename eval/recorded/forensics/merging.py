@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from eval.recorded.forensics.pairs import KEYS, AnnotatedPairs, Annotator, Pair, short_id
+from eval.recorded.forensics.pairs import KEYS, AnnotatedPairs, Annotator, Pair, short_id, vote_of
 from pearl.errors import InputError
 
 SHOWN = 5  # ids in a message
@@ -22,6 +22,8 @@ def merged(datasets: Sequence[tuple[str, AnnotatedPairs]]) -> AnnotatedPairs:
 
     Raises InputError that names the ids where two pairs or annotators of one id differ, or an annotator voted twice.
     """
+    if len({str(data.metadata.get("version", "1.0"))[0] for _, data in datasets}) > 1:
+        datasets = [(name, _respelled(data)) for name, data in datasets]
     (first, whole), *others = datasets
     whole = _without_repeats(first, whole)
     for name, data in others:
@@ -44,6 +46,16 @@ def apart(name: str, data: AnnotatedPairs, taken: Mapping[str, Annotator]) -> An
         votes = {new[id].id if id in new else id: vote for id, vote in pair.annotations.items()}
         pairs.append(Pair({**pair.fields, "annotations": votes}))
     return replace(data, annotators={annotator.id: annotator for annotator in annotators}, pairs=tuple(pairs))
+
+
+def _respelled(data: AnnotatedPairs) -> AnnotatedPairs:
+    """The data set with votes spelled as in version 2, where version 1 has text_a and text_b."""
+    pairs = []
+    for pair in data.pairs:
+        chosen = [(id, vote, vote_of(vote)) for id, vote in pair.annotations.items()]
+        votes = {id: {**vote, "pref": choice.value} for id, vote, choice in chosen if choice.chooses}
+        pairs.append(Pair({**pair.fields, "annotations": {**pair.annotations, **votes}}))
+    return replace(data, pairs=tuple(pairs))
 
 
 def _two(where: str, first: AnnotatedPairs, second: AnnotatedPairs) -> AnnotatedPairs:
@@ -71,21 +83,32 @@ def _without_repeats(name: str, data: AnnotatedPairs) -> AnnotatedPairs:
 def _add(where: str, pairs: dict[str, Pair], more: Sequence[Pair]) -> None:
     """Put more pairs of different ids to those there are, by id, each united with its copy."""
     shared = [(pairs[pair.id], pair) for pair in more if pair.id in pairs]
-    _refuse(where, "pairs with different texts have the id", (a.id for a, b in shared if a.digest != b.digest))
+    _refuse(where, "pairs that differ in text, prompt or model have the id", (a.id for a, b in shared if _differ(a, b)))
     _refuse(where, "an annotator votes differently on", (_conflict(a, b) for a, b in shared))
     for pair in more:
         pairs[pair.id] = _united(pairs[pair.id], pair) if pair.id in pairs else pair
 
 
+def _differ(first: Pair, second: Pair) -> bool:
+    """True when both have a prompt, a text or a model, and not the same: annotations are published without texts."""
+    contents = ((pair.prompt, *pair.texts, *pair.models) for pair in (first, second))
+    return any(one and other and one != other for one, other in zip(*contents, strict=True))
+
+
 def _united(first: Pair, second: Pair) -> Pair:
-    """The first pair with what the second has more: votes, metadata, unknown fields."""
-    more = {name: value for name, value in second.fields.items() if name not in first.fields}
+    """The first pair with what the second has more: texts, models, votes, metadata, unknown fields."""
     parts = {
         name: {**(second.fields[name] or {}), **(first.fields[name] or {})}
         for name in ("annotations", "metadata")
         if name in second.fields and name in first.fields
     }
-    return Pair({**first.fields, **more, **parts})
+    responses = {name: _filled(first.fields[name], second.fields[name]) for name in ("response_a", "response_b")}
+    return Pair({**_filled(first.fields, second.fields), **parts, **responses})
+
+
+def _filled(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """The first object with those fields of the second that it lacks, or has nothing in."""
+    return {**first, **{name: value for name, value in second.items() if first.get(name) in (None, "")}}
 
 
 def _conflict(first: Pair, second: Pair) -> str:
@@ -104,8 +127,11 @@ def _refuse(where: str, what: str, ids: Iterable[str]) -> None:
 
 
 def _metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """The first's metadata, and what the second has more; names joined, lists of keys united."""
+    """The first's metadata, and what the second has more; names joined, lists of keys united, of two versions of the
+    form the later one, which has a place for all that the earlier one has."""
     metadata = {**second, **first}
+    if "version" in first and "version" in second:
+        metadata["version"] = max(first["version"], second["version"], key=str)
     for name in NAMES:
         values = dict.fromkeys(str(part[name]) for part in (first, second) if part.get(name))
         if values:

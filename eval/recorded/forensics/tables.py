@@ -73,12 +73,18 @@ def metrics_tables(result: Json) -> Iterator[Table]:
 
 def caption(result: Json) -> str:
     """The pairs behind the figures, and what the intervals and stars mean."""
-    left_out = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in result["left_out"].items())
     return (
         f"Agreement with {result['reference']['name']} over the {result['n']:,} of {result['pairs']:,} pairs on which "
         "it chooses a response; 95% intervals by bootstrap over pairs; * at p < .05, one-tailed binomial, Bonferroni "
-        f"over all rows.{f' Left out: {left_out}.' if left_out else ''}"
+        f"over all rows.{left_out(result)}"
     )
+
+
+def left_out(result: Json) -> str:
+    """The sentence that says how many pairs are not among the figures, and why; empty where all are."""
+    known = result.get("left_out", {})  # comparisons written before did not say it
+    reasons = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in known.items())
+    return f" Left out: {reasons}." if reasons else ""
 
 
 def titles(rows: Sequence[Json]) -> dict[str, str]:
@@ -118,7 +124,7 @@ def side_by_side(result: Json, figure: str) -> Table:
     caption = (
         f"{figure.replace('_', ' ').capitalize()}, by the largest difference between columns. Pairs: {sizes}. 95% "
         "intervals by bootstrap over pairs, of differences by the normal approximation, paired where columns share "
-        "pairs; * at p < .05 after Bonferroni over all cells, or all differences."
+        f"pairs; * at p < .05 after Bonferroni over all cells, or all differences.{left_out(result)}"
     )
     return Table(caption, columns, cells, result.get("command", ""))
 

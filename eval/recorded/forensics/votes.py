@@ -73,7 +73,7 @@ def chooses(codes: Codes) -> Mask:
 
 def read_votes(path: Path) -> VoteTable:
     """The votes of a file of any size: of the first pair of each id, with both texts. Raises InputError that names
-    file, line and field, or an id of two pairs."""
+    file, line and field, or an id of two pairs, and for a file without any text."""
     annotators: Mapping[str, Annotator] = {}
     columns: dict[str, int] = {}  # of every id that votes, in the order in which they come
     digests: dict[str, bytes] = {}  # by the id of the pair
@@ -96,6 +96,12 @@ def read_votes(path: Path) -> VoteTable:
         else:
             lengths = (len(value.texts[0]), len(value.texts[1]))
             pairs.append((value.id, _codes(value, columns), lengths, value.models, value.metadata))
+    if left_out[WITHOUT_TEXT] and not pairs:
+        raise InputError(
+            f"{path}: none of its {left_out[WITHOUT_TEXT]:,} pairs has both texts; put it together with the file that "
+            "has them, by pearl forensics merge.",
+            code="missing_text",
+        )
     codes = np.full((len(pairs), len(columns) + 1), NO_VOTE, np.int8)  # the last is of those without a vote
     for row, (_, votes, *_) in zip(codes, pairs, strict=True):
         row[: len(votes)] = np.frombuffer(votes, np.int8)

@@ -21,6 +21,16 @@ from pearl.proportions import even_p
 from pearl.stats import Bootstrap, Floats
 
 Choose = Callable[[RecordedJudgement], float]  # how much speaks for A: above 0 it is A, below B, at 0 neither
+DESCRIPTIONS = {
+    "majority": "the right answer that is most common in the file",
+    "first": "always A",
+    "second": "always B",
+    "longer": "the text with more characters",
+    "shorter": "the text with fewer characters",
+    "commoner": "the text that more records of the file show",
+    "rarer": "the text that fewer records of the file show",
+    "persona_words": "the text with more of the persona's own words, those that few personas share",
+}
 
 
 def _choosers(recording: Recording) -> dict[str, Choose]:
@@ -39,33 +49,13 @@ def _choosers(recording: Recording) -> dict[str, Choose]:
     return choosers
 
 
-DESCRIPTIONS = {
-    "majority": "the right answer that is most common in the file",
-    "first": "always A",
-    "second": "always B",
-    "longer": "the text with more characters",
-    "shorter": "the text with fewer characters",
-    "commoner": "the text that more records of the file show",
-    "rarer": "the text that fewer records of the file show",
-    "persona_words": "the text with more of the persona's own words, those that few personas share",
-}
-
-
-def _more(judgement: RecordedJudgement, measure: Callable[[str], int]) -> float:
-    if judgement.texts is None:
-        return 0.0
-    first, second = map(measure, judgement.texts)
-    return float(np.sign(first - second))
-
-
 def _longer(judgement: RecordedJudgement) -> float:
     return _more(judgement, lambda text: len(text.strip()))
 
 
-def _right(judgement: RecordedJudgement, says: float) -> float:
-    if judgement.gold is Answer.TIE:
-        return 0.0
-    return 0.5 if says == 0 else float((says > 0) == (judgement.gold is Answer.A))
+def _more(judgement: RecordedJudgement, measure: Callable[[str], int]) -> float:
+    first, second = map(measure, judgement.texts or ("", ""))
+    return float(np.sign(first - second))
 
 
 def baselines(read: RecordingVerdicts, bootstrap: Bootstrap) -> list[dict[str, Any]]:
@@ -74,10 +64,13 @@ def baselines(read: RecordingVerdicts, bootstrap: Bootstrap) -> list[dict[str, A
     The test takes records for independent; the interval of the difference is over personas.
     """
     judgements = [read.recording.judgements[i] for i in read.counted]
-    most, _ = Counter(judgement.gold for judgement in judgements).most_common(1)[0]
-    scores = {"majority": np.array([float(judgement.gold is most) for judgement in judgements])}
+    golds = [judgement.gold for judgement in judgements]
+    most, _ = Counter(golds).most_common(1)[0]
+    scores = {"majority": np.array([float(gold is most) for gold in golds])}
+    sides = np.array([{Answer.A: 1.0, Answer.B: -1.0}.get(gold, np.nan) for gold in golds])  # (N,)
     for name, choose in _choosers(read.recording).items():
-        scores[name] = np.array([_right(judgement, choose(judgement)) for judgement in judgements])
+        says = np.array([choose(judgement) for judgement in judgements])
+        scores[name] = np.where(np.isnan(sides), 0.0, np.where(says == 0, 0.5, says == sides))
     return add_holm([_row(name, mine, read.correct, bootstrap) for name, mine in scores.items()])
 
 
@@ -101,17 +94,16 @@ def _row(name: str, mine: Floats, judge: Floats, bootstrap: Bootstrap) -> dict[s
 
 def preferences(read: RecordingVerdicts) -> dict[str, Any]:
     """The shares of the first and of the longer text among the judge's choices of one of two, beside the gold's."""
-    first: list[tuple[bool, bool]] = []  # True for the first text: by the judge, by the gold
-    longer: list[tuple[bool, bool]] = []
-    for verdict, judgement in zip(read.verdicts, read.recording.judgements, strict=True):
-        if isinstance(verdict, Given) and {verdict.answer, judgement.gold} <= {Answer.A, Answer.B}:
-            choices = (verdict.answer is Answer.A, judgement.gold is Answer.A)
-            first.append(choices)
-            if more := _longer(judgement):
-                longer.append(choices if more > 0 else (not choices[0], not choices[1]))
-    return {"first": _rates(first), "longer": _rates(longer)}
+    chosen = [
+        (verdict.answer, judgement.gold, _longer(judgement))
+        for verdict, judgement in zip(read.verdicts, read.recording.judgements, strict=True)
+        if isinstance(verdict, Given) and {verdict.answer, judgement.gold} <= {Answer.A, Answer.B}
+    ]
+    longer = [(said, gold, Answer.A if more > 0 else Answer.B) for said, gold, more in chosen if more]
+    return {"first": _rates([(said, gold, Answer.A) for said, gold, _ in chosen]), "longer": _rates(longer)}
 
 
-def _rates(pairs: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
-    judge, gold = sum(mine for mine, _ in pairs), sum(right for _, right in pairs)
-    return {"n": len(pairs), "judge": wilson_json(judge, len(pairs)), "gold": wilson_json(gold, len(pairs))}
+def _rates(choices: Sequence[tuple[Answer, Answer, Answer]]) -> dict[str, Any]:
+    """Count how often the judge, and the gold, say the third of each."""
+    judge, gold = (sum(row[place] is row[2] for row in choices) for place in (0, 1))
+    return {"n": len(choices), "judge": wilson_json(judge, len(choices)), "gold": wilson_json(gold, len(choices))}

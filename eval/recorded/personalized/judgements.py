@@ -106,22 +106,14 @@ def read_recording(path: Path) -> Recording:
 
 
 def recording_of(judgements: Sequence[RecordedJudgement], passed_over: Mapping[str, int] = {}) -> Recording:
-    """The records, with what most of their prompts ask for."""
-    shown = [judgement.shown for judgement in judgements if judgement.shown]
-    if shown:
-        has_persona = _most(parts.persona is not None for parts in shown)
-    else:
-        has_persona = any((judgement.user_info or "").strip() for judgement in judgements)
-    return Recording(tuple(judgements), asked_by(judgements), has_persona, passed_over)
-
-
-def asked_by(judgements: Sequence[RecordedJudgement]) -> ReplyForm:
-    """Infer the format asked for from most prompts; without prompts, from the answers and certainties."""
+    """The records, with what most of their prompts ask for; without prompts, what the records themselves hold."""
     shown = [judgement.shown for judgement in judgements if judgement.shown]
     ties = sum(judgement.gold is Answer.TIE for judgement in judgements)
     if not shown:
-        return ReplyForm(ties > 0, any(judgement.certainty is not None for judgement in judgements), opened=False)
-    return ReplyForm(
+        has_certainty = any(judgement.certainty is not None for judgement in judgements)
+        has_persona = any((judgement.user_info or "").strip() for judgement in judgements)
+        return Recording(tuple(judgements), ReplyForm(ties > 0, has_certainty, opened=False), has_persona, passed_over)
+    asked = ReplyForm(
         # a third option that is spelt otherwise, but not a stray gold answer
         tie=_most(parts.tie for parts in shown) or 20 * ties > len(judgements),
         certainty=_most(parts.certainty for parts in shown),
@@ -129,6 +121,7 @@ def asked_by(judgements: Sequence[RecordedJudgement]) -> ReplyForm:
         highest=5 if _most(parts.to_five for parts in shown) else HIGHEST,
         recorded=_most(judgement.certainty is not None for judgement in judgements),
     )
+    return Recording(tuple(judgements), asked, _most(parts.persona is not None for parts in shown), passed_over)
 
 
 def _most(truths: Iterable[bool]) -> bool:

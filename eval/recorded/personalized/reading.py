@@ -46,15 +46,10 @@ class RecordingVerdicts:
     def names(self) -> tuple[str, ...]:
         """The cluster of each counted record: whose persona it is, or the record alone; where all are of one persona,
         the two texts, which may be shown in either order and again."""
-        judgements = self.recording.judgements
-        personas = [
-            f"persona {judgements[i].persona}" if judgements[i].persona else f"record {i}" for i in self.counted
-        ]
-        texts = [judgements[i].texts for i in self.counted]
-        alone = [
-            f"record {i}" if two is None else f"texts {sorted(two)}" for i, two in zip(self.counted, texts, strict=True)
-        ]
-        return drawn(personas, alone)
+        records = [(i, self.recording.judgements[i]) for i in self.counted]
+        personas = [f"persona {record.persona}" if record.persona else f"record {i}" for i, record in records]
+        texts = [f"texts {sorted(record.texts)}" if record.texts else f"record {i}" for i, record in records]
+        return drawn(personas, texts)
 
     @property
     def resampled(self) -> str:

@@ -85,8 +85,14 @@ def parse_reply(reply: str, asked: ReplyForm, shown: Sequence[str] = ()) -> Verd
         text = "[[" + text.lstrip()
     own_marks = list(marks(text, [clean(part) for part in shown] if "[[" in text else ()))
     letters = [(word, mark.end) for mark in own_marks for word in _verdict_words(mark)]
-    if not letters:
-        return _unmarked(text, leading, asked)
+    if not letters and leading:
+        value, rest = leading
+        return Invalid(replies.SEVERAL_VERDICTS) if "{" in rest else _of_object(value, asked)
+    if not letters:  # the letter alone
+        whole = _WHOLE.fullmatch(text) if len(text) < 200 and "[[" not in text else None
+        if whole is None:
+            return Invalid(replies.NO_VERDICT)
+        return _verdict(whole[1], {int(whole[2])} if whole[2] else set(), asked)
     words = {word for word, _ in letters}.union(_words(leading[0]) if leading else ())
     if len(words) > 1:
         return Invalid(replies.SEVERAL_VERDICTS)
@@ -114,17 +120,6 @@ def _numbers(mark: Mark) -> list[int]:
         return [int(both[2])]
     number = _NUMBER.fullmatch(mark.content)
     return [int(number[1])] if number else []
-
-
-def _unmarked(text: str, leading: tuple[dict[str, Any], str] | None, asked: ReplyForm) -> Verdict:
-    """The verdict of a reply without marks: a JSON object at its start, or the letter alone."""
-    if leading:
-        value, rest = leading
-        return Invalid(replies.SEVERAL_VERDICTS) if "{" in rest else _of_object(value, asked)
-    whole = _WHOLE.fullmatch(text) if len(text) < 200 and "[[" not in text else None
-    if whole is None:
-        return Invalid(replies.NO_VERDICT)
-    return _verdict(whole[1], {int(whole[2])} if whole[2] else set(), asked)
 
 
 def _words(value: dict[str, Any]) -> set[str]:

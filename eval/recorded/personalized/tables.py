@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas, values_and_reaches
-from eval.report.tables import Cell, Columns, Json, Table, shown
+from eval.report.tables import Columns, Json, Table, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,15 +31,29 @@ FINDINGS: Columns = {
 
 def personalized_tables(result: Json) -> Iterator[Table]:
     """All files, what they were right beside what needs no judge, and what is wrong with the data."""
-    yield accuracy_table(result)
+    files, choices = result["files"], result["choices"]
+    columns: Columns = {
+        "file": _name,
+        "records": lambda file: str(file["n"]),
+        "right": lambda file: _counts({"correct": file["correct"], "total": file["counted"]}),
+        "accuracy": partial(_interval, "accuracy"),
+        f"certainty {result['threshold']:g} or more": lambda file: f"{_interval('high', file)} {_counts(file['high'])}",
+        "the others": lambda file: f"{_interval('low', file)} {_counts(file['low'])}",
+        "with an answer only": lambda file: shown(file["accuracies"]["invalid_dropped"]["interval"], 3),
+    }
+    caption = (
+        f"Preset {result['preset']}: reading {choices['reading']}, without an answer {choices['unparsed']}. "
+        "Wilson's 95% intervals."
+    )
+    yield Table.of(caption, files, columns, result["command"])
     figures = {"AUROC": "auroc", "Brier": "brier", "ECE": "ece", "AURC": "aurc", "r": "certainty_correlation"}
-    columns: Columns = {"file": _name, **{title: partial(_interval, name) for title, name in figures.items()}}
+    columns = {"file": _name, **{title: partial(_interval, name) for title, name in figures.items()}}
     columns |= {"takes the first": partial(_rate, "first"), "takes the longer": partial(_rate, "longer")}
-    over = " or ".join(sorted({file["resampled"] for file in result["files"] if "resampled" in file})) or "personas"
+    over = " or ".join(sorted({file["resampled"] for file in files if "resampled" in file})) or "personas"
     caption = f"Whether certainty says what is right: 95% intervals by bootstrap over {over}. Then the judge's habits."
-    yield Table.of(caption, result["files"], columns)
-    yield verdicts_table(result["files"])
-    for file in result["files"]:
+    yield Table.of(caption, files, columns)
+    yield verdicts_table(files)
+    for file in files:
         if file["counted"]:
             caption = f"{_name(file)}: the judge, {file['accuracy']:.3f}, less what needs no judge."
             yield Table.of(caption, file["baselines"], BASELINES)
@@ -60,42 +74,17 @@ def sweep_tables(result: Json) -> Iterator[Table]:
             yield Table.of(f"{_name(file)}: abstaining below a threshold.", file["sweep"], columns)
 
 
-def accuracy_table(result: Json) -> Table:
-    columns: Columns = {
-        "file": _name,
-        "records": lambda file: str(file["n"]),
-        "right": lambda file: _counts({"correct": file["correct"], "total": file["counted"]}),
-        "accuracy": partial(_interval, "accuracy"),
-        f"certainty {result['threshold']:g} or more": lambda file: f"{_interval('high', file)} {_counts(file['high'])}",
-        "the others": lambda file: f"{_interval('low', file)} {_counts(file['low'])}",
-        "with an answer only": lambda file: shown(file["accuracies"]["invalid_dropped"]["interval"], 3),
-    }
-    choices = result["choices"]
-    caption = (
-        f"Preset {result['preset']}: reading {choices['reading']}, without an answer {choices['unparsed']}. "
-        "Wilson's 95% intervals."
-    )
-    return Table.of(caption, result["files"], columns, result["command"])
-
-
 def verdicts_table(files: Sequence[Json]) -> Table:
-    def verdicts(kind: str) -> Cell:
-        return lambda file: str(file["verdicts"][kind])
-
-    def reread(field: str) -> Cell:
-        return lambda file: str(len(file["reread"][field]))
-
     kinds = [kind for kind in files[0]["verdicts"] if any(file["verdicts"][kind] for file in files)]
-    columns: Columns = {
-        "file": _name,
-        **{kind: verdicts(kind) for kind in kinds},
-        "no certainty": lambda file: str(file["without_certainty"]),
-        "raw replies": lambda file: str(file["reread"]["raw_replies"]),
-        "read otherwise": reread("answer"),
-        "certainty otherwise": reread("certainty"),
-        "acc otherwise": reread("acc"),
-    }
-    return Table.of("What became of every record, and where our parser and the recorded fields differ.", files, columns)
+    titles = ("no certainty", "raw replies", "read otherwise", "certainty otherwise", "acc otherwise")
+    rows = []
+    for file in files:
+        reread = file["reread"]
+        otherwise = (len(reread[field]) for field in ("answer", "certainty", "acc"))
+        counts = (*map(file["verdicts"].get, kinds), file["without_certainty"], reread["raw_replies"], *otherwise)
+        rows.append((_name(file), *map(str, counts)))
+    caption = "What became of every record, and where our parser and the recorded fields differ."
+    return Table(caption, ("file", *kinds, *titles), tuple(rows))
 
 
 def _name(file: Json) -> str:

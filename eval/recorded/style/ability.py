@@ -69,19 +69,17 @@ def correlations(columns: Columns, abilities: Abilities) -> Iterator[dict[str, A
             judges = sorted({judge for judge, _, _ in inside if abilities.get(judge, UNKNOWN).score is not None})
             means = [np.mean([cells[cell] for cell in inside if cell[0] == judge]) for judge in judges]
             scores = [abilities[judge].score for judge in judges]
-            yield {"kind": columns.kind, "scheme": scheme, "task": task} | _correlation(means, scores)
-
-
-def _correlation(means: Sequence[Any], scores: Sequence[float | None]) -> dict[str, Any]:
-    row: dict[str, Any] = {"judges": len(means), "pearson_r": None, "p_value": None}
-    if len(means) < FEWEST:
-        return row | {"undefined": f"fewer than {FEWEST} judges have a score"}
-    if np.ptp(means) < 1e-12 or len(set(scores)) < 2:
-        return row | {"undefined": "all judges have the same F1, or the same score"}
-    pearson = pearsonr(means, scores)
-    interval = pearson.confidence_interval()
-    value = {"value": float(pearson.statistic), "low": float(interval.low), "high": float(interval.high)}
-    return row | {"pearson_r": value, "p_value": float(pearson.pvalue)}
+            row = {"kind": columns.kind, "scheme": scheme, "task": task, "judges": len(means)}
+            row |= {"pearson_r": None, "p_value": None}
+            if len(means) < FEWEST:
+                yield row | {"undefined": f"fewer than {FEWEST} judges have a score"}
+            elif np.ptp(means) < 1e-12 or len(set(scores)) < 2:
+                yield row | {"undefined": "all judges have the same F1, or the same score"}
+            else:
+                r = pearsonr(means, scores)
+                low, high = map(float, r.confidence_interval())
+                value = {"value": float(r.statistic), "low": low, "high": high}
+                yield row | {"pearson_r": value, "p_value": float(r.pvalue)}
 
 
 def _own(unit: Unit, judge: Ability, writer: Ability) -> bool | None:

@@ -4,7 +4,7 @@ written for, and whether on whom the judge was told to be, though that should no
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -55,11 +55,12 @@ def breakdowns(columns: Columns, groupings: Sequence[tuple[str, ...]] = BY) -> I
     """A row for each group of each scheme."""
     for scheme in columns.schemes:
         for by in groupings:
-            groups = [_group(unit, by) if unit.key.scheme == scheme else None for unit in columns.units]
-            judges = [
-                None if group is None else (group, unit.key.judge)
-                for group, unit in zip(groups, columns.units, strict=True)
-            ]
+            groups: list[tuple[Hashable, ...] | None] = []
+            for unit in columns.units:
+                names = tuple(GROUPINGS[name](unit) for name in by)
+                groups.append(names if unit.key.scheme == scheme and None not in names else None)
+            within = zip(groups, columns.units, strict=True)
+            judges = [None if group is None else (group, unit.key.judge) for group, unit in within]
             of_judges = {} if "judge" in by else columns.f1(judges)
             for group, sums in columns.confusions(groups).items():
                 row: dict[str, Any] = {"kind": columns.kind, "scheme": scheme, "by": list(by)}
@@ -70,15 +71,10 @@ def breakdowns(columns: Columns, groupings: Sequence[tuple[str, ...]] = BY) -> I
                 yield row
 
 
-def _group(unit: Unit, by: tuple[str, ...]) -> tuple[Hashable, ...] | None:
-    names = tuple(GROUPINGS[name](unit) for name in by)
-    return None if None in names else names
-
-
 def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
     """The figures of one confusion; null where F1 is undefined, with the reason."""
     average, labels = columns.average, columns.labels
-    estimate = sums.estimate(lambda confusion: f1.f1(confusion, average))
+    estimate = sums.estimate(partial(f1.f1, average=average))
     people = f1.people_counts(sums.value)
     row = {
         "n": int(people.sum()),
@@ -93,8 +89,10 @@ def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
     }
     if row["f1"] is None:
         return row | {"undefined": NO_CASE, "baselines": {}, "less_baseline": None}
-    chances = _chances(labels, people).items()
-    rules = {name: sums.estimate(partial(_guessing, chance, average)) for name, chance in chances}
+    rules = {
+        name: sums.estimate(partial(f1.f1_of_guesses, chance=chance, average=average))
+        for name, chance in _chances(labels, people).items()
+    }
     best = max(rules, key=lambda name: rules[name].value if np.isfinite(rules[name].value) else -1.0)
     difference = (estimate - rules[best]).to_json()
     return row | {
@@ -113,10 +111,6 @@ def _chances(labels: Sequence[str], people: Floats) -> dict[str, Floats]:
         "random": np.full(len(people), 1 / len(people)),
         "random_as_people": people / people.sum(),
     }
-
-
-def _guessing(chance: Floats, average: str, confusion: Floats) -> Floats:
-    return f1.f1(f1.guessed(confusion, chance), average)
 
 
 def _frequency(sums: Sums, place: int) -> dict[str, Any]:
@@ -174,11 +168,9 @@ def sensitivity(columns: Columns) -> Iterator[dict[str, Any]]:
             else None
             for unit in columns.units
         ]
-        by_judge: dict[tuple[str, str, str], dict[str, Estimate]] = {}
+        by_judge: dict[tuple[str, str, str], dict[str, Estimate]] = defaultdict(dict)
         for (scheme, task, judge, persona), estimate in columns.f1(keys).items():
-            defined = by_judge.setdefault((scheme, task, judge), {})
-            if np.isfinite(estimate.value):
-                defined[str(persona)] = estimate
+            by_judge[scheme, task, judge] |= {str(persona): estimate} if np.isfinite(estimate.value) else {}
         for (scheme, task, judge), by_persona in by_judge.items():
             yield {
                 "kind": columns.kind,
@@ -211,12 +203,8 @@ def irrelevant_attributes(columns: Columns) -> Iterator[dict[str, Any]]:
         if (judge, scheme) not in defaults:
             yield row | {"relative_change": None, "undefined": NO_DEFAULT}
             continue
-        change = _relative(told, defaults[judge, scheme]).to_json()
+        default = defaults[judge, scheme]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value, resampled = np.float64(told.value) / default.value - 1, told.resampled / default.resampled - 1
+        change = Estimate(float(value), np.where(np.isfinite(resampled), resampled, np.nan)).to_json()
         yield row | {"relative_change": change} | ({} if change else {"undefined": NO_CASE})
-
-
-def _relative(told: Estimate, default: Estimate) -> Estimate:
-    """The difference of the first from the default, as a part of it; undefined where that is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value, resampled = np.float64(told.value) / default.value - 1, told.resampled / default.resampled - 1
-    return Estimate(float(value), np.where(np.isfinite(resampled), resampled, np.nan))

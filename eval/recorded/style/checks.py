@@ -65,13 +65,15 @@ def check_judged(judged: StyleJudgements, options: StyleOptions) -> Iterator[Sty
     groups = _by_judge(judged)
     faults: Mapping[str, Callable[[Sequence[Unit]], bool]] = {
         "one_label": lambda units: len(units) > 1 and len({unit.label(options) for unit in units} - {None}) == 1,
-        "one_draw": lambda units: max(map(_answered, units)) < 2,
+        "one_draw": lambda units: max(unit.answered for unit in units) < 2,
         "same_reply": _same_reply,
         "unreadable": lambda units: sum(unit.unused for unit in units) > UNREADABLE * sum(unit.lines for unit in units),
     }
     for check, holds in faults.items():
         yield from _of(check, [name for name, units in groups.items() if holds(units)])
-    yield from _of("few_draws", [_shown(unit.subject) for units in groups.values() for unit in _fewer(units)])
+    usual = {name: Counter(unit.answered for unit in units).most_common(1)[0][0] for name, units in groups.items()}
+    few = [_shown(unit.subject) for name, units in groups.items() for unit in units if unit.answered < usual[name]]
+    yield from _of("few_draws", few)
     yield from _of("half_draws", [_shown(unit.subject) for unit in judged.units if unit.half_draws])
 
 
@@ -89,12 +91,22 @@ def check_absent(judged: StyleJudgements) -> Iterator[StyleFinding]:
 
 
 def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterator[StyleFinding]:
+    """Also report one label for nearly all, and, of ranked texts, one position ahead of the other beyond chance."""
     ratings = people.ratings.items()
     yield from _of("rated_once", [_shown(subject) for subject, counts in ratings if sum(counts.values()) == 1])
     yield from _of("no_vote", [_shown(subject) for subject, label in labels.items() if label is None])
     yield from _of("cant_tell", [_shown(subject) for subject, counts in ratings if counts.get(CANNOT_TELL)])
     for kind in people.scales:
-        yield from _unbalanced(kind, Counter(label for subject, label in labels.items() if subject.kind == kind))
+        counts = Counter(label for subject, label in labels.items() if subject.kind == kind)
+        most = max(LABELS[kind], key=lambda label: counts[label])
+        total = sum(counts[label] for label in LABELS[kind])
+        if counts[most] > LOPSIDED * total:
+            message = f"of {total:,} labels of people are '{most}': always saying so is hard to beat."
+            yield StyleFinding("unbalanced_people", NOTE, f"{counts[most]:,} {message}", counts[most], (kind,))
+        first, both = counts[A], counts[A] + counts[B]
+        if kind == RANKING and even_p(first, both - first) < UNBALANCED_P:
+            message = f"of {both:,} pairs in which people prefer one text they prefer a: was the order drawn?"
+            yield StyleFinding("position_of_people", NOTE, f"{first:,} {message}", first, (kind,))
 
 
 def check_matched(judged: StyleJudgements, people: People, options: StyleOptions) -> Iterator[StyleFinding]:
@@ -132,28 +144,6 @@ def _shown(subject: Subject) -> str:
     return f"{subject.item}: {subject.style}" if subject.style else subject.item
 
 
-def _answered(unit: Unit) -> int:
-    return sum(unit.labels.values())
-
-
 def _same_reply(units: Sequence[Unit]) -> bool:
-    drawn = [unit for unit in units if _answered(unit) > 1]
+    drawn = [unit for unit in units if unit.answered > 1]
     return bool(drawn) and sum(unit.same_reply for unit in drawn) >= 0.9 * len(drawn)
-
-
-def _fewer(units: Sequence[Unit]) -> list[Unit]:
-    usual = Counter(map(_answered, units)).most_common(1)[0][0]
-    return [unit for unit in units if _answered(unit) < usual]
-
-
-def _unbalanced(kind: str, counts: Counter[str | None]) -> Iterator[StyleFinding]:
-    """One label for nearly all; of ranked texts, one position ahead of the other by more than chance."""
-    there = {label: counts[label] for label in LABELS[kind]}
-    total, most = sum(there.values()), max(there, key=lambda label: there[label])
-    if total and there[most] > LOPSIDED * total:
-        message = f"of {total:,} labels of people are '{most}': always saying so is hard to beat."
-        yield StyleFinding("unbalanced_people", NOTE, f"{there[most]:,} {message}", there[most], (kind,))
-    first, second = counts[A], counts[B]
-    if kind == RANKING and even_p(first, second) < UNBALANCED_P:
-        message = f"of {first + second:,} pairs in which people prefer one text they prefer a: was the order drawn?"
-        yield StyleFinding("position_of_people", NOTE, f"{first:,} {message}", first, (kind,))

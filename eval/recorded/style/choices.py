@@ -89,9 +89,6 @@ class StyleOptions:
     resamples: int = RESAMPLES
     seed: int = 0
 
-    def to_json(self) -> dict[str, str]:
-        return {choice.name: getattr(self, choice.name) for choice in PRESETS.choices}
-
 
 def chosen(preset: str, overrides: Iterable[str] = (), *, resamples: int = RESAMPLES, seed: int = 0) -> StyleOptions:
     """The preset with its choices overridden by those given. Raises InputError for unknown ones."""

@@ -96,11 +96,9 @@ def among_people(people: People, judged: Mapping[Subject, Unit], options: StyleO
         units = [judged.get(subject) for subject in subjects]
         clusters = [unit.cluster if unit else subject.item for subject, unit in zip(subjects, units, strict=True)]
         texts = Texts(drawn(clusters, [subject.item for subject in subjects], list(map(str, subjects))), options)
+        pairs = zip(subjects, units, strict=True)
+        parts = [{"style": subject.style, "task": unit and unit.about.task} for subject, unit in pairs]
         for by in ((), ("task",), ("style",), ("style", "task")):
-            parts = [
-                {"style": subject.style, "task": unit and unit.about.task}
-                for subject, unit in zip(subjects, units, strict=True)
-            ]
             keys = [None if None in (key := tuple(part[name] for name in by)) else key for part in parts]
             labels = randolph(levels @ stands, keys, texts)
             for key, row in randolph(levels, keys, texts).items():

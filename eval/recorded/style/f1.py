@@ -64,11 +64,11 @@ def confusion_of(labels: Sequence[str], confusion: Floats) -> dict[str, dict[str
     }
 
 
-def guessed(confusion: Floats, chance: Floats) -> Floats:
-    """The confusion to be expected of labels that are given by ``chance``, (K,), whatever the text."""
+def f1_of_guesses(confusion: Floats, chance: Floats, average: str) -> Floats:
+    """F1 to be expected of labels that are given by ``chance``, (K,), whatever the text: (...)."""
     guesses = people_counts(confusion)[..., :, None] * chance
     none = np.zeros((*guesses.shape[:-1], 1))
-    return np.concatenate((guesses, none), axis=-1).reshape(confusion.shape)
+    return f1(np.concatenate((guesses, none), axis=-1).reshape(confusion.shape), average)
 
 
 def _table(confusion: Floats) -> Floats:

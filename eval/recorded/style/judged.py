@@ -51,6 +51,11 @@ class Unit:
         """The label by mean scores if there are scores, else by vote of the draws; None if there is none."""
         return scored_label(*self.means) if self.means else winner(self.key.kind, self.votes(options), options.even)
 
+    @property
+    def answered(self) -> int:
+        """The number of draws with a label."""
+        return sum(self.labels.values())
+
     def votes(self, options: StyleOptions) -> Mapping[str, int]:
         """Count the draws that gave each label."""
         if options.half != TIES or not self.half_draws:
@@ -87,8 +92,12 @@ def read_judged(paths: Iterable[Path]) -> StyleJudgements:
 
     def read(path: Path, value: dict[str, Any], number: int) -> None:
         line, place = parse_line(value), f"{path}:{number}"
+        # one item is for one task, of one persona, by one generator
         about, before = abouts.setdefault((line.key.kind, line.key.item, line.key.style), (line.about, place))
-        _check_about(line, about, before)
+        for name in ("task", "persona", "generators", "request"):
+            if getattr(about, name) != getattr(line.about, name):
+                message = f"the item '{line.key.item}' has another {name.removesuffix('s')} than at {before}."
+                raise InputError(message, param=name.removesuffix("s"), code="contradiction")
         if (line.key, line.part) in places:
             raise InputError(
                 f"draw {line.part[0]} of the item '{line.key.item}' by '{line.key.judge}' is at "
@@ -117,15 +126,6 @@ def read_judged(paths: Iterable[Path]) -> StyleJudgements:
         ),
         passed_over=dict(sorted(passed_over.items())),
     )
-
-
-def _check_about(line: Line, about: About, before: str) -> None:
-    """One item is for one task, of one persona, by one generator: what another line said ``before``."""
-    if about != line.about:
-        names = ("task", "persona", "generators", "request")
-        name = next(name for name in names if getattr(about, name) != getattr(line.about, name)).removesuffix("s")
-        message = f"the item '{line.key.item}' has another {name} than at {before}."
-        raise InputError(message, param=name, code="contradiction")
 
 
 def _unit(key: Key, lines: Sequence[Line]) -> Unit:

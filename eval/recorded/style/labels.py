@@ -95,15 +95,18 @@ def winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
 
 
 def draw_label(draw: Draw, half: str = choices.DROPPED) -> str | None:
-    """The label of one draw; None when a part has no answer, but for one of two orders where ``half`` makes a tie."""
+    """The label of one draw; None when a part has no answer, but for one of two orders where ``half`` makes a tie. Two
+    orders that disagree are a tie, too."""
     if "" in draw:
         said = draw[""]
         return said if isinstance(said, str) else None
     first, second = draw.get(A), draw.get(B)
     if isinstance(first, float) and isinstance(second, float):
         return scored_label(first, second)
-    taken = {order: said for order, said in draw.items() if isinstance(said, str)}
-    return TIE if len(taken) == 1 and half == choices.TIES else ordered_label(taken)
+    taken = [said for order in ("ab", "ba") if isinstance(said := draw.get(order), str)]
+    if len(taken) == 2:
+        return taken[0] if taken[0] == taken[1] else TIE
+    return TIE if taken and half == choices.TIES else None
 
 
 def mean_scores(said: Iterable[tuple[str, str | float | None]]) -> tuple[float, float] | None:
@@ -113,17 +116,6 @@ def mean_scores(said: Iterable[tuple[str, str | float | None]]) -> tuple[float, 
         if part in scores and isinstance(score, float):
             scores[part].append(score)
     return (mean(scores[A]), mean(scores[B])) if scores[A] and scores[B] else None
-
-
-def ordered_label(answers: Mapping[str, str]) -> str | None:
-    """One draw of an AB comparison, from the text taken in each order ("ab", "ba"): a tie where they disagree.
-
-    None where one of the two orders has no answer.
-    """
-    first, second = answers.get("ab"), answers.get("ba")
-    if first is None or second is None:
-        return None
-    return first if first == second else TIE
 
 
 def scored_label(score_a: float, score_b: float) -> str:

@@ -125,15 +125,13 @@ def read_people(path: Path) -> People:
 
 def _check_scale(kind: str, label: str, scales: dict[str, tuple[str, int]], number: int) -> None:
     """Raises InputError where a file has both levels and the labels they stand for: they cannot be compared."""
-    if label in EITHER:
-        scales.setdefault(kind, ("", number))
-        return
-    scale = "levels" if label in LEVELS[kind] else "labels"
-    known, line = scales.get(kind, ("", number))
-    if known and known != scale:
+    scale = "" if label in EITHER else "levels" if label in LEVELS[kind] else "labels"
+    known, line = scales.setdefault(kind, (scale, number))
+    if known and scale and known != scale:
         raise InputError(
             f"'{label}' is of the {scale}, and line {line} has one of the {known}; use one scale in a file.",
             param="label",
             code="mixed_scales",
         )
-    scales[kind] = (scale, line if known else number)
+    if not known:
+        scales[kind] = scale, number

@@ -191,8 +191,12 @@ def judges_table(result: Json) -> Table:
 
 def three_labels_table(result: Json) -> Table:
     """A row a judge and scheme: F1 over not, somewhat and very, and which the judge gives for each of people's."""
+
+    def judged(label: str) -> Cell:
+        return lambda row: " / ".join(f"{row['confusion'][label][given]:,}" for given in THREE)
+
     columns: Columns = {"judge": "judge", "scheme": scheme, "labels": "n", "none": "no_label", "macro F1": "f1"}
-    columns |= {f"people: {label}": judged_labels(label) for label in THREE}
+    columns |= {f"people: {label}": judged(label) for label in THREE}
     columns |= {"accuracy": "accuracy", "less the best rule": less_best}
     rows = [{**row, **row["group"]} for row in result["three_labels"] if row["by"] == ["judge"]]
     bounds = "learned on other texts" if result["choices"]["bins"] == LEARNED else "as recorded"
@@ -200,26 +204,26 @@ def three_labels_table(result: Json) -> Table:
     return Table.of(caption, rows, columns)
 
 
-def judged_labels(label: str) -> Cell:
-    return lambda row: " / ".join(f"{row['confusion'][label][judged]:,}" for judged in THREE)
-
-
 def consistency_table(result: Json) -> Table:
     """Judge by judge, then the mean over them, where there are several."""
-    own, means = result["self_consistency"], result["self_consistency_over_judges"]
-    tasks = sorted({row["task"] for row in own if row["task"]})
-    cells = {(scheme(row), row["judge"], row["task"]): shown(row["kappa"], 2) for row in own}
-    columns: Columns = {"judge": "judge", "scheme": scheme, "draws": "ratings", "kappa": "kappa"}
-    columns |= {**across(tasks, cells, lambda row: (scheme(row), row["judge"])), "band": band}
-    mean_cells = {(scheme(row), row["task"]): f"{row['mean']:.2f}" for row in means}
-    of_means: Columns = {"judge": lambda row: f"mean of {row['judges']}", "scheme": scheme}
-    of_means |= {"draws": lambda row: "", "kappa": lambda row: f"{row['mean']:.2f}"}
-    of_means |= {**across(tasks, mean_cells, lambda row: (scheme(row),))}
-    of_means["band"] = lambda row: f"{row['lowest']:.2f} to {row['highest']:.2f}"
-    caption = "Randolph's kappa of a judge's draws; bands of Landis and Koch."
-    judges = Table.of(caption, [row for row in own if row["task"] is None], columns)
-    several = [row for row in means if row["task"] is None and row["judges"] > 1]
-    return Table(caption, judges.columns, (*judges.rows, *Table.of(caption, several, of_means).rows))
+    means = [
+        row | {"judge": "", "band": f"{row['lowest']:.2f} to {row['highest']:.2f}"}
+        for row in result["self_consistency_over_judges"]
+    ]
+    every = [*result["self_consistency"], *means]
+
+    def key(row: Json) -> tuple[str, str]:
+        return scheme(row), row["judge"]
+
+    def kappa(row: Json) -> str:
+        return f"{row['mean']:.2f}" if "mean" in row else shown(row["kappa"], 2)
+
+    cells = {(*key(row), row["task"]): kappa(row) for row in every}
+    columns: Columns = {"judge": lambda row: row["judge"] or f"mean of {row['judges']}", "scheme": scheme}
+    columns |= {"draws": lambda row: "" if "mean" in row else field("ratings", row), "kappa": kappa}
+    columns |= {**across(sorted({row["task"] for row in every if row["task"]}), cells, key), "band": band}
+    rows = [row for row in every if row["task"] is None and row.get("judges", 2) > 1]
+    return Table.of("Randolph's kappa of a judge's draws; bands of Landis and Koch.", rows, columns)
 
 
 def agreement_table(result: Json, *, with_people: bool) -> Table:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from dataclasses import dataclass
 
 import pytest
@@ -61,6 +62,13 @@ def test_what_is_written_is_read(tmp_path):
     write_lines(path, ({"id": name, "text": "Grüße\nauch"} for name in "ab"), called=str(path))
     assert "Grüße" in path.read_text(encoding="utf-8")
     assert read_items(path, FIELDS, parse).parsed == (Item("a", "Grüße\nauch", 1), Item("b", "Grüße\nauch", 2))
+
+
+def test_a_name_that_ends_in_gz_is_a_gzipped_file(tmp_path):
+    path = tmp_path / "items.jsonl.gz"
+    write_lines(path, [{"id": "a", "text": "Grüße"}], called=str(path))
+    assert gzip.decompress(path.read_bytes()).decode() == '{"id": "a", "text": "Grüße"}\n'
+    assert read_items(path, FIELDS, parse).parsed == (Item("a", "Grüße", 1),)
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.asking.points import points_up_to
+from eval.asking.grammar import points_up_to
 from eval.asking.reply import EMPTY, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS
 from eval.asking.verdict import Invalid, Score
 

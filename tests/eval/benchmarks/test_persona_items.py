@@ -109,6 +109,7 @@ def test_prism_takes_the_best_against_another(build, tmp_path):
     assert [item["id"] for item in items] == ["int1", "int2"]
     assert [right(item) for item in items] == ["Response 0 to prompt 1.", "Response 1 to prompt 2."]
     assert items[0]["question"] == "Prompt 1?"
+    assert "own" not in items[0]
     assert items[0]["persona"] == {
         "age": "25-34 years old",
         "sex": "Female",
@@ -163,6 +164,11 @@ def test_what_cannot_be_asked_about_a_person(build, error, tmp_path):
 def test_all_refusals(error, tmp_path):
     prism(tmp_path, [person(1)], said(1, 90, 10, model_response="As an AI language model, I cannot say."))
     assert "no item is left (refusal: 2, fewer than two responses left: 1)" in error("prism")
+
+
+def test_turns_of_another_type(error, tmp_path):
+    prism(tmp_path, [person(1)], [{**row, "turn": "0"} for row in said(1, 90, 10)])
+    assert "no item is left (responses of later turns: 2)" in error("prism")
 
 
 def test_another_version_of_prism(error, tmp_path):
@@ -397,6 +403,18 @@ def test_sources_and_choices_are_checked(error):
 
 
 # the whole chain
+
+
+def test_whose_text_is_asked_for(build, run_pearl, judge_endpoint, tmp_path):
+    """Of essays and answers the one that the person wrote is the right one, not one that they would like."""
+    empathic(tmp_path, [(1, 0, 7, 7), (1, 1, 1, 1)])
+    build("empathic")
+    judge_endpoint.says = lambda body: "A]] [[85]]"
+    run_pearl("judge", "personalized", "--items", tmp_path / "items.jsonl", "--llm", "openai")
+    assert all(
+        "which of the two is this person's own" in body["messages"][0]["content"] for body in judge_endpoint.bodies
+    )
+    assert len(judge_endpoint.bodies) == 2
 
 
 def test_what_is_built_is_judged(build, run_pearl, judge_endpoint, tmp_path):

@@ -100,7 +100,7 @@ def test_a_draft_that_failed_makes_no_pair(pair, judge_endpoint):
     judge_endpoint.says = lambda body: " "
     run, out = pair("--template", "post")
     assert run.status == 1
-    assert "No request has a draft: {'empty_answer': 9}" in run.err
+    assert "No request has a draft: empty_answer 9." in run.err
 
 
 def test_of_several_texts_for_one_request_the_last_counts(pair):

@@ -167,6 +167,8 @@ def test_what_judges_are_asked_people_are_asked(make_page):
     data = json.loads(page.read_text(encoding="utf-8").partition('id="study">')[2].partition("</script>")[0])
     assert [title for title, _ in data["items"][0]["parts"]] == ["Style: storytelling", "Text"]
     assert make_page(PEOPLE)[1]["labels"] == ["A", "B"]
+    page, _ = make_page([{**PEOPLE[0], "own": True}])
+    assert "Which of the two is this person's own?" in page.read_text(encoding="utf-8")
     assert make_page(PEOPLE, "--tie")[1]["labels"] == ["A", "B", "tie"]
 
 

@@ -37,6 +37,8 @@ READ = {
     "characters nobody sees": (f"{WHY}\nPO\u200bST\u2060 O\ufeffNE\u200d", A),
     "an object": ('{"justification": "POST ONE is chatty.", "verdict": "POST TWO"}', B),
     "an object in a fence": ('```json\n{"verdict": "BOTH"}\n```', BOTH),
+    "an object with a comma behind its last field": ('{\n"verdict": "POST TWO",\n}', B),
+    "an object below reasons": (f'{WHY}\n```json\n{{\n"final_decision": "POST TWO"\n}}\n```', B),
     "an object with text behind it": ('{"verdict": "POST ONE"}\nI hope this helps!', A),
     "an object, and the same again": ('{"verdict": "POST ONE"}\nPOST ONE', A),
     "100 kB of reasons": ("Both posts say POST TWO. " * 4000 + "\nPOST ONE", A),

@@ -63,6 +63,8 @@ def items(count, pref="a"):
         ('{"rules": ["rhymes\\n  twice", 7, null, "", " . ", ["x"]]}', ["rhymes twice"]),
         ('{"rules": ["Select the response that", "rhymes"]}', ["rhymes"]),
         (f'{{"rules": ["{"long " * 80}", "rhymes"]}}', ["rhymes"]),
+        ('{"rules": [\n"rhymes",\n],\n}', ["rhymes"]),
+        ('Here are three rules:\n\n```json\n{\n"rules": ["rhymes"]\n}\n```', ["rhymes"]),
         ('{"rules": []}', Invalid(NOT_OFFERED)),
         ('{"rules": "rhymes"}', Invalid(NO_VERDICT)),
         ('{"principles": ["rhymes"]}', Invalid(NO_VERDICT)),

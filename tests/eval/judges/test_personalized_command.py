@@ -11,6 +11,7 @@ from eval.asking.verdict import Answer
 from eval.judges.judge import Trial
 from eval.judges.personalized import Mode, PersonaItem, PersonaOptions, ask
 from eval.recorded.personalized.judgements import take_apart
+from eval.recorded.personalized.reply import ReplyForm
 
 LINES = [
     {
@@ -124,6 +125,19 @@ def test_a_text_cannot_pass_for_a_part_of_the_prompt(place):
     assert (parts.tie, parts.certainty, parts.opened) == (False, True, True)
 
 
+@pytest.mark.parametrize(
+    ("persona", "task"), [(True, "which of the two is this person's own."), (False, "which of the two a person more")]
+)
+def test_a_text_of_the_persons_own_is_asked_for_as_that(persona, task):
+    item = PersonaItem(1, "1", {"": "tall"}, "Why?", ("Hills.", "Sea."), Answer.A, own=True)
+    prompt = ask(Trial(0, item, 0, way=Mode(persona, asked=ReplyForm(tie=True))), PersonaOptions())[0].content
+    assert task in prompt
+    assert 'Answer "[[A]]" for response A, "[[B]]" for response B, "[[C]]" for a tie.' in prompt
+    assert "ssistant" not in prompt
+    parts = take_apart(prompt)
+    assert (parts.question, parts.first, parts.second, parts.tie) == ("Why?", "Hills.", "Sea.", True)
+
+
 def test_a_persona_shows_the_fields_that_are_asked_for():
     item = PersonaItem(1, "1", {"age": "30", "home": "a town"}, "", ("a", "b"), Answer.A)
     assert item.profile(None) == "age: 30\nhome: a town"
@@ -145,6 +159,7 @@ def without(name):
         ([{**LINES[0], "responses": {"A": "a", "B": 5}}], (), "responses.B"),
         ([{**LINES[0], "persona": 5}], (), ":1: persona: must be an object or a string"),
         ([{**LINES[0], "persona": {"age": [1]}}], (), "persona.age: must be a string or a number"),
+        ([{**LINES[0], "own": "yes"}], (), ":1: own: must be true or false, not a string"),
         ([LINES[0], LINES[0]], (), ":2: id: 'p0' is on line 1 already"),
         (LINES, ("--fields", "age,job"), "--fields job: the personas have age, home"),
         (LINES, ("--preset", "recorded"), "--preset recorded: there are corrected, as_published"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eval.asking.bench import names_of
-from eval.judges.self_preference import SideChoices, self_preference
+from eval.judges.self_preference import self_preference
 from pearl.settings import load_settings
 from pearl.stats import Bootstrap
 
@@ -20,11 +20,11 @@ def choices(*rows, gold=False):
     columns = list(zip(*rows, strict=True))
     right = np.array(columns[3], float) if gold else None
     names = [str(place) for place in range(len(rows))]
-    return SideChoices(list(zip(*columns[:2], strict=True)), np.array(columns[2], float), right, Bootstrap(names))
+    return list(zip(*columns[:2], strict=True)), np.array(columns[2], float), right, Bootstrap(names)
 
 
 def own(*rows, gold=False):
-    return self_preference(ME, {}, choices(*rows, gold=gold))["own"]
+    return self_preference(ME, {}, *choices(*rows, gold=gold))["own"]
 
 
 def test_its_own_against_how_often_it_is_right():
@@ -83,10 +83,10 @@ def test_what_cannot_be_said_is_null_with_a_reason(rows, reason):
 def test_a_family_is_what_somebody_says_it_is():
     rows = [("cousin", "you", 1, 1), ("you", "cousin", -1, 1), ("cousin", "stranger", 1, 1), ("me", "cousin", 1, 1)]
     families = {"me": "we", "cousin": "we", "you": "they"}
-    found = self_preference(ME, families, choices(*rows, gold=True))["family"]
+    found = self_preference(ME, families, *choices(*rows, gold=True))["family"]
     assert (found["known"], found["n"]) == (3, 2)
     assert (found["takes_own"]["value"], found["expected"]["value"]) == (1, 1 / 2)
-    nobody = self_preference(ME, {"you": "they"}, choices(*rows, gold=True))["family"]
+    nobody = self_preference(ME, {"you": "they"}, *choices(*rows, gold=True))["family"]
     assert "which families" in nobody["undefined"]
 
 

@@ -38,6 +38,8 @@ READ = {
     "an object": ("yes_no", '{"answer": "Yes"}', 1),
     "an object with a boolean": ("yes_no", '{"answer": false}', 0),
     "an object in a fence": ("yes_no", '```json\n{"Answer": "No", "reason": "Yes it is dry"}\n```', 0),
+    "an object with a comma behind its last field": ("yes_no", '{"answer": "Yes",}', 1),
+    "an object below reasons": ("yes_no", 'It is vivid.\n\n{\n"final_answer": "Yes"\n}', 1),
     "an object with text behind it": ("yes_no", '{"answer": "Yes"}\nI hope this helps!', 1),
     "100 kB of reasons": ("yes_no", "There is no rhyme. " * 5300 + "\nAnswer: Yes", 1),
     "a label": ("likert_3", "Answer: Somewhat exhibits", 2),

@@ -117,6 +117,7 @@ def test_a_table(run_pearl, write_lines):
         ([judged("i1", "A", prompt_b="long")], ':1: prompt_a: stands beside "prompt_b"'),
         ([judged("i1", "A", order="first")], ":1: order: must be 'ab' or 'ba'"),
         ([{"item": "i1", "task": "email", "scheme": "ab_style"}], ":1: verdict: is missing"),
+        ([judged("i1", ["A"])], ":1: verdict: must be a string, not an array"),
     ],
 )
 def test_bad_input(style_prompts, lines, complaint):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS
@@ -266,3 +268,13 @@ def test_options_of_the_default_prompt():
     assert read("It is plainer.\nANSWER: OPTION B") == Given(B)
     assert read("It is plainer.\nANSWER: OPTION C") == Invalid(NO_VERDICT)
     assert read("It is plainer.\nTWEET ONE") == Invalid(NO_VERDICT)
+
+
+def test_lines_of_marks_take_time_in_proportion():
+    def seconds(marks: int) -> float:
+        begun = process_time()
+        assert style_rank.CHOICES.read(f"{'*' * marks}\n" * 100) == Invalid(NO_VERDICT)
+        return process_time() - begun
+
+    short, long = (min(seconds(marks) for _ in range(3)) for marks in (48, 192))
+    assert long < 9 * short  # it was 15 times as long

@@ -21,7 +21,6 @@ from eval.judges.traits import (
     ask,
     decided,
     instruction,
-    is_swapped,
     items_of,
     longest_reply,
     orders,
@@ -56,6 +55,13 @@ def judged(found, options, says):
     every = tuple(Judgement(trial, says(trial)) for trial in trials(items.every, options))
     replies = tuple(Reply("...", "stop", Usage()) for _ in every)
     return Judgements(items, (), Round(every, lambda: replies), None, "mock", frozenset(), {})
+
+
+def coins(found, options):
+    """By vote, whether the texts of each pair change places."""
+    items = items_of(found, "pairs.json").every
+    swapped = {(trial.run, trial.place): trial.swapped for trial in trials(items, options)}
+    return [[swapped[vote, place] for place in range(len(items))] for vote in range(options.votes)]
 
 
 def by_item(*of_item):
@@ -119,11 +125,12 @@ def test_every_vote_has_an_order_of_its_own_and_every_pair_a_coin():
     assert orders(options) == found  # stable
     assert orders(replace(options, seed=8)) != found
     pairs = [pair(number, a=f"Text {number}.") for number in range(400)]
-    swapped = [is_swapped(each, 0, 7) for each in pairs]
-    assert 160 < sum(swapped) < 240
-    assert swapped != [is_swapped(each, 1, 7) for each in pairs]
+    first, second, _ = swapped = coins(data(*pairs), options)
+    assert 160 < sum(first) < 240
+    assert first != second
     # wherever it stands, and whatever it is called
-    assert [is_swapped(replace(each, fields={**each.fields, "id": "x"}), 0, 7) for each in pairs] == swapped
+    renamed = [replace(each, fields={**each.fields, "id": f"x{place}"}) for place, each in enumerate(pairs[::-1])]
+    assert coins(data(*renamed), options) == [of_vote[::-1] for of_vote in swapped]
 
 
 def test_rules_are_asked_about_in_lots():
@@ -210,9 +217,8 @@ def test_votes_are_kept_with_their_orders_beside_what_the_file_had():
     assert result.pairs[0].annotations["h"] == {"pref": "a", "why": "kind"}
     assert result.pairs[0].fields["mine"] == {"x": 1}
     assert [result.annotators[name].fields["description"] for name in ids] == list(RULES)
-    assert [each.fields["shown_as"] for each in result.pairs] == [
-        ["ba" if is_swapped(each, 0, 5) else "ab"] for each in found.pairs
-    ]
+    (swapped,) = coins(found, options)
+    assert [each.fields["shown_as"] for each in result.pairs] == [["ba" if flip else "ab"] for flip in swapped]
     (made,) = result.metadata["trait_votes"]
     assert (made["judge"], made["votes"], made["seed"]) == ("mock", 1, 5)
     assert made["orders"] == [[ids[place] for place in orders(options)[0]]]
@@ -256,8 +262,11 @@ def test_figures():
 
 
 def test_items_without_texts_and_copies():
-    with pytest.raises(InputError, match=r"f.json: pair p1: a text is missing or empty"):
+    with pytest.raises(InputError, match=r"f.json: none of its 1 pairs has both texts; put it together with"):
         items_of(data(pair(1, b=" ")), "f.json")
+    found = items_of(data(pair(1), pair(2, b=" "), pair(3)), "f")
+    assert [(item.line, item.id) for item in found.every] == [(1, "p1"), (3, "p3")]
+    assert (found.lines, found.about) == (3, {"without_text": 1})
     same, again = pair(1, a="No."), pair(2)
     found = items_of(data(same, again, pair(3)), "f")
     findings = preflight(JUDGE.checks, found.every)

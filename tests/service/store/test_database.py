@@ -369,6 +369,8 @@ def test_a_question_mark_in_the_name_of_a_file(tmp_path):
     """It would begin options, and what follows it be lost: the data would lie in another file."""
     with pytest.raises(InputError, match=r"begins no option; a file's name has %3F"):
         Database(f"sqlite:///{tmp_path}/what?/pearl.db")
-    Database(f"sqlite:///{tmp_path}/what%3F/pearl.db").migrate()
+    database = Database(f"sqlite:///{tmp_path}/what%3F/pearl.db")
+    database.migrate()
+    database.close()
     assert (tmp_path / "what?" / "pearl.db").exists()
     assert not (tmp_path / "what").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import numpy as np
 import pytest
@@ -69,6 +70,13 @@ def test_files_groups_and_models_are_columns(drawn, pairs_file):
     assert cells["warm"][1]["strength"]["value"] == 1.0
     groups = run([drawn], "ann", by="topic")
     assert [(column["name"], column["n"]) for column in groups["columns"]] == [("even", 200), ("odd", 200)]
+    value = json.loads(drawn.read_text())
+    value["comparisons"][0]["metadata"]["topic"] = None
+    drawn.write_text(json.dumps(value))
+    groups = run([drawn], "ann", by="topic")
+    assert [column["n"] for column in groups["columns"]] == [200, 199]
+    assert (files["left_out"], groups["left_out"]) == ({}, {"without_topic": 1})
+    assert side_by_side(groups, "strength").caption.endswith(" Left out: 1 without topic.")
     models = run([drawn], models=True)
     assert [column["name"] for column in models["columns"]] == ["model: first", "model: second"]
     first, second = models["annotators"][0]["columns"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -67,14 +68,43 @@ def test_colliding_ids_are_named(two):
     fields["response_a"]["text"] = "another"
     changed = read_again(data[1][1], fields)
     with pytest.raises(
-        InputError, match=r"first.json and second.json: pairs with different texts have the id 00000001"
+        InputError, match=r"first.json and second.json: pairs that differ in text, prompt or model have the id 00000001"
     ):
         merged([data[0], ("second.json", changed)])
     twice = data[0][1].with_annotators(
         {}, (data[0][1].pairs[0], changed.pairs[0].__class__({**fields, "id": "00000000"}))
     )
-    with pytest.raises(InputError, match=r"first.json: pairs with different texts have the id 00000000"):
+    with pytest.raises(InputError, match=r"first.json: pairs that differ in .* have the id 00000000"):
         merged([("first.json", twice)])
+
+
+@pytest.mark.parametrize("without", ["first", "second"])
+@pytest.mark.parametrize("lacking", [{}, {"text": None}])
+def test_annotations_without_texts_get_those_of_the_other_file(two, without, lacking):
+    """Texts are published apart from the votes where their licences differ."""
+    data = two()
+    place = ["first", "second"].index(without)
+    name, bare = data[place]
+    bared = {"prompt": None, "response_a": lacking, "response_b": lacking}
+    data[place] = name, bare.with_annotators({}, tuple(type(pair)({**pair.fields, **bared}) for pair in bare.pairs))
+    expected = {pair.id: pair for pair in merged(two()).pairs}
+    for pair in merged(data).pairs:
+        assert pair.annotations == expected[pair.id].annotations
+        if pair.id[-1] in "12":
+            assert (pair.texts, pair.prompt) == (expected[pair.id].texts, expected[pair.id].prompt)
+
+
+def test_of_two_versions_the_result_has_the_later_one(two):
+    for versions in (("1.0", "2.0"), ("2.0", "1.0")):
+        data = [
+            (name, replace(whole, metadata={**whole.metadata, "version": version}))
+            for (name, whole), version in zip(two(), versions, strict=True)
+        ]
+        pair = data[versions.index("1.0")][1].pairs[1]
+        pair.annotations[next(iter(pair.annotations))]["pref"] = "text_b"
+        whole = merged(data)
+        assert whole.metadata["version"] == "2.0"
+        assert {vote["pref"] for pair in whole.pairs for vote in pair.annotations.values()} == {"a", "b"}
 
 
 def read_again(data, fields):

@@ -171,6 +171,16 @@ def test_a_repeated_pair_counts_once_and_colliding_ids_are_named(pairs_file):
         figures(path)
 
 
+def test_a_file_without_any_text_is_named(pairs_file):
+    path = pairs_file({"human": "ab", "is kind": "ab"})
+    value = json.loads(path.read_text())
+    for pair in value["comparisons"]:
+        del pair["response_b"]["text"]
+    path.write_text(json.dumps(value))
+    with pytest.raises(InputError, match=r"pairs.json: none of its 2 pairs has both texts; put it together with"):
+        figures(path)
+
+
 def test_a_model_is_a_reference_against_others(pairs_file):
     path = pairs_file({"human": "abab", "is kind": "aab-"})  # the first model wrote every text a
     assert figures(path, "model: first")["reference"]["votes"]["a"] == 4

@@ -51,6 +51,7 @@ READ = {
     "a letter alone": ("A 80", "A", 80),
     "a letter after its name": ("Answer: B, certainty: 72%", "B", 72),
     "JSON": ('{"verdict": "A", "certainty": 80}', "A", 80),
+    "JSON with a comma behind its last field": ('{"verdict": "A", "certainty": 80,}', "A", 80),
     "JSON with trailing text": ('{"answer": "B", "confidence": 66}\nI hope this helps! A was close.', "B", 66),
     "JSON in a fence": ('```json\n{"choice": "A", "certainty": 50}\n```', "A", 50),
     "the other one denied": ("I would not choose [[A]]. [[B]] [[80]]", "B", 80),

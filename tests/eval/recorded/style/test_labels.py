@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from eval.recorded.style.choices import chosen
+from eval.recorded.style.choices import PRESETS, chosen
 from eval.recorded.style.labels import (
     DrawLabels,
     draw_label,
     label_draws,
-    ordered_label,
     ratings_label,
     scored_label,
     winner,
@@ -74,15 +73,15 @@ def test_an_even_vote(corrected, kind, given, cautious):
 
 
 def test_one_draw_of_two_texts():
-    assert ordered_label({"ab": "a", "ba": "a"}) == "a"
-    assert ordered_label({"ab": "a", "ba": "b"}) == "tie"
-    assert ordered_label({"ab": "a"}) is None
+    assert draw_label({"ab": "a", "ba": "a"}) == "a"
+    assert draw_label({"ab": "a", "ba": "b"}) == "tie"
+    assert draw_label({"ab": "a"}) is None
     assert [scored_label(*pair) for pair in ((4, 3), (3, 4), (3, 3), (0.1 + 0.2, 0.3))] == ["a", "b", "tie", "tie"]
 
 
 def test_choices_by_name():
     assert chosen("as_published").votes == "levels_first"
-    assert chosen("as_published", ["votes=labels_first", "half=dropped"]).to_json() == {
+    assert PRESETS.values_in(chosen("as_published", ["votes=labels_first", "half=dropped"])) == {
         "votes": "labels_first",
         "cant_tell": "left_out",
         "even": "cautious",
