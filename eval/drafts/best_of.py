@@ -220,12 +220,14 @@ def best_of_tables(result: Json) -> Iterator[Table]:
         (title, *cells(quality, name, 2), *cells(likeness, name, 3), shown(result["words"].get(name), 0))
         for name, title in TITLES.items()
     )
+    several = result["users"] > 1
+    people = f"{result['users']:,} {'people' if several else 'person'}"
     yield Table(
-        f"{result['n']:,} drafts of {result['users']:,} people, edited by {result['llm']} and chosen by the reward "
+        f"{result['n']:,} drafts of {people}, edited by {result['llm']} and chosen by the reward "
         f"model {result['reward_model']}, which also measures them: {shown(result['edited'], 2)} of the drafts were "
         f"edited, the choice is {shown(quality['over_random'], 2, sign=True)} above the random edit. Likeness of "
         f"{likeness['n'] if likeness else 0:,} drafts. 95% intervals by bootstrap over "
-        f"{'people' if result['users'] > 1 else 'drafts'}.",
+        f"{'people' if several else 'drafts'}.",
         ("version", "quality", "gain", "likeness", "gain of it", "words"),
         rows,
         result["command"],

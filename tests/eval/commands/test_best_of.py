@@ -65,6 +65,7 @@ def test_drafts_without_a_person_are_not_one_person(best_of):
 
 def test_its_tables(best_of):
     out = best_of().out
+    assert "2 drafts of 2 people, edited" in " ".join(out.split())
     assert "a random edit not below the draft" in out
     assert "failed: no_parts" in out
 
