@@ -32,7 +32,7 @@ from service.api.openai_calls import (
     voice_of_model,
 )
 from service.api.openai_fields import passed_over
-from service.api.streaming import DONE, event, event_stream, while_connected
+from service.api.streaming import DONE, EventStream, event, while_connected
 from service.drafting import Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
 from service.services import Services
@@ -216,7 +216,7 @@ async def create_completion(
         first = await anext(events)
         with_usage = body.stream_options is not None and body.stream_options.include_usage
         stream = _chunks(first, events, body.model, with_usage, services.metrics)
-        return event_stream(stream, keep_alive_s=services.settings.keep_alive_s, failed=event)
+        return EventStream(stream, keep_alive_s=services.settings.keep_alive_s, failed=event)
     draft = await while_connected(request, lambda: finished(events))
     services.metrics.count_draft(draft)
     return {

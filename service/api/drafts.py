@@ -23,7 +23,7 @@ from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, Retrieva
 from service.api.fields import KnownFields, MaybeEmptyText, Name, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
 from service.api.pages import EntryPage
-from service.api.streaming import event, event_stream, while_connected
+from service.api.streaming import EventStream, event, while_connected
 from service.drafting import Commission, Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
 from service.services import Services
@@ -122,7 +122,7 @@ async def create_draft(
     if body.stream:
         first = await anext(events)  # so that what is wrong with the request still gets its status
         stream = _events(first, events, services.metrics)
-        return event_stream(stream, keep_alive_s=services.settings.keep_alive_s, failed=partial(event, name="error"))
+        return EventStream(stream, keep_alive_s=services.settings.keep_alive_s, failed=partial(event, name="error"))
     draft = await while_connected(request, lambda: finished(events))
     services.metrics.count_draft(draft)
     return DraftOut.of(draft)

@@ -26,7 +26,7 @@ from service.api.drafts import finished
 from service.api.fields import MaybeEmptyText, Name
 from service.api.openai_calls import MODEL, OpenAICall, Part, begin, content, evidence_of, shape, text_of
 from service.api.openai_fields import passed_over, refuse_state
-from service.api.streaming import event, event_stream, while_connected
+from service.api.streaming import EventStream, event, while_connected
 from service.drafting import Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
 from service.store.ids import new_id
@@ -261,7 +261,7 @@ async def create_response(
     events = await begin(request, services, caller.user, body.call())
     if body.stream:
         first, numbered = await anext(events), partial(_numbered, count())
-        return event_stream(
+        return EventStream(
             _events(first, events, body, numbered, services.metrics),
             keep_alive_s=services.settings.keep_alive_s,
             # flat, as OpenAI describes it, and in `error`, where its clients look for it

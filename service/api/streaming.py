@@ -11,9 +11,10 @@ import anyio
 import orjson
 from fastapi import Request
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from pearl.errors import PearlError
-from service.api.errors import error_body, unexpected
+from service.api.errors import STOPPING, error_body, unexpected
 
 T = TypeVar("T")
 
@@ -32,15 +33,25 @@ def event(data: Any, name: str | None = None) -> bytes:
     return head + b"data: " + payload + b"\n\n"
 
 
-def event_stream(
-    events: AsyncGenerator[bytes, None], *, keep_alive_s: float, failed: Callable[[dict[str, Any]], bytes]
-) -> StreamingResponse:
-    """Stream the events. An error after the start becomes the last event, which ``failed`` makes of its body."""
-    return StreamingResponse(
-        _kept_alive(_with_errors(events, failed), keep_alive_s),
-        media_type="text/event-stream",
-        headers={"cache-control": "no-store", "x-accel-buffering": "no"},
-    )
+class EventStream(StreamingResponse):
+    """Streams events. An error after the start becomes the last one, which ``failed`` makes of its body, and so does
+    the server's end: a connection that breaks off is no error of the API's to its clients."""
+
+    def __init__(
+        self, events: AsyncGenerator[bytes, None], *, keep_alive_s: float, failed: Callable[[dict[str, Any]], bytes]
+    ) -> None:
+        super().__init__(
+            _kept_alive(_with_errors(events, failed), keep_alive_s),
+            media_type="text/event-stream",
+            headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+        )
+        self._failed = failed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        except asyncio.CancelledError:  # by the server, which stops and has waited its time
+            await send({"type": "http.response.body", "body": self._failed(error_body(STOPPING))})
 
 
 async def _with_errors(

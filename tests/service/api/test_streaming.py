@@ -10,12 +10,13 @@ import anyio
 import pytest
 
 from pearl.errors import ChatTimeout
-from service.api.streaming import KEEP_ALIVE, event, event_stream
+from service.api.errors import CatchUnexpected
+from service.api.streaming import KEEP_ALIVE, EventStream, event
 
 
 async def collected(events: AsyncGenerator[bytes, None], *, keep_alive_s: float = 5.0, named: bool = True) -> list[Any]:
     failed = partial(event, name="error") if named else event
-    return [item async for item in event_stream(events, keep_alive_s=keep_alive_s, failed=failed).body_iterator]
+    return [item async for item in EventStream(events, keep_alive_s=keep_alive_s, failed=failed).body_iterator]
 
 
 def test_an_event_is_one_line_of_json() -> None:
@@ -41,7 +42,7 @@ def test_comments_while_nothing_comes() -> None:
             yield b"b"
 
         found = []
-        async for item in event_stream(slow(), keep_alive_s=0.01, failed=event).body_iterator:
+        async for item in EventStream(slow(), keep_alive_s=0.01, failed=event).body_iterator:
             found.append(item)
             if found.count(KEEP_ALIVE) == 3:
                 go_on.set()
@@ -81,7 +82,7 @@ def test_a_cancelled_stream_waits_for_the_generation_to_end(at_work: bool) -> No
             ended.append("generation")
 
     async def read() -> None:
-        stream = event_stream(generation(), keep_alive_s=5, failed=event).body_iterator
+        stream = EventStream(generation(), keep_alive_s=5, failed=event).body_iterator
         with anyio.CancelScope() as scope:
             async for item in stream:
                 if at_work and item == b"a":
@@ -94,3 +95,33 @@ def test_a_cancelled_stream_waits_for_the_generation_to_end(at_work: bool) -> No
 
     asyncio.run(read())
     assert ended == ["generation", "stream"]
+
+
+def test_a_stream_that_the_server_cuts_short_as_it_stops_ends_with_an_error() -> None:
+    sent: list[Any] = []
+    begun = asyncio.Event()
+
+    async def receive() -> Any:
+        await asyncio.sleep(60)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def silent() -> AsyncGenerator[bytes, None]:
+        yield b"a"
+        begun.set()
+        await asyncio.sleep(60)
+
+    async def cut_short() -> None:
+        stream = EventStream(silent(), keep_alive_s=60.0, failed=partial(event, name="error"))
+        scope = {"type": "http", "method": "POST", "asgi": {"spec_version": "2.3"}}
+        call = asyncio.create_task(CatchUnexpected(stream)(scope, receive, send))
+        await begun.wait()
+        call.cancel("Task cancelled, timeout graceful shutdown exceeded")
+        await call
+
+    asyncio.run(cut_short())
+    assert [message["type"] for message in sent] == ["http.response.start"] + 2 * ["http.response.body"]
+    assert sent[-1]["body"].startswith(b"event: error\n")
+    assert b'"code":"stopping"' in sent[-1]["body"]
+    assert not sent[-1].get("more_body")
