@@ -15,7 +15,7 @@ from pearl.records import Document
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import KnownFields, MaybeEmptyText, Name, Text, Timestamp
+from service.api.fields import KnownFields, MaybeEmptyText, Name, StoredVoice, Text, Timestamp
 from service.api.idempotency import IdempotencyKey, once
 from service.api.pages import EntryPage, ListedEntry
 from service.api.sent_drafts import SentDraftOut, sent_draft_out
@@ -46,7 +46,7 @@ class DocumentIn(KnownFields):
     request: MaybeEmptyText | None = Field(
         None, description="The message it answered, or the request for it.", examples=["When do we meet?"]
     )
-    voice: Name | None = Field(None, description="The register it belongs to.", examples=["email"])
+    voice: StoredVoice | None = Field(None, description="The register it belongs to.", examples=["email"])
     user_id: Any = Field(
         None, description="Not read: the key says whose document it is.", exclude=True, examples=["ada"]
     )
@@ -295,7 +295,7 @@ def _get(services: Services, user_id: int, document_id: str) -> DocumentOut:
 class DocumentChange(KnownFields):
     """The changes to make to a document."""
 
-    voice: Name | None = Field(
+    voice: StoredVoice | None = Field(
         None, description="The register it belongs to; null for none; unchanged if absent.", examples=["email"]
     )
     mine: bool | None = Field(
@@ -309,8 +309,6 @@ class DocumentChange(KnownFields):
 @router.patch("/{id:path}", summary="Move a document to another voice, or say that a sent draft is yours")
 async def change_document(services: ServicesDep, caller: Caller, id: DocumentId, body: DocumentChange) -> DocumentOut:
     """The voice stays what you made it when the document is imported again. A new voice is made."""
-    if body.voice is not None:
-        voices.check_name(body.voice, param="voice")
     if "voice" not in body.model_fields_set and body.mine is None:
         raise InputError("Say what to change: 'voice' or 'mine'.", param="voice", code="missing_field")
     return await in_writing_thread(_change, services, caller.user.id, id, body)

@@ -206,6 +206,7 @@ BAD = [
     ({"text": "a", "id": "x" * 201}, "id", "invalid_id"),
     ({"text": "a", "id": "tab\there"}, "id", "invalid_id"),
     ({"text": "a", "id": " a"}, "id", "invalid_id"),
+    ({"text": "a", "voice": "pearl"}, "voice", "invalid_value"),  # no draft could be asked of such a voice
     ({"text": "a", "id": True}, "id", "wrong_type"),
     ({"text": "a", "id": {}}, "id", "wrong_type"),
     ({"text": "a", "voice": "\0"}, "voice", "invalid_id"),
