@@ -50,6 +50,8 @@ def export_command() -> Any:
         for kind, outcome in restored.items():
             for problem in outcome.problems[:PROBLEMS_SHOWN]:
                 typer.echo(printable(f"{source}: {problem}"), err=True)
+            if (hidden := len(outcome.problems) - PROBLEMS_SHOWN) > 0:
+                typer.echo(f"and {hidden:,} more", err=True)
             if json is None and (outcome.restored or outcome.already_there or outcome.problems):
                 typer.echo(f"{kind}: {outcome.restored:,} restored, {outcome.already_there:,} already there", err=True)
 

@@ -140,6 +140,15 @@ def test_what_is_wrong_in_an_export_is_named_and_the_rest_goes_on(command: Any, 
     assert f"{exported}: drafts.5: 'request' is missing." in run.err
 
 
+def test_problems_that_are_not_shown_are_counted(command: Any, exported: Path) -> None:
+    export = json.loads(exported.read_text())
+    export["voices"] += ["not a voice"] * 23
+    exported.write_text(json.dumps(export))
+    run = command("import", "export", exported)
+    assert run.err.count("voices.") == 20
+    assert "and 3 more\nvoices: 1 restored, 0 already there\n" in run.err
+
+
 def test_a_history_file(command: Any, exported: Path, tmp_path: Path) -> None:
     command("import", "export", exported)
     path = tmp_path / "ann.jsonl.gz"
