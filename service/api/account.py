@@ -41,8 +41,8 @@ PIECE = 64_000  # bytes
 async def export(
     request: Request, services: ServicesDep, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Voices, documents, drafts and feedback. Under an Idempotency-Key a repeated call is recognised, and answered
-    from the data as it is then: a stored copy would outlive what you delete."""
+    """Voices, documents, drafts, calibrations, feedback and profiles. Under an Idempotency-Key a repeated call is
+    recognised, and answered from the data as it is then: a stored copy would outlive what you delete."""
     headers = {"content-disposition": 'attachment; filename="pearl-export.json"'}
     if idempotency_key is not None:
         recognised = await once(services, caller, request, idempotency_key, lambda connection: Answer(200, "{}"))

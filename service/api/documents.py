@@ -252,7 +252,8 @@ async def delete_documents(
         Query(alias="import", description="Documents of this import that you did not change by hand since."),
     ] = None,
 ) -> BulkDeletion:
-    """Exactly one of the two is needed. Everything of yours goes with `DELETE /v1/me`."""
+    """Exactly one of the two is needed. The drafts that the documents were sent from go with them. Everything of yours
+    goes with `DELETE /v1/me`."""
     if (voice is None) == (import_id is None):
         raise InputError(
             "Say which documents: 'voice' or 'import', one of the two. DELETE /v1/me deletes everything of yours.",
@@ -325,7 +326,8 @@ def _change(services: Services, user_id: int, document_id: str, body: DocumentCh
 
 @router.delete("/{id:path}", status_code=204, responses=ANSWERS, summary="Delete a document")
 async def delete_document(services: ServicesDep, caller: Caller, id: DocumentId) -> Response:
-    """The document and its embedding are gone for good, from the files of the database too."""
+    """The document, its embedding and the draft it was sent from are gone for good, from the files of the database
+    too."""
     return deletion_answer(await in_writing_thread(_delete, services, caller.user.id, id))
 
 

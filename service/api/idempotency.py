@@ -32,7 +32,10 @@ Store = Callable[[Connection, Answer], None]
 
 IdempotencyKey = Annotated[
     str | None,
-    Header(alias="Idempotency-Key", description="Any string; the same call under it is carried out once (24 hours)."),
+    Header(
+        alias="Idempotency-Key",
+        description="1 to 200 characters; the same call under it is carried out once (24 hours).",
+    ),
 ]
 
 
