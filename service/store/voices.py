@@ -59,20 +59,20 @@ def list_counted(connection: Connection, user_id: int) -> list[Voice]:
     return [replace(voice, documents=by_name.get(voice.name, 0)) for voice in list_all(connection, user_id)]
 
 
-def get(connection: Connection, user_id: int, name: str) -> Voice:
+def get(connection: Connection, user_id: int, name: str, *, param: str = "voice") -> Voice:
     """The voice, without the count of its documents. Raises NotFound."""
     row = connection.execute(select(voices).where(voices.c.user_id == user_id, voices.c.name == name)).first()
     if row is None and name == WHOLE_HISTORY:
         raise NotFound(
             f"'{name}' is the whole history and no voice; leave the voice out for it.",
-            param="voice",
+            param=param,
             code="voice_not_found",
         )
     if row is None:
         raise NotFound(
             f"There is no voice '{name}'; `pearl voices list` and GET /v1/voices list yours, "
             f"`pearl voices set {quote(name)}` and PUT /v1/voices/{name} make it.",
-            param="voice",
+            param=param,
             code="voice_not_found",
         )
     return Voice(row.name, row.instructions, row.template, row.k, created_at=row.created_at)
@@ -80,7 +80,7 @@ def get(connection: Connection, user_id: int, name: str) -> Voice:
 
 def get_counted(connection: Connection, user_id: int, name: str) -> Voice:
     """The voice with the count of its documents. Raises NotFound."""
-    voice = get(connection, user_id, name)
+    voice = get(connection, user_id, name, param="name")
     return replace(voice, documents=count_documents(connection, user_id, documents.c.voice == name))
 
 
@@ -116,7 +116,7 @@ def remove(connection: Connection, user_id: int, name: str) -> None:
     """The voice goes; its documents stay in the history, in no voice. Raises NotFound."""
     gone = connection.execute(delete(voices).where(voices.c.user_id == user_id, voices.c.name == name))
     if not gone.rowcount:
-        get(connection, user_id, name)
+        get(connection, user_id, name, param="name")
     connection.execute(
         update(documents).where(documents.c.user_id == user_id, documents.c.voice == name).values(voice=None)
     )

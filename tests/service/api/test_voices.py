@@ -105,6 +105,20 @@ def test_a_voice_shows_its_calibrations_and_the_whole_history_its_own(pearl: Any
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "param"),
+    [
+        ("GET", "/v1/voices/nowhere", "name"),
+        ("DELETE", "/v1/voices/nowhere", "name"),
+        ("GET", "/v1/documents?voice=nowhere", "voice"),
+        ("GET", "/v1/profile?voice=nowhere", "voice"),
+    ],
+)
+def test_an_unknown_voice_is_named_by_its_parameter(pearl: Any, method: str, path: str, param: str) -> None:
+    answer = pearl.as_user("ann")(method, path)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (404, param)
+
+
+@pytest.mark.parametrize(
     ("method", "path", "body"),
     [
         ("DELETE", "/v1/voices/pearl", None),
