@@ -118,9 +118,9 @@ def questions_prompt(brief: Brief) -> Prompt:
 
 
 def fenced(text: str) -> str:
-    """The text with our own marks in it broken, so that it cannot end its fence, and composed (NFC): models know hardly
-    any decomposed letters."""
-    return FENCE.sub("< ", composed(text.strip()))
+    """The text with our own marks in it broken, so that it cannot end its fence, with lines that end as the prompt's
+    do, and composed (NFC): models know hardly any decomposed letters."""
+    return FENCE.sub("< ", composed(text.strip().replace("\r\n", "\n")))
 
 
 def edited_draft(answer: str) -> str | None:

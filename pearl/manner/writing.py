@@ -30,10 +30,13 @@ NUMBER_ALONE = re.compile(r"\W{0,40}\d{1,3}\.")
 
 
 class Writing:
-    """A text, and its parts in order as they are asked for. Addresses of the web are no words."""
+    """A text, and its parts in order as they are asked for. Addresses of the web are no words.
+
+    A line ends with "\\n" in ``text``, also where it ended with "\\r\\n", as in mails; all places are places in it.
+    """
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text = text.replace("\r\n", "\n")
 
     @cached_property
     def prose(self) -> str:

@@ -94,6 +94,13 @@ def test_the_model_reads_composed_letters():
     assert all(word in text for word in ("Größe", "für", "Bö"))
 
 
+def test_the_model_reads_lines_that_end_as_those_of_the_prompt():
+    asked = draft_prompt(Brief(FREE, "One\r\ntwo", (document("a", "Moin\r\n\r\nJörg"),)), FakeChatModel(), 100)
+    text = "".join(message.content for message in asked.messages)
+    assert "Moin\n\nJörg" in text
+    assert "\r" not in text
+
+
 def test_a_prompt_without_any_document():
     prompt = draft_prompt(Brief(FREE, "Ask Bo."), FakeChatModel(), 100)
     system, task = prompt.messages

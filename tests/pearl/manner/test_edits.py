@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pearl.manner.edits import Edit, edit_between
+from pearl.manner.writing import Writing
 
 DRAFT = "Yes, swap away. Bea takes Saturday the 17th. Best regards"
 
@@ -35,6 +36,12 @@ def test_texts_in_other_scripts():
     assert edit_between("我们明天见。我带钥匙。", "我们后天见。我带钥匙。") == Edit(8, 1, 1, 1, 1, 0, 0)
     assert edit_between("हिन्दी में लिखो।", "हिन्दी में मत लिखो।") == Edit(3, 1, 0, 0, 1, 0, 0)
     assert edit_between("Größe passt", "Gro\u0308ße passt") == Edit(2, 0, 0, 1, 0, 0, 0)
+
+
+def test_lines_that_end_as_in_mails_are_no_edit():
+    draft = "Moin Jörg,\n\nFreitag geht nicht\n\nViele Grüße\nUwe"
+    assert edit_between(draft, draft.replace("\n", "\r\n")) == edit_between(draft, draft)
+    assert len(Writing(draft.replace("\n", "\r\n")).paragraphs) == 3
 
 
 @pytest.mark.parametrize(("draft", "sent", "share"), [("👍", "👍 ", 1), ("👍", "👎", 0), ("", "", 1), ("", "Yes", 0)])
