@@ -43,7 +43,9 @@ from service.services import THREADS, Services
 DESCRIPTION = """Drafts text the way *you* would have written it, from your own past writing.
 
 The key says who you are: nothing in a body or a header does, except a service key's `X-Pearl-User`.
-Errors have one shape on every route: `{"error": {"message", "type", "param", "code"}}`."""
+Errors have one shape on every route: `{"error": {"message", "type", "param", "code"}}`. One with
+`retry-after` (429, 503, or 409 while the first call under an Idempotency-Key is under way) says after how many seconds
+to call again. `x-ratelimit-remaining-requests` says how many calls the key has left."""
 
 EXPOSED_HEADERS = [
     "x-request-id",

@@ -144,7 +144,7 @@ class EditingOut(_OfRecord):
 
 
 class UsageOut(_OfRecord):
-    """Tokens of the chat model, revision and candidates included."""
+    """Tokens of the chat model, revision and candidates included; 0 where its endpoint does not say."""
 
     prompt_tokens: int = Field(examples=[745], description="Tokens read.")
     completion_tokens: int = Field(examples=[115], description="Tokens written.")

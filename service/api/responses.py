@@ -155,7 +155,7 @@ class OutputMessage(BaseModel):
 
 
 class ResponseUsageOut(BaseModel):
-    """Tokens of the chat model, revision and candidates included."""
+    """Tokens of the chat model, revision and candidates included; 0 where its endpoint does not say."""
 
     input_tokens: int = Field(examples=[745], description="Tokens read.")
     input_tokens_details: dict[str, int] = Field(
