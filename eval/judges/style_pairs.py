@@ -20,7 +20,15 @@ from statistics import fmean
 from typing import Any
 
 from eval.asking.json_lines import Lines, check_fields, check_number, optional_id, read_items, read_lines
-from eval.recorded.style.styles import RICH, check_style, check_styles, check_task, names_style, personas_by
+from eval.recorded.style.styles import (
+    RICH,
+    check_style,
+    check_styles,
+    check_task,
+    names_style,
+    personas_by,
+    style_named,
+)
 from eval.report.tables import Json, Table
 from eval.stats.clusters import clusters_of
 from pearl.errors import InputError
@@ -122,8 +130,11 @@ def detected_scores(path: Path) -> Scores:
         if len(judges) > 1:
             raise InputError(f"has {' and '.join(sorted(judges))}; give those of one.", param="scheme", code="several")
         if value.get("score") is not None:
-            style = check_style(check_text(value["style"], param="style"))
-            scores[check_id(value["item"], param="item")][style].append(check_number(value["score"], "score"))
+            style = check_text(value["style"], param="style")
+            # judged by its own definition, a style may be none that a persona asks for
+            scores[check_id(value["item"], param="item")][style_named(style) or style].append(
+                check_number(value["score"], "score")
+            )
 
     read_lines(path, frozenset(), parse, "judgement")
     return {item: {style: fmean(drawn) for style, drawn in styles.items()} for item, styles in scores.items()}

@@ -196,6 +196,8 @@ def test_scores_of_the_detection_judge(style_pairs, write_lines, tmp_path):
     assert style_pairs("--judgements", path, "--targets", "none").status == 0
     first = next(line for line in pairs(tmp_path) if line.get("persona_a") == line.get("persona_b") == "2")
     assert {first["text_a"][-2], first["text_b"][-2]} == {"0", "4"}
+    own = write_lines([*judged, {**judged[0], "style": "baroque"}], "own.jsonl")  # by a definition of its own
+    assert style_pairs("--judgements", own, "--targets", "none").status == 0
     few = write_lines([line for line in judged if line["item"] != "2-3"], "few.jsonl")
     run = style_pairs("--judgements", few)
     assert run.status == 2
