@@ -114,7 +114,8 @@ def _detection(value: dict[str, Any], options: RatingOptions) -> RatedItem | Non
     return RatedItem(
         check_id(value["id"]),
         f"How much does the text have this style: {style}?",
-        _parts({**value, "definition": meant}, definition=f"Style: {style}", request="Request", text="Text"),
+        # what the text answers is not shown, as it is not to the judge: people rate the manner, not the content
+        _parts({**value, "definition": meant}, definition=f"Style: {style}", text="Text"),
         style=style,
     )
 

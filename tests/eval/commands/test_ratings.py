@@ -36,7 +36,7 @@ PAIRS = [
         "text_b": "Because.",
     },
 ]
-TEXTS = [{"id": "1", "task": "email", "style": "storytelling", "text": "Once upon a time."}]
+TEXTS = [{"id": "1", "task": "email", "request": "Why?", "style": "storytelling", "text": "Once upon a time."}]
 
 
 @pytest.fixture
