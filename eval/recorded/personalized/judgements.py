@@ -31,20 +31,21 @@ _TEXT = re.compile(
     r"(?:the start of )?(?:question-answer pair|response|answer|assistant|option)s? ([AB])\b", re.IGNORECASE
 )
 _QUESTION = re.compile(r"\b(question|article|post)\b", re.IGNORECASE)
-_TIE = re.compile(r"\[\[C\]\]")
+_OFFERED = re.compile(r"\[\[([BC])\]\]")
 _TO_FIVE = re.compile(r"\b1 (?:to|-) 5\b(?![\d%])")
 _CERTAINTY = re.compile(r"\b(certainty|confidence)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class PromptParts:
-    """The parts of a prompt below its headers; None for a missing header."""
+    """The parts of a prompt below its headers, None for a missing header; ``tie`` is None where the prompt spells no
+    option in brackets."""
 
     persona: str | None
     first: str | None
     second: str | None
     question: str | None
-    tie: bool
+    tie: bool | None
     certainty: bool
     opened: bool
     to_five: bool
@@ -114,8 +115,9 @@ def recording_of(judgements: Sequence[RecordedJudgement], passed_over: Mapping[s
         has_persona = any((judgement.user_info or "").strip() for judgement in judgements)
         return Recording(tuple(judgements), ReplyForm(ties > 0, has_certainty, opened=False), has_persona, passed_over)
     asked = ReplyForm(
-        # a third option that is spelt otherwise, but not a stray gold answer
-        tie=_most(parts.tie for parts in shown) or 20 * ties > len(judgements),
+        # a third option that is spelt otherwise, but not a stray gold answer, nor where all options are spelt out
+        tie=_most(parts.tie is True for parts in shown)
+        or (20 * ties > len(judgements) and not _most(parts.tie is False for parts in shown)),
         certainty=_most(parts.certainty for parts in shown),
         opened=_most(parts.opened for parts in shown),
         highest=5 if _most(parts.to_five for parts in shown) else HIGHEST,
@@ -169,12 +171,13 @@ def take_apart(prompt: str) -> PromptParts:
         parts.setdefault(_kind(header), text.strip())
     # where the instructions stand behind the texts they cannot be told from the last one
     asks = instructions + parts.get("B", "") + parts.get("", "")
+    options = set(_OFFERED.findall(asks))
     return PromptParts(
         persona=parts.get("persona"),
         first=parts.get("A"),
         second=parts.get("B"),
         question=parts.get("question"),
-        tie=bool(_TIE.search(asks)),
+        tie="C" in options if options else None,
         certainty=bool(_CERTAINTY.search(asks)),
         opened=prompt.rstrip().endswith("[["),
         to_five=bool(_TO_FIVE.search(asks)),

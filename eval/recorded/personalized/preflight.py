@@ -320,7 +320,7 @@ CHECKS: tuple[Check[Recording], ...] = (
         "are asked otherwise than most of the file.",
         lambda record, recording: (
             record.shown
-            and (record.shown.tie, record.shown.certainty) != (recording.asked.tie, recording.asked.certainty)
+            and (bool(record.shown.tie), record.shown.certainty) != (recording.asked.tie, recording.asked.certainty)
         ),
     ),
 )

@@ -107,6 +107,16 @@ def test_as_published_counts_them_as_wrong_where_a_tie_is_offered(judged, write_
     assert len(read_verdicts(recording, **PRESETS.chosen("as_published", ["unparsed=dropped"])).counted) == 5
 
 
+def test_a_tie_is_offered_where_prompts_say_so_or_spell_no_option(judged, write_lines):
+    """Right answers that are ties tell only of prompts that do not spell their options out."""
+    tie = {"ground_truth": "C"}
+    spelt = read_recording(write_lines([*judged(18), *judged(2, **tie)]))
+    assert not spelt.asked.tie
+    other = {"prompt": "Say A, B or neither, and your certainty."}
+    assert read_recording(write_lines([*judged(18, **other), *judged(2, **other, **tie)])).asked.tie
+    assert not read_recording(write_lines([*judged(39, **other), *judged(1, **other, **tie)])).asked.tie
+
+
 def test_an_answer_of_false_is_none(judged, reading):
     read = reading(judged(3, answer=False, certainty=False))
     assert read.kinds["invalid"] == 0  # the reply is there, and read
