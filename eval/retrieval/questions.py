@@ -45,12 +45,18 @@ def sampled_users(histories: Mapping[str, Sequence[Document]], count: int, seed:
     for user, documents in sorted(histories.items()):
         if all(document.timestamp is not None for document in documents):
             ordered = sorted(documents, key=lambda document: document.timestamp or 0.0)
-            if len(ordered) > LEAST_DOCUMENTS and ordered[-1].request:
+            if len(ordered) > LEAST_DOCUMENTS and ordered[-1].request and before_last(ordered):
                 usable[user] = ordered
     if len(usable) < 2:
         raise InputError("--history: fewer than two users have a request and enough texts before it.", param="history")
     chosen = random.Random(seed).sample(sorted(usable), min(count, len(usable)))
     return {user: usable[user] for user in chosen}
+
+
+def before_last(documents: Sequence[Document]) -> list[Document]:
+    """The latest documents before the last one, without copies of its text; none where all are copies."""
+    *before, last = documents[-MOST_DOCUMENTS - 1 :]
+    return [document for document in before if document.text != last.text]
 
 
 def last_requests(histories: Mapping[str, Sequence[Document]]) -> list[str]:
@@ -67,8 +73,7 @@ def requests_of(
     asked ``elsewhere``, if there are any."""
     names = list(histories)
     for place, user in enumerate(names):
-        *before, last = histories[user][-MOST_DOCUMENTS - 1 :]
-        before = [document for document in before if document.text != last.text]
+        before, last = before_last(histories[user]), histories[user][-1]
         index = retriever.index(before)
         other = histories[names[(place + 1) % len(names)]][-1]
         texts = {OWN: last.request or "", FOREIGN: other.request or ""}

@@ -32,6 +32,18 @@ def test_own_requests_are_served_and_anothers_end_in_a_question(pearl_eval: Any,
     assert "(second floor none, of relatedness none)" in " ".join(table.split())
 
 
+def test_a_user_of_one_text_over_and_over_is_left_out(pearl_eval: Any, two_people: Any, write_lines: Any) -> None:
+    """Nothing is left of the history once the copies of the text asked for are out of it."""
+    robot = [
+        {"user_id": "robot", "id": f"{n}", "timestamp": 10.0 + n, "text": "Merge branch.", "request": f"merge {n}?"}
+        for n in range(10)
+    ]
+    lines = [*map(json.loads, two_people.read_text().splitlines()), *robot]
+    done = pearl_eval("questions", "--history", write_lines(lines, "three.jsonl"), "--model", "bm25", "--json", "-")
+    assert done.status == 0, done.err
+    assert done.json["histories"][0]["own"]["requests"] == 2
+
+
 def test_the_floor_is_chosen_by_what_histories_have_to_do_with_requests(
     pearl_eval: Any, run_pearl: Any, write_lines: Any, tmp_path: Path
 ) -> None:
