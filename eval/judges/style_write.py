@@ -33,6 +33,7 @@ from eval.recorded.style.styles import (
 )
 from eval.report.tables import NOTHING, Columns, Json, Table
 from pearl.chat.base import Message
+from pearl.marks import unfenced
 from pearl.options import known
 from pearl.texts import check_text
 from pearl.words import count_words
@@ -169,7 +170,8 @@ def _named(trial: Trial[WritingRequest], options: WriteOptions) -> str:
 
 
 def read(reply: str, trial: Trial[WritingRequest], options: WriteOptions) -> str | Invalid:
-    return reply.strip() or Invalid(EMPTY)
+    """The text alone, without reasoning, a fence around it or words to the one who asked."""
+    return unfenced(reply) or Invalid(EMPTY)
 
 
 def lines(judgements: Judgements[WritingRequest], options: WriteOptions) -> Iterator[dict[str, Any]]:

@@ -66,6 +66,22 @@ def test_a_rewritten_text(write, judge_endpoint):
     assert run.json["elicitation"]["rewriting"]["asked"] == 2
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<think>An email, in verse.</think>\n\nDear Ann,\n\nit divides by none.",
+        "Sure! Here is the email:\n\nDear Ann,\n\nit divides by none.",
+        "```\nDear Ann,\n\nit divides by none.\n```",
+    ],
+)
+def test_a_text_is_what_was_asked_for_and_not_the_words_around_it(write, judge_endpoint, reply):
+    judge_endpoint.says = lambda body: reply
+    run, texts = write("--persona", "0", "--prompt", "rewrite", "--json", "-")
+    assert run.status == 0
+    assert {text["text"] for text in texts} == {"Dear Ann,\n\nit divides by none."}
+    assert "in verse" not in judge_endpoint.bodies[-1]["messages"][1]["content"]  # the text that is to be rewritten
+
+
 def test_a_text_that_is_empty_or_cut_off_is_left_out_and_counted(write, judge_endpoint):
     judge_endpoint.says = lambda body: " "
     run, texts = write("--persona", "0", "--json", "-")
