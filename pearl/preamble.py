@@ -26,7 +26,10 @@ LONGEST_LEAD = 1000  # of paragraphs that say themselves that they are a model's
 
 _ASSENT = r"(?:sure(?: thing)?|certainly|of course|absolutely|okay|ok|alright|great|got it|understood|no problem)"
 _HERE = r"(?:here(?:['’]s| is| are)|below is|i(?:['’]ve| have) (?:written|drafted|prepared|put together))"
-_NOUN = r"(?:draft|version|rewrite|revision|text|message|e-?mail|reply|response|post|letter|note|answer|body|article)"
+_NOUN = (
+    r"(?:draft|version|rewrite|revision|text|message|e-?mail|reply|response|post|letter|note|answer|body|article|tweet"
+    r"|summary|comment)"
+)
 _ITS_OWN = r"(?:draft|rewrite|revision|(?:revised|edited|improved|updated|rewritten|shorter|final|polished) \w+)"
 _YOURS = r"(?:author|your (?:style|voice|manner|tone|usual|request|notes)|as requested|you asked|you requested)"
 _END = r"[^\n<]{0,80}:[*_]*[ \t]*(?:\n|$)"

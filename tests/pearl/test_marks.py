@@ -47,6 +47,8 @@ REPLIES = {
         "Five lines between  marks, no more.",
     ),
     # a model's words around it
+    "a preamble to a tweet": (f"Sure! Here's a tweet:\n\n{DEAR}", DEAR),
+    "a preamble to a summary": (f"Certainly! Here is a short summary:\n\n{DEAR}", DEAR),
     "a preamble": (f"Sure! Here is the draft:\n<document>\n{DEAR}\n</document>", DEAR),
     "a preamble on the same line": (f"Here it is: <document>{DEAR}</document>", DEAR),
     "a preamble of two paragraphs": (
