@@ -22,7 +22,7 @@ from eval.recorded.personalized.judgements import parse_judgement, recording_of
 from eval.recorded.personalized.presets import RECORDED, WRONG
 from eval.recorded.personalized.reading import read_verdicts
 from eval.recorded.personalized.reply import LETTER
-from eval.recorded.style.labels import LEVELS, A, B
+from eval.recorded.style.labels import LEVELS, A, B, draw_label
 from eval.stats.corrected import UNLABELLED, LabelledShares
 from pearl.errors import InputError
 from pearl.history import located, parse_numbered_lines
@@ -134,8 +134,10 @@ def _with_styles(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
-    """The judgements of each item together. Raises InputError for several ways of asking in one, and for scores."""
+    """The judgements of each item together; the two orders of a draw that ranks texts are one, a tie where they
+    disagree and none where one is missing. Raises InputError for several ways of asking in one, and for scores."""
     answers: dict[str, list[str]] = defaultdict(list)  # by item, in the order in which they first come
+    ranked: dict[tuple[str, str], dict[str, str | None]] = defaultdict(dict)  # by item and draw, then by order
     certainties: dict[str, list[tuple[str, float]]] = defaultdict(list)
     own: dict[str, str] = {}
     ways = set()
@@ -143,12 +145,17 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
         name = item_name(line.get("item") or line.get("id"), line.get("style"))
         swapped = bool(line.get("swapped") or line.get("order") == "ba")
         answer = _answer(line, swapped=swapped, place=place)
-        answers[name] += [answer] if answer else []
+        answers[name] += [answer] if answer and "order" not in line else []
+        if "order" in line:
+            ranked[name, str(line.get("draw"))][str(line["order"])] = answer
         if answer and (certainty := _number(line.get("certainty"))) is not None:
             certainties[name].append((answer, certainty))
         if isinstance(line.get("ground_truth"), str):
             own[name] = _spelled(line["ground_truth"], swapped=swapped)
         ways.add(" ".join(str(line[name]) for name in ("judge", "scheme", "judge_persona") if name in line))
+    for (name, _), draw in ranked.items():
+        label = draw_label(draw)
+        answers[name] += [label] if label else []
     if len(ways) > 1:
         raise InputError(
             f"The judgements are of {len(ways)} judges or schemes ({', '.join(sorted(ways))}); give those of one.",

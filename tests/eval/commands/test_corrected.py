@@ -170,6 +170,23 @@ def test_ranked_pairs_in_both_orders(corrected):
     assert [(row["label"], row["agreement"]["value"]) for row in found["confusion"]] == [("A", 1), ("B", 1)]
 
 
+def test_orders_that_disagree_are_a_tie_and_one_order_is_no_answer(corrected):
+    """As the ranking judge's own report has it: it says A or B in either order, and people may say tie."""
+    answers = {"a": ("A", "B"), "b": ("B", "A"), "tie": ("A", "A")}  # where a stands first, and where b does
+    judged = [
+        {"item": f"p{n}", "style": None, "scheme": "ab_helpfulness", "draw": draw, "order": order, "verdict": said}
+        for n in range(30)
+        for draw in range(2)
+        for order, said in zip(("ab", "ba"), answers[("a", "b", "tie")[n % 3]], strict=True)
+    ]
+    judged[1]["verdict"] = "invalid"
+    labels = [{"id": f"p{n}", "label": ("a_much", "b_slightly", "tie")[n % 3]} for n in range(24)]
+    found = corrected("--json", "-", judged=judged, labels=labels).json
+    assert [(row["label"], row["agreement"]["value"]) for row in found["confusion"]] == [("A", 1), ("B", 1), ("tie", 1)]
+    assert [round(row["corrected"]["value"], 3) for row in found["rates"]] == [0.333] * 3
+    assert found["items_without_answer"] == 0
+
+
 def test_most_raters_decide_and_an_even_vote_is_no_label(corrected):
     more = [{"id": "i0", "label": "baseline", "rater": "Ben"}, {"id": "i1", "label": "proposed", "rater": "Ben"}]
     found = corrected("--json", "-", labels=[*LABELS, *more]).json
