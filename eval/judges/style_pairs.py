@@ -103,7 +103,8 @@ def _styles(value: dict[str, Any], persona: str | None, personas: Personas) -> t
 def _mean(name: str, styles: tuple[str, ...], scores: Mapping[str, float], judged: Scores | None) -> float:
     for style in styles:
         if style not in scores:
-            unread, absent = "--judgements have no readable answer", "give it, or --judgements of style-detect"
+            unread = "--judgements have no readable answer; leave the text out, or ask in more draws"
+            absent = "give it, or --judgements of style-detect"
             why = absent if judged is None else unread
             raise InputError(f"'{name}' has no score for '{style}': {why}.", param="scores", code="missing_score")
     return fmean(scores[style] for style in styles) if styles else 0.0

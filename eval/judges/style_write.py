@@ -239,7 +239,7 @@ JUDGE = Judge(
     examples=(
         "--items requests.jsonl --llm openai --dry-run --price-in 0.15 --price-out 0.6",
         "--items requests.jsonl --draws 30 --responses responses.jsonl",
-        "--items requests.jsonl --prompt prefer --prompt agent --persona 0 --draws 10 --responses prompts.jsonl",
+        "--items requests.jsonl --prompt prefer --prompt agent --persona 0 --persona nobody --responses prompts.jsonl",
     ),
     options=WriteOptions,
     presets=PRESETS,

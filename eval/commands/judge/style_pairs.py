@@ -9,6 +9,7 @@ import typer
 from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.recorded.style.styles import PERSONA_PRESETS
 from eval.report.report import Report
+from pearl.errors import InputError
 from pearl.options import ENCODER_OPTION, known
 
 ABOUT = """A line of the responses is a text, the persona it was written for, and how much of each style it has:
@@ -59,6 +60,10 @@ def style_pairs(
     texts = pairs.read_responses(responses, detected, **chosen, scored=scored)
     encode = SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents
     built = pairs.build_pairs(texts.parsed, options, encode)
+    if not built.lines:
+        steered = "a text that a prompt steered and one for nobody (style-write --persona nobody)"
+        needed = "two texts of personas to pair" if scored else steered
+        raise InputError(f"{responses}: no request has {needed}, both by one generator.", code="no_pair")
     write_lines(out, built.lines, called=f"--out {out}")
     figures = {
         "preset": preset,

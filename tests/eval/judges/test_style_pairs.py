@@ -202,7 +202,8 @@ def test_scores_of_the_detection_judge(style_pairs, write_lines, tmp_path):
     run = style_pairs("--judgements", few)
     assert run.status == 2
     assert (
-        ":4: scores: '2-3' has no score for 'robotic and emotionless': --judgements have no readable answer." in run.err
+        ":4: scores: '2-3' has no score for 'robotic and emotionless': --judgements have no readable answer; leave the "
+        "text out, or ask in more draws." in run.err
     )
     run = style_pairs("--judgements", write_lines([*judged, {**judged[0], "scheme": "yes_no"}], "two.jsonl"))
     assert "has likert_10 by m and yes_no by m; give those of one" in run.err
@@ -226,6 +227,8 @@ def changed(**fields):
         ([changed(styles=["baroque"])], (), "'baroque' is none of"),
         ([LINES[0], LINES[0]], (), ":2: id: '2-0' is on line 1 already"),
         (LINES, ("--targets", "all"), "--targets all: there are each, own, none"),
+        (LINES[:1], ("--targets", "none"), ": no request has two texts of personas to pair, both by one generator"),
+        (LINES, ("--targets", "prompts"), ": no request has a text that a prompt steered and one for nobody"),
         (LINES, ("--json", "no/such/folder.json"), "there is no folder"),
     ],
 )
