@@ -250,7 +250,7 @@ def people_table(result: Json, *, styles: bool) -> Table:
     columns |= {"texts": "units", "ratings": "ratings", "kappa of levels": "kappa", "band": band}
     columns["kappa of labels"] = lambda row: shown(row["labels"]["kappa"], 2)
     rows = [row for row in result["people_agreement"] if (row["style"] is not None) == styles]
-    return Table.of("How far people agree: Randolph's kappa over texts with as many ratings.", rows, columns)
+    return Table.of("How far people agree: Randolph's kappa over texts with two ratings or more.", rows, columns)
 
 
 def contrasts_table(result: Json, *, tasks: bool) -> Table:
