@@ -78,7 +78,7 @@ def create_app(
         sweeping = asyncio.create_task(services.keep_swept())
         yield
         sweeping.cancel()
-        await asyncio.wait((sweeping,))  # a thread of its own may be at the database
+        await asyncio.wait((sweeping,))
         await services.stop()
 
     app = FastAPI(

@@ -158,10 +158,14 @@ class Services:
             log.info("erasing: the database's files are being read; it is tried again.")
 
     async def keep_swept(self) -> None:
-        """Sweep at the start and now and then."""
+        """Sweep at the start and now and then; when cancelled, until the sweep that is under way has ended."""
         while True:
+            sweep = asyncio.create_task(in_thread(self.sweep))
             try:
-                await in_thread(self.sweep)
+                await asyncio.shield(sweep)
+            except asyncio.CancelledError:
+                await asyncio.gather(sweep, return_exceptions=True)  # its thread is at a database that will be closed
+                raise
             except PearlError as error:  # the store is busy or away: next time
                 log.warning("sweeping: %s", error.message)
             except Exception as error:  # it must go on: nothing else erases what a deletion left behind

@@ -202,3 +202,26 @@ def test_sweeping_goes_on_after_whatever_goes_wrong(
     said = [message.splitlines()[0] for message in caplog.messages]
     assert said == ["sweeping failed: ValueError"] * 2 + ["sweeping: The database is locked."]
     assert "diary" not in caplog.text
+
+
+def test_a_sweep_under_way_ends_before_the_database_is_closed(tmp_path: Any, sqlite_url: str, monkeypatch: Any) -> None:
+    services = Services(load_settings(home=tmp_path, database_url=sqlite_url), model=FakeChatModel())
+    begun, go_on = threading.Event(), threading.Event()
+    happened = []
+
+    def sweep() -> None:
+        begun.set()
+        go_on.wait(60)
+        happened.append("swept")
+
+    async def stop_in_the_middle() -> None:
+        sweeping = asyncio.create_task(services.keep_swept())
+        await asyncio.to_thread(begun.wait, 60)
+        sweeping.cancel()
+        asyncio.get_running_loop().call_later(0.05, go_on.set)
+        await asyncio.wait((sweeping,))
+        happened.append("stopped")
+
+    monkeypatch.setattr(services, "sweep", sweep)
+    asyncio.run(stop_in_the_middle())
+    assert happened == ["swept", "stopped"]
