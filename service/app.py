@@ -74,12 +74,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-        services.start()
-        sweeping = asyncio.create_task(services.keep_swept())
-        yield
-        sweeping.cancel()
-        await asyncio.wait((sweeping,))
-        await services.stop()
+        async with services.running():
+            yield
 
     app = FastAPI(
         title="PEARL",

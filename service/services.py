@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -175,6 +177,18 @@ class Services:
     def _retriever_of(self, user_id: int, clock: Clock) -> Retriever:
         encoder = StoredEncoder(self.database, self.encoder, user_id, self._precedence, clock)
         return make_retriever(self.settings.retriever, encoder)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Start, and sweep now and then; at the end everything has stopped."""
+        self.start()
+        sweeping = asyncio.create_task(self.keep_swept())
+        try:
+            yield
+        finally:
+            sweeping.cancel()
+            await asyncio.wait((sweeping,))
+            await self.stop()
 
     def start(self) -> None:
         """Load the weights while the first health checks are answered, and start the background work."""

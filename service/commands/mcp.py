@@ -63,11 +63,5 @@ async def _serve(settings: Settings, owner: User, voice: str | None) -> None:
 
     with wire() as write:
         services = Services(settings)
-        services.start()
-        sweeping = asyncio.create_task(services.keep_swept())
-        try:
+        async with services.running():
             await serve(lines_of(standard_input()), Toolbox(services, owner, finished, voice), write)
-        finally:
-            sweeping.cancel()
-            await asyncio.wait((sweeping,))
-            await services.stop()
