@@ -38,7 +38,10 @@ def _of_fence(inside: list[str], is_label: Callable[[str], object]) -> list[str]
 def with_fields_as_lines(text: str, fields: Collection[str], shown: Sequence[str]) -> str:
     """The reply with a line for each of the ``fields`` of the JSON object that it ends with, in its place; as it is
     where that object is not its first, or stands in a text ``shown`` to the judge."""
-    above, spelled, value = closing_object(text) or ("", "", {})
+    closing = closing_object(text)
+    if closing is None:
+        return text
+    above, spelled, value = closing
     if "{" in above or any(folded(spelled) in _comparable(source) for source in shown):
         return text
     said = ((name.strip().casefold(), word) for name, word in value.items() if isinstance(word, (str, int, float)))

@@ -100,7 +100,7 @@ def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
     """The items of all files. Raises InputError that names file, line and field of what cannot be read."""
     lines = []
     for path in paths:
-        values = dict(parse_numbered_lines(path, lambda value, number: (number, _with_styles(value))))
+        values = dict(parse_numbered_lines(path, lambda value, number: (number, _style_checked(value))))
         is_recording = all("ground_truth" in value for value in values.values())
         recorded = _recorded_answers(path, values) if is_recording else {}
         for number, value in values.items():
@@ -124,7 +124,7 @@ def _recorded_answers(path: Path, values: Mapping[int, dict[str, Any]]) -> dict[
     return {number: {"answer": answer, "certainty": certainty} for number, answer, certainty in read}
 
 
-def _with_styles(value: dict[str, Any]) -> dict[str, Any]:
+def _style_checked(value: dict[str, Any]) -> dict[str, Any]:
     """The line itself. Raises InputError for a style that is neither a name nor an array of names."""
     style = value.get("style")
     names = style if isinstance(style, list) else [] if style is None else [style]
@@ -145,17 +145,19 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
         name = item_name(line.get("item") or line.get("id"), line.get("style"))
         swapped = bool(line.get("swapped") or line.get("order") == "ba")
         answer = _answer(line, swapped=swapped, place=place)
-        answers[name] += [answer] if answer and "order" not in line else []
+        of_item = answers[name]  # an item without any answer is one, too
         if "order" in line:
             ranked[name, str(line.get("draw"))][str(line["order"])] = answer
+        elif answer:
+            of_item.append(answer)
         if answer and (certainty := _number(line.get("certainty"))) is not None:
             certainties[name].append((answer, certainty))
         if isinstance(line.get("ground_truth"), str):
             own[name] = _spelled(line["ground_truth"], swapped=swapped)
         ways.add(" ".join(str(line[name]) for name in ("judge", "scheme", "judge_persona") if name in line))
     for (name, _), draw in ranked.items():
-        label = draw_label(draw)
-        answers[name] += [label] if label else []
+        if label := draw_label(draw):
+            answers[name].append(label)
     if len(ways) > 1:
         raise InputError(
             f"The judgements are of {len(ways)} judges or schemes ({', '.join(sorted(ways))}); give those of one.",
@@ -210,7 +212,7 @@ def read_people(path: Path) -> PeopleLabels:
             raise InputError("is missing.", param="id", code="missing_field")
         if not isinstance(value.get("label"), str) or not value["label"].strip():
             raise InputError(f"must be a label, not {json_type(value.get('label'))}.", param="label", code="wrong_type")
-        name = item_name(item, _with_styles(value).get("style"))
+        name = item_name(item, _style_checked(value).get("style"))
         rater = optional_string(value, "rater") or ""
         what = f"'{name}' has a label{' by ' + rater if rater else ''}"
         check_once(lines, (name, rater), number, what, param="id", code="duplicate_id")

@@ -36,9 +36,8 @@ def report(
 
     for option, target in (("--html", html), ("--json", json)):
         check_writable(option, target, columns.pairs)
-    if pipe := next(
-        (path for path in columns.pairs if path.is_fifo()), None
-    ):  # its examples are read when the votes are known
+    pipe = next((path for path in columns.pairs if path.is_fifo()), None)
+    if pipe is not None:  # its examples are read when the votes are known
         raise InputError(
             f"--pairs {pipe}: is a pipe, which can be read only once; write it to a file.", code="is_a_pipe"
         )
