@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
-from pearl.errors import Conflict, NotFound
+from pearl.errors import NotFound
 from pearl.records import (
     DecidedBy,
     Document,
@@ -25,6 +25,7 @@ from pearl.records import (
     Usage,
 )
 from service.store import users
+from service.store.ids import digest
 from service.store.lines import column_values
 from service.store.paging import PageQuery, page_of
 from service.store.tables import documents, drafts
@@ -204,18 +205,25 @@ def of_line(line: dict[str, Any]) -> StoredDraft:
 
 
 def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
-    """Keep a draft that was exported, under its id; False when it is there already.
+    """Keep a draft that was exported, under its :func:`restored_id`; False when it is there already.
 
-    Raises InputError where the line is not one of :func:`lines_of_user`, Conflict where the draft is another user's.
+    Raises InputError where the line is not one of :func:`lines_of_user`.
     """
     values = _line_values(line, user_id)
-    owner = connection.scalar(select(drafts.c.user_id).where(drafts.c.id == values["id"]))
-    if owner == user_id:
+    values["id"] = restored_id(connection, user_id, values["id"])
+    if connection.scalar(select(drafts.c.id).where(drafts.c.id == values["id"])) is not None:
         return False
-    if owner is not None:
-        raise Conflict(f"The draft '{values['id']}' belongs to another user here.", param="id", code="draft_exists")
     connection.execute(insert(drafts).values(**values))
     return True
+
+
+def restored_id(connection: Connection, user_id: int, draft_id: str) -> str:
+    """The id under which an import keeps a draft: its own, or one made from it where that is another user's here.
+
+    Without the draft its feedback would be lost as well, and what was sent from it would count as the user's own words.
+    """
+    owner = connection.scalar(select(drafts.c.user_id).where(drafts.c.id == draft_id))
+    return draft_id if owner in (None, user_id) else f"draft_{digest(str(user_id), draft_id).hex()}"
 
 
 def _line_values(line: dict[str, Any], user_id: int) -> dict[str, Any]:

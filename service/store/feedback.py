@@ -116,6 +116,7 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
     if line.get("mine") not in (None, True, False):
         raise InputError("'mine' must be true, false or null.", param="mine")
     values = column_values(feedback, {**line, "user_id": user_id, "document_seq": None})
+    values["draft_id"] = drafts.restored_id(connection, user_id, values["draft_id"])
     draft = drafts.get(connection, user_id, values["draft_id"])
     if _find(connection, user_id, values["draft_id"]) is not None:
         return False
