@@ -50,8 +50,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parents[1]
-# Two workers take whole files in their order. The longest come first and many short ones last, so that
-# neither is left alone with a long one; and one file looks at every object there is, which are fewer at the beginning.
+# Workers take whole files in their order. The longest come first and many short ones last, so that
+# none is left alone with a long one; and one file looks at every object there is, which are fewer at the beginning.
 FIRST = (
     *("benchmarks/test_results.py", "service/test_forgotten.py", "training/test_recipe.py"),
     *("deploy", "eval", "training"),
