@@ -86,7 +86,7 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "calibration",
         "The score as a prediction of the gain: all tables",
         "The correlation of the best score s1 with the gain of the chosen document; the one with the drafts, the "
-        "paper's table 6, is among [the drafts](generation-margin.md). The requests, and the models trained beside the "
+        "paper's table 6, is among [the drafts](generation.md). The requests, and the models trained beside the "
         "artifact that ships, are of a later run than [the choices](retrieval.md), on scores that the recipe keeps.",
         calibration_tables,
         "calibration.svg",
@@ -94,17 +94,8 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
     (
         "generation",
         "Drafts from the chosen documents: all tables",
-        "Drafts by SmolLM2-135M, compared with what the users really wrote (the paper's tables 1b and 4).",
-        generation_tables,
-        None,
-    ),
-    (
-        "generation-margin",
-        "Showing only documents that score near the best: all tables",
-        "The same with the margin that the artifact had before ([experiments](../experiments.md)): documents that "
-        "score further behind the best are left out. `all-four` is the same artifact without it, as it ships now, "
-        "`dense-requests` the best baseline of [the drafts](generation.md). Another sample of the test users' "
-        "requests, of a later run of the recipe.",
+        "The latest texts of test users, drafted by SmolLM2-135M from all that they had written before, compared with "
+        "what they really wrote (the paper's tables 1b and 4).",
         generation_tables,
         None,
     ),
@@ -296,7 +287,6 @@ def questions() -> Iterator[Question]:
     yield _prediction()
     yield _drafts()
     yield _drafts_of_kinds()
-    yield _margin()
     yield _revision()
     yield _waiting()
 
@@ -314,9 +304,6 @@ def pictures() -> dict[str, Callable[[], str]]:
         ),
         "results/drafts.svg": lambda: _intervals(_written(_read("generation")), "rouge1", "ROUGE-1 of the drafts", 3),
         "results/drafts-kinds.svg": _drafts_of_kinds_picture,
-        "results/margin.svg": lambda: _intervals(
-            _read("generation-margin")["models"], "rouge1", "ROUGE-1 of the drafts", 3
-        ),
     }
 
 
@@ -498,9 +485,9 @@ def _drafts() -> Question:
     return Question(
         "Are the drafts closer to what the user really wrote?",
         f"The history makes the difference: without it a draft's ROUGE-1 differs from that of the best baseline "
-        f"({_label(gap['against'])}) by {_signed(zero, 3)}. The choice within the history adds {_signed(gap, 3)} for "
-        "PEARL. The model is small, and any text of the author's teaches it most of the manner. The last row copies "
-        "the chosen document instead of writing.",
+        f"({_label(gap['against'])}) by {_signed(zero, 3)}, that of one with PEARL's documents by {_signed(gap, 3)}. "
+        "The model is small, and any text of the author's teaches it most of the manner. The last row copies the "
+        "chosen document instead of writing.",
         _table(result, _written(result), DRAFTS, ("rouge1", "rouge2", "bertscore")),
         "results/drafts.svg",
         "generation.md",
@@ -591,22 +578,6 @@ def _systems(kinds: Sequence[Json]) -> list[str]:
 
 def _drafted(kind: Json, model: str, metric: str) -> str:
     return _figure(kind, model, next(known for known in DRAFTS if known.name == metric))
-
-
-def _margin() -> Question:
-    result = _read("generation-margin")
-    gap = _difference(result, EMBEDDED, "rouge1")
-    return Question(
-        "Does leaving out weaker documents help?",
-        "With a margin only documents that score near the best one are shown. With the one that shipped before, "
-        f"the drafts' ROUGE-1 differs from that of the best baseline ({_label(gap['against'])}) by {_signed(gap, 3)}; "
-        "`all-four` is the same artifact without a margin, as it ships now, for documents "
-        "[gain more together](experiments.md#documents-as-a-set).",
-        _table(result, result["models"], DRAFTS, ("rouge1", "rouge2", "bertscore")),
-        "results/margin.svg",
-        "generation-margin.md",
-        (result["command"],),
-    )
 
 
 def _revision() -> Question:
@@ -765,9 +736,9 @@ def readme_figures() -> str:
         ),
     )
     caption = (
-        f"Quality on {choices['users']} held-out users of two open-source projects, with 95% intervals; the gain is "
-        "the log-likelihood that the chosen text adds to what the user really wrote. Times on "
-        f"{imported.machine.cores} cores."
+        f"Quality on held-out users of two open-source projects ({choices['users']}; {drafts['users']} for the "
+        "drafts), with 95% intervals; the gain is the log-likelihood that the chosen text adds to what the user "
+        f"really wrote. Times on {imported.machine.cores} cores."
     )
     table = markdown(Table(caption, ("", "PEARL", "compared with"), rows))
     return table.replace("| --- | ---: | ---: |", "| --- | ---: | --- |", 1)

@@ -26,7 +26,6 @@ BASELINES = ("bm25", "dense", "dense-requests", "recent")
 LEAST_MINUTES = 60  # fitting the ablations and measuring what is chosen takes about half of them, by estimate
 TRAINED, DRAFTED, REVISED = 0.5, 0.9, 0.97  # of the budget has passed after the training, the drafts, the revisions
 COMPARED = 0.08  # of the budget for each cross-encoder that does not ship
-BESIDE = ("random", "likelihood")  # what random documents are worth to a draft, and UPR
 
 
 def pearl(*arguments: object) -> None:
@@ -101,14 +100,15 @@ def main() -> None:
     calibration = ("--json", RESULTS / "calibration.json", "--picture", RESULTS / "calibration.svg")
     pearl("eval", "calibration", *all_of_them, *compared, *calibration)
 
-    # what the embedded model writes with it: drafts as the service writes them, up to 300 words, with its margin
-    written = ["--template", "commit", "--limit", options.drafted, "--generations", work / "generations.sqlite"]
-    drafted = [*named(shipped), *baselines, *named(*BESIDE), "--k-shot"]
+    # what the embedded model writes with it: drafts as the service writes them, from all that was there before
+    written = [*both, "--split", "test", "--template", "commit", "--limit", options.drafted]
+    written += ["--generations", work / "generations.sqlite"]
+    drafted = [*named(shipped), *baselines, *named("random"), "--k-shot"]
     minutes = ("--budget-minutes", budget.minutes_until(DRAFTED))
-    pearl("eval", "generation", *all_of_them, *drafted, *written, *minutes, "--json", RESULTS / "generation.json")
+    pearl("eval", "generation", *written, *drafted, *minutes, "--json", RESULTS / "generation.json")
     revision = ("--json", RESULTS / "revision.json", "--picture", RESULTS / "revision.svg")
     minutes = ("--budget-minutes", budget.minutes_until(REVISED))
-    pearl("eval", "revision", *all_of_them, *named(shipped), *written, *minutes, *revision)
+    pearl("eval", "revision", *written, *named(shipped), *minutes, *revision)
     subprocess.run([sys.executable, "docs/generate.py"], check=True)
 
 
