@@ -92,6 +92,7 @@ def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any
     What is there already stays as it is, except for a voice that nothing was ever set of.
     """
     owner = users.ensure(connection, {user})[user].id
+    users.lock(connection, {owner})
     restorers: dict[str, Callable[[dict[str, Any]], bool]] = {
         "voices": partial(_restore_voice, connection, owner),
         "drafts": partial(_restore_draft, connection, owner),

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select, update
 
 from pearl.errors import Conflict, NotFound
 from pearl.texts import format_timestamp
-from service.store import documents
+from service.store import documents, users
 from service.store.documents import LOOKED_UP_AT_ONCE
 from service.store.tables import documents as documents_table
 from service.store.tables import imports
@@ -96,6 +96,7 @@ def undo(connection: Connection, user_id: int, id: str) -> Undone:
 
     Raises NotFound, also for an import that is someone else's, and Conflict when it was undone already.
     """
+    users.lock(connection, {user_id})  # before its row: the import itself, while it runs, has the user first
     mine = (imports.c.id == id) & (imports.c.user_id == user_id)
     now = time.time()
     # of two at once, the second finds it undone

@@ -16,7 +16,7 @@ from service.store import erasures
 from service.store.tables import calibrations, documents, profiles, voices
 from service.store.upsert import upsert
 from service.store.user_counts import count_documents
-from service.store.users import touch_history
+from service.store.users import lock, touch_history
 
 WHOLE_HISTORY = "pearl"  # the model id that stands for no voice, so no voice has this name
 
@@ -92,7 +92,9 @@ def get_or_whole(connection: Connection, user_id: int, name: str) -> Voice:
 
 
 def put(connection: Connection, user_id: int, name: str, values: dict[str, Any]) -> bool:
-    """Make the voice or change the given fields of it; True if it was made."""
+    """Make the voice or change the given fields of it; True if it was made. Raises NotFound when the user is gone."""
+    if not lock(connection, {user_id}):
+        raise NotFound("This user was deleted.", code="user_not_found")
     made = ensure(connection, {user_id: {name}})
     if values:
         connection.execute(update(voices).where(voices.c.user_id == user_id, voices.c.name == name).values(**values))
@@ -114,6 +116,7 @@ def ensure(connection: Connection, names: dict[int, set[str]], template: str = D
 
 def remove(connection: Connection, user_id: int, name: str) -> None:
     """The voice goes; its documents stay in the history, in no voice. Raises NotFound."""
+    lock(connection, {user_id})  # before its row: whoever adds documents to the voice has the user first
     gone = connection.execute(delete(voices).where(voices.c.user_id == user_id, voices.c.name == name))
     if not gone.rowcount:
         get(connection, user_id, name, param="name")

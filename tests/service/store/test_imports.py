@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, text
 
 from pearl.errors import Conflict, NotFound
 from pearl.records import Document
-from service.store import documents, imports
+from service.store import documents, imports, users, voices
 from service.store.documents import Addition, Outcome
 
 
@@ -126,3 +129,39 @@ def test_another_time_alone_is_a_change_to_an_update(ann: Any) -> None:
     assert brought(ann, "import_4", Document("a", "Tea.", 5.0), replaces=True) == [Outcome.EXISTS]
     with ann.database.read() as connection:
         assert documents.get(connection, ann.id, "a").timestamp == 5.0
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    "take_away",
+    [
+        lambda connection, user_id: voices.remove(connection, user_id, "email"),
+        lambda connection, user_id: imports.undo(connection, user_id, "import_1"),
+    ],
+    ids=["its voice", "itself"],
+)
+def test_what_an_import_needs_is_not_taken_away_from_under_it(
+    ann: Any, until: Any, take_away: Callable[[Connection, int], None]
+) -> None:
+    brought(ann, "import_1", Document("a", "Tea.", 1.0, voice="email"))
+
+    def take() -> None:
+        with ann.database.write() as connection:
+            take_away(connection, ann.id)
+
+    def is_waiting() -> bool:
+        of_ours = "SELECT wait_event_type FROM pg_stat_activity WHERE datname = current_database()"
+        with ann.database.read() as connection:
+            return "Lock" in connection.scalars(text(of_ours)).all()
+
+    with ThreadPoolExecutor(1) as pool, ann.database.write() as connection:
+        users.lock(connection, {ann.id})
+        taken = pool.submit(take)
+        until(is_waiting)
+        documents.add(connection, [Addition(ann.id, Document("b", "Milk.", 2.0, voice="email"), "import_1")])
+        note = imports.ImportNote("import_1", ann.id, {"imported": 2})
+        imports.record(connection, [note], importer="fake", source="/vault")
+    taken.result()
+    with ann.database.read() as connection:
+        of_it = {document.voice for document in documents.all_of_user(connection, ann.id)}
+        assert of_it <= {None} | {voice.name for voice in voices.list_all(connection, ann.id)}

@@ -4,7 +4,7 @@ import pytest
 
 from pearl.errors import NotFound
 from pearl.records import Document
-from service.store import voices
+from service.store import users, voices
 
 
 def put(person, name: str, **values) -> bool:
@@ -77,3 +77,10 @@ def test_imported_again_after_its_voice_was_removed(ann):
 def test_one_voice_made_by_many_threads(ann, at_once):
     results = at_once([lambda: put(ann, "email", k=3)] * 6)
     assert sorted(results) == [False] * 5 + [True]
+
+
+def test_no_voice_is_made_for_a_user_who_is_gone(ann):
+    with ann.database.write() as connection:
+        users.remove(connection, ann.id)
+    with pytest.raises(NotFound, match="was deleted"):
+        put(ann, "email")
