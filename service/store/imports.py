@@ -92,38 +92,37 @@ def list_all(connection: Connection, user_id: int) -> list[PastImport]:
 
 
 def undo(connection: Connection, user_id: int, id: str) -> Undone:
-    """Remove the documents that the import brought, except those that their owner changed by hand since.
+    """Remove the documents that the import brought, except those that their owner changed by hand since. One that was
+    still running when it was undone brought more, and can be undone again.
 
     Raises NotFound, also for an import that is someone else's, and Conflict when it was undone already.
     """
     users.lock(connection, {user_id})  # before its row: the import itself, while it runs, has the user first
     mine = (imports.c.id == id) & (imports.c.user_id == user_id)
-    now = time.time()
-    # of two at once, the second finds it undone
-    undone = connection.execute(update(imports).where(mine, imports.c.undone_at.is_(None)).values(undone_at=now))
-    if not undone.rowcount:
-        raise _not_undone(id, connection.execute(select(imports.c.undone_at).where(mine)).first())
-    counts = connection.scalar(select(imports.c.counts).where(mine)) or {}
+    past = connection.execute(select(imports.c.undone_at, imports.c.counts).where(mine)).first()
+    if past is None:
+        raise _not_there(id)
     brought = documents_table.c.import_id == id
     removed = documents.remove_all(connection, user_id, brought & documents_table.c.changed_at.is_(None))
-    return Undone(removed, count_documents(connection, user_id, brought), counts.get("replaced", 0))
+    if past.undone_at is not None and not removed:
+        when = format_timestamp(int(past.undone_at))
+        raise Conflict(f"The import '{id}' was undone already, {when}.", param="import", code="import_undone")
+    connection.execute(update(imports).where(mine).values(undone_at=time.time()))
+    return Undone(removed, count_documents(connection, user_id, brought), past.counts.get("replaced", 0))
 
 
 def owner(connection: Connection, id: str) -> int:
     """The row id of the user whose import this is. Raises NotFound."""
     user_id = connection.scalar(select(imports.c.user_id).where(imports.c.id == id))
     if user_id is None:
-        raise _not_undone(id, None)
+        raise _not_there(id)
     return int(user_id)
 
 
-def _not_undone(id: str, row: Any) -> Exception:
-    if row is None:
-        return NotFound(
-            f"There is no import '{id}' of yours; see 'pearl imports list'.", param="import", code="import_not_found"
-        )
-    when = format_timestamp(int(row.undone_at))
-    return Conflict(f"The import '{id}' was undone already, {when}.", param="import", code="import_undone")
+def _not_there(id: str) -> NotFound:
+    return NotFound(
+        f"There is no import '{id}' of yours; see 'pearl imports list'.", param="import", code="import_not_found"
+    )
 
 
 def ids_of_source(connection: Connection, user_id: int, *, importer: str, source: str) -> set[str]:

@@ -64,6 +64,14 @@ def test_an_undo_twice_says_so(ann: Any) -> None:
         undo(ann, "import_1")
 
 
+def test_an_import_that_was_undone_while_it_ran_is_undone_again(ann: Any) -> None:
+    brought(ann, "import_1", Document("a", "Tea.", 1.0))
+    undo(ann, "import_1")
+    brought(ann, "import_1", Document("b", "Milk.", 2.0))
+    assert undo(ann, "import_1") == imports.Undone(removed=1, kept=0)
+    assert ann.ids == []
+
+
 def test_another_users_import_is_not_there(ann: Any, bob: Any) -> None:
     brought(ann, "import_1", Document("a", "Tea.", 1.0))
     for id in ("import_1", "import_9"):
