@@ -47,7 +47,9 @@ class Settings(BaseSettings):
         "Without it: SQLite in PEARL_HOME.",
     )
     database_timeout_s: float = Field(
-        default=10.0, gt=0, description="Longest wait of a statement for a locked database, seconds."
+        default=10.0,
+        gt=0,
+        description="Longest wait of a statement for a locked database, and of a connection to PostgreSQL, seconds.",
     )
 
     llm: str = Field(

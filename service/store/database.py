@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -178,8 +179,12 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
             event.listen(engine, "begin", _begin_sqlite)
             return engine
         if parsed.get_backend_name() == "postgresql":
+            # what the URL says itself comes behind ours, so that it counts
+            options = f"-c lock_timeout={_milliseconds(timeout_s)} {parsed.query.get('options', '')}".strip()
             # whatever the database's encoding, SQLAlchemy's first question needs an answer in text
-            arguments = {"options": f"-c lock_timeout={int(timeout_s * 1000)}", "client_encoding": "utf8"}
+            arguments = {"options": options, "client_encoding": "utf8"}
+            if "connect_timeout" not in parsed.query:  # psycopg knows none, and takes no fraction
+                arguments["connect_timeout"] = str(math.ceil(timeout_s))
             engine = create_engine(parsed, pool_size=pool_size, pool_pre_ping=True, connect_args=arguments)
             event.listen(engine, "connect", _check_encoding)
             return engine
@@ -255,11 +260,12 @@ def _milliseconds(seconds: float) -> int:
 LOCKED = ("55P03", "database is locked", "database table is locked", "database schema is locked")
 FULL = ("53100", "database or disk is full", "disk i/o error")
 NO_SCHEMA = ("42P01", "42703", "no such table", "no such column", "has no column named")
-CLOSED = ("connection failed", "unable to open database file", "file is not a database", "attempt to write a readonly")
+CLOSED = ("unable to open database file", "file is not a database", "attempt to write a readonly")
 
 
 def _explain(error: DBAPIError, file: str | None) -> StoreError:
-    cause = getattr(error.orig, "sqlstate", None) or str(error.orig).lower()
+    sqlstate = getattr(error.orig, "sqlstate", None)
+    cause = sqlstate or str(error.orig).lower()
 
     def is_one_of(known: tuple[str, ...]) -> bool:
         return cause.startswith(known)
@@ -285,7 +291,13 @@ def _explain(error: DBAPIError, file: str | None) -> StoreError:
             "PEARL_DATABASE_URL the file.",
             code="store_unreachable",
         )
-    if is_one_of(CLOSED):
-        return StoreError("The database cannot be opened; check PEARL_DATABASE_URL.", code="store_unreachable")
+    if file is None and error.statement is None and sqlstate is None and not error.connection_invalidated:
+        # of no statement, but of a connection: these words quote no text, and the server's address stands before them
+        reason = " ".join(str(error.orig).partition("\n")[0].rpartition(" failed: ")[2].split())
+        return StoreError(
+            f"The database cannot be opened ({reason}); check PEARL_DATABASE_URL, and that its server runs.",
+            code="store_unreachable",
+            retry_after=1.0,
+        )
     # the driver's words may quote stored texts, so only the kind of the error is passed on
     return StoreError(f"The database could not answer ({type(error.orig).__name__}).", retry_after=1.0)

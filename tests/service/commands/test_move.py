@@ -46,7 +46,10 @@ def test_to_postgresql_and_back(command: Any, write_lines: Any, postgres_databas
         ("nonsense", "pearl: --to cannot be used: "),
         ("mysql://localhost/pearl", "pearl: --to "),
         ("sqlite://", "pearl: --to names no file"),
-        ("postgresql://nobody@127.0.0.1:1/none", "pearl: The database cannot be opened; check --to."),
+        (
+            "postgresql://nobody@127.0.0.1:1/none",
+            "pearl: The database cannot be opened (Connection refused); check --to, and that its server runs.",
+        ),
     ],
 )
 def test_targets_that_cannot_be(command: Any, to: str, message: str) -> None:

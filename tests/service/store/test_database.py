@@ -7,6 +7,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -190,10 +191,37 @@ def test_a_server_that_is_not_there():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))  # and nobody listens
         database = Database(f"postgresql://ann:secret@127.0.0.1:{free.getsockname()[1]}/pearl")
-        with pytest.raises(StoreError, match="check PEARL_DATABASE_URL") as caught:
+        with pytest.raises(StoreError, match=r"\(Connection refused\); check PEARL_DATABASE_URL") as caught:
             names(database)
         assert "secret" not in caught.value.message
+        assert (caught.value.code, caught.value.retry_after) == ("store_unreachable", 1.0)
         database.close()
+
+
+def test_a_server_that_says_nothing_is_not_waited_for_longer_than_a_lock():
+    with ThreadPoolExecutor(1) as pool, socket.socket() as silent:  # closed first, which ends the wait in any case
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        database = Database(f"postgresql://ann@127.0.0.1:{silent.getsockname()[1]}/pearl", timeout_s=1.5)
+        asked = pool.submit(names, database)
+        with pytest.raises(StoreError, match="timeout expired"):
+            asked.result(timeout=20)
+    database.close()
+
+
+def test_options_of_the_url_count_beside_ours(postgres_url):
+    database = Database(f"{postgres_url}&options=-c%20work_mem%3D7MB", timeout_s=3.0)
+    with database.read() as connection:
+        settings = [connection.scalar(text(f"SHOW {name}")) for name in ("work_mem", "lock_timeout")]
+    assert settings == ["7MB", "3s"]
+    database.close()
+
+
+def test_a_limit_for_connecting_in_the_url_counts(postgres_url):
+    engine = Database(f"{postgres_url}&connect_timeout=7", timeout_s=3.0).engine
+    with engine.connect() as connection:
+        assert connection.connection.driver_connection.info.get_parameters()["connect_timeout"] == "7"
+    engine.dispose()
 
 
 def test_without_the_library_of_postgresql_its_extra_is_named(monkeypatch):
@@ -204,7 +232,7 @@ def test_without_the_library_of_postgresql_its_extra_is_named(monkeypatch):
 
 def test_a_database_that_is_not_there(postgres_url):
     database = Database(postgres_url.replace("/test_", "/nothing_"))
-    with pytest.raises(StoreError, match="check PEARL_DATABASE_URL"):
+    with pytest.raises(StoreError, match=r'FATAL: database "nothing_\d+" does not exist'):
         names(database)
     database.close()
 
