@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import stat
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,28 @@ def test_what_is_wrong_in_an_export_is_named_and_the_rest_goes_on(command: Any, 
     assert [len(run.json[kind]["problems"]) for kind in ("voices", "drafts", "feedback")] == [4, 9, 2]
     assert [run.json[kind]["restored"] for kind in ("voices", "drafts", "feedback")] == [1, 4, 3]
     assert f"{exported}: drafts.5: 'request' is missing." in run.err
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"timings": {"total_ms": math.nan}}, "timings"),
+        ({"questions": ["\ud800"]}, "questions"),
+        ({"quality": 10**400}, "quality"),
+        ({"created_at": math.inf}, "created_at"),
+    ],
+)
+def test_a_draft_that_not_every_database_can_keep(
+    command: Any, exported: Path, fields: dict[str, Any], named: str
+) -> None:
+    export = json.loads(exported.read_bytes())
+    export["drafts"][3] |= fields
+    exported.write_text(json.dumps(export))
+    run = command("import", "export", exported, "--json", "-")
+    assert run.status == 0, run.err
+    (problem,) = run.json["drafts"]["problems"]
+    assert problem.startswith(f"drafts.4: '{named}' ")
+    assert run.json["drafts"]["restored"] == 3
 
 
 def test_problems_that_are_not_shown_are_counted(command: Any, exported: Path) -> None:
