@@ -59,7 +59,8 @@ class Settings(BaseSettings):
         "the endpoint if PEARL_LLM_BASE_URL, PEARL_LLM_MODEL or PEARL_LLM_API_KEY is set.",
     )
     llm_base_url: str | None = Field(default=None, description="Base URL of the endpoint, usually ending in `/v1`.")
-    llm_model: str | None = Field(default=None, description="Model name to send to the endpoint.")
+    # not longer than the column in which each draft names its model
+    llm_model: str | None = Field(default=None, max_length=200, description="Model name to send to the endpoint.")
     llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")
     llm_timeout_s: float = Field(default=45.0, gt=0, description="Longest silence of the endpoint, seconds.")
     llm_budget_s: float = Field(

@@ -74,6 +74,7 @@ def test_auto_uses_the_endpoint_that_is_set(given, uses_endpoint):
         ("PEARL_LLM", "gpt"),
         ("PEARL_LLM_BASE_URL", "localhost:11434/v1"),
         ("PEARL_LLM_BASE_URL", "http:///v1"),
+        ("PEARL_LLM_MODEL", "m" * 201),
         ("PEARL_LLM_TIMEOUT_S", "0"),
         ("PEARL_LLM_TIMEOUT_S", "soon"),
         ("PEARL_DATABASE_TIMEOUT_S", "inf"),  # no clock of the system counts so far
