@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from pearl.manner.reference import ANY, Reference
 from pearl.manner.telling import likeness_of_manner
 from pearl.manner.traits import TRAITS
 from pearl.manner.writing import Writing
-from pearl.stats import Bootstrap, Floats
+from pearl.stats import Bootstrap, Estimate, Floats
 
 HELD_BACK, LEAST_CARD, MOST_CARD = 10, 10, 60  # texts
 SPLITS = ("dev", "test")
@@ -77,7 +77,7 @@ def manner_figures(name: str, authors: Sequence[Author], reference: Reference) -
         "authors": len(authors),
         "pairs": len(authors) * (len(authors) - 1),
         "chance": 0.5,
-        **{method: bootstrap.mean(_right(likenesses[method])).to_json() for method in METHODS},
+        **{method: _share_right(bootstrap, likenesses[method]).to_json() for method in METHODS},
     }
 
 
@@ -94,12 +94,21 @@ def _lengths(authors: Sequence[Author]) -> Floats:
     return np.array([[-abs(card - length(author.held_back)) for card in cards] for author in authors])
 
 
-def _right(likenesses: Floats) -> Floats:
-    """The share of other authors whose card is less like each author's texts than their own is, (A,); ties are half."""
+def _share_right(bootstrap: Bootstrap, likenesses: Floats) -> Estimate:
+    """The share of pairs in which an author's texts are more like their own card than the other's; ties are half.
+
+    An author is drawn with their texts and their card: of the card alone that others are told from, the interval knows,
+    too. One drawn twice is not told from themselves.
+    """
     own = np.diag(likenesses)[:, None]
-    others = (own > likenesses) + 0.5 * (own == likenesses)
-    np.fill_diagonal(others, 0.0)
-    return np.asarray(others.sum(axis=1) / (len(likenesses) - 1))
+    right = (own > likenesses) + 0.5 * (own == likenesses)  # (A, A)
+    np.fill_diagonal(right, 0.0)
+
+    def share(times: Floats) -> Floats:  # (R, A)
+        pairs = times.sum(axis=1) ** 2 - (times**2).sum(axis=1)
+        return np.asarray(((times @ right) * times).sum(axis=1) / np.where(pairs > 0, pairs, np.nan))
+
+    return replace(bootstrap.weights(share), clusters=len(likenesses))
 
 
 def references(histories: Sequence[tuple[str, Sequence[Author]]]) -> dict[str, Reference]:

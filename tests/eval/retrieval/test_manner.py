@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 
-from eval.retrieval.manner import authors_of, split_of
+from eval.retrieval.manner import Author, authors_of, manner_figures, split_of
 from pearl.manner.reference import shipped
 from pearl.manner.telling import likeness_of_manner
 from pearl.manner.traits import TRAITS
@@ -53,6 +55,35 @@ def test_ways_of_writing_are_told_apart(run_pearl: Any, history: Path, tmp_path:
     assert figures["card"]["value"] > 0.85  # authors of one style are a coin's toss
     assert set(figures) >= {"card", "traits", "words", "length", "chance"}
     assert set(json.loads(out.read_text())["any"]["traits"]) == {trait.name for trait in TRAITS}
+
+
+def told_apart_by_length(card: str, held_back: str) -> dict[str, float]:
+    """The share of pairs told apart by length alone, of authors of so many words a text, a digit each."""
+    authors = [
+        Author(f"a{place}", (" ".join(["word"] * int(before)),), (" ".join(["word"] * int(later)),))
+        for place, (before, later) in enumerate(zip(card, held_back, strict=True))
+    ]
+    share: dict[str, float] = manner_figures("h", authors, shipped("any"))["length"]
+    return share
+
+
+def test_authors_who_are_all_told_apart_have_an_interval_with_a_width() -> None:
+    # Wilson's lower end of n of n is n / (n + z^2), with z^2 = 3.841459
+    assert told_apart_by_length("1248", "1248") == {"value": 1.0, "low": pytest.approx(4 / 7.841459), "high": 1.0}
+
+
+def test_the_interval_of_told_pairs_is_by_authors_with_their_texts_and_their_cards() -> None:
+    # texts of 3, 3, 6 and 1 words; the cards of 1, 3, 6 and 9 words are at other distances in the logarithm
+    lengths = np.log(np.array([1, 3, 6, 9]) + 1.0)
+    distances = np.abs(lengths[:, None] - np.log(np.array([3, 3, 6, 1]) + 1.0)).T  # of texts from cards
+    right = (distances > np.diag(distances)[:, None]) + 0.5 * (distances == np.diag(distances)[:, None])
+    shares = []
+    for chosen in product(range(4), repeat=4):  # every resample there is
+        pairs = [right[one, other] for one in chosen for other in chosen if one != other]
+        shares += [np.mean(pairs)] if pairs else []
+    low, high = np.percentile(shares, (2.5, 97.5))
+    value = right[~np.eye(4, dtype=bool)].mean()
+    assert told_apart_by_length("1369", "3361") == pytest.approx({"value": value, "low": low, "high": high}, abs=1e-6)
 
 
 def test_shipped_figures_have_every_trait_and_no_capitals() -> None:
