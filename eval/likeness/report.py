@@ -126,8 +126,9 @@ def _length(trials: Sequence[Claim], words: int, lineup: Lineup, options: Likene
         {"method": method, **_figures(method, of_method, kinds, names, answered, options)}
         for method, of_method in scores.items()
     ]
-    even = answered & _as_many(kinds, names)
-    certain = CertainAnswers((kinds == OWN)[even].astype(float), 100 * ours[even], Bootstrap(names[even]))
+    even = _as_many(kinds, names, answered)
+    bootstrap = Bootstrap(names[even], resamples=options.resamples, seed=options.seed)
+    certain = CertainAnswers((kinds == OWN)[even].astype(float), 100 * ours[even], bootstrap)
     part["calibration"] = {
         name: _rounded(fold(certain)) for name, fold in (("brier", brier), ("ece", calibration_error))
     }
@@ -149,11 +150,11 @@ def _figures(method: str, scores: Floats, kinds: Any, names: Any, answered: Any,
     return figures
 
 
-def _as_many(kinds: Any, names: Any) -> Any:
-    """True for each person's own passages and as many of their same-domain impostors'."""
-    chosen = kinds == OWN
+def _as_many(kinds: Any, names: Any, answered: Any) -> Any:
+    """True for each person's own passages and as many of their same-domain impostors', of those that are answered."""
+    chosen = answered & (kinds == OWN)
     for name in np.unique(names):
-        mine = names == name
+        mine = answered & (names == name)
         chosen[np.flatnonzero(mine & (kinds == SAME_DOMAIN))[: (mine & (kinds == OWN)).sum()]] = True
     return chosen
 

@@ -11,7 +11,17 @@ import pytest
 from typer.testing import CliRunner
 
 from eval.likeness.tables import likeness_tables
-from eval.likeness.writers import OWN, SAME_DOMAIN, TOPIC_MATCHED, claims, passages, texts_by_user, writers_of
+from eval.likeness.writers import (
+    OWN,
+    SAME_DOMAIN,
+    TEST,
+    TOPIC_MATCHED,
+    claims,
+    part_of,
+    passages,
+    texts_by_user,
+    writers_of,
+)
 from pearl.cli import app
 from pearl.errors import InputError, PearlError
 
@@ -78,6 +88,30 @@ def test_figures_of_every_length(people: Path, tmp_path: Path) -> None:
     assert at_20["abstained"] > 0
     assert picture.read_text().startswith("<?xml")
     assert sum(row["of"] for row in found["reliability"]) <= 2 * at_60["own"]
+
+
+def test_the_calibration_has_as_many_false_claims_as_true_ones_where_some_are_not_answered(tmp_path: Path) -> None:
+    """Every third of the passages is in a language that the impostors do not write: of these nothing is said."""
+    german = "Der Kahn liegt am Ufer und wartet auf die Flut, weil niemand ihn heute noch braucht. " * 5
+    everybody = {f"user {number}": texts_of(number, 24) for number in range(30)}
+    for user, texts in everybody.items():
+        if part_of(user) == TEST:
+            texts[17::3] = [f"{german} {place}" for place in range(len(texts[17::3]))]
+    found = measured("--history", str(history(tmp_path / "h.jsonl", everybody)), "--words", "60")
+    assert found["files"][0]["lengths"][0]["abstained"] > 10
+    rows = found["reliability"]
+    assert 2 * sum(row["true"] for row in rows) == sum(row["of"] for row in rows) > 20
+
+
+def test_the_intervals_of_the_calibration_have_the_resamples_asked_for(people: Path) -> None:
+    words = ["eval", "likeness", "--history", str(people), "--method", "likeness", "--words", "60", "--json", "-"]
+    fewer, more = (
+        json.loads(CliRunner().invoke(app, [*words, "--resamples", number]).stdout)["files"][0]["lengths"][0]
+        for number in ("100", "1000")
+    )
+    for name in ("brier", "ece"):
+        assert fewer["calibration"][name]["value"] == more["calibration"][name]["value"]
+        assert fewer["calibration"][name] != more["calibration"][name]
 
 
 def test_few_impostors_are_said_to_make_probabilities_too_high(people: Path, tmp_path: Path) -> None:
