@@ -26,7 +26,7 @@ from sklearn.linear_model import LogisticRegression
 from eval.likeness.writers import DEV, IMPOSTORS, Claimant, part_of, passages, texts_by_user, writers_of
 from pearl.likeness.calibration import FILE, GIVEN, SHIPPED, VARIABLES, Evidence
 from pearl.likeness.impostors import Impostors, ReadText
-from pearl.likeness.likeness import LEAST_KNOWN, Likeness
+from pearl.likeness.likeness import Likeness
 from pearl.stats import Floats
 
 SOURCES = {
@@ -65,7 +65,7 @@ class Passage:
 
     user: str
     read: ReadText
-    known: float
+    known: bool
 
 
 def impostors_of(texts: Texts) -> dict[str, Sequence[str]]:
@@ -103,7 +103,7 @@ def _passages(people: Iterable[Claimant], length: int, impostors: Impostors, ran
     for person in people:
         every = list(passages(person.later, length))
         for text in random.sample(every, min(OWN, len(every))):
-            yield Passage(person.user, impostors.read(text), impostors.masking.known_share(text))
+            yield Passage(person.user, impostors.read(text), impostors.reads_language(text))
 
 
 def _of_person(
@@ -115,7 +115,7 @@ def _of_person(
         others = [each for each in every if each.user != person.user]
         for each in own + random.sample(others, min(OTHERS, len(others))):
             evidence = fitted.evidence(each.read)
-            if evidence is not None and each.known >= LEAST_KNOWN:
+            if evidence is not None and each.known:
                 yield Asked(length, each.user == person.user, evidence)
 
 

@@ -80,7 +80,7 @@ def _likenesses(lineup: Lineup, claims: Sequence[Claim]) -> Floats:
             fitted[claim.writer] = Likeness.fit(writer.history, lineup.reference(writer))
         ours = fitted[claim.writer]
         row = (np.nan, np.nan, np.nan)
-        if claim.passage.words >= LEAST_WORDS and ours.reads_language(claim.passage.text):
+        if claim.passage.words >= LEAST_WORDS and ours.reference.reads_language(claim.passage.text):
             key = (id(ours.reference), claim.passage)
             if key not in reads:
                 reads[key] = ours.reference.read(claim.passage.text)

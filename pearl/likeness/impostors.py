@@ -23,6 +23,10 @@ FEW = 50  # people; docs/judging.md has the figures
 AGAINST_FEW = f"against fewer than {FEW} probabilities come out too high, while texts keep their order."
 TEXTS_OF_AN_AUTHOR = 200  # else a few prolific ones are the register
 SAME_PERSON = 0.2  # of somebody's different texts
+# Of a text's words, or it is in another language than the impostors write. Of 4,985 texts of commits, chat and mail in
+# English 2 have less than .45 of a shipped vocabulary; half of the translated messages in Dutch or Portuguese
+# have .3, about a tenth .45. The vocabulary of a few impostors of one's own is smaller.
+LEAST_KNOWN_SHIPPED, LEAST_KNOWN_GIVEN = 0.45, 0.3
 PARTS = ("grams", "counts", "contexts", "totals", "kinds")
 FOLDER = Path(__file__).parent / "registers"
 
@@ -130,6 +134,11 @@ class Impostors:
     def calibrated_by(self) -> str:
         """The name of the coefficients that make probabilities against these impostors."""
         return self.name if self.kind == SHIPPED else GIVEN
+
+    def reads_language(self, text: str) -> bool:
+        """True when the impostors know enough of the text's words."""
+        least = LEAST_KNOWN_SHIPPED if self.kind == SHIPPED else LEAST_KNOWN_GIVEN
+        return self.masking.known_share(text) >= least
 
     def read(self, text: str) -> ReadText:
         words = self.words.read([self.masking.tokens(text)])

@@ -19,7 +19,6 @@ from pearl.words import count_words
 
 LEAST_WORDS = 30  # of a text
 LEAST_TEXTS, LEAST_HISTORY_WORDS = 5, 300
-LEAST_KNOWN = 0.3  # of a text's words, or it is in another language than the impostors write
 SAMPLE = 200  # texts, to choose a register by
 YOURS, UNLIKE = 0.8, 0.2
 MINE, NOT_MINE, UNCLEAR = "yours", "unlike", "unclear"
@@ -58,7 +57,7 @@ class Likeness:
         different = distinct(texts)
         if reference is None:
             reference = nearest_register(different)
-        known = [text for text in different if reference.masking.known_share(text) >= LEAST_KNOWN]
+        known = [text for text in different if reference.reads_language(text)]
         words, left_out = sum(map(count_words, known)), len(different) - len(known)
         if len(known) < LEAST_TEXTS or words < LEAST_HISTORY_WORDS:
             return cls(reference, None, None, len(known), words, left_out, calibration_for(reference.calibrated_by))
@@ -76,7 +75,7 @@ class Likeness:
         words = count_words(text)
         if words < LEAST_WORDS:
             return LikenessScore(None, TOO_SHORT, words)
-        if not self.reads_language(text):
+        if not self.reference.reads_language(text):
             return LikenessScore(None, OTHER_LANGUAGE, words)
         evidence = self.evidence(text)
         if evidence is None:
@@ -84,10 +83,6 @@ class Likeness:
         probability = self.calibrated.probability(evidence)
         verdict = MINE if probability >= YOURS else NOT_MINE if probability <= UNLIKE else UNCLEAR
         return LikenessScore(probability, verdict, words, evidence.words_ratio)
-
-    def reads_language(self, text: str) -> bool:
-        """True when the impostors know enough of the text's words."""
-        return self.reference.masking.known_share(text) >= LEAST_KNOWN
 
     def evidence(self, text: str | ReadText) -> Evidence | None:
         """The evidence for and against the person; None without a model of them."""
@@ -110,6 +105,6 @@ def _model(stream: Stream, texts: Sequence[Tokens]) -> NgramModel:
 def nearest_register(texts: Sequence[str]) -> Impostors:
     """The shipped register whose people would most likely have written the texts, without those in another language."""
     registers = shipped_references()
-    read = (text for text in texts if any(one.masking.known_share(text) >= LEAST_KNOWN for one in registers))
+    read = (text for text in texts if any(one.reads_language(text) for one in registers))
     sample = [characters(text) for text in islice(read, SAMPLE)] or [characters(" ")]
     return min(registers, key=lambda register: register.characters.read(sample).surprise)

@@ -71,6 +71,21 @@ def test_it_abstains_and_says_why(
     assert (score.probability, score.verdict, score.log_ratio) == (None, verdict, None)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ik ben op het werk en we gaan in de middag naar de stad. Dat is een goed plan, maar we hebben ook nog een "
+        "week de tijd om het te doen. Wat was er aan de hand met die man in de trein?",
+        "Eu acho que a gente pode ir de carro para a praia no domingo, mas se o tempo for ruim a gente fica em casa e "
+        "faz um churrasco com os amigos e a gente volta na segunda.",
+        "No me importa si me dices que no, pero la verdad es que te he estado esperando por mucho tiempo en la casa de "
+        "mi hermana y no has venido. Mi plan es ir a la ciudad con los demas.",
+    ],
+)
+def test_the_shipped_registers_read_no_language_that_shares_short_words_with_english(text: str) -> None:
+    assert {Likeness.fit([], one).score(text).verdict for one in shipped_references()} == {"other_language"}
+
+
 def test_words_are_counted_where_no_blanks_part_them(reference: Impostors) -> None:
     score = Likeness.fit([], reference).score("星期四我要九点半才能到。" * 10)
     assert (score.words, score.verdict) == (56, "other_language")
