@@ -487,8 +487,8 @@ def _drafts() -> Question:
         f"The history makes the difference: without it a draft's ROUGE-1 differs from that of the best baseline "
         f"({_label(gap['against'])}) by {_signed(zero, 3)}, that of one with PEARL's documents by {_signed(gap, 3)}. "
         "The model is small, and any text of the author's teaches it most of the manner. The last row copies the "
-        "chosen document instead of writing.",
-        _table(result, _written(result), DRAFTS, ("rouge1", "rouge2", "bertscore")),
+        "chosen document instead of writing; its likeness is that of a text to itself.",
+        _table(result, _written(result), DRAFTS, ("rouge1", "rouge2", "bertscore", "likeness")),
         "results/drafts.svg",
         "generation.md",
         (result["command"],),
@@ -667,7 +667,7 @@ def _sorted(result: Json, metric: str) -> list[Json]:
 
 def _written(result: Json) -> list[Json]:
     """Drafts without history, from the best retrievers, and copies of what these chose."""
-    wanted = ("zero-shot", "k-shot", "recent", "bm25", "dense-requests", EMBEDDED, f"copy of {EMBEDDED}")
+    wanted = ("zero-shot", "k-shot", "random", "recent", "bm25", "dense-requests", EMBEDDED, f"copy of {EMBEDDED}")
     rows = {row["model"]: row for row in (*result["models"], *result["baselines"])}
     return [rows[name] for name in wanted]
 
