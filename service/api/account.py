@@ -78,7 +78,8 @@ def _write_export(services: Services, user: User) -> IO[bytes]:
 
 @router.delete("/me", status_code=204, responses=ANSWERS, summary="Delete yourself and everything of yours")
 async def delete_me(services: ServicesDep, caller: Caller) -> Response:
-    """History, voices, embeddings, drafts, feedback, jobs and keys, for good, from the files of the database too."""
+    """History, voices, embeddings, drafts, feedback, jobs and keys, for good, on SQLite from the files of the database
+    too; PostgreSQL writes over the freed space later."""
     return deletion_answer(await in_writing_thread(_delete, services, caller.user.id))
 
 
