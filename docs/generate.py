@@ -399,6 +399,8 @@ def experiments() -> str:
         "heads": _tried(training["heads"]),
         "second_stage": _second(training["second_stage"]),
         "again": _trained_again(artifact, again),
+        "random_test": _from_baseline(json.loads((kept / "random-test.json").read_text(encoding="utf-8"))),
+        "margin_baselines": _from_baseline(json.loads((kept / "margin-baselines.json").read_text(encoding="utf-8"))),
         "margin_test": _from_baseline(json.loads((kept / "margin-test.json").read_text(encoding="utf-8"))),
         "shown": _shown_documents(json.loads((kept / "shown.json").read_text(encoding="utf-8"))),
         "short_histories": _short_histories(json.loads((kept / "short_histories.json").read_text(encoding="utf-8"))),
@@ -516,7 +518,7 @@ def _same_requests(result: dict[str, Any]) -> str:
 
 
 def _from_baseline(result: dict[str, Any]) -> str:
-    """A table of the drafts with the margin less those without it."""
+    """A table of the drafts less those of the best baseline."""
     from results_page import short
 
     from eval.drafts.comparison import METRICS
