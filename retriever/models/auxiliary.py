@@ -6,7 +6,7 @@ comments: N chosen places of a batch, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +21,7 @@ from retriever.models.files import model_fingerprint
 from retriever.models.hardware import device_named, prefers_bfloat16
 
 BATCH_TOKENS = 8192  # padded tokens of a batch, at most
+LOGITS = {"cpu": 64, "cuda": 2048}  # rows of logits in memory at a time; a GPU waits at each beginning
 INT8 = "int8"
 DTYPES = ("auto", "float32", "bfloat16", INT8)
 
@@ -163,6 +164,31 @@ class TransformersAuxiliary:
             )
 
 
+def in_batches(
+    groups: Sequence[Group], score: Callable[[list[tuple[Tokens, Tokens]]], list[Likelihood]]
+) -> list[list[Likelihood]]:
+    """One list a group; ``score`` is given prompts with their targets, pairs of like length at a time."""
+    pairs = [pair for group in groups for pair in zip(group.prompts, group.targets, strict=True)]
+    scored: dict[int, Likelihood] = {}
+    for batch in pair_batches(pairs):
+        scored |= zip(batch, score([pairs[index] for index in batch]), strict=True)
+    likelihoods = (scored[index] for index in range(len(pairs)))
+    return [[next(likelihoods) for _ in group.prompts] for group in groups]
+
+
+def pair_batches(pairs: Sequence[tuple[Tokens, Tokens]]) -> list[list[int]]:
+    """Indices of pairs of like length, at most BATCH_TOKENS padded tokens of prompts and targets a batch."""
+    batches: list[list[int]] = []
+    for index in sorted(range(len(pairs)), key=lambda index: (len(pairs[index][0]), len(pairs[index][1]))):
+        members = [*batches[-1], index] if batches else [index]
+        width = sum(max(len(pairs[member][side]) for member in members) for side in (0, 1))
+        if batches and len(members) * width <= BATCH_TOKENS:
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+    return batches
+
+
 def padded(sequences: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
     """Tokens and mask, (B, longest), padded on the right with 0."""
     longest = max(len(sequence) for sequence in sequences)
@@ -174,8 +200,9 @@ def padded(sequences: Sequence[Sequence[int]], device: torch.device) -> tuple[Te
     return tokens.to(device), mask.to(device)
 
 
-def log_probabilities(head: Any, hidden: Tensor, wanted: Tensor, at_once: int = 64) -> Tensor:
-    """log p of each wanted token, (N,), in float32; (at_once, V) logits in memory at a time."""
+def log_probabilities(head: Any, hidden: Tensor, wanted: Tensor) -> Tensor:
+    """log p of each wanted token, (N,), in float32; (LOGITS, V) logits in memory at a time."""
+    at_once = LOGITS[hidden.device.type]
     parts = []
     for start in range(0, len(wanted), at_once):
         logits = head(hidden[start : start + at_once]).float()
@@ -186,4 +213,5 @@ def log_probabilities(head: Any, hidden: Tensor, wanted: Tensor, at_once: int = 
 
 def sums(values: Tensor, rows: Tensor, count: int) -> list[float]:
     totals = torch.zeros(count, dtype=torch.float64, device=values.device)
-    return [float(total) for total in totals.index_add_(0, rows, values.double())]
+    summed: list[float] = totals.index_add_(0, rows, values.double()).tolist()
+    return summed

@@ -27,6 +27,7 @@ from retriever.models.auxiliary import (
     Tokens,
     TransformersAuxiliary,
     folder_fingerprint,
+    in_batches,
     log_probabilities,
     padded,
     sums,
@@ -49,6 +50,8 @@ class CausalAuxiliary(TransformersAuxiliary):
     ) -> None:
         """``rounded``: multiply bytes. Raises ValueError for a model that cannot."""
         super().__init__(name, model, tokenizer, fingerprint)
+        # full batches are worth more to a GPU than beginnings computed once
+        self.apart = model.device.type == "cuda"
         self._rounded = rounded
         if rounded:
             if not RoundedLlama.can_run(model):
@@ -100,6 +103,8 @@ class CausalAuxiliary(TransformersAuxiliary):
         groups = [Group(self._begun(group.prompts), group.targets) for group in groups]
         results: list[list[Likelihood]] = [[] for _ in groups]
         self.check_fits(max((_longest(group) for group in groups), default=0))
+        if self.apart:
+            return in_batches(groups, self._score_apart)
         if self._packed is not None:
             return [likelihoods for some in _packs(groups) for likelihoods in self._score_packed(self._packed, some)]
         for batch in _batches(groups):
@@ -113,6 +118,13 @@ class CausalAuxiliary(TransformersAuxiliary):
 
     def _begun(self, prompts: Sequence[Tokens]) -> tuple[Tokens, ...]:
         return tuple((*self._first, *prompt) for prompt in prompts)
+
+    def _score_apart(self, pairs: list[tuple[Tokens, Tokens]]) -> list[Likelihood]:
+        texts = [(*prompt, *target) for prompt, target in pairs]
+        targets = [target for _, target in pairs]
+        nothing = self._beginning([()] * len(pairs))
+        totals = self._continue(texts, targets, [len(prompt) for prompt, _ in pairs], nothing)
+        return [Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True)]
 
     def _score_packed(self, packed: PackedLlama, groups: list[Group]) -> list[list[Likelihood]]:
         """Groups end to end; the model's head runs on the targets' places alone."""
@@ -167,9 +179,9 @@ class CausalAuxiliary(TransformersAuxiliary):
 
     def _continue(
         self,
-        suffixes: list[Tokens],
-        targets: list[Tokens],
-        starts: list[int],
+        suffixes: Sequence[Tokens],
+        targets: Sequence[Tokens],
+        starts: Sequence[int],
         beginning: Beginning,
     ) -> list[float]:
         """The sum of each target's log-probabilities; the model's head runs on the targets' places alone."""

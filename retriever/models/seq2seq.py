@@ -18,8 +18,10 @@ from retriever.models.auxiliary import (
     Tokens,
     TransformersAuxiliary,
     folder_fingerprint,
+    in_batches,
     log_probabilities,
     padded,
+    pair_batches,
     sums,
 )
 
@@ -36,14 +38,10 @@ class Seq2SeqAuxiliary(TransformersAuxiliary):
 
     @torch.inference_mode()
     def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
-        pairs = [pair for group in groups for pair in zip(group.prompts, group.targets, strict=True)]
-        for prompt, target in pairs:
-            self.check_fits(max(len(prompt) + 1, len(target)))
-        scored: dict[int, Likelihood] = {}
-        for batch in _pair_batches(pairs):
-            scored |= zip(batch, self._score([pairs[index] for index in batch]), strict=True)
-        likelihoods = (scored[index] for index in range(len(pairs)))
-        return [[next(likelihoods) for _ in group.prompts] for group in groups]
+        for group in groups:
+            for prompt, target in zip(group.prompts, group.targets, strict=True):
+                self.check_fits(max(len(prompt) + 1, len(target)))
+        return in_batches(groups, self._score)
 
     @torch.inference_mode()
     def remember(self, prompts: Sequence[Tokens], limit: int) -> Seq2SeqMemory:
@@ -88,7 +86,7 @@ class Seq2SeqMemory:
     def __init__(self, model: Seq2SeqAuxiliary, prompts: Sequence[Tokens], limit: int) -> None:
         self._model = model
         self._prompts = prompts
-        self._batches = _pair_batches([(prompt, ()) for prompt in prompts])
+        self._batches = pair_batches([(prompt, ()) for prompt in prompts])
         self._kept: list[EncodedPrompts] = []
         for batch in self._batches:
             limit -= len(batch) * (1 + max(len(prompts[index]) for index in batch))
@@ -113,16 +111,3 @@ class Seq2SeqMemory:
 
     def _compute(self, batch: list[int]) -> EncodedPrompts:
         return self._model._encode([self._prompts[index] for index in batch])
-
-
-def _pair_batches(pairs: Sequence[tuple[Tokens, Tokens]]) -> list[list[int]]:
-    """Indices of pairs of like length, at most BATCH_TOKENS padded tokens of prompts and targets a batch."""
-    batches: list[list[int]] = []
-    for index in sorted(range(len(pairs)), key=lambda index: (len(pairs[index][0]), len(pairs[index][1]))):
-        members = [*batches[-1], index] if batches else [index]
-        width = sum(max(len(pairs[member][side]) for member in members) for side in (0, 1))
-        if batches and len(members) * width <= BATCH_TOKENS:
-            batches[-1].append(index)
-        else:
-            batches.append([index])
-    return batches

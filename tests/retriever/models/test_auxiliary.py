@@ -24,7 +24,7 @@ from transformers import (
 )
 
 from pearl.errors import InputError
-from retriever.models import causal, seq2seq
+from retriever.models import auxiliary, causal, seq2seq
 from retriever.models.auxiliary import AuxiliaryModel, Group, load_auxiliary
 from retriever.models.causal import CausalAuxiliary
 from retriever.models.packed import Pack
@@ -153,7 +153,7 @@ def test_batches_of_any_size_give_the_same_likelihoods(
     model = load_auxiliary(str(request.getfixturevalue(f"{kind}_folder")), dtype="float32")
     groups = groups_of(model)
     together = model.likelihoods(groups)
-    monkeypatch.setattr({"causal": causal, "seq2seq": seq2seq}[kind], "BATCH_TOKENS", 1)
+    monkeypatch.setattr({"causal": causal, "seq2seq": auxiliary}[kind], "BATCH_TOKENS", 1)
 
     apart = model.likelihoods(groups)
 
@@ -165,11 +165,27 @@ def test_batches_of_any_size_give_the_same_likelihoods(
         )
 
 
+def test_pairs_by_themselves_as_on_a_gpu_give_the_same_likelihoods(
+    causal_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_auxiliary(str(causal_folder), dtype="float32")
+    assert isinstance(model, CausalAuxiliary)
+    together = model.likelihoods(groups_of(model))
+    monkeypatch.setattr(model, "apart", True)
+
+    apart = model.likelihoods(groups_of(model))
+
+    totals = [[likelihood.total for likelihood in scored] for scored in together]
+    assert [[likelihood.total for likelihood in scored] for scored in apart] == [
+        pytest.approx(own, rel=1e-4) for own in totals
+    ]
+
+
 def test_pairs_are_batched_by_length_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seq2seq, "BATCH_TOKENS", 40)
+    monkeypatch.setattr(auxiliary, "BATCH_TOKENS", 40)
     pairs = [((1,) * length, (1,) * 4) for length in (6, 30, 5, 50, 6, 6)]
 
-    batches = seq2seq._pair_batches(pairs)
+    batches = auxiliary.pair_batches(pairs)
 
     # 4 pairs of 6 + 4 tokens are 40; 30 + 4 stand alone, and so does what is over the budget by itself
     assert batches == [[2, 0, 4, 5], [1], [3]]
@@ -180,7 +196,8 @@ def test_pairs_are_batched_by_length_within_the_budget(monkeypatch: pytest.Monke
 def test_remembered_prompts_give_the_same_likelihoods_for_any_target(
     limit: int, kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr({"causal": causal, "seq2seq": seq2seq}[kind], "BATCH_TOKENS", 150)
+    for module in (auxiliary, causal, seq2seq):
+        monkeypatch.setattr(module, "BATCH_TOKENS", 150)
     model = load_auxiliary(str(request.getfixturevalue(f"{kind}_folder")), dtype="float32")
     assert isinstance(model, CausalAuxiliary | Seq2SeqAuxiliary)
     prompts = [tuple(model.encode(f"An example:\n{text}\nRequest:\n")) for text in (*TEXTS, TEXTS[0])]
