@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("pearl.embedding")
 
 BATCH = 64  # texts of one commit
+LOT = 1024  # texts that are looked up at once: among 60,000 documents that takes half as long as encoding 64
 AT_ONCE = 8  # texts encoded at a time: whoever else needs the encoder meanwhile waits for these at most
 IN_HASTE = 2  # the same while somebody waits for an answer, and the time is limited
 IDLE_S = 1.0
@@ -213,9 +214,12 @@ class BackgroundEmbedder:
         return True
 
     def _embed(self, job: jobs.Job) -> None:
+        lot: list[str] = []
         while True:
-            with self._database.read() as connection:
-                texts = embeddings.missing(connection, job.user_id, self._encoder.name, BATCH)
+            if not lot:
+                with self._database.read() as connection:
+                    lot = embeddings.missing(connection, job.user_id, self._encoder.name, LOT)
+            texts, lot = lot[:BATCH], lot[BATCH:]
             vectors = encode(self._encoder, sorted(texts, key=len), self._may_go_on)
             with self._database.write() as connection:
                 embeddings.add(connection, job.user_id, self._encoder.name, vectors)

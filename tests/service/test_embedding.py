@@ -11,7 +11,7 @@ from pearl.clock import Clock
 from pearl.records import Document
 from retriever.calibrated.artifact import artifact_retriever
 from service.embedding import AT_ONCE, BATCH, BackgroundEmbedder, Precedence, StoredEncoder, encode
-from service.store import documents, jobs, users
+from service.store import documents, embeddings, jobs, users
 
 
 @pytest.fixture
@@ -83,6 +83,23 @@ def test_a_text_that_is_not_in_the_history_is_not_kept(pearl: Any) -> None:
         ["One.", "Deleted."]
     )
     assert len(pearl.rows("embeddings")) == 1
+
+
+def test_what_is_missing_is_looked_up_for_many_batches_at_once(
+    pearl: Any, embedder: BackgroundEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up = []
+    look_up = embeddings.missing
+
+    def counted(*arguments: Any) -> list[str]:
+        looked_up.append(arguments)
+        return look_up(*arguments)
+
+    monkeypatch.setattr(embeddings, "missing", counted)
+    pearl.add("ann", *(f"Text {number}." for number in range(3 * BATCH)))
+    assert embedder.work_once()
+    assert len(pearl.rows("embeddings")) == 3 * BATCH
+    assert len(looked_up) == 2  # the second time there is nothing left
 
 
 def test_an_import_queues_a_job_that_is_worked_off(pearl: Any, embedder: BackgroundEmbedder) -> None:
