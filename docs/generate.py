@@ -417,6 +417,7 @@ def experiments() -> str:
         "reward_length": length_table(),
         "reward_drafted": drafted_table(),
         "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
+        **_on_gpu(json.loads((kept / "on_gpu.json").read_text(encoding="utf-8"))),
     }
     for name, value in tables.items():
         text = text.replace(f"{{{name}}}", value)
@@ -601,6 +602,84 @@ def _published(result: dict[str, Any]) -> str:
         for split in ("train", "dev", "test")
     )
     return "\n".join(lines) + f"\n\n{counts}; steps of 16 groups; `{result['command']}`."
+
+
+def _on_gpu(result: dict[str, Any]) -> dict[str, str]:
+    """The table of cross-encoders and heads that learned from gains scored on a GPU, and the figures in its text."""
+    test = {row["name"]: row["domains"] for row in result["rows"]["test"]}
+    names = list(result["requests"]["test"])
+
+    def shown(figure: dict[str, float], sign: int = 1) -> str:
+        low, high = sorted((sign * figure["low"], sign * figure["high"]))
+        return f"{sign * figure['value']:+.1f} [{low:.1f}, {high:.1f}]"
+
+    baselines = ("bm25", "dense", "dense-requests", "dense-sum", "recent")
+    best = {
+        name: max((test[other][name] for other in baselines), key=lambda row: row["top1_gain"]["value"])
+        for name in names
+    }
+    left_out = {name: test[f"head fitted again without {name}"][name] for name in names}
+    above = result["published_above"]
+    return {
+        "on_gpu": _on_gpu_table(result),
+        "published_bm25": shown(above["test"]["bm25"]),
+        "published_bm25_dev": shown(above["dev"]["bm25"]),
+        "published_dense": shown(above["test"]["dense"]),
+        "published_dense_dev": shown(above["dev"]["dense"]),
+        "mpnet_chat": shown(test["head and 0.5 MPNet"]["lean"]["above_head"]),
+        "likeness_chat": shown(test["head fitted again, and labels by likeness"]["lean"]["above_head"]),
+        "left_out": "; ".join(
+            f"{name} {shown(row['above_head'])}, {row['pearson_r']:.2f}" for name, row in left_out.items()
+        ),
+        "best_baselines": "; ".join(f"{name} {shown(row['above_head'], -1)}" for name, row in best.items()),
+    }
+
+
+def _on_gpu_table(result: dict[str, Any]) -> str:
+    """What dev says of each scorer, and what test users gain; and the trainings."""
+    from results_page import SHOWN
+
+    domains = list(result["requests"]["test"])
+    titles = ["share, dev", "r", "better in", "share, test", "r", *(f"{domain}: nats, r" for domain in domains)]
+    lines = ["| | " + " | ".join(titles) + " |", "| --- |" + " ---: |" * len(titles)]
+    for dev, test in zip(result["rows"]["dev"], result["rows"]["test"], strict=True):
+        first = dev is result["rows"]["dev"][0]
+        cells = [
+            f"{dev['share']:.3f}",
+            f"{dev['pearson_r']:.2f}",
+            "-" if first else f"{dev['better_in']:.0%}",
+            f"{test['share']:.3f}",
+            f"{test['pearson_r']:.2f}",
+        ]
+        for domain in domains:
+            own = test["domains"][domain]
+            gain, above = own["top1_gain"], own["above_head"]
+            more = "" if first else f" ({above['value']:+.1f} [{above['low']:.1f}, {above['high']:.1f}])"
+            cells.append(f"{gain['value']:.1f}{more}, {own['pearson_r']:.2f}")
+        lines.append(f"| {SHOWN.get(dev['name'], dev['name'])} | {' | '.join(cells)} |")
+    counts = "; ".join(
+        f"{split}: {sum(result['requests'][split].values()):,} requests of {result['users'][split]} users, "
+        f"{result['pairs'][split]:,} pairs"
+        for split in ("train", "dev", "test")
+    )
+    lines += [
+        "",
+        f"{counts}. Share of the best possible and r: means over the four kinds. Better in: resamples of dev's users "
+        f"in which the quality is above that of what ships. In brackets the gain above that of what ships. "
+        f"`{result['command']}`.",
+        "",
+        "| training | steps on relevance | loss | steps on gains | loss | seconds | GiB |",
+        "| --- | ---: | --- | ---: | --- | ---: | ---: |",
+    ]
+    for told in result["trainings"]:
+        stages = [told.get(name) for name in ("relevance", "gains")]
+        cells = [
+            f"{stage['steps']} | {stage['losses'][0]:.3f}, {min(stage['losses']):.3f}" if stage else "- | -"
+            for stage in stages
+        ]
+        seconds = sum(stage["seconds"] for stage in stages if stage)
+        lines.append(f"| {told['name']} | {' | '.join(cells)} | {seconds:.0f} | {told['gib']:.1f} |")
+    return "\n".join(lines) + "\n\nSteps of 16 groups; the loss on dev's groups before and at its least."
 
 
 def _questions(result: dict[str, Any]) -> str:

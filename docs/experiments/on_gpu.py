@@ -1,0 +1,352 @@
+"""Cross-encoders trained on a GPU, on true gains of four kinds of text: MPNet, an adapter of it, MiniLM, the paper's.
+And the head, fitted again on the same gains.
+
+    python docs/experiments/on_gpu.py DATA WORK     writes docs/experiments/on_gpu.json
+
+DATA is as in ../shared/data/README.md. docs/experiments/on_gpu holds what a GPU computed, ids and numbers without a
+text: the scores of each domain's splits, by `pearl train score --device cuda --partition rolling --candidates 20` with
+TARGETS of a user, of as many users as the time was enough for, and the logits of each cross-encoder. A cross-encoder
+without logits there is trained, and has SECONDS of a GPU, which four shared. Embeddings are kept in WORK.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from published import bare, scored_of, shuffled
+from rich.console import Console
+
+from pearl.settings import EMBEDDED, MPNET
+from pearl.split import DEV, SPLITS, TEST, TRAIN, users_of
+from pearl.stats import Bootstrap
+from retriever.calibrated.artifact import SHIPPED, read_manifest
+from retriever.calibrated.head import Floats
+from retriever.history.word_weights import WordWeights
+from retriever.models.cross_encoder import pair_of
+from retriever.models.encoder import SentenceEncoder
+from retriever.models.files import model_fingerprint
+from retriever.registry import make_retriever
+from training.choose.measure import best_of, better_in, measure_domains
+from training.data.records import Example, Group, clusters_of
+from training.data.selection import SelectionOptions, select, select_groups
+from training.fit.cross_encoder import (
+    CrossEncoderOptions,
+    fit_cross_encoder,
+    new_cross_encoder,
+    restart,
+)
+from training.fit.embeddings import KeptEncoder
+from training.fit.features import texts_of, with_signals
+from training.fit.head import calibrated, plain
+from training.fit.level import fit_level
+from training.fit.material import Material
+from training.fit.relevance import TAU, relevance_groups
+from training.fit.stages import fit_first_stage
+from training.gains.corpus import Corpus
+from training.gains.proxy import ProxyScales, unlabelled_examples
+from training.options import CALIBRATED
+from training.recipes.domains import DOMAINS
+
+OUT = Path(__file__).with_suffix(".json")
+KEPT = Path(__file__).with_suffix("")
+NAMES = tuple(domain.name for domain in DOMAINS)
+COMMITS = ("git", "coreboot")
+HEAD = "head fitted again"
+UNLABELLED = 2500  # requests of a domain
+TARGETS = {"lean": (8, 5, 4), "everything": (40, 40, 16), "git": (16, 8, 4), "coreboot": (16, 8, 4)}  # train, dev, test
+BASELINES = ("bm25", "dense", "dense-requests", "dense-sum", "recent")
+WEIGHTS = (0.25, 0.5)
+SECONDS, RELEVANCE_SHARE = 180.0, 0.35
+EPOCHS = 3  # of the true gains, at most
+RELEVANCE, HELD, WATCHED = 2000, 120, 60  # groups of a domain, groups of all and of each to stop by
+READ = 256  # pairs at a time
+MEASURED = (DEV, TEST)
+Json = dict[str, Any]
+Scores = Sequence[Floats]
+Examples = Mapping[tuple[str, str], list[Example]]  # by domain and split
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A cross-encoder, and what it learns from. ``published``: the text of a document alone, tau 5 and all weights,
+    without a warm start; ``relevance``: the warm start is measured, too; ``teacher``: heads learn what it says of
+    unlabelled texts."""
+
+    name: str
+    base: str
+    rate: float
+    domains: tuple[str, ...] = NAMES
+    lora: int | None = None
+    published: bool = False
+    relevance: bool = False
+    teacher: bool = False
+
+    @property
+    def options(self) -> CrossEncoderOptions:
+        if self.published:
+            return CrossEncoderOptions(512, self.rate, frozen_layers=0, own_requests=False, patience=99)
+        return CrossEncoderOptions(160, self.rate, lora=self.lora, patience=99)
+
+    @property
+    def tau(self) -> float:
+        return 5.0 if self.published else 10.0
+
+
+ARMS = (
+    Arm("as published", MPNET, 2e-5, COMMITS, published=True),
+    Arm("MiniLM", EMBEDDED, 2e-4, relevance=True),
+    Arm("MPNet", MPNET, 5e-5, relevance=True, teacher=True),
+    Arm("MPNet, adapter", MPNET, 5e-4, lora=8, teacher=True),
+)
+
+
+def run(arm: Arm, corpora: Mapping[str, Corpus], examples: Examples, folder: Path) -> tuple[Json, dict[str, Floats]]:
+    """Train, and read what is measured with: what was trained, as JSON, and the logits by split."""
+    options = arm.options
+    model: Any = new_cross_encoder(arm.base, options, "cuda")
+    chosen = [select(examples[name, TRAIN], SelectionOptions()) for name in arm.domains]
+    y0 = float(np.median([gain for one in chosen for gain in one.positive_gains]))
+    told: Json = {"y0": y0}
+    read: dict[str, Floats] = {}
+    if not arm.published:
+        histories = [users_of(corpora[name].histories, TRAIN) for name in arm.domains]
+        turns = zip_longest(*(relevance_groups(own, 0)[:RELEVANCE] for own in histories))
+        groups = [group for turn in turns for group in turn if group is not None]
+        seconds = RELEVANCE_SHARE * SECONDS
+        first = fit_cross_encoder(
+            model, groups[HELD:], groups[:HELD], plain(TAU), options, folder / "relevance", seconds=seconds
+        )
+        told["relevance"] = steps_of(first)
+        if arm.relevance:
+            read |= {f"relevance_{split}": read_all(model, every(examples, split), options) for split in MEASURED}
+        restart(model)
+    true: list[Group] = shuffled([group for one in chosen for group in shuffled(one.groups)] * EPOCHS)
+    watched = [
+        group
+        for name in arm.domains
+        for group in shuffled(select_groups(examples[name, DEV], positives=1, negatives=5))[:WATCHED]
+    ]
+    if not options.own_requests:
+        true, watched = bare(true), bare(watched)
+    left = SECONDS * (1.0 if arm.published else 1.0 - RELEVANCE_SHARE)
+    loss = calibrated(y0, arm.tau)
+    told["gains"] = steps_of(fit_cross_encoder(model, true, watched, loss, options, folder / "gains", seconds=left))
+    told["gib"] = torch.cuda.max_memory_allocated() / 2**30
+    read |= {split: read_all(model, every(examples, split), options) for split in MEASURED}
+    if arm.teacher:
+        read["unlabelled"] = read_all(model, unlabelled(corpora), options)
+    return told, read
+
+
+def steps_of(report: Json) -> Json:
+    losses = [report["dev_loss_before"], *report["dev_losses"]]
+    return {name: report[name] for name in ("groups", "steps", "seconds")} | {"losses": losses}
+
+
+def read_all(model: Any, texts: Sequence[Example], options: CrossEncoderOptions) -> Floats:
+    """The logits of all their documents, one after the other."""
+    pairs = [
+        pair_of(example.request.text, document)
+        for example in (texts if options.own_requests else bare(texts))
+        for document in example.documents
+    ]
+    with torch.autocast("cuda", torch.bfloat16):
+        said = model.predict(pairs, batch_size=READ, show_progress_bar=False, activation_fn=torch.nn.Identity())
+    return np.asarray(said, np.float32).reshape(-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a head learns from: examples with signals to train on, to choose by, and without true gains."""
+
+    train: list[Example]
+    dev: list[Example]
+    warm: list[Example]
+    measured: dict[str, list[Example]]
+
+
+def learned_from(
+    domains: Sequence[str], corpora: Mapping[str, Corpus], examples: Examples, kept: KeptEncoder
+) -> Learned:
+    """The examples of these domains with their signals, and those of all that are measured with."""
+    words = words_of(domains, corpora)
+    dev, test = ({name: with_signals(examples[name, split], kept, words) for name in NAMES} for split in MEASURED)
+    train = [one for name in domains for one in with_signals(examples[name, TRAIN], kept, words)]
+    measured = {DEV: [one for name in NAMES for one in dev[name]], TEST: [one for name in NAMES for one in test[name]]}
+    return Learned(train, [one for name in domains for one in dev[name]], [], measured)
+
+
+def words_of(domains: Sequence[str], corpora: Mapping[str, Corpus]) -> WordWeights:
+    return WordWeights.count(
+        f"{text.request or ''} {text.text}"
+        for name in domains
+        for own in users_of(corpora[name].histories, TRAIN).values()
+        for text in own
+    )
+
+
+def refitted(learned: Learned) -> tuple[dict[str, Scores], Json]:
+    """The scores of a head on signals, and of its level, and what was chosen on dev."""
+    material = Material(learned.train, learned.dev, learned.warm, [], select(learned.train, SelectionOptions()))
+    first = fit_first_stage(material, CALIBRATED, SelectionOptions(), Console(stderr=True))
+    anchor, head = first.anchor, first.head
+    both = [*learned.warm, *learned.train]
+    level = fit_level(head, anchor.y0, anchor.tau, both, learned.dev, 0)
+    scores: dict[str, Scores] = {}
+    for split, own in learned.measured.items():
+        said = [(one, head.logits(one.signals)) for one in own]
+        scores[split] = [
+            one_logits if level.level is None else level.level.moved(head, one.signals, one_logits)
+            for one, one_logits in said
+        ]
+    return scores, asdict(anchor) | {"level": level.report["kept"], "higher_in": level.report["higher_in"]}
+
+
+def unlabelled(corpora: Mapping[str, Corpus]) -> list[Example]:
+    """Past texts of training users, as many of each domain as there are, up to a limit; their gains are 0."""
+    chosen: list[Example] = []
+    for name in NAMES:
+        own = unlabelled_examples(
+            name, users_of(corpora[name].histories, TRAIN), targets=30, candidates=16, least=5, seed=0
+        )
+        chosen += random.Random(0).sample(own, min(UNLABELLED, len(own)))
+    return chosen
+
+
+def labelled(
+    examples: Sequence[Example], arms: Sequence[Arm], logits: Mapping[str, Any], told: Mapping[str, Json]
+) -> list[Example]:
+    """The examples with the gains that cross-encoders say, on average."""
+    ends = np.cumsum([len(one.documents) for one in examples])[:-1]
+    nats = [logits[arm.name]["unlabelled"].astype(np.float32) * arm.tau + told[arm.name]["y0"] for arm in arms]
+    gains = np.split(np.mean(nats, axis=0, dtype=np.float32), ends)
+    return [replace(one, gains=own) for one, own in zip(examples, gains, strict=True)]
+
+
+def every(examples: Examples, split: str) -> list[Example]:
+    return [example for name in NAMES for example in examples[name, split]]
+
+
+def row(name: str, scores: Scores, head: Scores, own: Sequence[Example]) -> Json:
+    """The figures over all requests of a split and by domain, beside those of the head."""
+    gains, domains, users = [example.gains for example in own], [example.domain for example in own], clusters_of(own)
+    mean, fits = measure_domains(scores, gains, domains)
+    told: Json = {
+        "name": name,
+        "share": round(mean.share, 3),
+        "pearson_r": round(mean.pearson_r, 3),
+        "better_in": round(better_in(scores, head, gains, users, 0), 3),
+        "domains": {},
+    }
+    for domain, fit in fits.items():
+        places = [place for place, other in enumerate(domains) if other == domain]
+        true = [gains[place] for place in places]
+        draws = Bootstrap([users[place] for place in places])
+        got, before = (best_of([them[place] for place in places], true)[1] for them in (scores, head))
+        told["domains"][domain] = {
+            "top1_gain": draws.mean(got).to_json(),
+            "above_head": draws.mean(got - before).to_json(),
+            "pearson_r": round(fit.pearson_r, 3),
+        }
+    return told
+
+
+def above(scores: Mapping[str, Scores], name: str, others: Sequence[str], own: Sequence[Example]) -> Json:
+    """What a scorer gains more on commits than others do, all requests of both projects together."""
+    places = [place for place, example in enumerate(own) if example.domain in COMMITS]
+    gains, draws = [own[place].gains for place in places], Bootstrap(clusters_of([own[place] for place in places]))
+    got = {one: best_of([scores[one][place] for place in places], gains)[1] for one in (name, *others)}
+    return {other: draws.mean(got[name] - got[other]).to_json() for other in others}
+
+
+def main() -> None:
+    data, work = Path(sys.argv[1]), Path(sys.argv[2])
+    corpora = {domain.name: Corpus.read(data / domain.file) for domain in DOMAINS}
+    examples = {
+        (name, split): scored_of(corpus, KEPT / f"{name}-{split}.parquet")
+        for name, corpus in corpora.items()
+        for split in SPLITS
+    }
+    trained: list[Json] = []
+    logits: dict[str, Any] = {}
+    for arm in ARMS:
+        name = arm.name.replace(", ", "-").replace(" ", "-").lower()
+        described, said = KEPT / "arms" / f"{name}.json", KEPT / "arms" / f"{name}.npz"
+        if not described.exists():
+            made, read = run(arm, corpora, examples, work / name)
+            halves: dict[str, Any] = {part: own.astype(np.float16) for part, own in read.items()}
+            np.savez_compressed(said, **halves)
+            described.write_text(json.dumps(made), encoding="utf-8")
+        trained.append(asdict(arm) | json.loads(described.read_text(encoding="utf-8")))
+        logits[arm.name] = np.load(said)
+    encoder = SentenceEncoder(EMBEDDED)
+    encoder.load()
+    kept = KeptEncoder(encoder, work / "embeddings", model_fingerprint(EMBEDDED))
+    shipped = read_manifest(SHIPPED)
+    report: Json = {
+        "command": "python docs/experiments/on_gpu.py DATA WORK",
+        "requests": {split: {name: len(examples[name, split]) for name in NAMES} for split in SPLITS},
+        "users": {split: len(set(clusters_of(every(examples, split)))) for split in SPLITS},
+        "pairs": {split: sum(len(one.documents) for one in every(examples, split)) for split in SPLITS},
+        "seconds": SECONDS,
+        "trainings": trained,
+        "heads": {},
+        "published_above": {},
+        "rows": {},
+    }
+    warm = unlabelled(corpora)
+    kept.prepare(texts_of([one for split in SPLITS for one in every(examples, split)] + warm))
+    heads: dict[str, dict[str, Scores]] = {}
+    for left_out in NAMES:
+        learned = learned_from([name for name in NAMES if name != left_out], corpora, examples, kept)
+        heads[f"{HEAD} without {left_out}"], report["heads"][f"without {left_out}"] = refitted(learned)
+    learned = learned_from(NAMES, corpora, examples, kept)
+    warm = with_signals(warm, kept, words_of(NAMES, corpora))
+    scales = ProxyScales.fit(learned.train, kept, words_of(NAMES, corpora))
+    by_name = {arm.name: told for arm, told in zip(ARMS, trained, strict=True)}
+    likened = [scales.label(one) for one in warm]
+    taught = labelled(warm, [arm for arm in ARMS if arm.teacher], logits, by_name)
+    for name, more in {
+        HEAD: [],
+        f"{HEAD}, and labels by likeness": likened,
+        f"{HEAD}, and labels by MPNet": taught,
+        f"{HEAD}, and both": likened + taught,
+    }.items():
+        heads[name], report["heads"][name] = refitted(replace(learned, warm=more))
+    for split in MEASURED:
+        own_examples = every(examples, split)
+        ends = np.cumsum([len(one.documents) for one in own_examples])[:-1]
+        scores: dict[str, Scores] = {}
+        for name in (EMBEDDED, *BASELINES):
+            retriever = make_retriever(name, kept)
+            scores[name] = [retriever.index(one.documents).scores(one.request) for one in own_examples]
+        scores |= {name: own[split] for name, own in heads.items()}
+        head = scores[EMBEDDED]
+        for arm, told in zip(ARMS, trained, strict=True):
+            scores[arm.name] = np.split(logits[arm.name][split].astype(np.float32), ends)
+            if arm.relevance:
+                scores[f"RelevanceCE of {arm.name}"] = np.split(
+                    logits[arm.name][f"relevance_{split}"].astype(np.float32), ends
+                )
+            # on the head's scale, where one more is as many nats
+            own_logits = [(own * arm.tau + told["y0"] - shipped.y0) / shipped.tau for own in scores[arm.name]]
+            for weight in WEIGHTS:
+                scores[f"head and {weight:g} {arm.name}"] = [
+                    (1 - weight) * first + weight * second for first, second in zip(head, own_logits, strict=True)
+                ]
+        report["published_above"][split] = above(scores, ARMS[0].name, BASELINES, own_examples)
+        report["rows"][split] = [row(name, own, head, own_examples) for name, own in scores.items()]
+    OUT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
