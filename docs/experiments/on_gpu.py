@@ -5,8 +5,9 @@ And the head, fitted again on the same gains.
 
 DATA is as in ../shared/data/README.md. docs/experiments/on_gpu holds what a GPU computed, ids and numbers without a
 text: the scores of each domain's splits, by `pearl train score --device cuda --partition rolling --candidates 20` with
-TARGETS of a user, of as many users as the time was enough for, and the logits of each cross-encoder. A cross-encoder
-without logits there is trained, and has SECONDS of a GPU, which four shared. Embeddings are kept in WORK.
+8, 5 and 4 targets of a user of lean (train, dev, test), 40, 40 and 16 of everything, 16, 8 and 4 of git and coreboot,
+of as many users as the time was enough for; and the logits of each cross-encoder. One without logits there is trained,
+and has SECONDS of a GPU, which four shared. Embeddings are kept in WORK.
 """
 
 from __future__ import annotations
@@ -62,7 +63,6 @@ NAMES = tuple(domain.name for domain in DOMAINS)
 COMMITS = ("git", "coreboot")
 HEAD = "head fitted again"
 UNLABELLED = 2500  # requests of a domain
-TARGETS = {"lean": (8, 5, 4), "everything": (40, 40, 16), "git": (16, 8, 4), "coreboot": (16, 8, 4)}  # train, dev, test
 BASELINES = ("bm25", "dense", "dense-requests", "dense-sum", "recent")
 WEIGHTS = (0.25, 0.5)
 SECONDS, RELEVANCE_SHARE = 180.0, 0.35
