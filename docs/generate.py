@@ -665,8 +665,8 @@ def _on_gpu_table(result: dict[str, Any]) -> str:
     lines += [
         "",
         f"{counts}. Share of the best possible and r: means over the four kinds. Better in: resamples of dev's users "
-        f"in which the quality, over all requests, is above that of what ships. In brackets the gain above that of what "
-        f"ships. `{result['command']}`.",
+        f"in which the quality, over all requests, is above that of what ships. In brackets the gain above that of "
+        f"what ships. `{result['command']}`.",
         "",
         "| training | steps on relevance | loss | steps on gains | loss | seconds | GiB |",
         "| --- | ---: | --- | ---: | --- | ---: | ---: |",

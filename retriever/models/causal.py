@@ -120,7 +120,7 @@ class CausalAuxiliary(TransformersAuxiliary):
         return tuple((*self._first, *prompt) for prompt in prompts)
 
     def _score_apart(self, pairs: list[tuple[Tokens, Tokens]]) -> list[Likelihood]:
-        texts = [(*prompt, *target) for prompt, target in pairs]
+        texts: list[Tokens] = [(*prompt, *target) for prompt, target in pairs]
         targets = [target for _, target in pairs]
         nothing = self._beginning([()] * len(pairs))
         totals = self._continue(texts, targets, [len(prompt) for prompt, _ in pairs], nothing)
@@ -179,9 +179,9 @@ class CausalAuxiliary(TransformersAuxiliary):
 
     def _continue(
         self,
-        suffixes: Sequence[Tokens],
-        targets: Sequence[Tokens],
-        starts: Sequence[int],
+        suffixes: list[Tokens],
+        targets: list[Tokens],
+        starts: list[int],
         beginning: Beginning,
     ) -> list[float]:
         """The sum of each target's log-probabilities; the model's head runs on the targets' places alone."""
