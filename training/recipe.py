@@ -168,9 +168,7 @@ def fit_artifact(
     for note in notes:
         _say(note, console)
     histories = histories_of(corpora, division.learned, division.way, options.seed)
-    words = WordWeights.count(
-        f"{document.request or ''} {document.text}" for own in histories.values() for document in own
-    )
+    words = WordWeights.of_histories(histories.values())
     proxies = proxies_of(corpora, division, options)
     scored = [*division.train, *division.dev]
     proxies = embedded(proxies, scored, encoder, budget.until(EMBEDDED_BY), console)

@@ -108,7 +108,7 @@ def proxies(corpora: Sequence[Corpus], true: Sequence[Example], folder: Path) ->
     encoder.load()
     kept = KeptEncoder(encoder, folder / "embeddings", model_fingerprint(EMBEDDED))
     histories = histories_of(corpora, TRAIN, BY_USERS, 0)
-    words = WordWeights.count(f"{text.request or ''} {text.text}" for own in histories.values() for text in own)
+    words = WordWeights.of_histories(histories.values())
     scales = ProxyScales.fit(true, kept, words)
     examples: list[Example] = []
     for corpus in corpora:

@@ -119,7 +119,7 @@ def scored_of(corpus: Corpus, file: Path) -> list[Example]:
 def proxy_groups(corpora: Sequence[Corpus], true: Sequence[Example], kept: KeptEncoder) -> list[Group]:
     """Groups of past texts of train users, labelled by likeness to what was written; as many of each domain."""
     histories = histories_of(corpora, TRAIN, BY_USERS, 0)
-    words = WordWeights.count(f"{text.request or ''} {text.text}" for own in histories.values() for text in own)
+    words = WordWeights.of_histories(histories.values())
     kept.prepare(texts_of(true))
     scales = ProxyScales.fit(true, kept, words)
     groups: list[Group] = []
@@ -133,9 +133,9 @@ def proxy_groups(corpora: Sequence[Corpus], true: Sequence[Example], kept: KeptE
     return groups
 
 
-def relevance(corpora: Sequence[Corpus]) -> list[Group]:
-    """Groups of all domains in turns: the chat's would be most of them."""
-    of_each = [relevance_groups(users_of(corpus.histories, TRAIN), 0) for corpus in corpora]
+def relevance(corpora: Sequence[Corpus], most: int | None = None) -> list[Group]:
+    """Groups of all domains in turns, ``most`` of each: the chat's would be most of them."""
+    of_each = [relevance_groups(users_of(corpus.histories, TRAIN), 0)[:most] for corpus in corpora]
     return [group for turn in zip_longest(*of_each) for group in turn if group is not None]
 
 

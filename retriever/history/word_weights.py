@@ -8,6 +8,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from pearl.records import Document
 from retriever.history.lexical import words
 
 Floats = NDArray[np.float32]
@@ -30,6 +31,11 @@ class WordWeights:
             counts[list({bucket(word) for word in words(text)})] += 1
             total += 1
         return cls(np.log((total + 1) / (counts + 0.5)).astype(np.float32))
+
+    @classmethod
+    def of_histories(cls, histories: Iterable[Sequence[Document]]) -> WordWeights:
+        """Counted over all texts, each with the request that it answered."""
+        return cls.count(f"{document.request or ''} {document.text}" for own in histories for document in own)
 
     def of(self, vocabulary: Sequence[str]) -> Floats:
         return self.weights[[bucket(word) for word in vocabulary]]

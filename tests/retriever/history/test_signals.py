@@ -127,3 +127,9 @@ def test_weights_are_inverse_document_frequencies() -> None:
     assert weights.sum(frozenset()) == 0.0
     assert WordWeights.count([]).of(["a"]).tolist() == pytest.approx([math.log(1 / 0.5)])
     assert bucket("wheel") == bucket("wheel") < BUCKETS
+
+
+def test_words_of_histories_are_those_of_texts_and_of_their_requests() -> None:
+    histories = [[Document("a", "the wheel", request="a tide")], [Document("b", "the spoke"), Document("c", "the the")]]
+    counted = WordWeights.count(["a tide the wheel", "the spoke", "the the"])
+    assert WordWeights.of_histories(histories).weights.tolist() == counted.weights.tolist()
