@@ -17,13 +17,13 @@ import random
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import zip_longest
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from published import bare, scored_of, shuffled
+from published import bare, relevance, scored_of, shuffled
 from rich.console import Console
 
 from pearl.settings import EMBEDDED, MPNET
@@ -39,6 +39,7 @@ from retriever.registry import make_retriever
 from training.choose.measure import best_of, better_in, measure_domains
 from training.data.records import Example, Group, clusters_of
 from training.data.selection import SelectionOptions, select, select_groups
+from training.data.split import BY_USERS
 from training.fit.cross_encoder import (
     CrossEncoderOptions,
     fit_cross_encoder,
@@ -50,9 +51,9 @@ from training.fit.features import texts_of, with_signals
 from training.fit.head import calibrated, plain
 from training.fit.level import fit_level
 from training.fit.material import Material
-from training.fit.relevance import TAU, relevance_groups
+from training.fit.relevance import TAU
 from training.fit.stages import fit_first_stage
-from training.gains.corpus import Corpus
+from training.gains.corpus import Corpus, histories_of
 from training.gains.proxy import ProxyScales, unlabelled_examples
 from training.options import CALIBRATED
 from training.recipes.domains import DOMAINS
@@ -78,7 +79,7 @@ Examples = Mapping[tuple[str, str], list[Example]]  # by domain and split
 @dataclass(frozen=True, slots=True)
 class Arm:
     """A cross-encoder, and what it learns from. ``published``: the text of a document alone, tau 5 and all weights,
-    without a warm start; ``relevance``: the warm start is measured, too; ``teacher``: heads learn what it says of
+    without a warm start; ``start``: the warm start is measured, too; ``teacher``: heads learn what it says of
     unlabelled texts."""
 
     name: str
@@ -87,7 +88,7 @@ class Arm:
     domains: tuple[str, ...] = NAMES
     lora: int | None = None
     published: bool = False
-    relevance: bool = False
+    start: bool = False
     teacher: bool = False
 
     @property
@@ -103,8 +104,8 @@ class Arm:
 
 ARMS = (
     Arm("as published", MPNET, 2e-5, COMMITS, published=True),
-    Arm("MiniLM", EMBEDDED, 2e-4, relevance=True),
-    Arm("MPNet", MPNET, 5e-5, relevance=True, teacher=True),
+    Arm("MiniLM", EMBEDDED, 2e-4, start=True),
+    Arm("MPNet", MPNET, 5e-5, start=True, teacher=True),
     Arm("MPNet, adapter", MPNET, 5e-4, lora=8, teacher=True),
 )
 
@@ -118,15 +119,13 @@ def run(arm: Arm, corpora: Mapping[str, Corpus], examples: Examples, folder: Pat
     told: Json = {"y0": y0}
     read: dict[str, Floats] = {}
     if not arm.published:
-        histories = [users_of(corpora[name].histories, TRAIN) for name in arm.domains]
-        turns = zip_longest(*(relevance_groups(own, 0)[:RELEVANCE] for own in histories))
-        groups = [group for turn in turns for group in turn if group is not None]
+        groups = relevance([corpora[name] for name in arm.domains], RELEVANCE)
         seconds = RELEVANCE_SHARE * SECONDS
         first = fit_cross_encoder(
             model, groups[HELD:], groups[:HELD], plain(TAU), options, folder / "relevance", seconds=seconds
         )
         told["relevance"] = steps_of(first)
-        if arm.relevance:
+        if arm.start:
             read |= {f"relevance_{split}": read_all(model, every(examples, split), options) for split in MEASURED}
         restart(model)
     true: list[Group] = shuffled([group for one in chosen for group in shuffled(one.groups)] * EPOCHS)
@@ -164,51 +163,34 @@ def read_all(model: Any, texts: Sequence[Example], options: CrossEncoderOptions)
     return np.asarray(said, np.float32).reshape(-1)
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """What a head learns from: examples with signals to train on, to choose by, and without true gains."""
-
-    train: list[Example]
-    dev: list[Example]
-    warm: list[Example]
-    measured: dict[str, list[Example]]
-
-
-def learned_from(
-    domains: Sequence[str], corpora: Mapping[str, Corpus], examples: Examples, kept: KeptEncoder
-) -> Learned:
+def material_of(
+    domains: Sequence[str], words: WordWeights, examples: Examples, kept: KeptEncoder
+) -> tuple[Material, dict[str, list[Example]]]:
     """The examples of these domains with their signals, and those of all that are measured with."""
-    words = words_of(domains, corpora)
     dev, test = ({name: with_signals(examples[name, split], kept, words) for name in NAMES} for split in MEASURED)
     train = [one for name in domains for one in with_signals(examples[name, TRAIN], kept, words)]
-    measured = {DEV: [one for name in NAMES for one in dev[name]], TEST: [one for name in NAMES for one in test[name]]}
-    return Learned(train, [one for name in domains for one in dev[name]], [], measured)
+    asked = [one for name in domains for one in dev[name]]
+    measured = {DEV: list(chain(*dev.values())), TEST: list(chain(*test.values()))}
+    return Material(train, asked, [], [], select(train, SelectionOptions())), measured
 
 
 def words_of(domains: Sequence[str], corpora: Mapping[str, Corpus]) -> WordWeights:
-    return WordWeights.count(
-        f"{text.request or ''} {text.text}"
-        for name in domains
-        for own in users_of(corpora[name].histories, TRAIN).values()
-        for text in own
-    )
+    return WordWeights.of_histories(histories_of([corpora[name] for name in domains], TRAIN, BY_USERS, 0).values())
 
 
-def refitted(learned: Learned) -> tuple[dict[str, Scores], Json]:
+def refitted(material: Material, measured: Mapping[str, Sequence[Example]]) -> tuple[dict[str, Scores], Json]:
     """The scores of a head on signals, and of its level, and what was chosen on dev."""
-    material = Material(learned.train, learned.dev, learned.warm, [], select(learned.train, SelectionOptions()))
     first = fit_first_stage(material, CALIBRATED, SelectionOptions(), Console(stderr=True))
     anchor, head = first.anchor, first.head
-    both = [*learned.warm, *learned.train]
-    level = fit_level(head, anchor.y0, anchor.tau, both, learned.dev, 0)
-    scores: dict[str, Scores] = {}
-    for split, own in learned.measured.items():
-        said = [(one, head.logits(one.signals)) for one in own]
-        scores[split] = [
-            one_logits if level.level is None else level.level.moved(head, one.signals, one_logits)
-            for one, one_logits in said
-        ]
-    return scores, asdict(anchor) | {"level": level.report["kept"], "higher_in": level.report["higher_in"]}
+    fitted = fit_level(head, anchor.y0, anchor.tau, [*material.warm, *material.train], material.dev, 0)
+    level = fitted.level
+
+    def said(example: Example) -> Floats:
+        logits = head.logits(example.signals)
+        return logits if level is None else level.moved(head, example.signals, logits)
+
+    scores: dict[str, Scores] = {split: list(map(said, own)) for split, own in measured.items()}
+    return scores, asdict(anchor) | {"level": fitted.report["kept"], "higher_in": fitted.report["higher_in"]}
 
 
 def unlabelled(corpora: Mapping[str, Corpus]) -> list[Example]:
@@ -223,11 +205,11 @@ def unlabelled(corpora: Mapping[str, Corpus]) -> list[Example]:
 
 
 def labelled(
-    examples: Sequence[Example], arms: Sequence[Arm], logits: Mapping[str, Any], told: Mapping[str, Json]
+    examples: Sequence[Example], arms: Sequence[Arm], logits: Mapping[str, Any], y0: Mapping[str, float]
 ) -> list[Example]:
     """The examples with the gains that cross-encoders say, on average."""
     ends = np.cumsum([len(one.documents) for one in examples])[:-1]
-    nats = [logits[arm.name]["unlabelled"].astype(np.float32) * arm.tau + told[arm.name]["y0"] for arm in arms]
+    nats = [logits[arm.name]["unlabelled"].astype(np.float32) * arm.tau + y0[arm.name] for arm in arms]
     gains = np.split(np.mean(nats, axis=0, dtype=np.float32), ends)
     return [replace(one, gains=own) for one, own in zip(examples, gains, strict=True)]
 
@@ -261,7 +243,7 @@ def row(name: str, scores: Scores, head: Scores, own: Sequence[Example]) -> Json
 
 
 def above(scores: Mapping[str, Scores], name: str, others: Sequence[str], own: Sequence[Example]) -> Json:
-    """What a scorer gains more on commits than others do, all requests of both projects together."""
+    """The gain of a scorer above that of others on commits, over the requests of both projects."""
     places = [place for place, example in enumerate(own) if example.domain in COMMITS]
     gains, draws = [own[place].gains for place in places], Bootstrap(clusters_of([own[place] for place in places]))
     got = {one: best_of([scores[one][place] for place in places], gains)[1] for one in (name, *others)}
@@ -278,6 +260,7 @@ def main() -> None:
     }
     trained: list[Json] = []
     logits: dict[str, Any] = {}
+    y0: dict[str, float] = {}
     for arm in ARMS:
         name = arm.name.replace(", ", "-").replace(" ", "-").lower()
         described, said = KEPT / "arms" / f"{name}.json", KEPT / "arms" / f"{name}.npz"
@@ -286,8 +269,9 @@ def main() -> None:
             halves: dict[str, Any] = {part: own.astype(np.float16) for part, own in read.items()}
             np.savez_compressed(said, **halves)
             described.write_text(json.dumps(made), encoding="utf-8")
-        trained.append(asdict(arm) | json.loads(described.read_text(encoding="utf-8")))
-        logits[arm.name] = np.load(said)
+        told = json.loads(described.read_text(encoding="utf-8"))
+        trained.append(asdict(arm) | told)
+        logits[arm.name], y0[arm.name] = np.load(said), told["y0"]
     encoder = SentenceEncoder(EMBEDDED)
     encoder.load()
     kept = KeptEncoder(encoder, work / "embeddings", model_fingerprint(EMBEDDED))
@@ -307,21 +291,22 @@ def main() -> None:
     kept.prepare(texts_of([one for split in SPLITS for one in every(examples, split)] + warm))
     heads: dict[str, dict[str, Scores]] = {}
     for left_out in NAMES:
-        learned = learned_from([name for name in NAMES if name != left_out], corpora, examples, kept)
-        heads[f"{HEAD} without {left_out}"], report["heads"][f"without {left_out}"] = refitted(learned)
-    learned = learned_from(NAMES, corpora, examples, kept)
-    warm = with_signals(warm, kept, words_of(NAMES, corpora))
-    scales = ProxyScales.fit(learned.train, kept, words_of(NAMES, corpora))
-    by_name = {arm.name: told for arm, told in zip(ARMS, trained, strict=True)}
+        others = [name for name in NAMES if name != left_out]
+        material, measured = material_of(others, words_of(others, corpora), examples, kept)
+        heads[f"{HEAD} without {left_out}"], report["heads"][f"without {left_out}"] = refitted(material, measured)
+    words = words_of(NAMES, corpora)
+    material, measured = material_of(NAMES, words, examples, kept)
+    warm = with_signals(warm, kept, words)
+    scales = ProxyScales.fit(material.train, kept, words)
     likened = [scales.label(one) for one in warm]
-    taught = labelled(warm, [arm for arm in ARMS if arm.teacher], logits, by_name)
+    taught = labelled(warm, [arm for arm in ARMS if arm.teacher], logits, y0)
     for name, more in {
         HEAD: [],
         f"{HEAD}, and labels by likeness": likened,
         f"{HEAD}, and labels by MPNet": taught,
         f"{HEAD}, and both": likened + taught,
     }.items():
-        heads[name], report["heads"][name] = refitted(replace(learned, warm=more))
+        heads[name], report["heads"][name] = refitted(replace(material, warm=more), measured)
     for split in MEASURED:
         own_examples = every(examples, split)
         ends = np.cumsum([len(one.documents) for one in own_examples])[:-1]
@@ -331,14 +316,14 @@ def main() -> None:
             scores[name] = [retriever.index(one.documents).scores(one.request) for one in own_examples]
         scores |= {name: own[split] for name, own in heads.items()}
         head = scores[EMBEDDED]
-        for arm, told in zip(ARMS, trained, strict=True):
+        for arm in ARMS:
             scores[arm.name] = np.split(logits[arm.name][split].astype(np.float32), ends)
-            if arm.relevance:
+            if arm.start:
                 scores[f"RelevanceCE of {arm.name}"] = np.split(
                     logits[arm.name][f"relevance_{split}"].astype(np.float32), ends
                 )
             # on the head's scale, where one more is as many nats
-            own_logits = [(own * arm.tau + told["y0"] - shipped.y0) / shipped.tau for own in scores[arm.name]]
+            own_logits = [(own * arm.tau + y0[arm.name] - shipped.y0) / shipped.tau for own in scores[arm.name]]
             for weight in WEIGHTS:
                 scores[f"head and {weight:g} {arm.name}"] = [
                     (1 - weight) * first + weight * second for first, second in zip(head, own_logits, strict=True)
