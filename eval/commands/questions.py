@@ -13,6 +13,7 @@ from pearl.options import ENCODER_OPTION
 EXAMPLES = """
   pearl eval questions --history commits.jsonl.gz --history mail.jsonl.gz --model embedded
   pearl eval questions --history chat.jsonl.gz --model embedded --ask-below -1.4 --users 100 --json -
+  pearl eval questions --history chat.jsonl.gz --split dev --model MODEL --json questions.json
 """
 
 
@@ -27,6 +28,7 @@ def questions(
         None, help="Ask below this relatedness of the history, in place of the retriever's own."
     ),
     users: int = typer.Option(40, min=2, help="Users of each history at most."),
+    split: str | None = typer.Option(None, help="Users of the history: train, dev or test, as in training; else all."),
     seed: int = typer.Option(0, min=0, help="Seed of the sample of users."),
     encoder: str | None = ENCODER_OPTION,
 ) -> Report:
@@ -42,6 +44,7 @@ def questions(
     from eval.retrieval.scoring import RememberingEncoder
     from pearl.history import read_histories
     from pearl.settings import load_settings
+    from pearl.split import users_of
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 
@@ -52,7 +55,7 @@ def questions(
     if ask_unrelated is not None:
         calibration = replace(calibration, ask_unrelated=ask_unrelated)
     console, histories = Console(stderr=True), []
-    sampled = [served.sampled_users(read_histories(path), users, seed) for path in history]
+    sampled = [served.sampled_users(users_of(read_histories(path), split), users, seed) for path in history]
     for place, path in enumerate(history):
         elsewhere = served.last_requests(sampled[(place + 1) % len(sampled)]) if len(sampled) > 1 else []
         with console.status(f"Ranking for {path.name}..."):
