@@ -1,9 +1,8 @@
 """What the cascade leaves out: its choice against reading every document with the cross-encoder.
 
 Requests of users held back, who wrote at least 100 documents before; the candidates are the latest 150 of those. The
-artifact is one with a cross-encoder, which the recipe leaves in its work folder whether or not it was worth shipping
-(``python training/recipes/commits.py``). Everything is read by torch, the runtime's reference, and scored as the
-cascade scores what it reads.
+artifact is one with a cross-encoder, by ``pearl train fit --keep-cross-encoder``, whether or not dev is better for it.
+Everything is read by torch, the runtime's reference, and scored as the cascade scores what it reads.
 
 * recall: the share of the three best, when everything is read, that are among the three best of the cascade;
 * gain: of the document that stands first, under SmolLM2 (equation 1), nats, the mean over the requests;
@@ -126,7 +125,7 @@ def _parts(folder: Path) -> Parts:
     """Raises InputError where there is no artifact with a cross-encoder."""
     artifact, parts = load_artifact(folder)
     if parts.cross_encoder is None:
-        raise InputError(f"{folder}: has no cross-encoder; train one: python training/recipes/commits.py")
+        raise InputError(f"{folder}: has no cross-encoder; train one: pearl train fit --keep-cross-encoder")
     return Parts(parts, parts.cross_encoder, PairModel(folder / CROSS_ENCODER, artifact.max_tokens), artifact.cascade)
 
 

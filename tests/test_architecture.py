@@ -47,7 +47,6 @@ ROOMS = {
 STARTS_PROGRAMS = {
     "service/importers/git_process.py",
     "training/finish.py",
-    "training/recipes/commits.py",
     "training/recipes/domains.py",
 }
 # what only trains; torch itself and what loads it may come when a model is loaded, not before

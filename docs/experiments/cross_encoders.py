@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from published import GAINS, published_gains, scored_of
+from published import COMMITS_HEAD, GAINS, published_gains, scored_of
 
 from pearl.records import Document
 from pearl.settings import EMBEDDED, MPNET
 from pearl.split import DEV, TRAIN, users_of
 from pearl.stats import Bootstrap
-from retriever.calibrated.artifact import CROSS_ENCODER, SHIPPED, artifact_retriever, read_manifest
+from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, read_manifest
 from retriever.history.word_weights import WordWeights
 from retriever.models.cross_encoder import CrossEncoderModel
 from retriever.models.encoder import SentenceEncoder
@@ -134,7 +134,7 @@ def relevance(corpora: Sequence[Corpus], measured: Collection[str]) -> list[Grou
 
 def trained(arm: Arm, material: dict[str, list[Group]], folder: Path) -> tuple[Any, dict[str, Any]]:
     """The cross-encoder after MINUTES, and what its training says."""
-    anchor, seconds = read_manifest(SHIPPED), MINUTES * 60
+    anchor, seconds = read_manifest(COMMITS_HEAD), MINUTES * 60
     model = new_cross_encoder(arm.base, arm.options)
     share = 1.0 if arm.relevance_only else RELEVANCE_SHARE
     cpu = time.process_time()
@@ -244,7 +244,7 @@ def main() -> None:
         "gains": random.Random(0).sample(gains, len(gains)),
         "dev": select_groups(watched, positives=1, negatives=3),
     }
-    retriever = artifact_retriever(SHIPPED, SentenceEncoder(EMBEDDED))
+    retriever = artifact_retriever(COMMITS_HEAD, SentenceEncoder(EMBEDDED))
     head = [retriever.index(own.documents).scores(own.request) for own in dev]
     report: dict[str, Any] = {
         "command": "python docs/experiments/cross_encoders.py DATA FOLDER",

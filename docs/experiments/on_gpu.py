@@ -3,11 +3,10 @@ And the head, fitted again on the same gains.
 
     python docs/experiments/on_gpu.py DATA WORK     writes docs/experiments/on_gpu.json
 
-DATA is as in ../shared/data/README.md. docs/experiments/on_gpu holds what a GPU computed, ids and numbers without a
-text: the scores of each domain's splits, by `pearl train score --device cuda --partition rolling --candidates 20` with
-8, 5 and 4 targets of a user of lean (train, dev, test), 40, 40 and 16 of everything, 16, 8 and 4 of git and coreboot,
-of as many users as the time was enough for; and the logits of each cross-encoder. One without logits there is trained,
-and has SECONDS of a GPU, which four shared. Embeddings are kept in WORK.
+DATA is as in ../shared/data/README.md. The gains are those that the recipe keeps. docs/experiments/on_gpu holds the
+logits of each cross-encoder, numbers without a text; one without logits there is trained, and has SECONDS of a GPU,
+which four shared. What shipped then, the head of two projects' commits, is in docs/experiments/commits. Embeddings are
+kept in WORK.
 """
 
 from __future__ import annotations
@@ -23,19 +22,18 @@ from typing import Any
 
 import numpy as np
 import torch
-from published import bare, relevance, scored_of, shuffled
+from published import COMMITS_HEAD, bare, relevance, retriever_then, scored_of, shuffled
 from rich.console import Console
 
 from pearl.settings import EMBEDDED, MPNET
 from pearl.split import DEV, SPLITS, TEST, TRAIN, users_of
 from pearl.stats import Bootstrap
-from retriever.calibrated.artifact import SHIPPED, read_manifest
+from retriever.calibrated.artifact import read_manifest
 from retriever.calibrated.head import Floats
 from retriever.history.word_weights import WordWeights
 from retriever.models.cross_encoder import pair_of
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
-from retriever.registry import make_retriever
 from training.choose.measure import best_of, better_in, measure_domains
 from training.data.records import Example, Group, clusters_of
 from training.data.selection import SelectionOptions, select, select_groups
@@ -56,7 +54,8 @@ from training.fit.stages import fit_first_stage
 from training.gains.corpus import Corpus, histories_of
 from training.gains.proxy import ProxyScales, unlabelled_examples
 from training.options import CALIBRATED
-from training.recipes.domains import DOMAINS
+from training.recipes.domains import DOMAINS, ROOT
+from training.recipes.domains import KEPT as SCORES
 
 OUT = Path(__file__).with_suffix(".json")
 KEPT = Path(__file__).with_suffix("")
@@ -254,7 +253,7 @@ def main() -> None:
     data, work = Path(sys.argv[1]), Path(sys.argv[2])
     corpora = {domain.name: Corpus.read(data / domain.file) for domain in DOMAINS}
     examples = {
-        (name, split): scored_of(corpus, KEPT / f"{name}-{split}.parquet")
+        (name, split): scored_of(corpus, ROOT / SCORES / f"{name}-{split}.parquet")
         for name, corpus in corpora.items()
         for split in SPLITS
     }
@@ -275,7 +274,7 @@ def main() -> None:
     encoder = SentenceEncoder(EMBEDDED)
     encoder.load()
     kept = KeptEncoder(encoder, work / "embeddings", model_fingerprint(EMBEDDED))
-    shipped = read_manifest(SHIPPED)
+    shipped = read_manifest(COMMITS_HEAD)
     report: Json = {
         "command": "python docs/experiments/on_gpu.py DATA WORK",
         "requests": {split: {name: len(examples[name, split]) for name in NAMES} for split in SPLITS},
@@ -312,7 +311,7 @@ def main() -> None:
         ends = np.cumsum([len(one.documents) for one in own_examples])[:-1]
         scores: dict[str, Scores] = {}
         for name in (EMBEDDED, *BASELINES):
-            retriever = make_retriever(name, kept)
+            retriever = retriever_then(name, kept)
             scores[name] = [retriever.index(one.documents).scores(one.request) for one in own_examples]
         scores |= {name: own[split] for name, own in heads.items()}
         head = scores[EMBEDDED]

@@ -26,7 +26,8 @@ from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from pearl.split import DEV, SPLITS, TEST, TRAIN, split_of, users_of
 from pearl.stats import Bootstrap
-from retriever.calibrated.artifact import SHIPPED, read_manifest
+from retriever.base import Retriever
+from retriever.calibrated.artifact import read_manifest
 from retriever.calibrated.head import Floats
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import SentenceEncoder
@@ -56,6 +57,7 @@ from training.recipes.domains import DOMAINS
 OUT = Path(__file__).with_suffix(".json")
 GAINS = "commits/git_gains.jsonl.gz"
 BASELINES = ("random", "bm25", "dense", "dense-requests", EMBEDDED)
+COMMITS_HEAD = Path(__file__).with_name("commits")  # what shipped when this was measured
 PUBLISHED_TAU = 5.0
 EPOCHS = 3  # of the true gains
 WATCHED = 60  # groups of dev that a training is stopped by
@@ -154,7 +156,7 @@ def shuffled(groups: Sequence[Group]) -> list[Group]:
 def train(run: Run, material: Mapping[str, list[Group]], y0: float, folder: Path) -> tuple[Any, dict[str, Any]]:
     """The model, and what its training says."""
     model = new_cross_encoder(EMBEDDED, run.options)
-    shipped = read_manifest(SHIPPED)
+    shipped = read_manifest(COMMITS_HEAD)
     loss = calibrated(shipped.y0, shipped.tau) if run.recipe else calibrated(y0, PUBLISHED_TAU)
     if run.recipe:
         first = material["relevance"]
@@ -192,6 +194,11 @@ def row(name: str, scores: Mapping[str, Mapping[str, Sequence[Floats]]], git: Ma
     return told
 
 
+def retriever_then(name: str, encoder: KeptEncoder) -> Retriever:
+    """A retriever by its name; what ships is what shipped when this was measured."""
+    return make_retriever(str(COMMITS_HEAD) if name == EMBEDDED else name, encoder)
+
+
 def main() -> None:
     data, folder = Path(sys.argv[1]), Path(sys.argv[2])
     corpora = [Corpus.read(data / domain.file) for domain in DOMAINS]
@@ -211,7 +218,7 @@ def main() -> None:
     kept.prepare(texts_of([*git[DEV], *git[TEST]]))
     scores: dict[str, dict[str, list[Floats]]] = {}
     for name in BASELINES:
-        retriever = make_retriever(name, kept)
+        retriever = retriever_then(name, kept)
         scores[name] = {
             split: [retriever.index(own.documents).scores(own.request) for own in git[split]] for split in MEASURED
         }

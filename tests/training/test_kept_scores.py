@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from pearl.split import DEV, TRAIN, split_of
+from pearl.split import SPLITS, split_of
 from tests.source import ROOT
 from training.gains.corpus import Corpus
 from training.gains.scores import read_scores, scored_examples
-from training.recipes.domains import DOMAINS, KEPT
+from training.recipes.domains import CANDIDATES, DOMAINS, KEPT
 
-FILES = [(domain, split) for domain in DOMAINS for split in (TRAIN, DEV)]
+FILES = [(domain, split) for domain in DOMAINS for split in SPLITS]
 named = pytest.mark.parametrize(("domain", "split"), FILES, ids=lambda part: getattr(part, "name", part))
 
 
@@ -27,8 +27,8 @@ def test_kept_scores_are_of_their_split_and_as_the_recipe_makes_them(domain, spl
     assert {split_of(user) for user in table["user_id"].to_pylist()} == {split}
     assert (options["split"], options["template"], options["partition"]) == (split, domain.template, "rolling")
     made = (options["targets"], options["users"], options["candidates"], options["least_candidates"])
-    assert made == (extent.targets, extent.users, extent.candidates, extent.least)
-    assert description["fingerprint"]["dtype"] == "int8"
+    assert made == (extent.targets, extent.users, CANDIDATES, extent.least)
+    assert description["fingerprint"]["dtype"] == "bfloat16"
 
 
 def test_nothing_else_is_kept() -> None:

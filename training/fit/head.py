@@ -24,7 +24,7 @@ Loss = Callable[[Tensor, Tensor, Tensor], Tensor]  # logits, gains, mask, each (
 class HeadOptions:
     """``rate`` is the highest learning rate of one cycle."""
 
-    members: int = 4
+    members: int = 8
     hidden: int = 32
     epochs: int = 15
     rate: float = 3e-3

@@ -41,8 +41,20 @@ def fit_level(
     """Learn from ``examples`` with signals, and keep the level if r on ``dev``, the mean over its kinds of text, is
     surely higher with it.
 
-    The squared error is what r rewards. A request counts once, with a true gain or with one by proxy.
+    A request counts once, with a true gain or with one by proxy.
     """
+    level = forest_of(head, y0, tau, examples, seed)
+    before = [head.logits(example.signals) for example in dev]
+    after = [level.moved(head, example.signals, own) for example, own in zip(dev, before, strict=True)]
+    higher_in, kinds = _compared(before, after, dev, seed)
+    kept = higher_in >= SURE and len(dev) >= LEAST_REQUESTS
+    report = {"requests": len(examples), "kept": kept, "higher_in": higher_in, "pearson_r": kinds}
+    return LevelFit(level if kept else None, after if kept else before, report)
+
+
+def forest_of(head: SignalHead, y0: float, tau: float, examples: Sequence[Example], seed: int) -> Level:
+    """A level learned from examples with signals, whether or not it is worth keeping. The squared error is what r
+    rewards."""
     from sklearn.ensemble import RandomForestRegressor
 
     scores = [head.logits(example.signals) for example in examples]
@@ -51,13 +63,7 @@ def fit_level(
     forest = RandomForestRegressor(
         n_estimators=TREES, min_samples_leaf=LEAST_IN_A_LEAF, max_features=INPUTS_ASKED, random_state=seed, n_jobs=-1
     )
-    level = level_of(forest.fit(np.stack(inputs), np.minimum(gains, MOST)), y0, tau)
-    before = [head.logits(example.signals) for example in dev]
-    after = [level.moved(head, example.signals, own) for example, own in zip(dev, before, strict=True)]
-    higher_in, kinds = _compared(before, after, dev, seed)
-    kept = higher_in >= SURE and len(dev) >= LEAST_REQUESTS
-    report = {"requests": len(examples), "kept": kept, "higher_in": higher_in, "pearson_r": kinds}
-    return LevelFit(level if kept else None, after if kept else before, report)
+    return level_of(forest.fit(np.stack(inputs), np.minimum(gains, MOST)), y0, tau)
 
 
 def level_of(forest: Any, y0: float, tau: float) -> Level:

@@ -28,7 +28,6 @@ from training.fit.material import Material
 from training.options import CALIBRATED, DISTILL, RELEVANCE
 
 TAUS = (5.0, 10.0, 20.0)  # 5 as published first
-TRUE_REPEATED = 3  # a true gain counts as much as three by proxy
 DEV_NEGATIVES = 5
 WEIGHTS = (0.0, 0.25, 0.5)
 EVERYTHING = 1_000_000
@@ -89,7 +88,7 @@ def fit_first_stage(
     first = quartiles["median"] if y0 == SEARCH else quartiles[y0] if isinstance(y0, str) else y0
     warm = material.warm if loss == DISTILL else select_requests(material.warm, selection.share)
     true = material.train if loss == DISTILL else material.chosen.requests
-    examples = warm + true * TRUE_REPEATED
+    examples = warm + true
     temperatures = (tau,) if isinstance(tau, float) else taus(material.train, selection.normalize)
     tried: dict[Anchor, tuple[SignalHead, Fit]] = {}
     asked = [*material.dev, *material.warm_dev]

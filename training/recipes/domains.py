@@ -1,10 +1,10 @@
-"""The recipe over four kinds of text: a chat, a mailing list and the commits of two projects, each left out once.
+"""The recipe from four kinds of text to the shipped artifact and the tables of docs/results.md: ``make train``.
 
     python training/recipes/domains.py --data ../shared/data --work work/domains
 
 Flat on purpose: every step is a command that can be run by hand. What is done already in ``--work`` is not done again.
-What is trained on and chosen by was scored once, in over an hour, and is kept in training/recipes/scores: ids and
-likelihoods, no texts. Theta and margin stay as they are without drafts: never, and everything is shown.
+The gains of a chat, a mailing list and the commits of two projects, 145,406 pairs, were scored once, on a GPU, and are
+kept in training/recipes/scores: ids and likelihoods, no texts. A file that is not there is scored again.
 """
 
 from __future__ import annotations
@@ -21,28 +21,31 @@ from pathlib import Path
 from typing import Any
 
 from pearl.options import write_json
-from pearl.settings import MPNET
+from pearl.settings import EMBEDDED
+from pearl.split import DEV, SPLITS, TEST, TRAIN
+from retriever.calibrated.artifact import MANIFEST, SHIPPED
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path("docs/results")
 KEPT = Path("training/recipes/scores")
-BASELINES = ("embedded", "bm25", "dense", "dense-requests", "dense-sum", "recent", "random")
-COSINES = ("dense", "dense-requests", "dense-sum")
-ALL = "four"  # the model trained on every domain
-PROXIES = 15  # texts of a user labelled by likeness; more of them are embedded for longer than the budget has
+BASELINES = ("bm25", "dense", "dense-requests", "recent")
+COMMITS = ("git", "coreboot")
+CANDIDATES = 20
+DECIDING = 60  # requests of dev that theta is chosen on
+# what ships learns from all requests: a head on signals has use for those that nothing helps, too
+CHOICES = ("--first-stage-only", "--share", 1, "--tau", 20)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Extent:
-    """The targets of a user in a split, the users (None for all), and the most and least candidates of a request."""
+    """The targets of a user in a split, the users, and the fewest candidates of a request."""
 
     targets: int
-    users: int | None
-    candidates: int
+    users: int
     least: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Domain:
     """A history and how it is scored."""
 
@@ -57,25 +60,25 @@ DOMAINS = (
         "lean",
         "chat/lean.jsonl.gz",
         "comment",
-        {"train": Extent(3, 100, 10, 8), "dev": Extent(2, 40, 10, 8), "test": Extent(1, 150, 12, 12)},
+        {"train": Extent(8, 268, 8), "dev": Extent(5, 81, 8), "test": Extent(4, 217, 12)},
     ),
     Domain(
         "everything",
         "mail/everything.jsonl.gz",
         "comment",
-        {"train": Extent(16, 16, 10, 8), "dev": Extent(8, None, 10, 8), "test": Extent(8, None, 12, 12)},
+        {"train": Extent(40, 15, 8), "dev": Extent(40, 3, 8), "test": Extent(16, 24, 12)},
     ),
     Domain(
         "git",
         "commits/git.jsonl.gz",
         "commit",
-        {"train": Extent(3, 90, 10, 5), "dev": Extent(3, 40, 10, 8), "test": Extent(1, 150, 12, 12)},
+        {"train": Extent(16, 117, 8), "dev": Extent(8, 44, 8), "test": Extent(4, 101, 12)},
     ),
     Domain(
         "coreboot",
         "commits/coreboot.jsonl.gz",
         "commit",
-        {"train": Extent(3, 188, 20, 5), "dev": Extent(3, 40, 10, 8), "test": Extent(1, 150, 12, 12)},
+        {"train": Extent(16, 127, 8), "dev": Extent(8, 50, 8), "test": Extent(4, 94, 12)},
     ),
 )
 
@@ -87,16 +90,8 @@ def pearl(*words: object) -> None:
     subprocess.run([sys.executable, "-c", "from pearl.cli import main; main()", *line], check=True)
 
 
-def scores_of(work: Path, domain: Domain, split: str) -> Path:
-    return (work if split == "test" else KEPT) / f"{domain.name}-{split}.parquet"
-
-
-def gains_of(work: Path, domain: Domain) -> Path:
-    return work / f"{domain.name}-test.jsonl.gz"
-
-
-def report_of(work: Path, domain: Domain, encoder: str = "") -> Path:
-    return work / f"retrieval-{domain.name}{encoder and f'-{encoder}'}.json"
+def repeated(option: str, values: Sequence[object]) -> list[object]:
+    return [part for value in values for part in (option, value)]
 
 
 def compact(report: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,53 +111,76 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--work", type=Path, default=Path("work/domains"))
-    parser.add_argument("--fit-minutes", type=float, default=12, help="budget of each fit, for embedding and fitting")
+    parser.add_argument("--out", type=Path, default=SHIPPED)
+    parser.add_argument("--device", default="cpu", help="for scores that are not kept: cpu or cuda")
+    parser.add_argument("--drafted", type=int, default=200, help="draft at most this many test requests")
     options = parser.parse_args()
+    work, data, out = options.work, options.data, options.out.resolve()
     os.chdir(ROOT)  # names in the results are relative to the repository
-    work, data = options.work, options.data
 
     # equation 1, for each domain with the template that goes with it
     for domain in DOMAINS:
         for split, extent in domain.extents.items():
-            wanted = scores_of(work, domain, split)
-            if (gains_of(work, domain) if split == "test" else wanted).exists():
-                continue
-            out = work / wanted.name
-            told: list[object] = ["--targets", extent.targets, "--candidates", extent.candidates]
-            told += ["--least-candidates", extent.least, "--split", split, "--partition", "rolling", "--dtype", "int8"]
-            told += [] if extent.users is None else ["--users", extent.users]
-            told += ["--gains", gains_of(work, domain)] if split == "test" else []
-            pearl("train", "score", "--history", data / domain.file, "--template", domain.template, *told, "--out", out)
-            if wanted != out:  # its parts stay in the work folder
-                shutil.copyfile(out, wanted)
+            wanted = KEPT / f"{domain.name}-{split}.parquet"
+            if not wanted.exists():
+                told: list[object] = ["--targets", extent.targets, "--users", extent.users, "--candidates", CANDIDATES]
+                told += ["--least-candidates", extent.least, "--split", split, "--partition", "rolling"]
+                told += ["--template", domain.template, "--device", options.device]
+                scored = work / wanted.name  # its parts stay in the work folder
+                pearl("train", "score", "--history", data / domain.file, *told, "--out", scored)
+                shutil.copyfile(scored, wanted)
 
-    # on all of them, and on all but one
-    minutes = ("--budget-minutes", options.fit_minutes)
-    for left_out in (None, *DOMAINS):
-        learned = [domain for domain in DOMAINS if domain is not left_out]
-        name = ALL if left_out is None else f"without-{left_out.name}"
-        if (work / "models" / name / "artifact.json").exists():
-            continue
-        words = [part for domain in learned for part in ("--history", data / domain.file)]
-        for split in ("train", "dev", "test") if left_out is None else ("train", "dev"):
-            words += [part for domain in learned for part in ("--scores", scores_of(work, domain, split))]
-        words += ["--work", work / "fit", "--proxies", PROXIES, "--first-stage-only", *minutes]
-        pearl("train", "fit", *words, "--out", work / "models" / name)
+    # on all of them, which writes the gains to measure with; on all but one; and under other losses
+    models = work / "models"
 
-    # each domain's test users, with the model of all domains, the one that never saw it, and every baseline
-    for domain in DOMAINS:
-        models = [work / "models" / ALL, work / "models" / f"without-{domain.name}", *BASELINES]
-        words = [part for model in models for part in ("--model", model)]
-        gains = gains_of(work, domain)
-        pearl("eval", "retrieval", "--gains", gains, *words, "--json", report_of(work, domain))
-        # the cosines under the larger encoder, which needs its extra: pip install 'pearl[mpnet]'
-        words = ["--encoder", MPNET, *(part for model in COSINES for part in ("--model", model))]
-        pearl("eval", "retrieval", "--gains", gains, *words, "--json", report_of(work, domain, MPNET))
+    def fit(name: Path, domains: Sequence[Domain], *more: object, splits: Sequence[str] = (TRAIN, DEV)) -> None:
+        scores = [KEPT / f"{domain.name}-{split}.parquet" for domain in domains for split in splits]
+        words = repeated("--history", [data / domain.file for domain in domains]) + repeated("--scores", scores)
+        pearl("train", "fit", *words, "--work", work / "fit", *CHOICES, *more, "--out", name)
+
+    gains = {domain.name: work / "fit" / f"gains-{TEST}-{domain.name}.jsonl.gz" for domain in DOMAINS}
+    if not all(path.exists() for path in gains.values()):
+        fit(out, DOMAINS, splits=SPLITS)
+        asked = work / "questions-dev.json"
+        histories = repeated("--history", [data / domain.file for domain in DOMAINS])
+        pearl("eval", "questions", *histories, "--split", DEV, "--model", out, "--json", asked)
+        pearl("train", "floor", "--model", out, "--questions", asked)
+        if out == SHIPPED:  # how likely a document helps, by what eight retrievers choose from long histories
+            subprocess.run([sys.executable, "docs/experiments/chosen.py", str(data), str(work / "chosen")], check=True)
+    for loss, name in (("kl", "plain-kl"), ("distill", "distill")):
+        if not (models / name / MANIFEST).exists():
+            fit(models / name, DOMAINS, "--loss", loss)
+    for left_out in DOMAINS:
+        name = f"without-{left_out.name}"
+        if not (models / name / MANIFEST).exists():
+            fit(models / name, [domain for domain in DOMAINS if domain is not left_out])
+
+    # retrieval and calibration, over all kinds of text and on each
+    shipped = EMBEDDED if out == SHIPPED else out
+    every = repeated("--gains", list(gains.values()))
+    compared = repeated("--model", [shipped, models / "plain-kl", models / "distill", *BASELINES])
+    pearl("eval", "retrieval", *every, *compared, "--json", RESULTS / "retrieval.json")
+    calibration = ("--json", RESULTS / "calibration.json", "--picture", RESULTS / "calibration.svg")
+    pearl("eval", "calibration", *every, *compared, *calibration)
     reports = []
     for domain in DOMAINS:
-        own, mpnet = (json.loads(report_of(work, domain, encoder).read_text()) for encoder in ("", MPNET))
-        reports.append({"domain": domain.name, **compact(own), MPNET: compact(mpnet)})
+        report = work / f"retrieval-{domain.name}.json"
+        tried = repeated("--model", [shipped, models / f"without-{domain.name}", *BASELINES, "dense-sum", "random"])
+        pearl("eval", "retrieval", "--gains", gains[domain.name], *tried, "--json", report)
+        reports.append({"domain": domain.name, **compact(json.loads(report.read_text()))})
     write_json(str(RESULTS / "domains.json"), {"domains": reports})
+
+    # what the embedded model writes with it: drafts as the service writes them, from all that was there before
+    written = repeated("--history", [data / domain.file for domain in DOMAINS if domain.name in COMMITS])
+    written += ["--template", "commit", "--generations", work / "generations.sqlite"]
+    revised = work / "revision-dev.json"
+    pearl("eval", "revision", *written, "--split", DEV, "--limit", DECIDING, "--model", out, "--json", revised)
+    pearl("train", "threshold", "--model", out, "--revision", revised)
+    written += ["--split", TEST, "--limit", options.drafted]
+    drafts = (*repeated("--model", [shipped, *BASELINES, "random"]), "--k-shot", "--json", RESULTS / "generation.json")
+    pearl("eval", "generation", *written, *drafts)
+    revision = ("--json", RESULTS / "revision.json", "--picture", RESULTS / "revision.svg")
+    pearl("eval", "revision", *written, "--model", shipped, *revision)
     subprocess.run([sys.executable, "docs/generate.py"], check=True)
 
 
