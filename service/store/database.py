@@ -258,7 +258,8 @@ def _milliseconds(seconds: float) -> int:
 
 # what went wrong: codes of PostgreSQL (its manual's appendix A), beginnings of the drivers' messages
 LOCKED = ("55P03", "database is locked", "database table is locked", "database schema is locked")
-FULL = ("53100", "database or disk is full", "disk i/o error")
+FULL = ("53100", "database or disk is full")
+BROKEN_DISK = ("disk i/o error",)
 NO_SCHEMA = ("42P01", "42703", "no such table", "no such column", "has no column named")
 CLOSED = ("unable to open database file", "file is not a database", "attempt to write a readonly")
 
@@ -282,6 +283,12 @@ def _explain(error: DBAPIError, file: str | None) -> StoreError:
             f"The disk is full: {where} has no room left. Free some space there and try again; nothing was "
             "half-written.",
             code="disk_full",
+        )
+    if is_one_of(BROKEN_DISK) and file is not None:  # SQLite says no more: the system may have made the disk read-only
+        return StoreError(
+            f"The disk under {Path(file).resolve().parent} fails: it is read-only, over a quota, full or broken. The "
+            "system's log says which; mend it and try again; nothing was half-written.",
+            code="disk_failed",
         )
     if is_one_of(NO_SCHEMA):
         return StoreError("The database has no up-to-date schema; run 'pearl migrate'.", code="schema_missing")

@@ -146,6 +146,18 @@ def test_a_full_disk_leaves_nothing_half_written(sqlite_database):
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar_one() == "ok"
 
 
+def test_a_disk_that_takes_no_writes_is_not_called_full(sqlite_database, files_of_at_most):
+    """SQLite's "disk I/O error": also of a file system that became read-only while the database was open."""
+    folder = Path(sqlite_database.engine.url.database).parent
+    with pytest.raises(StoreError, match="read-only, over a quota, full") as caught, files_of_at_most(0):
+        add_user(sqlite_database, "ann")
+    assert caught.value.code == "disk_failed"
+    assert caught.value.message.startswith(f"The disk under {folder} fails: ")
+    assert names(sqlite_database) == []
+    add_user(sqlite_database, "bob")
+    assert names(sqlite_database) == ["bob"]
+
+
 @pytest.mark.parametrize(
     "url",
     [
