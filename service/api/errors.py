@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pearl.errors import InputError, NotFound, Overloaded, PearlError, TooLarge
+from pearl.errors import InputError, NotFound, Overloaded, PearlError, StoreError, TooLarge
 from service.api.fields import CHECKED
 from service.traces import places
 
@@ -43,6 +43,9 @@ class ErrorBody(BaseModel):
 
 
 def error_body(error: PearlError) -> dict[str, Any]:
+    """The shape above. A database that cannot answer is its operator's to mend, so the log says why, too."""
+    if isinstance(error, StoreError):
+        log.warning("%s: %s", error.code, error.message, extra={"fields": {"code": error.code}})
     return {"error": {"message": error.message, "type": error.type, "param": error.param, "code": error.code}}
 
 

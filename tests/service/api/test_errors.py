@@ -246,7 +246,7 @@ def test_without_a_limit_there_are_no_headers_of_it(house: Any) -> None:
     assert not [name for name in answer.headers if "ratelimit" in name]
 
 
-def test_a_locked_database(house: Any) -> None:
+def test_a_locked_database(house: Any, caplog: pytest.LogCaptureFixture) -> None:
     pearl = house(database_timeout_s=0.05)
     ann = pearl.as_user("ann")
     other = sqlite3.connect(pearl.settings.home / "pearl.db", isolation_level=None)
@@ -260,6 +260,7 @@ def test_a_locked_database(house: Any) -> None:
         ):
             check_shape(answer, 503, "store_locked", "server_error")
             assert answer.headers["retry-after"] == "1"
+        assert caplog.text.count("store_locked: The database is locked by another program") == 4
         assert ann.get("/v1/documents").status_code == 200  # readers need not wait
     finally:
         other.close()
