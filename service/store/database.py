@@ -257,7 +257,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 # what went wrong: codes of PostgreSQL (its manual's appendix A), beginnings of the drivers' messages
-LOCKED = ("55P03", "database is locked", "database table is locked", "database schema is locked")
+LOCKED = ("55P03", "40P01", "database is locked", "database table is locked", "database schema is locked")
 FULL = ("53100", "database or disk is full")
 BROKEN_DISK = ("disk i/o error",)
 NO_SCHEMA = ("42P01", "42703", "no such table", "no such column", "has no column named")

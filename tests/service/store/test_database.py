@@ -5,6 +5,7 @@ import shutil
 import socket
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -119,6 +120,29 @@ def test_another_program_that_holds_sqlite(sqlite_url):
     other.close()
     add_user(database, "ann")
     assert names(database) == ["ann"]
+    database.close()
+
+
+def test_of_two_that_wait_for_each_other_one_goes_on(postgres_url):
+    """As two strict imports of the same users in opposite orders."""
+    database = Database(postgres_url, timeout_s=60)
+    with database.write() as connection:
+        ids = [user.id for user in users.ensure(connection, {"ann", "bob"}).values()]
+    both_hold_one = threading.Barrier(2)
+
+    def lock_both(first: int, second: int) -> str:
+        try:
+            with database.write() as connection:
+                users.lock(connection, {first})
+                both_hold_one.wait(timeout=60)
+                users.lock(connection, {second})
+        except StoreError as error:
+            return error.code
+        return "done"
+
+    with ThreadPoolExecutor() as threads:
+        outcomes = threads.map(lock_both, ids, reversed(ids))
+    assert sorted(outcomes) == ["done", "store_locked"]
     database.close()
 
 
