@@ -27,6 +27,12 @@ SOURCES: dict[str, Callable[[Path, BuildOptions, Ledger], list[PersonaPair]]] = 
     "empathic": empathic_pairs,
     "reddit": reddit_pairs,
 }
+READ = {  # the names of the files, so that none is written over
+    "prism": ("survey.jsonl*", "utterances.jsonl*"),
+    "opinionqa": ("info.csv", "responses.csv"),
+    "empathic": ("*.[cC][sS][vV]",),
+    "reddit": ("synthetic_dataset.jsonl*",),
+}
 
 
 def build_items(source: str, folder: Path, options: BuildOptions) -> tuple[list[dict[str, Any]], dict[str, Any]]:

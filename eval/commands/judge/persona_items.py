@@ -9,7 +9,7 @@ import typer
 from eval.benchmarks.choices import PRESETS
 from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.report.report import Report
-from pearl.options import ENCODER_OPTION, known
+from pearl.options import ENCODER_OPTION, check_unread, known
 
 ABOUT = """Nothing is downloaded: DIR holds the files as their authors publish them.
 
@@ -47,14 +47,16 @@ def persona_items(
 ) -> Report:
     """Build items for the personalised judge from published data, and say what was taken, dropped and why."""
     from eval.asking.json_lines import write_lines
-    from eval.benchmarks.build import SOURCES, build_items, build_tables
+    from eval.benchmarks.build import READ, SOURCES, build_items, build_tables
     from eval.benchmarks.pairs import BuildOptions
     from pearl.settings import load_settings
     from retriever.models.encoder import SentenceEncoder
 
+    source = known("from", source, SOURCES)
+    check_unread("--out", out, [path for pattern in READ[source] for path in data.rglob(pattern)])
     choices = PRESETS.chosen(preset, choose)
     encode = SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents
     options = BuildOptions(choices, encode, ties, own_family, limit, seed)
-    items, figures = build_items(known("from", source, SOURCES), data, options)
+    items, figures = build_items(source, data, options)
     write_lines(out, items, called=f"--out {out}")
     return Report(figures, build_tables)

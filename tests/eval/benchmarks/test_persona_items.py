@@ -127,6 +127,25 @@ def test_prism_takes_the_best_against_another(build, tmp_path):
     assert figures["read"]["responses of later turns"] == 2
 
 
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("prism", "survey.jsonl"),
+        ("prism", "utterances.jsonl.gz"),
+        ("opinionqa", "W26/responses.csv"),
+        ("empathic", "TRAC3_EMP_Train.CSV"),
+        ("reddit", "synthetic_dataset.jsonl"),
+    ],
+)
+def test_a_published_file_is_not_written_over(run_pearl, tmp_path, source, name):
+    out = tmp_path / name
+    out.parent.mkdir(exist_ok=True)
+    out.write_text("as published")
+    done = run_pearl("judge", "persona-items", "--from", source, "--data", tmp_path, "--out", out)
+    assert (done.status, done.err) == (2, f"pearl: --out {out}: is a file that is read; name another one.\n")
+    assert out.read_text() == "as published"
+
+
 @pytest.mark.parametrize(("choice", "ties"), [("at_most_10", {"a": "C", "b": "C"}), ("below_10", {"a": "C"})])
 def test_a_tie_of_ten_points(build, tmp_path, choice, ties):
     """Nine and ten points apart: the paper's rule has both for ties, the code's only the first."""
