@@ -15,6 +15,7 @@ from service.api.dependencies import Caller, ServicesDep
 from service.api.idempotency import IdempotencyKey, once
 from service.calibrating.replies import forget_replies
 from service.export import export_pieces
+from service.importers.disk_index import temporary_full
 from service.services import Services
 from service.store import users
 from service.store.idempotency import Answer
@@ -47,7 +48,10 @@ async def export(
     if idempotency_key is not None:
         recognised = await once(services, caller, request, idempotency_key, lambda connection: Answer(200, "{}"))
         headers |= {name: value for name, value in recognised.headers.items() if name == "idempotent-replayed"}
-    written = await in_thread(_write_export, services, caller.user)
+    try:
+        written = await in_thread(_write_export, services, caller.user)
+    except OSError as error:
+        raise temporary_full(error) from error
     return WrittenExport(written, headers)
 
 

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import io
+import tempfile
 from typing import Any
 
 import pytest
 from starlette.requests import ClientDisconnect
 
 from pearl.records import Document
+from service.api import account
 from service.api.account import WrittenExport
 
 SECRET = "the heron ate my brake cable"
@@ -60,6 +62,18 @@ def test_a_long_history(pearl: Any) -> None:
     pearl.add("ann", *(f"Text {number}. {'word ' * 20}" for number in range(1234)))
     export = pearl.as_user("ann").get("/v1/export").json()
     assert [document["id"] for document in export["documents"]] == [f"d{number}" for number in range(1, 1235)]
+
+
+def test_a_long_history_and_a_full_temporary_folder(pearl: Any, files_of_at_most: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(account, "IN_MEMORY", 1_000)
+    pearl.add("ann", "word " * 100_000)
+    ann = pearl.as_user("ann")
+    with files_of_at_most(1_000):
+        answer = ann.get("/v1/export")
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (503, "disk_full")
+    assert error["message"].startswith(f"The temporary folder {tempfile.gettempdir()} cannot be written")
+    assert len(ann.get("/v1/export").json()["documents"]) == 1
 
 
 def test_nothing_yet(pearl: Any) -> None:
