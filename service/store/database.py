@@ -259,6 +259,7 @@ def _milliseconds(seconds: float) -> int:
 # what went wrong: codes of PostgreSQL (its manual's appendix A), beginnings of the drivers' messages
 LOCKED = ("55P03", "40P01", "database is locked", "database table is locked", "database schema is locked")
 FULL = ("53100", "database or disk is full")
+NO_ROOM_TO_OPEN = "SQLITE_IOERR_SHMSIZE"  # the file beside it that its processes share cannot grow
 BROKEN_DISK = ("disk i/o error",)
 NO_SCHEMA = ("42P01", "42703", "no such table", "no such column", "has no column named")
 CLOSED = ("unable to open database file", "file is not a database", "attempt to write a readonly")
@@ -277,7 +278,7 @@ def _explain(error: DBAPIError, file: str | None) -> StoreError:
             code="store_locked",
             retry_after=1.0,
         )
-    if is_one_of(FULL):
+    if is_one_of(FULL) or getattr(error.orig, "sqlite_errorname", None) == NO_ROOM_TO_OPEN:
         where = f"{Path(file).resolve().parent}" if file is not None else "the database's server"
         return StoreError(
             f"The disk is full: {where} has no room left. Free some space there and try again; nothing was "

@@ -170,9 +170,17 @@ def test_a_full_disk_leaves_nothing_half_written(sqlite_database):
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar_one() == "ok"
 
 
+def test_a_disk_too_full_to_open_the_database(sqlite_database, files_of_at_most):
+    with files_of_at_most(1_000), pytest.raises(StoreError, match="The disk is full") as caught:
+        names(sqlite_database)
+    assert caught.value.code == "disk_full"
+    assert names(sqlite_database) == []
+
+
 def test_a_disk_that_takes_no_writes_is_not_called_full(sqlite_database, files_of_at_most):
     """SQLite's "disk I/O error": also of a file system that became read-only while the database was open."""
     folder = Path(sqlite_database.engine.url.database).parent
+    assert names(sqlite_database) == []  # it is open
     with pytest.raises(StoreError, match="read-only, over a quota, full") as caught, files_of_at_most(0):
         add_user(sqlite_database, "ann")
     assert caught.value.code == "disk_failed"
