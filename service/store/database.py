@@ -261,6 +261,7 @@ LOCKED = ("55P03", "40P01", "database is locked", "database table is locked", "d
 FULL = ("53100", "database or disk is full")
 NO_ROOM_TO_OPEN = "SQLITE_IOERR_SHMSIZE"  # the file beside it that its processes share cannot grow
 BROKEN_DISK = ("disk i/o error",)
+FORBIDDEN = ("42501",)
 NO_SCHEMA = ("42P01", "42703", "no such table", "no such column", "has no column named")
 CLOSED = ("unable to open database file", "file is not a database", "attempt to write a readonly")
 
@@ -290,6 +291,12 @@ def _explain(error: DBAPIError, file: str | None) -> StoreError:
             f"The disk under {Path(file).resolve().parent} fails: it is read-only, over a quota, full or broken. The "
             "system's log says which; mend it and try again; nothing was half-written.",
             code="disk_failed",
+        )
+    if is_one_of(FORBIDDEN):
+        return StoreError(
+            "PostgreSQL does not let the role of PEARL_DATABASE_URL do that; make it the owner of the database and its "
+            "tables (ALTER DATABASE ... OWNER TO ..., ALTER TABLE ... OWNER TO ...).",
+            code="store_forbidden",
         )
     if is_one_of(NO_SCHEMA):
         return StoreError("The database has no up-to-date schema; run 'pearl migrate'.", code="schema_missing")

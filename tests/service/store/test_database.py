@@ -274,6 +274,20 @@ def test_without_the_library_of_postgresql_its_extra_is_named(monkeypatch):
         Database("postgresql://ann@127.0.0.1/pearl")
 
 
+@pytest.mark.parametrize("template", ["migrated", "template1"])
+def test_a_role_that_may_not(postgres_databases, postgres_server, template):
+    """As PostgreSQL has it since its version 15 for a role that the database was not made for."""
+    with postgres_server.connect() as admin:
+        admin.execute(text("CREATE ROLE guest LOGIN"))
+    database = Database(postgres_databases(template).replace("://postgres", "://guest"))
+    with pytest.raises(StoreError, match=r"does not let the role .* make it the owner of the database") as caught:
+        database.migrate() if template == "template1" else add_user(database, "ann")
+    assert caught.value.code == "store_forbidden"
+    database.close()
+    with postgres_server.connect() as admin:
+        admin.execute(text("DROP ROLE guest"))
+
+
 def test_a_database_that_is_not_there(postgres_url):
     database = Database(postgres_url.replace("/test_", "/nothing_"))
     with pytest.raises(StoreError, match=r'FATAL: database "nothing_\d+" does not exist'):
