@@ -8,8 +8,8 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 ERASING = (
-    "It is deleted and will not be shown or used again. Another program is reading the database's files, so they are "
-    "overwritten as soon as that ends; nothing is left for you to do."
+    "It is deleted and will not be shown or used again. Another program is reading the database's files, or their disk "
+    "is full; they are overwritten as soon as that ends. Nothing is left for you to do."
 )
 
 
