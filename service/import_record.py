@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
 
+from pearl.errors import StoreError
 from pearl.texts import storable
 from service.importers.base import SourceDocument
 from service.store import imports, users
@@ -107,5 +109,6 @@ def remove_gone(database: Database, gone: Sequence[Gone]) -> int:
     """The number of documents that were removed, with their traces in the database's files."""
     with database.write() as connection:
         removed = sum(imports.remove_documents(connection, missing.user_id, missing.document_ids) for missing in gone)
-    database.forget_deleted()
+    with suppress(StoreError):  # they are removed: `pearl serve` overwrites their traces once the disk takes it
+        database.forget_deleted()
     return removed

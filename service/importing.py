@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -126,7 +126,8 @@ def run_import(
         stored = "nothing is stored" if strict else f"at least {tally.stored:,} documents are stored"
         raise Interrupted(f"Stopped; {stored}. The same command adds what is missing.") from None
     if tally.outcomes[Outcome.REPLACED]:
-        database.forget_deleted()  # the earlier versions
+        with suppress(StoreError):  # all is stored: `pearl serve` overwrites the traces once the disk takes it
+            database.forget_deleted()  # the earlier versions
     if tally.outcomes[Outcome.CONFLICT] and ids_stay and not update:
         tally.remarks.append("--update takes over what differs, another --voice too.")
     gone = record.gone(database, options.user) if update and not tally.refused else ()

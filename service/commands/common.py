@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from pearl.errors import InputError, TooLarge
+from pearl.errors import InputError, StoreError, TooLarge
 from pearl.settings import Settings
 from pearl.texts import MAX_TEXT_BYTES
 from service.store.database import Database
@@ -43,9 +43,11 @@ def read_text(called: str, source: str) -> str:
 
 
 def erase(database: Database) -> None:
-    """Overwrite what was deleted in the database's files, or say that it is still there."""
-    if not database.forget_deleted():
-        typer.echo(
-            "Another program is reading the database's files; `pearl serve` overwrites what was deleted after that.",
-            err=True,
-        )
+    """Overwrite what was deleted in the database's files, or say why it is still there."""
+    try:
+        if database.forget_deleted():
+            return
+        reason = "Another program is reading the database's files."
+    except StoreError as error:  # what was to be deleted is: only its traces are not
+        reason = error.message
+    typer.echo(f"Deleted, but not overwritten in the database's files yet; `pearl serve` does that. {reason}", err=True)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pearl.records import Document
+from service.store import documents, users
+from service.store.database import Database
+from service.store.documents import Addition
 
 LINES = [
     {"user_id": "ann", "id": "m-1", "timestamp": 1_700_000_000, "text": "Tea at four?\nYes.", "voice": "email"},
@@ -124,6 +132,34 @@ def test_never_everything_by_accident(pearl: Any, words: list[str]) -> None:
     assert run.status == 2
     assert "one of the three" in run.err
     assert len(listed(pearl, "list")) == 3
+
+
+@pytest.fixture
+def nearly_full(pearl: Any, own_home: Path, files_of_at_most: Any) -> Iterator[None]:
+    """The write-ahead log has room for a deletion, and the database's file none for what the log holds."""
+    with closing(Database(f"sqlite:///{own_home / 'pearl.db'}")) as service:
+        for size in (110, 60):  # the first is over 1,000 pages, at which SQLite copies them from the log to the file
+            with service.write() as connection:
+                ann = users.ensure(connection, {"ann"})["ann"]
+                many = [Document(f"long {size} {number}", "word " * 10_000, 1.0) for number in range(size)]
+                documents.add(connection, [Addition(ann.id, document) for document in many])
+        with files_of_at_most((own_home / "pearl.db-wal").stat().st_size):
+            yield
+
+
+def test_deleted_with_a_full_disk_is_said_to_be_deleted(pearl: Any, nearly_full: None) -> None:
+    run = pearl("documents", "delete", "m-1")
+    assert run.status == 0, run.err
+    note, deleted = run.err.splitlines()
+    assert note.startswith("Deleted, but not overwritten in the database's files yet; `pearl serve` does that. The ")
+    assert deleted == "Deleted 1 document."
+    assert pearl("documents", "show", "m-1").status == 2
+
+
+def test_an_update_with_a_full_disk_is_done(pearl: Any, nearly_full: None, write_lines: Any) -> None:
+    run = pearl("import", "jsonl", write_lines([LINES[0] | {"text": "Changed."}]), "--update", "--yes")
+    assert run.status == 0, run.err
+    assert "1  changed since" in run.err
 
 
 def test_a_user_is_named_where_there_are_several(pearl: Any) -> None:
