@@ -23,6 +23,8 @@ log = logging.getLogger("pearl.service")
 
 REQUESTS_END_S = 10  # once told to stop; then the parts of the service end, for which services.py has its own limit
 
+SHARED_MEMORY = "/dev/shm"  # Linux has it, and no full disk fills it
+
 EXAMPLES = """
   pearl serve
   pearl serve --sample                         with an invented user to try it on
@@ -80,7 +82,9 @@ def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
 
     with ExitStack() as stack:
         if workers > 1 and MULTIPROCESS_FOLDER not in os.environ:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pearl-metrics-"))
+            # the workers map files there into their memory: where a disk has no room for one, that ends them (SIGBUS)
+            memory = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pearl-metrics-", dir=memory))
             os.environ[MULTIPROCESS_FOLDER] = folder
         config = uvicorn.Config(
             "service.app:app_from_environment",

@@ -191,6 +191,11 @@ def test_two_workers_answer(service: Running) -> None:
     assert len(service.answered()) == 2
 
 
+def test_the_metrics_of_the_workers_are_on_no_disk_that_may_be_full(service: Running) -> None:
+    """They are mapped into memory: without room for a page the kernel ends the worker."""
+    assert service.metrics_folder().parent == Path("/dev/shm")
+
+
 def test_the_declared_health_checks_pass(service: Running) -> None:
     """Repeated as they are declared to be: the other worker may still be loading its models."""
     for words in service.health_checks:
