@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from pearl.errors import PearlError
+from pearl.errors import InputError, PearlError
 from pearl.options import JSON_OPTION, check_writable, write_json
 from pearl.settings import Settings, load_settings
 from pearl.texts import counted
@@ -36,12 +36,12 @@ def move(
     """
     check_writable("--json", json)
     settings = load_settings()
-    with (
-        open_database(settings) as source,
-        _target(to, settings) as target,
-        _progress(transfer.rows_of(source)) as advance,
-    ):
-        counts = transfer.copy_all(source, target, advance)
+    with open_database(settings) as source:
+        rows = transfer.rows_of(source)
+        if not rows:
+            raise InputError("The database is empty: there is nothing to copy. Check PEARL_DATABASE_URL or PEARL_HOME.")
+        with _target(to, settings) as target, _progress(rows) as advance:
+            counts = transfer.copy_all(source, target, advance)
     if json:
         write_json(json, {"tables": counts})
     else:

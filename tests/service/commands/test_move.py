@@ -40,6 +40,17 @@ def test_to_postgresql_and_back(command: Any, write_lines: Any, postgres_databas
     assert texts(back) == texts(url)
 
 
+def test_an_empty_database_is_no_source(command: Any, tmp_path: Path) -> None:
+    """As one is whose address was mistyped: SQLite makes the file."""
+    target = tmp_path / "target.db"
+    run = command("move", "--to", f"sqlite:///{target}")
+    assert run.status == 2
+    assert run.err == (
+        "pearl: The database is empty: there is nothing to copy. Check PEARL_DATABASE_URL or PEARL_HOME.\n"
+    )
+    assert not target.exists()
+
+
 @pytest.mark.parametrize(
     ("to", "message"),
     [
@@ -52,7 +63,8 @@ def test_to_postgresql_and_back(command: Any, write_lines: Any, postgres_databas
         ),
     ],
 )
-def test_targets_that_cannot_be(command: Any, to: str, message: str) -> None:
+def test_targets_that_cannot_be(command: Any, write_lines: Any, to: str, message: str) -> None:
+    assert command("import", "jsonl", write_lines(LINES[:1])).status == 0
     run = command("move", "--to", to)
     assert run.status in (1, 2)
     assert run.err.startswith(message)
