@@ -181,7 +181,7 @@ class Drafter:
             if decision.applied:
                 draft = await self._better(draft, await self._revise(brief, draft, commission, clock), theirs, clock)
             if draft.stage == "draft":
-                draft = _noted(draft, reading.cut)
+                draft = _noted(draft, reading.cut, reading.looped)
             draft = await self._polish(draft, wish, theirs, clock)
             if decision.applied or wish.candidates:
                 yield Delta(draft.text)
@@ -317,12 +317,12 @@ class Drafter:
                 return replace(draft, revision=_not_revised("revision_failed", error.message))
         draft = replace(draft, usage=draft.usage + reply.usage)
         answer = edited_draft(prompt.begun + storable(reply.text)) or ""
-        edited, cut = read_text(answer, Repetitions(brief), commission.stop)
+        edited, cut, looped = read_text(answer, Repetitions(brief), commission.stop)
         if not edited or reply.finish_reason == "length":
             return replace(
                 draft, revision=_not_revised("revision_unreadable", "The model gave no readable edited draft.")
             )
-        return _noted(replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason), cut)
+        return _noted(replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason), cut, looped)
 
     def _record(self, user: User, commission: Commission, draft: Draft, on_record: OnRecord) -> None:
         with self._database.write() as connection:
@@ -338,13 +338,15 @@ class Drafter:
             on_record(connection, draft)
 
 
-def _noted(draft: Draft, cut: int) -> Draft:
-    """The draft with a note on the sentences that were cut from it."""
-    if not cut:
-        return draft
-    return _with_note(
-        draft, Note("instructions_repeated", f"Left out {counted(cut, 'sentence')} that repeated the instructions.")
-    )
+def _noted(draft: Draft, cut: int, looped: int) -> Draft:
+    """The draft with notes on the sentences and lines that were cut from it."""
+    if cut:
+        message = f"Left out {counted(cut, 'sentence')} that repeated the instructions."
+        draft = _with_note(draft, Note("instructions_repeated", message))
+    if looped:
+        message = f"Left out {counted(looped, 'line')} that repeated the one before."
+        draft = _with_note(draft, Note("lines_repeated", message))
+    return draft
 
 
 def _with_note(draft: Draft, note: Note) -> Draft:

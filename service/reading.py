@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pearl.errors import ChatRefused
 from pearl.marks import MarkFilter
 from pearl.texts import storable
-from service.repetition import RepetitionFilter, Repetitions
+from service.repetition import LoopFilter, RepetitionFilter, Repetitions
 from service.stops import StopFilter
 
 UNMARKED_REASONING = "The model began with reasoning that it did not mark; ask again, and it will be left out."
@@ -16,8 +16,9 @@ UNMARKED_REASONING = "The model began with reasoning that it did not mark; ask a
 class Reading:
     """Fed an answer in any pieces, gives the draft in it.
 
-    ``cut``: sentences that repeated the instructions. ``thinks_unmarked``: the model marks only where reasoning ends,
-    which must be waited for, as ``hold_reasoning`` has it from the start.
+    ``cut``: sentences that repeated the instructions; ``looped``: lines that repeated the one before.
+    ``thinks_unmarked``: the model marks only where reasoning ends, which must be waited for, as ``hold_reasoning`` has
+    it from the start.
     """
 
     def __init__(self, repetitions: Repetitions, stop: Sequence[str] = (), *, hold_reasoning: bool = False) -> None:
@@ -31,11 +32,16 @@ class Reading:
     def _begin(self, *, hold_reasoning: bool) -> None:
         self._marks = MarkFilter(hold_reasoning=hold_reasoning)
         self._repetition = RepetitionFilter(self._repetitions)
+        self._loops = LoopFilter()
         self._stops = StopFilter(self._stop_texts)
 
     @property
     def cut(self) -> int:
         return self._repetition.cut
+
+    @property
+    def looped(self) -> int:
+        return self._loops.cut
 
     @property
     def ended(self) -> bool:
@@ -53,20 +59,20 @@ class Reading:
                 raise ChatRefused(UNMARKED_REASONING)
             self._begin(hold_reasoning=True)  # the other filters hold reasoning back, too
             text = self._marks.feed(self._answer)
-        return self._give(self._stops.feed(self._repetition.feed(text)))
+        return self._give(self._stops.feed(self._loops.feed(self._repetition.feed(text))))
 
     def finish(self) -> str:
         """Return the part that was held back and belongs to the draft after all."""
-        text = self._stops.feed(self._repetition.feed(self._marks.finish()))
-        return self._give(text + self._stops.feed(self._repetition.finish()) + self._stops.finish())
+        text = self._loops.feed(self._repetition.feed(self._marks.finish()) + self._repetition.finish())
+        return self._give(self._stops.feed(text + self._loops.finish()) + self._stops.finish())
 
     def _give(self, text: str) -> str:
         self.text += text
         return text
 
 
-def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple[str, int]:
-    """A text that stood between the marks, to where it is to end, and the number of repetitions cut from it."""
-    repetition, stops = RepetitionFilter(repetitions), StopFilter(stop)
-    read = stops.feed(repetition.feed(text)) + stops.feed(repetition.finish()) + stops.finish()
-    return read.strip(), repetition.cut
+def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple[str, int, int]:
+    """A text that stood between the marks, to where it is to end, and how many sentences and lines were cut from it."""
+    repetition, loops, stops = RepetitionFilter(repetitions), LoopFilter(), StopFilter(stop)
+    read = loops.feed(repetition.feed(text) + repetition.finish()) + loops.finish()
+    return (stops.feed(read) + stops.finish()).strip(), repetition.cut, loops.cut

@@ -526,6 +526,17 @@ def test_instructions_that_are_repeated_are_cut_and_counted(pearl: Any, write: A
     assert run.notes[-1] == "instructions_repeated"
 
 
+@pytest.mark.parametrize("revise", ["never", "always"])
+def test_lines_of_a_loop_are_cut_and_counted(pearl: Any, write: Any, revise: str) -> None:
+    item = "Put us down for Thursday, please."
+    text = f"Two asks:\n1) {item}\n2) {item}\n3) {item}\nOtti"
+    replies = ["Yes.", f"EDITED DRAFT\n{text}"] if revise == "always" else [text]
+    run = write(replies=replies, revise=revise)
+    assert run.streamed == run.draft.text == pearl.rows("drafts")[0].text == f"Two asks:\n1) {item}\nOtti"
+    assert run.draft.retrieval.notes[-1].message == "Left out 2 lines that repeated the one before."
+    assert run.notes[-1] == "lines_repeated"
+
+
 def test_the_chunks_of_a_stream_are_the_models(pearl: Any, write: Any) -> None:
     run = write(replies=[("<document>One", " two", " ", " three")])
     assert [event.text for event in run.events if isinstance(event, Delta)] == ["One", " two", "  three"]
