@@ -378,7 +378,7 @@ def _real_drafts() -> str:
 
 
 def experiments() -> str:
-    """The experiments' log, with its tables from docs/experiments/*.json and from the shipped artifact's account."""
+    """The experiments' log, with its tables from docs/experiments/*.json and the account of the head of commits."""
     from cross_encoders_page import cross_encoders_table
     from reward_page import cut_table, drafted_table, length_table, remedy_table, tried_table
 
@@ -390,9 +390,9 @@ def experiments() -> str:
         cells = [f"{arm[key]['value']:.3f} [{arm[key]['low']:.3f}, {arm[key]['high']:.3f}]" for key in names]
         lines.append(f"| {arm['arm']} | " + " | ".join(cells) + " |")
     table = "\n".join(lines) + f"\n\n{found['arms'][0]['n']} documents an arm; `{found['command']}`."
-    artifact = json.loads((ROOT / "retriever" / "embedded" / "artifact.json").read_text(encoding="utf-8"))
-    training = artifact["training"]
     kept = ROOT / "docs" / "experiments"
+    artifact = json.loads((kept / "commits" / "artifact.json").read_text(encoding="utf-8"))
+    training = artifact["training"]
     again = [json.loads((kept / name).read_text(encoding="utf-8")) for name in ("again-75.json", "again-110.json")]
     tables = {
         "drafting": table,
@@ -417,6 +417,7 @@ def experiments() -> str:
         "reward_length": length_table(),
         "reward_drafted": drafted_table(),
         "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
+        **_crossed(json.loads((kept / "crossed.json").read_text(encoding="utf-8"))),
         **_on_gpu(json.loads((kept / "on_gpu.json").read_text(encoding="utf-8"))),
     }
     for name, value in tables.items():
@@ -424,9 +425,9 @@ def experiments() -> str:
     return text
 
 
-def _trained_again(shipped: dict[str, Any], again: list[dict[str, Any]]) -> str:
+def _trained_again(first: dict[str, Any], again: list[dict[str, Any]]) -> str:
     """Artifacts of the same recipe beside each other, by their own accounts."""
-    every = [shipped, *again]
+    every = [first, *again]
     rows = [("weight of the cross-encoder", [f"{each['weight']:g}" for each in every])]
     rows += [
         (f"scored requests, {split}", [f"{each['training']['requests'][split]:,}" for each in every])
@@ -434,13 +435,13 @@ def _trained_again(shipped: dict[str, Any], again: list[dict[str, Any]]) -> str:
     ]
     figures = [each["figures"] for each in every]
     rows.append(("measured with: requests (users)", [f"{own['requests']} ({own['users']})" for own in figures]))
-    for name in (name for name, figure in shipped["figures"].items() if isinstance(figure, dict)):
+    for name in (name for name, figure in first["figures"].items() if isinstance(figure, dict)):
         digits = 1 if name.endswith("gain") else 2
         named = [own[name] for own in figures]
         cells = [f"{own['value']:.{digits}f} [{own['low']:.{digits}f}, {own['high']:.{digits}f}]" for own in named]
         rows.append((name.replace("_", " "), cells))
     budgets = [f"again, {each['training']['budget_minutes']:.0f} minutes" for each in again]
-    lines = [f"| | shipped | {' | '.join(budgets)} |", "| --- |" + " ---: |" * len(every)]
+    lines = [f"| | the head of commits | {' | '.join(budgets)} |", "| --- |" + " ---: |" * len(every)]
     lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in rows]
     return "\n".join(lines)
 
@@ -636,8 +637,9 @@ def _on_gpu(result: dict[str, Any]) -> dict[str, str]:
 
 def _on_gpu_table(result: dict[str, Any]) -> str:
     """Each scorer's figures on dev and for test users, and the trainings."""
-    from results_page import SHOWN
+    from results_page import EMBEDDED, SHOWN
 
+    labels = SHOWN | {EMBEDDED: "**the head of commits**, which shipped then"}
     domains = list(result["requests"]["test"])
     titles = ["share, dev", "r", "better in", "share, test", "r", *(f"{domain}: nats, r" for domain in domains)]
     lines = ["| | " + " | ".join(titles) + " |", "| --- |" + " ---: |" * len(titles)]
@@ -655,7 +657,7 @@ def _on_gpu_table(result: dict[str, Any]) -> str:
             gain, above = own["top1_gain"], own["above_head"]
             more = "" if first else f" ({above['value']:+.1f} [{above['low']:.1f}, {above['high']:.1f}])"
             cells.append(f"{gain['value']:.1f}{more}, {own['pearson_r']:.2f}")
-        lines.append(f"| {SHOWN.get(dev['name'], dev['name'])} | {' | '.join(cells)} |")
+        lines.append(f"| {labels.get(dev['name'], dev['name'])} | {' | '.join(cells)} |")
     counts = "; ".join(
         f"{split}: {sum(result['requests'][split].values()):,} requests of {result['users'][split]} users, "
         f"{result['pairs'][split]:,} pairs"
@@ -664,8 +666,8 @@ def _on_gpu_table(result: dict[str, Any]) -> str:
     lines += [
         "",
         f"{counts}. Share of the best possible and r: means over the four kinds. Better in: resamples of dev's users "
-        f"in which the quality, over all requests, is above that of what ships. In brackets the gain above that of "
-        f"what ships. `{result['command']}`.",
+        f"in which the quality, over all requests, is above that of the head of commits. In brackets the gain above "
+        f"its own. `{result['command']}`.",
         "",
         "| training | steps on relevance | loss | steps on gains | loss | seconds | GiB |",
         "| --- | ---: | --- | ---: | --- | ---: | ---: |",
@@ -679,6 +681,42 @@ def _on_gpu_table(result: dict[str, Any]) -> str:
         seconds = sum(stage["seconds"] for stage in stages if stage)
         lines.append(f"| {told['name']} | {' | '.join(cells)} | {seconds:.0f} | {told['gib']:.1f} |")
     return "\n".join(lines) + "\n\nSteps of 16 groups; the loss on dev's groups before and at its least."
+
+
+def _crossed(result: dict[str, Any]) -> dict[str, str]:
+    """Heads fitted on four kinds of text beside the one of commits, out of fold, without a level and with one; and the
+    figures of test users in the text."""
+    kinds = list(result["requests"])
+    titles = ["share", "r", "higher in", "r, level", "higher in, level", *(f"{kind}, nats" for kind in kinds)]
+    lines = ["| | " + " | ".join(titles) + " |", "| --- |" + " ---: |" * len(titles)]
+    for row in result["rows"]:
+        bare, level = row["levels"]
+        first = row is result["rows"][0]
+        cells = [
+            f"{bare['share']:.3f}",
+            f"{bare['pearson_r']:.2f}",
+            "-" if first else f"{bare['higher_in']:.0%}",
+            f"{level['pearson_r']:.2f}",
+            "-" if first else f"{level['higher_in']:.0%}",
+        ]
+        for kind in kinds:
+            own = bare["kinds"][kind]
+            above = own["above"]
+            more = "" if first else f" ({above['value']:+.1f} [{above['low']:.1f}, {above['high']:.1f}])"
+            cells.append(f"{own['top1_gain']:.1f}{more}")
+        lines.append(f"| {row['name']} | {' | '.join(cells)} |")
+    requests, users = result["requests"], result["users"]
+    counts = "; ".join(f"{kind} {requests[kind]:,} requests of {users[kind]} users" for kind in kinds)
+    table = "\n".join(lines) + (
+        f"\n\n{counts}; {result['likened']:,} labels by likeness. Share of the best possible and r: means over the "
+        f"four kinds; higher in: resamples of users in which the quality is. `{result['command']}`."
+    )
+    test = "; ".join(
+        f"{kind} {own['above']['value']:+.1f} [{own['above']['low']:.1f}, {own['above']['high']:.1f}] nats, r "
+        f"{own['pearson_r']:.2f}"
+        for kind, own in result["test"]["kinds"].items()
+    )
+    return {"crossed": table, "shipped_test": test}
 
 
 def _questions(result: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ from eval.report.tables import Table, metrics_table, shown
 from eval.retrieval.calibration import METRICS as CALIBRATION
 from eval.retrieval.report import METRICS as RETRIEVAL
 from eval.retrieval.tables import calibration_tables, retrieval_tables
-from pearl.settings import EMBEDDED, MPNET
+from pearl.settings import EMBEDDED
 from pearl.theta import theta_words
 from retriever.registry import ENTRIES
 
@@ -58,27 +58,11 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
     (
         "retrieval",
         "The choices of the retrievers: all tables",
-        "Both projects' test users. The gain is that of the chosen document under SmolLM2-135M, in nats, summed over "
-        "the target's tokens (equation 1 of the paper). `plain-kl` and `distill` are the same signals under other "
-        "losses; `relevance-ce` is the cross-encoder trained on relevance, for as long as the recipe's budget let it: "
-        "trained on all groups it is as good as `dense-requests` ([experiments](../experiments.md), training again "
-        "from nothing); `likelihood` is the paper's UPR, `dense-requests` the cosine with the documents' own requests. "
-        "r is that of the score which chooses; what the artifact says now of the gain is in "
-        "[the calibration](calibration.md).",
-        retrieval_tables,
-        None,
-    ),
-    (
-        "retrieval-git",
-        "On the git project, also trained on the other project: all tables",
-        "`trained-on-coreboot` saw no text of this project in training. r is that of the score which chooses.",
-        retrieval_tables,
-        None,
-    ),
-    (
-        "retrieval-coreboot",
-        "On the coreboot project, also trained on the other project: all tables",
-        "`trained-on-git` saw no text of this project in training. r is that of the score which chooses.",
+        "Test users of four kinds of text. The gain is that of the chosen document under SmolLM2-135M, in nats, summed "
+        "over the target's tokens (equation 1 of the paper). `plain-kl` and `distill` are the same signals under other "
+        "losses, `dense-requests` is the cosine with the documents' own requests. RelevanceCE and other cross-encoders "
+        "are measured [on the same requests](../experiments.md#cross-encoders-on-a-gpu), the paper's UPR [on fewer]"
+        "(../experiments.md#several-kinds-of-text).",
         retrieval_tables,
         None,
     ),
@@ -86,8 +70,7 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "calibration",
         "The score as a prediction of the gain: all tables",
         "The correlation of the best score s1 with the gain of the chosen document; the one with the drafts, the "
-        "paper's table 6, is among [the drafts](generation.md). The requests, and the models trained beside the "
-        "artifact that ships, are of a later run than [the choices](retrieval.md), on scores that the recipe keeps.",
+        "paper's table 6, is among [the drafts](generation.md). The requests are those of [the choices](retrieval.md).",
         calibration_tables,
         "calibration.svg",
     ),
@@ -271,11 +254,11 @@ class Question:
 def results_page() -> str:
     """The page that is read in three minutes."""
     head = (
-        "# Results\n\nAll on held-out users of two open-source projects, seen neither in training nor in any choice: "
-        "users are split by a hash of their id into 45% to train on, 15% to choose by and 40% to test. A gain is the "
-        "log-likelihood, in nats, that the chosen document adds to the text the user really wrote, under SmolLM2-135M. "
-        "Intervals are 95%, by bootstrap over users. `make train` makes everything again; [what each figure "
-        "is](results/figures.md); [what failed](experiments.md).\n"
+        "# Results\n\nAll on held-out users of a chat, a mailing list and two projects, seen neither in training nor "
+        "in any choice: users are split by a hash of their id into 45% to train on, 15% to choose by and 40% to test. "
+        "A gain is the log-likelihood, in nats, that the chosen document adds to the text the user really wrote, under "
+        "SmolLM2-135M. Intervals are 95%, by bootstrap over users. `make train` makes everything again; [what each "
+        "figure is](results/figures.md); [what failed](experiments.md).\n"
     )
     return "\n".join([head, *(line for question in questions() for line in question.lines())])
 
@@ -326,10 +309,8 @@ def _settings() -> Iterator[tuple[str, Json, Json, str]]:
     result = _read("retrieval")
     yield "all requests", result, result, EMBEDDED
     yield "without near-duplicates", result, result["near_duplicates"], EMBEDDED
-    for project, other in (("git", "coreboot"), ("coreboot", "git")):
-        result = _read(f"retrieval-{project}")
-        name = next(row["model"] for row in result["models"] if row["model"].endswith(f"trained-on-{other}"))
-        yield f"{project}, trained on {other} alone", result, result, name
+    for name, label in DOMAINS.items():
+        yield f"{label}, trained on the other three", _of_kind(name), _of_kind(name), _left_out(name)
 
 
 def _elsewhere() -> Question:
@@ -341,16 +322,16 @@ def _elsewhere() -> Question:
         rows.append((label, f"{part['n']:,}", gains[model], f"{gains[best]}, {_label(best)}", _signed(gap, 1)))
         commands += [result["command"]] * (result["command"] not in commands)
     return Question(
-        "And without near-duplicates, or on a project that it never saw?",
+        "And without near-duplicates, or on a kind of text that it never saw?",
         "Some requests have an almost identical text among the candidates; the gain must not hang on those alone. Nor "
-        "on having seen other users of the same project: the last two rows are trained on the other project alone.",
+        "on having seen other users of the same kind: the last rows are trained on the other three alone.",
         Table(
             "PEARL against the baseline that is best in each row, on the same requests",
             ("", "requests", "PEARL", "best baseline", "difference, nats"),
             tuple(rows),
         ),
         "results/elsewhere.svg",
-        "retrieval-git.md",
+        "domains.md",
         tuple(commands),
     )
 
@@ -366,11 +347,9 @@ def _of_kind(name: str) -> dict[str, Any]:
     return found
 
 
-def _kinds_models(name: str) -> tuple[tuple[str, str], ...]:
-    """The models compared on a kind of text: labels, and their names in its result file."""
-    trained = "work/domains/models/"
-    ours = (("trained on all four", f"{trained}four"), ("trained on the other three", f"{trained}without-{name}"))
-    return (*ours, (_label(EMBEDDED), EMBEDDED))
+def _left_out(name: str) -> str:
+    """The model that saw no text of a kind, by its name in the kind's result file."""
+    return f"work/domains/models/without-{name}"
 
 
 def _chosen(name: str) -> Json:
@@ -397,9 +376,8 @@ def _kinds() -> Question:
     counts = ", ".join(f"{result['requests']} requests of {result['users']} users" for result in results.values())
     return Question(
         "And in chats and mails?",
-        f"What ships learned to choose from commits alone, and gains more than the best baseline in {above} of "
-        f"{len(DOMAINS)} kinds of text. One that learned from all four did not choose better for their dev users. How "
-        "much a choice helps is learned from all four; in the chat that can be told less well.",
+        f"From long histories it gains more than the best baseline in {above} of {len(DOMAINS)} kinds of text. How "
+        "much a choice helps can be told less well in the chat.",
         Table(
             f"Top-1 gain in nats on test users, among up to 200 texts; {counts}",
             ("", _label(EMBEDDED), "best baseline", "difference", "r of the score"),
@@ -424,7 +402,7 @@ def _kinds_page() -> str:
     results = {name: _of_kind(name) for name in DOMAINS}
     trivial = ("random (expected)", "best possible")
     untrained = [entry.name for entry in ENTRIES if entry.name in {row["model"] for row in results["git"]["models"]}]
-    others = [name for name in (*untrained, *trivial) if name != EMBEDDED]
+    others = [EMBEDDED, *(name for name in untrained if name != EMBEDDED), *trivial]
     lines = [
         "# Every kind of text: gain, share of best, and r\n",
         "Each column is measured on the test users of one kind of text. `trained on the other three` saw no text of "
@@ -440,16 +418,12 @@ def _kinds_page() -> str:
     for metric in RETRIEVAL:
         if metric.name not in ("top1_gain", "share_of_best", "pearson_r"):
             continue
-        rows = []
-        for place, (label, _) in enumerate(_kinds_models("")):
-            rows.append((label, *(_figure(results[name], _kinds_models(name)[place][1], metric) for name in DOMAINS)))
+        left_out = (_figure(results[name], _left_out(name), metric) for name in DOMAINS)
+        rows = [("trained on the other three", *left_out)]
         rows += [(_label(model), *(_figure(results[name], model, metric) for name in DOMAINS)) for model in others]
-        for model in (row["model"] for row in results["git"][MPNET]["models"]):
-            figures = (_figure(results[name][MPNET], model, metric) for name in DOMAINS)
-            rows.append((f"{_label(model)} under MPNet", *figures))
         counts = ", ".join(f"{result['n']} requests of {result['users']} users" for result in results.values())
         lines.append(markdown(Table(f"{metric.title}; {counts}", ("", *DOMAINS.values()), tuple(rows))))
-    commands = "\n".join(f"    {each['command']}" for result in results.values() for each in (result, result[MPNET]))
+    commands = "\n".join(f"    {each['command']}" for each in results.values())
     return "\n".join([*lines, f"{commands}\n"])
 
 
@@ -508,7 +482,8 @@ def _drafts_of_kinds() -> Question:
         "The latest texts of test users, drafted again from all that they had written before, up to 300 words. "
         f"ROUGE-1 is higher with the history than without in {helped} of {len(kinds)} kinds of text. The difference "
         f"between PEARL's documents and the best baseline's has an interval that holds 0 in {level}: so few requests "
-        "do not tell the ways to choose apart.",
+        "do not tell the ways to choose apart. PEARL's are those of the head that [shipped before]"
+        "(experiments.md#the-head-that-ships).",
         Table(f"ROUGE-1; {counts} requests", ("", *(DOMAINS[kind["kind"]] for kind in kinds)), tuple(rows)),
         "results/drafts-kinds.svg",
         "drafts-kinds.md",
@@ -533,7 +508,8 @@ def _drafts_of_kinds_page() -> str:
     lines = [
         "# Drafts of every kind of text\n",
         f"Drafts by {result['llm']}, of at most {result['max_tokens']} tokens (a little over 300 words), compared "
-        "with what people really wrote. A copy is the document that a retriever puts first, word for word: likeness "
+        "with what people really wrote. PEARL's documents are those of the head that [shipped before](../experiments.md"
+        "#the-head-that-ships). A copy is the document that a retriever puts first, word for word: likeness "
         "to the writer is nearly 1 there, and says what it cannot judge alone. [All results](../results.md), [the "
         f"figures explained](figures.md). `{command}` makes them again.\n",
         *_tables_of_kinds(result["kinds"], ("zero-shot", EMBEDDED, f"copy of {EMBEDDED}")),
@@ -597,7 +573,8 @@ def _revision() -> Question:
     theta = "no threshold" if found["threshold"] is None else f"the threshold {theta_words(found['threshold'], 2)}"
     return Question(
         "When does revising help?",
-        f"Revising every draft with the same small model changes ROUGE-1 by {_signed(loss, 3)}. Training measured that "
+        f"Revising every draft with the same small model changes ROUGE-1 by {_signed(loss, 3)}. That is with the "
+        "documents of the head that [shipped before](experiments.md#the-head-that-ships). Training measured it "
         f"on other users and set {theta}: `selective` revises below it. A capable model may gain from revising; `pearl "
         "train threshold` finds out.",
         Table(
@@ -736,9 +713,9 @@ def readme_figures() -> str:
         ),
     )
     caption = (
-        f"Quality on held-out users of two open-source projects ({choices['users']}; {drafts['users']} for the "
-        "drafts), with 95% intervals; the gain is the log-likelihood that the chosen text adds to what the user "
-        f"really wrote. Times on {imported.machine.cores} cores."
+        f"Quality on held-out users of a chat, a mailing list and two projects ({choices['users']}; "
+        f"{drafts['users']} of the projects for the drafts), with 95% intervals; the gain is the log-likelihood that "
+        f"the chosen text adds to what the user really wrote. Times on {imported.machine.cores} cores."
     )
     table = markdown(Table(caption, ("", "PEARL", "compared with"), rows))
     return table.replace("| --- | ---: | ---: |", "| --- | ---: | --- |", 1)

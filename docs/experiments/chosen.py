@@ -42,7 +42,7 @@ from training.templates import auxiliary_template
 
 OUT = Path(__file__).with_suffix(".json")
 DEV_REQUESTS = 50  # of each domain
-TEST_REQUESTS = {"lean": 300, "everything": 300, "git": 150, "coreboot": 150}  # more where gains are least alike
+TEST_REQUESTS = 150  # of each
 LEAST, MOST = 12, 200  # candidates of a request
 COMMAND = "python docs/experiments/chosen.py DATA WORK"
 NAMES = tuple(entry.name for entry in ENTRIES if entry.served)
@@ -153,7 +153,7 @@ def scored(domain: Domain, split: str, kept: KeptEncoder, data: Path, work: Path
     """The requests of a split of a domain, with the gains of what is chosen."""
     corpus = Corpus.read(data / domain.file)
     options = ScoringOptions(domain.template, split=split, partition="rolling", least_candidates=LEAST)
-    rows = chosen(corpus, options, kept, DEV_REQUESTS if split == DEV else TEST_REQUESTS[domain.name])
+    rows = chosen(corpus, options, kept, DEV_REQUESTS if split == DEV else TEST_REQUESTS)
     return rows, gains_of(corpus, options, rows, work)
 
 
