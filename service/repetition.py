@@ -114,7 +114,7 @@ class LoopFilter:
         for line in ended:
             certain += self._end(f"{line}\n")
         self._line = rest
-        if not (self._before.startswith(_item(rest)) or BEGUN.fullmatch(rest)):
+        if self._given or not (self._before.startswith(_item(rest)) or BEGUN.fullmatch(rest)):
             certain += self._give()
         return certain
 

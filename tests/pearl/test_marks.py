@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from pearl.marks import MarkFilter, unfenced
+from tests.pieces import split
 
 DEAR = "Dear Bo,\n\nyes, Saturday is fine.\n\nOtti"
 CODE = "Run this first:\n\n```bash\nmake setup\n```\n\nThen open the page."
@@ -227,11 +228,6 @@ def test_a_fence_of_text_streams() -> None:
     assert marks.feed("```text\nDear") == "Dear"
     assert marks.feed(" Bo\n``") == " Bo"
     assert marks.feed("`\n") + marks.finish() == ""
-
-
-def split(text: str, chance: random.Random) -> list[str]:
-    places = sorted(chance.choices(range(len(text) + 1), k=chance.randint(0, 6)))
-    return [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
 
 
 @pytest.mark.parametrize("mark", ["<draft>", "<think>", "</details>"])

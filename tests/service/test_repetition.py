@@ -9,6 +9,7 @@ from pearl.prompts import Brief
 from pearl.records import Document
 from pearl.templates import load_template
 from service.repetition import LoopFilter, RepetitionFilter, Repetitions
+from tests.pieces import split
 
 TOLD = (
     "At most five lines. No emoji.\nMake it sound as if it was written between two repairs.\n"
@@ -80,11 +81,6 @@ def test_a_sentence_waits_for_its_end() -> None:
     assert found.feed("Dear Bo.") == ""
     assert found.feed(" Yes, sat") == "Dear Bo. "
     assert found.feed("urday.") + found.finish() == "Yes, saturday."
-
-
-def split(text: str, chance: random.Random) -> list[str]:
-    places = sorted(chance.choices(range(len(text) + 1), k=chance.randint(0, 6)))
-    return [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
 
 
 @pytest.mark.parametrize("piece", [".", "1. "])

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from service.stops import StopFilter
+from tests.pieces import split
 
 
 @pytest.mark.parametrize(
@@ -27,8 +28,3 @@ def test_a_text_ends_before_its_first_stop_however_it_is_split(text: str, stops:
         stop = StopFilter(stops)
         assert "".join(stop.feed(piece) for piece in split(text, chance)) + stop.finish() == kept
         assert stop.ended == (kept != text)
-
-
-def split(text: str, chance: random.Random) -> list[str]:
-    places = sorted(chance.choices(range(len(text) + 1), k=chance.randint(0, 6)))
-    return [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
