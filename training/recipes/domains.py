@@ -3,7 +3,7 @@
     python training/recipes/domains.py --data ../shared/data --work work/domains
 
 Flat on purpose: every step is a command that can be run by hand. What is done already in ``--work`` is not done again.
-The gains of a chat, a mailing list and the commits of two projects, 145,406 pairs, were scored once, on a GPU, and are
+The gains of a chat, a mailing list and the commits of two projects, 133,794 pairs, were scored once, on a GPU, and are
 kept in training/recipes/scores: ids and likelihoods, no texts. A file that is not there is scored again.
 """
 
@@ -125,7 +125,8 @@ def main() -> None:
             if not wanted.exists():
                 told: list[object] = ["--targets", extent.targets, "--users", extent.users, "--candidates", CANDIDATES]
                 told += ["--least-candidates", extent.least, "--split", split, "--partition", "rolling"]
-                told += ["--template", domain.template, "--device", options.device]
+                # in the precision of the others, for those of two are not mixed
+                told += ["--template", domain.template, "--device", options.device, "--dtype", "bfloat16"]
                 scored = work / wanted.name  # its parts stay in the work folder
                 pearl("train", "score", "--history", data / domain.file, *told, "--out", scored)
                 shutil.copyfile(scored, wanted)
@@ -141,12 +142,13 @@ def main() -> None:
     gains = {domain.name: work / "fit" / f"gains-{TEST}-{domain.name}.jsonl.gz" for domain in DOMAINS}
     if not all(path.exists() for path in gains.values()):
         fit(out, DOMAINS, splits=SPLITS)
-        asked = work / "questions-dev.json"
+    asked = work / "questions-dev.json"
+    if not asked.exists():
         histories = repeated("--history", [data / domain.file for domain in DOMAINS])
         pearl("eval", "questions", *histories, "--split", DEV, "--model", out, "--json", asked)
-        pearl("train", "floor", "--model", out, "--questions", asked)
-        if out == SHIPPED:  # how likely a document helps, by what eight retrievers choose from long histories
-            subprocess.run([sys.executable, "docs/experiments/chosen.py", str(data), str(work / "chosen")], check=True)
+    pearl("train", "floor", "--model", out, "--questions", asked)
+    if out == SHIPPED:  # how likely a document helps, by what eight retrievers choose from long histories
+        subprocess.run([sys.executable, "docs/experiments/chosen.py", str(data), str(work / "chosen")], check=True)
     for loss, name in (("kl", "plain-kl"), ("distill", "distill")):
         if not (models / name / MANIFEST).exists():
             fit(models / name, DOMAINS, "--loss", loss)
