@@ -605,14 +605,18 @@ def _published(result: dict[str, Any]) -> str:
     return "\n".join(lines) + f"\n\n{counts}; steps of 16 groups; `{result['command']}`."
 
 
+def _gap(figure: dict[str, float]) -> str:
+    """``+1.0 [0.3, 1.8]``"""
+    return f"{figure['value']:+.1f} [{figure['low']:.1f}, {figure['high']:.1f}]"
+
+
 def _on_gpu(result: dict[str, Any]) -> dict[str, str]:
     """The table of cross-encoders and heads that learned from gains scored on a GPU, and the figures in its text."""
     test = {row["name"]: row["domains"] for row in result["rows"]["test"]}
     names = list(result["requests"]["test"])
 
-    def shown(figure: dict[str, float], sign: int = 1) -> str:
-        low, high = sorted((sign * figure["low"], sign * figure["high"]))
-        return f"{sign * figure['value']:+.1f} [{low:.1f}, {high:.1f}]"
+    def less(figure: dict[str, float]) -> dict[str, float]:
+        return {"value": -figure["value"], "low": -figure["high"], "high": -figure["low"]}
 
     above = result["published_above"]
     best = {
@@ -622,16 +626,16 @@ def _on_gpu(result: dict[str, Any]) -> dict[str, str]:
     left_out = {name: test[f"head fitted again without {name}"][name] for name in names}
     return {
         "on_gpu": _on_gpu_table(result),
-        "published_bm25": shown(above["test"]["bm25"]),
-        "published_bm25_dev": shown(above["dev"]["bm25"]),
-        "published_dense": shown(above["test"]["dense"]),
-        "published_dense_dev": shown(above["dev"]["dense"]),
-        "mpnet_chat": shown(test["head and 0.5 MPNet"]["lean"]["above_head"]),
-        "likeness_chat": shown(test["head fitted again, and labels by likeness"]["lean"]["above_head"]),
+        "published_bm25": _gap(above["test"]["bm25"]),
+        "published_bm25_dev": _gap(above["dev"]["bm25"]),
+        "published_dense": _gap(above["test"]["dense"]),
+        "published_dense_dev": _gap(above["dev"]["dense"]),
+        "mpnet_chat": _gap(test["head and 0.5 MPNet"]["lean"]["above_head"]),
+        "likeness_chat": _gap(test["head fitted again, and labels by likeness"]["lean"]["above_head"]),
         "left_out": "; ".join(
-            f"{name} {shown(row['above_head'])}, {row['pearson_r']:.2f}" for name, row in left_out.items()
+            f"{name} {_gap(row['above_head'])}, {row['pearson_r']:.2f}" for name, row in left_out.items()
         ),
-        "best_baselines": "; ".join(f"{name} {shown(row['above_head'], -1)}" for name, row in best.items()),
+        "best_baselines": "; ".join(f"{name} {_gap(less(row['above_head']))}" for name, row in best.items()),
     }
 
 
@@ -655,7 +659,7 @@ def _on_gpu_table(result: dict[str, Any]) -> str:
         for domain in domains:
             own = test["domains"][domain]
             gain, above = own["top1_gain"], own["above_head"]
-            more = "" if first else f" ({above['value']:+.1f} [{above['low']:.1f}, {above['high']:.1f}])"
+            more = "" if first else f" ({_gap(above)})"
             cells.append(f"{gain['value']:.1f}{more}, {own['pearson_r']:.2f}")
         lines.append(f"| {labels.get(dev['name'], dev['name'])} | {' | '.join(cells)} |")
     counts = "; ".join(
@@ -702,7 +706,7 @@ def _crossed(result: dict[str, Any]) -> dict[str, str]:
         for kind in kinds:
             own = bare["kinds"][kind]
             above = own["above"]
-            more = "" if first else f" ({above['value']:+.1f} [{above['low']:.1f}, {above['high']:.1f}])"
+            more = "" if first else f" ({_gap(above)})"
             cells.append(f"{own['top1_gain']:.1f}{more}")
         lines.append(f"| {row['name']} | {' | '.join(cells)} |")
     requests, users = result["requests"], result["users"]
@@ -712,9 +716,7 @@ def _crossed(result: dict[str, Any]) -> dict[str, str]:
         f"four kinds; higher in: resamples of users in which the quality is. `{result['command']}`."
     )
     test = "; ".join(
-        f"{kind} {own['above']['value']:+.1f} [{own['above']['low']:.1f}, {own['above']['high']:.1f}] nats, r "
-        f"{own['pearson_r']:.2f}"
-        for kind, own in result["test"]["kinds"].items()
+        f"{kind} {_gap(own['above'])} nats, r {own['pearson_r']:.2f}" for kind, own in result["test"]["kinds"].items()
     )
     return {"crossed": table, "shipped_test": test}
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from published import COMMITS_HEAD, scored_of
+from published import COMMITS_HEAD, kept_scores
 
 from pearl.settings import EMBEDDED
 from pearl.split import DEV, TEST, TRAIN, users_of
@@ -31,7 +31,7 @@ from retriever.calibrated.head import Floats, SignalHead
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
-from training.choose.measure import best_of, measure_domains, qualities
+from training.choose.measure import best_of, measure, qualities
 from training.data.records import Example
 from training.data.selection import select_requests
 from training.fit.embeddings import KeptEncoder
@@ -40,10 +40,9 @@ from training.fit.head import HeadOptions, calibrated, fit_head, new_head
 from training.fit.level import forest_of
 from training.gains.corpus import Corpus
 from training.gains.proxy import ProxyScales, unlabelled_examples
-from training.recipes.domains import CANDIDATES, DOMAINS, KEPT, ROOT
+from training.recipes.domains import CANDIDATES, DOMAINS
 
 OUT = Path(__file__).with_suffix(".json")
-NAMES = tuple(domain.name for domain in DOMAINS)
 MESSAGES = ("lean", "everything")
 PROXIES, LEAST = 30, 8
 FOLDS = 3
@@ -114,10 +113,6 @@ def material_of(corpora: Mapping[str, Corpus], kept: KeptEncoder) -> Material:
     return Material(scored, [scales.label(one) for one in with_signals(past, kept, words)], compared)
 
 
-def kept_scores(corpus: Corpus, split: str) -> list[Example]:
-    return scored_of(corpus, ROOT / KEPT / f"{corpus.name}-{split}.parquet")
-
-
 def on_test(corpora: Mapping[str, Corpus], kept: KeptEncoder) -> dict[str, Any]:
     """The artifact that ships beside the head of commits, as the service has them."""
     scored: list[Example] = []
@@ -163,7 +158,7 @@ def row(material: Material, scores: Scores, before: Scores) -> dict[str, Any]:
         gains = [material.scored[place].gains for place in places]
         draws = Bootstrap([material.scored[place].user_id for place in places])
         own, others = ([them[place] for place in places] for them in (scores, before))
-        fits.append(measure_domains(own, gains, [name] * len(gains))[0])
+        fits.append(measure(own, gains))
         difference = draws.mean(best_of(own, gains)[1] - best_of(others, gains)[1])
         told["kinds"][name] = asdict(fits[-1]) | {"above": difference.to_json()}
         above.append(qualities(draws, own, gains) - qualities(draws, others, gains))

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from published import COMMITS_HEAD, bare, relevance, retriever_then, scored_of, shuffled
+from published import COMMITS_HEAD, bare, kept_scores, relevance, retriever_then, shuffled
 from rich.console import Console
 
 from pearl.settings import EMBEDDED, MPNET
@@ -46,7 +46,7 @@ from training.fit.cross_encoder import (
 )
 from training.fit.embeddings import KeptEncoder
 from training.fit.features import texts_of, with_signals
-from training.fit.head import calibrated, plain
+from training.fit.head import HeadOptions, calibrated, plain
 from training.fit.level import fit_level
 from training.fit.material import Material
 from training.fit.relevance import TAU
@@ -54,14 +54,14 @@ from training.fit.stages import fit_first_stage
 from training.gains.corpus import Corpus, histories_of
 from training.gains.proxy import ProxyScales, unlabelled_examples
 from training.options import CALIBRATED
-from training.recipes.domains import DOMAINS, ROOT
-from training.recipes.domains import KEPT as SCORES
+from training.recipes.domains import DOMAINS
 
 OUT = Path(__file__).with_suffix(".json")
 KEPT = Path(__file__).with_suffix("")
 NAMES = tuple(domain.name for domain in DOMAINS)
 COMMITS = ("git", "coreboot")
 HEAD = "head fitted again"
+HEAD_OPTIONS, TRUE_REPEATED = HeadOptions(members=4), 3  # as heads were fitted then
 UNLABELLED = 2500  # requests of a domain
 BASELINES = ("bm25", "dense", "dense-requests", "dense-sum", "recent")
 WEIGHTS = (0.25, 0.5)
@@ -145,6 +145,18 @@ def run(arm: Arm, corpora: Mapping[str, Corpus], examples: Examples, folder: Pat
     return told, read
 
 
+def kept_or_run(arm: Arm, corpora: Mapping[str, Corpus], examples: Examples, work: Path) -> tuple[Json, Any]:
+    """What :func:`run` gives; it is kept in halves of a float."""
+    name = arm.name.replace(", ", "-").replace(" ", "-").lower()
+    described, said = KEPT / "arms" / f"{name}.json", KEPT / "arms" / f"{name}.npz"
+    if not described.exists():
+        made, read = run(arm, corpora, examples, work / name)
+        halves: dict[str, Any] = {part: own.astype(np.float16) for part, own in read.items()}
+        np.savez_compressed(said, **halves)
+        described.write_text(json.dumps(made), encoding="utf-8")
+    return json.loads(described.read_text(encoding="utf-8")), np.load(said)
+
+
 def steps_of(report: Json) -> Json:
     losses = [report["dev_loss_before"], *report["dev_losses"]]
     return {name: report[name] for name in ("groups", "steps", "seconds")} | {"losses": losses}
@@ -170,7 +182,8 @@ def material_of(
     train = [one for name in domains for one in with_signals(examples[name, TRAIN], kept, words)]
     asked = [one for name in domains for one in dev[name]]
     measured = {DEV: list(chain(*dev.values())), TEST: list(chain(*test.values()))}
-    return Material(train, asked, [], [], select(train, SelectionOptions())), measured
+    chosen = select(train, SelectionOptions())
+    return Material(train, asked, [], [], replace(chosen, requests=chosen.requests * TRUE_REPEATED)), measured
 
 
 def words_of(domains: Sequence[str], corpora: Mapping[str, Corpus]) -> WordWeights:
@@ -179,7 +192,7 @@ def words_of(domains: Sequence[str], corpora: Mapping[str, Corpus]) -> WordWeigh
 
 def refitted(material: Material, measured: Mapping[str, Sequence[Example]]) -> tuple[dict[str, Scores], Json]:
     """The scores of a head on signals, and of its level, and what was chosen on dev."""
-    first = fit_first_stage(material, CALIBRATED, SelectionOptions(), Console(stderr=True))
+    first = fit_first_stage(material, CALIBRATED, SelectionOptions(), Console(stderr=True), HEAD_OPTIONS)
     anchor, head = first.anchor, first.head
     fitted = fit_level(head, anchor.y0, anchor.tau, [*material.warm, *material.train], material.dev, 0)
     level = fitted.level
@@ -252,25 +265,14 @@ def above(scores: Mapping[str, Scores], name: str, others: Sequence[str], own: S
 def main() -> None:
     data, work = Path(sys.argv[1]), Path(sys.argv[2])
     corpora = {domain.name: Corpus.read(data / domain.file) for domain in DOMAINS}
-    examples = {
-        (name, split): scored_of(corpus, ROOT / SCORES / f"{name}-{split}.parquet")
-        for name, corpus in corpora.items()
-        for split in SPLITS
-    }
+    examples = {(name, split): kept_scores(corpus, split) for name, corpus in corpora.items() for split in SPLITS}
     trained: list[Json] = []
     logits: dict[str, Any] = {}
     y0: dict[str, float] = {}
     for arm in ARMS:
-        name = arm.name.replace(", ", "-").replace(" ", "-").lower()
-        described, said = KEPT / "arms" / f"{name}.json", KEPT / "arms" / f"{name}.npz"
-        if not described.exists():
-            made, read = run(arm, corpora, examples, work / name)
-            halves: dict[str, Any] = {part: own.astype(np.float16) for part, own in read.items()}
-            np.savez_compressed(said, **halves)
-            described.write_text(json.dumps(made), encoding="utf-8")
-        told = json.loads(described.read_text(encoding="utf-8"))
+        told, logits[arm.name] = kept_or_run(arm, corpora, examples, work)
         trained.append(asdict(arm) | told)
-        logits[arm.name], y0[arm.name] = np.load(said), told["y0"]
+        y0[arm.name] = told["y0"]
     encoder = SentenceEncoder(EMBEDDED)
     encoder.load()
     kept = KeptEncoder(encoder, work / "embeddings", model_fingerprint(EMBEDDED))

@@ -52,7 +52,7 @@ from training.fit.relevance import TAU, relevance_groups
 from training.gains.corpus import Corpus, histories_of
 from training.gains.proxy import ProxyScales, unlabelled_examples
 from training.gains.scores import read_scores, scored_examples
-from training.recipes.domains import DOMAINS
+from training.recipes.domains import DOMAINS, KEPT, ROOT
 
 OUT = Path(__file__).with_suffix(".json")
 GAINS = "commits/git_gains.jsonl.gz"
@@ -116,6 +116,11 @@ def scored_of(corpus: Corpus, file: Path) -> list[Example]:
         replace(example, user_id=f"{corpus.name}:{example.user_id}", domain=corpus.name)
         for example in scored_examples(corpus.histories, read_scores(file)[0])
     ]
+
+
+def kept_scores(corpus: Corpus, split: str) -> list[Example]:
+    """The scored requests that the recipe keeps."""
+    return scored_of(corpus, ROOT / KEPT / f"{corpus.name}-{split}.parquet")
 
 
 def proxy_groups(corpora: Sequence[Corpus], true: Sequence[Example], kept: KeptEncoder) -> list[Group]:
