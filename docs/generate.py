@@ -380,7 +380,7 @@ def _real_drafts() -> str:
 def experiments() -> str:
     """The experiments' log, with its tables from docs/experiments/*.json and the account of the head of commits."""
     from cross_encoders_page import cross_encoders_table
-    from reward_page import cut_table, drafted_table, length_table, remedy_table, tried_table
+    from reward_page import cut_table, drafted_table, length_table, published_table, remedy_table, tried_table
 
     text = (ROOT / "docs" / "experiments" / "log.md").read_text(encoding="utf-8")
     found = json.loads((ROOT / "docs" / "experiments" / "drafting.json").read_text(encoding="utf-8"))
@@ -411,6 +411,7 @@ def experiments() -> str:
         "published": _published(json.loads((kept / "published.json").read_text(encoding="utf-8"))),
         "questions": _questions(json.loads((kept / "questions.json").read_text(encoding="utf-8"))),
         "reward": tried_table(),
+        "reward_published": published_table(),
         "cross_encoders": cross_encoders_table(),
         "reward_cut": cut_table(),
         "reward_remedy": remedy_table(),

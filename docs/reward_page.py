@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 QUALITY = HERE / "results" / "quality.json"
 TRIED = HERE / "experiments" / "reward.json"
+PUBLISHED = HERE / "experiments" / "reward_published.json"
 LENGTH = HERE / "experiments" / "reward_length.json"
 CUT = HERE / "experiments" / "reward_cut.json"
 DRAFTED = HERE / "experiments" / "reward_drafted.json"
@@ -39,19 +41,35 @@ def quality_table() -> str:
 def tried_table() -> str:
     """Each kind of reward model that was trained, with the mean of its seeds, the least and the most."""
     found = json.loads(TRIED.read_text(encoding="utf-8"))
-    titles = ("pairs", "about equal length", "length regressed out", "dev: pairs", "dev: r of scores")
-    lines = [f"| model | {' | '.join(titles)} |", "| --- |" + " ---: |" * len(titles)]
-    for model in found["models"]:
-        runs = model["runs"]
-        cells = [_spread(run[name] for run in runs) for name in ("accuracy", "equal_length", "length_regressed")]
-        cells += [
-            _spread(run["dev"][name] for run in runs) if name in runs[0]["dev"] else "-"
-            for name in ("dev_accuracy", "dev_pearson_r")
-        ]
-        lines.append(f"| {model['model']} | {' | '.join(cells)} |")
+    rows = {model["model"]: [{**run, **run["dev"]} for run in model["runs"]] for model in found["models"]}
     seeds = len(found["models"][0]["runs"])
     told = f"Means of {seeds} seeds, least to most; trained on {found['trained_on']}, pairs of {found['pairs']}; "
-    return "\n".join([*lines, "", told + "`python docs/experiments/reward.py TRAIN.json PAIRS.json WORK`."])
+    return _runs_table(rows) + told + "`python docs/experiments/reward.py TRAIN.json PAIRS.json WORK`."
+
+
+def published_table() -> str:
+    """The published presets, trained to their end, on two bases."""
+    found = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    rows: dict[str, list[Any]] = {}
+    for model in found["models"]:
+        base = {"minilm": "MiniLM", "mpnet": "MPNet"}[model["base"]]
+        rows.setdefault(f"{base}, `{model['preset']}`", []).append({**model, **model["figures"]})
+    best = [model["training"]["best_epoch"] for model in found["models"]]
+    pairs = [model["figures"]["dev_pairs"] for model in found["models"]]
+    told = f"As above, of one or two seeds; dev has {min(pairs)} to {max(pairs)} pairs, and was best after "
+    told += f"{min(best)} to {max(best)} of {found['models'][0]['training']['epochs']} epochs; "
+    return _runs_table(rows) + told + "`python docs/experiments/reward_published.py TRAIN.json PAIRS.json WORK`."
+
+
+def _runs_table(rows: Mapping[str, Sequence[Any]]) -> str:
+    """The mean, the least and the most of each model's runs."""
+    titles = ("pairs", "about equal length", "length regressed out", "dev: pairs", "dev: r of scores")
+    names = ("accuracy", "equal_length", "length_regressed", "dev_accuracy", "dev_pearson_r")
+    lines = [f"| model | {' | '.join(titles)} |", "| --- |" + " ---: |" * len(titles)]
+    for model, runs in rows.items():
+        cells = [_spread(run[name] for run in runs) if name in runs[0] else "-" for name in names]
+        lines.append(f"| {model} | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", ""])
 
 
 def length_table() -> str:
@@ -135,4 +153,5 @@ def _interval(estimate: dict[str, float], form: str = ".2f") -> str:
 
 def _spread(estimates: Any) -> str:
     values = [estimate["value"] for estimate in estimates]
-    return f"{mean(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+    spread = f" ({min(values):.2f} to {max(values):.2f})" if len(values) > 1 else ""
+    return f"{mean(values):.2f}{spread}"

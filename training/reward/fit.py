@@ -48,7 +48,7 @@ def items_of(material: RewardMaterial, pair_rule: str) -> list[Item]:
 
 
 class RewardNetwork(nn.Module):
-    """A reader and the head on its vectors; ``reader`` learns if it is a module."""
+    """A reader and the head on its vectors; both learn, but for vectors that are kept."""
 
     def __init__(self, reader: ParagraphReader, head: HeadNetwork, options: RewardOptions) -> None:
         super().__init__()
@@ -56,6 +56,10 @@ class RewardNetwork(nn.Module):
         self.head = head
         self._weight, self._penalty, self._rule = options.weight, options.penalty, options.pair_rule
         self._average = options.average
+
+    @property
+    def device(self) -> torch.device:
+        return self.head.bias.device
 
     def loss(self, items: Sequence[Item]) -> Tensor:
         """The mean over the items, or the sum of the means over each kind; a squared error counts ``weight`` times."""
@@ -65,9 +69,9 @@ class RewardNetwork(nn.Module):
         """(2,): the sums of the weighted squared errors of scores, and of the cross-entropies of pairs."""
         scored = [item for item in items if isinstance(item, ScoredText)]
         pairs = [item for item in items if isinstance(item, ShownPair)]
-        squared = crossed = torch.zeros(())
+        squared = crossed = torch.zeros((), device=self.device)
         if scored:
-            scores = torch.tensor([item.score for item in scored])
+            scores = torch.tensor([item.score for item in scored], device=self.device)
             vectors = self.reader.vectors([item.text for item in scored])
             squared = self._weight * self.head.squared_errors(vectors, scores).sum()
         if pairs:
@@ -79,13 +83,14 @@ class RewardNetwork(nn.Module):
         if self._average == ITEMS:
             return sums.sum() / len(items)
         scored = sum(isinstance(item, ScoredText) for item in items)
-        return (sums / torch.tensor([scored, len(items) - scored]).clamp(min=1)).sum()
+        counts = torch.tensor([scored, len(items) - scored], device=sums.device)
+        return (sums / counts.clamp(min=1)).sum()
 
     def penalised(self, items: Sequence[Item]) -> Tensor:
         return self.loss(items) + self._penalty * self.head.penalty()
 
     def _of_pairs(self, pairs: Sequence[ShownPair]) -> Tensor:
-        first_is_better = torch.tensor([pair.first_is_better for pair in pairs])
+        first_is_better = torch.tensor([pair.first_is_better for pair in pairs], device=self.device)
         if self._rule == COSINE:
             read = self.reader.pair_vectors([(pair.first, pair.second) for pair in pairs])
             return cosine_losses(read, first_is_better)
@@ -117,7 +122,7 @@ def fit_network(
     checkpoint: Path,
     console: Console,
 ) -> dict[str, Any]:
-    """Train in place, and leave the network as it was best on dev; returns what happened.
+    """Train in place, where the network lies, and leave it as it was best on dev; returns what happened.
 
     A training that an earlier process began at ``checkpoint`` is gone on from; the file stays until the caller has
     kept what came out.
@@ -210,7 +215,10 @@ def _dev_loss(network: RewardNetwork, items: Sequence[Item], options: RewardOpti
     network.eval()
     with torch.inference_mode():
         batches = (items[start : start + options.batch] for start in range(0, len(items), options.batch))
-        return float(network.mean(sum(map(network.sums, batches), torch.zeros(2, dtype=torch.float64)), items))
+        sums = torch.zeros(2, dtype=torch.float64)
+        for batch in batches:
+            sums += network.sums(batch).cpu()
+        return float(network.mean(sums, items))
 
 
 def _copied(network: nn.Module) -> dict[str, Any]:
@@ -223,4 +231,4 @@ def _keep(file: Path, progress: Progress) -> None:
 
 
 def _resumed(file: Path) -> Progress | None:
-    return Progress(**torch.load(file, weights_only=True)) if file.exists() else None
+    return Progress(**torch.load(file, weights_only=True, map_location="cpu")) if file.exists() else None

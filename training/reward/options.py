@@ -43,6 +43,7 @@ class RewardOptions:
     dev_share: float = 0.1
     patience: int = 5
     budget_minutes: float | None = None
+    device: str = "cpu"
     seed: int = 0
 
     @property

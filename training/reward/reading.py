@@ -62,11 +62,14 @@ def layers_of(base: str, layers: str) -> tuple[int, ...]:
     return numbers
 
 
-class KeptVectors:
+class KeptVectors(nn.Module):
     """Vectors that were computed once."""
 
+    _vectors: Tensor
+
     def __init__(self, vectors: Vectors) -> None:
-        self._vectors = torch.from_numpy(vectors)
+        super().__init__()
+        self.register_buffer("_vectors", torch.from_numpy(vectors), persistent=False)
 
     def vectors(self, texts: Sequence[int]) -> Tensor:
         """(B, V)"""
@@ -96,15 +99,15 @@ class LearningReader(nn.Module):
 
     def vectors(self, texts: Sequence[int]) -> Tensor:
         """(B, V)"""
-        with torch.autocast("cpu", torch.bfloat16, enabled=prefers_bfloat16("cpu")):
+        with self._precision():
             means: Tensor = layer_means(self.model, self._tokens([self._texts[place] for place in texts]), self._layers)
         return means.float()
 
     def pair_vectors(self, pairs: Sequence[tuple[int, int]]) -> Tensor:
         """(B, 2 E), of two texts read together"""
         tokens = self._tokens([self._texts[one] for one, _ in pairs], [self._texts[two] for _, two in pairs])
-        with torch.autocast("cpu", torch.bfloat16, enabled=prefers_bfloat16("cpu")):
-            means: Tensor = pair_means(self.model, tokens, token_places(tokens))
+        with self._precision():
+            means: Tensor = pair_means(self.model, tokens, token_places(tokens).to(self.model.device))
         return means.float()
 
     def save(self, folder: Path) -> None:
@@ -112,9 +115,13 @@ class LearningReader(nn.Module):
         self.model.save_pretrained(folder)
         self._tokenizer.save_pretrained(folder)
 
+    def _precision(self) -> torch.autocast:
+        kind = self.model.device.type
+        return torch.autocast(kind, torch.bfloat16, enabled=prefers_bfloat16(kind))
+
     def _tokens(self, *texts: list[str]) -> Any:
         cut = {"truncation": "longest_first", "max_length": self._max_tokens, "padding": True, "return_tensors": "pt"}
-        return self._tokenizer(*texts, **cut)
+        return self._tokenizer(*texts, **cut).to(self.model.device)
 
 
 def kept_vectors(

@@ -20,6 +20,7 @@ from pearl.options import known
 from pearl.stats import Bootstrap
 from retriever.models.encoder import NAMES, encoder_source
 from retriever.models.files import file_digest, folder_digest, saving_tensors
+from retriever.models.hardware import device_named
 from retriever.reward.artifact import COSINE, ENCODER, HEAD, SCORES, RewardArtifact, read_reward, write_reward
 from retriever.reward.head import HIGHEST, LOWEST, ScoreHead
 from retriever.reward.model import RewardModel
@@ -39,6 +40,7 @@ EDGE = 0.02  # of the scale, to which scores are held before they become logits
 def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
     """Train, write the artifact and return it. Raises InputError for what cannot be trained on."""
     known("variant", options.variant, VARIANTS)
+    device = device_named(options.device)
     check_replaceable(options.out, options.work)
     if options.fitted != EVERYTHING and options.pair_rule == COSINE:
         raise InputError(
@@ -58,10 +60,11 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
             highlight=False,
             soft_wrap=True,
         )
-        network = _network(material, train, layers, options, console)
+        network = _network(material, train, layers, options, console).to(device)
         learned, chosen_by = (items_of(part, options.pair_rule) for part in (train, dev))
         checkpoint = options.work / f"{_made_of(material, options)}-checkpoint.pt"
         report = fit_network(network, learned, chosen_by, options, checkpoint, console)
+        network.cpu()
         head: ScoreHead | None = network.head.head()
         if options.variant == P and options.pair_rule == COSINE:
             head = None

@@ -78,6 +78,8 @@ def _killed(*_: Any) -> None:
         (("--pair-rule", "cosine"), "--pair-rule cosine has no weights but the encoder's: it needs --fitted all."),
         (("--layers", "0,9"), "--layers 0,9: name 'last', or different numbers from 0 to 1"),
         (("--layers", "first"), "--layers first: name 'last', or different numbers from 0 to 1"),
+        (("--device", "tpu"), "--device tpu: there are cpu, cuda, and cuda:1 for a second GPU."),
+        (("--device", "cuda:99"), "--device cuda:99: there is no such GPU that torch can use; try cpu."),
         (("--base", "nowhere/at-all"), "The base 'nowhere/at-all' cannot be loaded"),
     ],
 )
