@@ -573,8 +573,7 @@ def _revision() -> Question:
     theta = "no threshold" if found["threshold"] is None else f"the threshold {theta_words(found['threshold'], 2)}"
     return Question(
         "When does revising help?",
-        f"Revising every draft with the same small model changes ROUGE-1 by {_signed(loss, 3)}. That is with the "
-        "documents of the head that [shipped before](experiments.md#the-head-that-ships). Training measured it "
+        f"Revising every draft with the same small model changes ROUGE-1 by {_signed(loss, 3)}. Training measured it "
         f"on other users and set {theta}: `selective` revises below it. A capable model may gain from revising; `pearl "
         "train threshold` finds out.",
         Table(
