@@ -21,6 +21,7 @@ NAMES = (
     "load",
     "crowd",
     "scoring",
+    "gpu",
     "first_stage",
     "retrieval",
     "cascade",
@@ -59,7 +60,7 @@ def run(name: str, quick: bool, machine: Machine) -> Result:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     # no `choices`: argparse would hold them against the empty list, too
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; all if none is given")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; all but gpu if none is given")
     parser.add_argument("--quick", action="store_true", help="a smoke test: a few calls, whose figures mean nothing")
     parser.add_argument("--out", type=Path, help="folder of the result files (default: benchmarks/results)")
     options = parser.parse_args(arguments)
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = options.out or RESULTS
     folder.mkdir(parents=True, exist_ok=True)
     machine = this_machine()  # before the first benchmark, so that its load average is that of others
-    names = options.names or NAMES
+    names = options.names or [name for name in NAMES if name != "gpu"]
     for name in names:
         started = time.monotonic()
         print(f"{name}: {benchmark(name).TITLE} ...", file=sys.stderr, flush=True)

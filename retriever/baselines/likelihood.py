@@ -44,12 +44,15 @@ class LikelihoodRetriever(Retriever):
         self._lock = threading.Lock()
 
     def load(self) -> AuxiliaryModel:
-        """Load the weights now. Raises InputError for what is no model."""
+        """Load the weights now, to a GPU where torch can use one. Raises InputError for what is no model."""
+        import torch
+
         from retriever.models.auxiliary import load_auxiliary
 
         with self._lock:
             if self._model is None:
-                self._model = load_auxiliary(self._model_name)
+                device = "cuda" if torch.cuda.is_available() else "cpu"
+                self._model = load_auxiliary(self._model_name, device=device)
             return self._model
 
     def index(self, documents: Sequence[Document]) -> Index:

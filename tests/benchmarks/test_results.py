@@ -14,6 +14,7 @@ from benchmarks.corpus import PROJECTS, find_corpora, first_lines
 from benchmarks.crowd import QUICK_CLIENTS, QUICK_PLACES
 from benchmarks.figures import Result, read_result, read_results
 from benchmarks.first_stage import QUICK_SIZES, SIZES
+from benchmarks.gpu import SIZES as GPU_SIZES
 from benchmarks.hostile_imports import ROWS
 from benchmarks.hostile_sources import ROWS as SOURCE_ROWS
 from benchmarks.machine import ROOT
@@ -42,6 +43,10 @@ FIGURES = {
     "scoring": {
         *("pairs_per_second", "plain_pairs_per_second", "times_plain"),
         *("difference_p50", "difference_p99", "gain_correlation"),
+    },
+    "gpu": {
+        *("times_plain", "plain", "smollm2", "smollm2_gib", "mpnet", "mpnet_gib"),
+        *(f"flan_t5_{size.name}{what}" for size in GPU_SIZES for what in ("", "_gib")),
     },
     "first_stage": first_stage(*SIZES),
     "retrieval": {"minilm_30_ms", "minilm_30_times", "minilm_100_plain_ms", "minilm_100_p99_ms", "minilm_exponent_100"},
