@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pearl.errors import ChatRefused
+from pearl.loops import LoopFilter
 from pearl.marks import MarkFilter
 from pearl.texts import storable
-from service.repetition import LoopFilter, RepetitionFilter, Repetitions
+from service.repetition import RepetitionFilter, Repetitions
 from service.stops import StopFilter
 
 UNMARKED_REASONING = "The model began with reasoning that it did not mark; ask again, and it will be left out."

@@ -13,6 +13,7 @@ from pearl.asking.patience import UNWATCHED, Failed, Watch
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Reply
 from pearl.errors import ContextExceeded
+from pearl.loops import without_loops
 from pearl.marks import unfenced
 from pearl.prompts import Brief, Prompt, draft_prompt, edited_draft, revision_decoding, revision_prompt
 
@@ -119,10 +120,10 @@ async def _answers(
 
 
 def draft_of(answer: Reply | Failed) -> WrittenText:
-    """The draft in an answer, or why there is none."""
+    """The draft in an answer as the service reads it, or why there is none."""
     if isinstance(answer, Failed):
         return WrittenText(None, answer.reason)
-    text = unfenced(answer.text)
+    text = without_loops(unfenced(answer.text))
     return WrittenText(text or None, None if text else EMPTY_ANSWER, answer.finish_reason == CUT_OFF)
 
 
@@ -133,4 +134,4 @@ def read_revision(answer: Reply | Failed, begun: str) -> WrittenText:
     text = edited_draft(begun + answer.text)
     if text is None or answer.finish_reason == CUT_OFF:
         return WrittenText(None, UNREADABLE, answer.finish_reason == CUT_OFF)
-    return WrittenText(text)
+    return WrittenText(without_loops(text))

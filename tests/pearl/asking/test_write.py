@@ -50,6 +50,14 @@ def test_a_draft_is_prompted_as_the_service_prompts_it(desk):
     assert decoding == DECODING
 
 
+def test_drafts_and_revisions_are_without_lines_that_repeat_the_one_before(desk):
+    looped = "We met on the old quay.\n" * 3
+    model = FakeChatModel([looped, f"EDITED DRAFT\n{looped}"])
+    ((drafts, revisions),) = asyncio.run(write_revised(desk(model), [[brief("do it")]]))
+    assert drafts == revisions == [WrittenText("We met on the old quay.")]
+    assert looped not in model.calls[1][0][-1].content  # what is revised is what would have been shown
+
+
 def test_each_system_gets_its_drafts_and_equal_prompts_are_written_once(desk, in_turn):
     model = FakeChatModel(["x1", "y1", "x2", "y2"])
     nothing = ()
