@@ -60,9 +60,10 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "The choices of the retrievers: all tables",
         "Test users of four kinds of text. The gain is that of the chosen document under SmolLM2-135M, in nats, summed "
         "over the target's tokens (equation 1 of the paper). `plain-kl` and `distill` are the same signals under other "
-        "losses, `dense-requests` is the cosine with the documents' own requests. RelevanceCE and other cross-encoders "
-        "are measured [on the same requests](../experiments.md#cross-encoders-on-a-gpu), the paper's UPR [on fewer]"
-        "(../experiments.md#several-kinds-of-text).",
+        "losses, which are one where all requests are learned from, as here. `dense-requests` is the cosine with the "
+        "documents' own requests, `likelihood` the paper's UPR, for which SmolLM2 read each document on a GPU. "
+        "RelevanceCE and other cross-encoders are measured [on the same requests]"
+        "(../experiments.md#cross-encoders-on-a-gpu).",
         retrieval_tables,
         None,
     ),
