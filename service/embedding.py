@@ -184,12 +184,14 @@ class BackgroundEmbedder:
             self._thread.join()
 
     def _run(self) -> None:
+        trouble = ""
         while not self._stopping.is_set():
             try:
-                worked = self.work_once()
+                worked, trouble = self.work_once(), ""
             except PearlError as error:  # the store is busy or away: later
-                log.warning("embedding: %s", error.message)
-                worked = False
+                if error.message != trouble:  # a full disk is said once, not each second
+                    log.warning("embedding: %s", error.message)
+                worked, trouble = False, error.message
             except Exception as error:  # the thread must live on: nobody else works the jobs off
                 log.error("embedding failed: %s\n%s", type(error).__name__, places(error))
                 worked = False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -23,6 +25,7 @@ from service.store import erasures, schema
 from service.store.tables import metadata
 
 MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for the time of a migration
+LEAST_ROOM = 2**20  # bytes on the disk, for a draft to be stored
 ERASURE_WAIT_S = 1.0  # how long the answer to a deletion waits for readers to end
 ERASURE_RETRY_S = 0.02
 
@@ -97,6 +100,19 @@ class Database:
         """(the database's revision, the newest one this code knows)."""
         with self.read() as connection:
             return schema.current(connection), schema.newest()
+
+    def check_writable(self) -> None:
+        """Raise StoreError where nothing can be stored, as far as that shows without a write and without a lock."""
+        if self._file is None:
+            with self.read() as connection:
+                if connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
+                    raise _read_only()
+            return
+        folder = Path(self._file).resolve().parent
+        if not os.access(folder, os.W_OK):  # of a read-only file system it says so to root, too
+            raise _disk_fails(folder)
+        if shutil.disk_usage(folder).free < LEAST_ROOM:
+            raise _disk_full(str(folder))
 
     def forget_deleted(self, within_s: float = ERASURE_WAIT_S) -> bool:
         """Make what was deleted unreadable in the files as well, as far as the database can; False when it could not
@@ -261,9 +277,33 @@ LOCKED = ("55P03", "40P01", "database is locked", "database table is locked", "d
 FULL = ("53100", "database or disk is full")
 NO_ROOM_TO_OPEN = "SQLITE_IOERR_SHMSIZE"  # the file beside it that its processes share cannot grow
 BROKEN_DISK = ("disk i/o error",)
+READ_ONLY = ("25006", "0A000")  # a statement that writes, and "BEGIN READ WRITE" on a standby
 FORBIDDEN = ("42501",)
 NO_SCHEMA = ("42P01", "42703", "no such table", "no such column", "has no column named")
 CLOSED = ("unable to open database file", "file is not a database", "attempt to write a readonly")
+
+
+def _disk_full(where: str) -> StoreError:
+    return StoreError(
+        f"The disk is full: {where} has no room left. Free some space there and try again; nothing was half-written.",
+        code="disk_full",
+    )
+
+
+def _disk_fails(folder: Path) -> StoreError:
+    return StoreError(
+        f"The disk under {folder} fails: it is read-only, over a quota, full or broken. The system's log says which; "
+        "mend it and try again; nothing was half-written.",
+        code="disk_failed",
+    )
+
+
+def _read_only() -> StoreError:
+    return StoreError(
+        "PostgreSQL takes no changes: it is a standby, or was set read-only. Name its primary in PEARL_DATABASE_URL, "
+        "or let it write again.",
+        code="store_read_only",
+    )
 
 
 def _explain(error: DBAPIError, file: str | None) -> StoreError:
@@ -281,17 +321,11 @@ def _explain(error: DBAPIError, file: str | None) -> StoreError:
         )
     if is_one_of(FULL) or getattr(error.orig, "sqlite_errorname", None) == NO_ROOM_TO_OPEN:
         where = f"{Path(file).resolve().parent}" if file is not None else "the database's server"
-        return StoreError(
-            f"The disk is full: {where} has no room left. Free some space there and try again; nothing was "
-            "half-written.",
-            code="disk_full",
-        )
+        return _disk_full(where)
     if is_one_of(BROKEN_DISK) and file is not None:  # SQLite says no more: the system may have made the disk read-only
-        return StoreError(
-            f"The disk under {Path(file).resolve().parent} fails: it is read-only, over a quota, full or broken. The "
-            "system's log says which; mend it and try again; nothing was half-written.",
-            code="disk_failed",
-        )
+        return _disk_fails(Path(file).resolve().parent)
+    if is_one_of(READ_ONLY):
+        return _read_only()
     if is_one_of(FORBIDDEN):
         return StoreError(
             "PostgreSQL does not let the role of PEARL_DATABASE_URL do that; make it the owner of the database and its "

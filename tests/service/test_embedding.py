@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pearl.clock import Clock
+from pearl.errors import StoreError
 from pearl.records import Document
 from retriever.calibrated.artifact import artifact_retriever
 from service.embedding import AT_ONCE, BATCH, BackgroundEmbedder, Precedence, StoredEncoder, encode
@@ -209,6 +210,24 @@ def test_an_encoder_that_fails_is_tried_again_and_then_given_up(
     assert pearl.rows("jobs")[0].error == "RuntimeError"
     assert "embedding failed" in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_a_store_that_cannot_be_written_is_said_once(
+    embedder: BackgroundEmbedder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = threading.Semaphore(0)
+
+    def full() -> bool:
+        tried.release()
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr("service.embedding.IDLE_S", 0.0)
+    monkeypatch.setattr(embedder, "work_once", full)
+    embedder.start()
+    for _ in range(5):
+        assert tried.acquire(timeout=10)
+    embedder.stop()
+    assert caplog.messages == ["embedding: The disk is full."]
 
 
 def test_who_waited_is_forgotten_when_no_job_is_left(

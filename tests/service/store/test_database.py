@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import text
@@ -177,6 +178,16 @@ def test_a_disk_too_full_to_open_the_database(sqlite_database, files_of_at_most)
     assert names(sqlite_database) == []
 
 
+def test_a_disk_that_seems_to_take_no_writes(sqlite_database, monkeypatch):
+    sqlite_database.check_writable()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=100_000))
+    with pytest.raises(StoreError, match="has no room left"):
+        sqlite_database.check_writable()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(StoreError, match="it is read-only, over a quota"):
+        sqlite_database.check_writable()
+
+
 def test_a_disk_that_takes_no_writes_is_not_called_full(sqlite_database, files_of_at_most):
     """SQLite's "disk I/O error": also of a file system that became read-only while the database was open."""
     folder = Path(sqlite_database.engine.url.database).parent
@@ -250,6 +261,15 @@ def test_a_server_that_says_nothing_is_not_waited_for_longer_than_a_lock():
         asked = pool.submit(names, database)
         with pytest.raises(StoreError, match="timeout expired"):
             asked.result(timeout=20)
+    database.close()
+
+
+def test_a_postgresql_that_takes_no_changes(postgres_url):
+    database = Database(f"{postgres_url}&options=-c%20default_transaction_read_only%3Don")
+    with pytest.raises(StoreError, match="it is a standby, or was set read-only") as caught:
+        add_user(database, "ann")
+    assert caught.value.code == "store_read_only"
+    assert names(database) == []
     database.close()
 
 
