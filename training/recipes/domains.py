@@ -168,8 +168,9 @@ def main() -> None:
     reports = []
     for domain in DOMAINS:
         report = work / f"retrieval-{domain.name}.json"
-        tried = repeated("--model", [shipped, models / f"without-{domain.name}", *BASELINES, UPR, "dense-sum", "random"])
-        pearl("eval", "retrieval", "--gains", gains[domain.name], *tried, "--json", report)
+        tried = (shipped, models / f"without-{domain.name}", *BASELINES, UPR, "dense-sum", "random")
+        named = repeated("--model", tried)
+        pearl("eval", "retrieval", "--gains", gains[domain.name], *named, "--json", report)
         reports.append({"domain": domain.name, **compact(json.loads(report.read_text()))})
     write_json(str(RESULTS / "domains.json"), {"domains": reports})
 
