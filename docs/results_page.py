@@ -571,12 +571,15 @@ def _revision() -> Question:
     )
     every = next(row for row in found["policies"] if row["policy"] == "all")
     loss = every["differences"][0]["rouge1"]
-    theta = "no threshold" if found["threshold"] is None else f"the threshold {theta_words(found['threshold'], 2)}"
+    theta = (
+        "set no threshold, so `selective` revises nothing"
+        if found["threshold"] is None
+        else f"set the threshold {theta_words(found['threshold'], 2)}, below which `selective` revises"
+    )
     return Question(
         "When does revising help?",
         f"Revising every draft with the same small model changes ROUGE-1 by {_signed(loss, 3)}. Training measured it "
-        f"on other users and set {theta}: `selective` revises below it. A capable model may gain from revising; `pearl "
-        "train threshold` finds out.",
+        f"on other users and {theta}. A capable model may gain from revising; `pearl calibrate` finds out.",
         Table(
             f"{found['n']:,} requests of {found['users']:,} users",
             ("revised", *(metric.title for metric in metrics), "share revised"),
