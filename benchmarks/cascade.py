@@ -43,7 +43,12 @@ from training.templates import auxiliary_template
 
 NAME = "cascade"
 TITLE = "What the cascade leaves out"
-ARTIFACT = ROOT / "work" / "embedded" / "models" / "two-stages"
+ARTIFACT = ROOT / "work" / "two-stages"
+SCORES = "training/recipes/scores/git"
+TRAINING = (
+    f"pearl train fit --history ../shared/data/commits/git.jsonl.gz --scores {SCORES}-train.parquet "
+    f"--scores {SCORES}-dev.parquet --keep-cross-encoder --out work/two-stages"
+)
 LEAST, MOST, PER_USER = 100, 150, 5  # candidates of a request, and requests of a user
 QUICK_LEAST, QUICK_MOST, QUICK_USERS = 10, 12, 2
 OPTIONS = ScoringOptions("commit")
@@ -89,7 +94,7 @@ class Ranked:
 def measure(quick: bool) -> Measured:
     with TemporaryDirectory(prefix="pearl-bench-") as folder:
         corpora = find_corpora(Path(folder))[: 1 if quick else None]
-        parts = _quick_parts(Path(folder)) if quick else _parts(ARTIFACT)
+        parts = _quick_parts(Path(folder)) if quick else _parts()
         encoder = KnownTexts(SentenceEncoder())
         ranked, gains = [], []
         for corpus in corpora:
@@ -121,12 +126,14 @@ def _asked(histories: dict[str, list[Document]], quick: bool) -> Iterator[Asked]
             return
 
 
-def _parts(folder: Path) -> Parts:
+def _parts() -> Parts:
     """Raises InputError where there is no artifact with a cross-encoder."""
-    artifact, parts = load_artifact(folder)
-    if parts.cross_encoder is None:
-        raise InputError(f"{folder}: has no cross-encoder; train one: pearl train fit --keep-cross-encoder")
-    return Parts(parts, parts.cross_encoder, PairModel(folder / CROSS_ENCODER, artifact.max_tokens), artifact.cascade)
+    if not (ARTIFACT / CROSS_ENCODER).exists():
+        raise InputError(f"{ARTIFACT}: there is no artifact with a cross-encoder; train one: {TRAINING}")
+    artifact, parts = load_artifact(ARTIFACT)
+    if parts.cross_encoder is None:  # its weight is 0
+        raise InputError(f"{ARTIFACT}: does not read with its cross-encoder; train one that does: {TRAINING}")
+    return Parts(parts, parts.cross_encoder, PairModel(ARTIFACT / CROSS_ENCODER, artifact.max_tokens), artifact.cascade)
 
 
 def _quick_parts(scratch: Path) -> Parts:

@@ -96,7 +96,7 @@ class Bench:
 def measure(quick: bool) -> Measured:
     """Raises InputError where there is no GPU; the smoke test runs on any machine."""
     if not quick and not torch.cuda.is_available():
-        raise InputError("There is no GPU that torch can use; name the other benchmarks.")
+        raise InputError("There is no GPU that torch can use.")
     bench = Bench(torch.device("cpu" if quick else "cuda"), quick)
     figures: list[Figure] = []
     for size in SIZES:

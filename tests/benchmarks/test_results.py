@@ -145,6 +145,15 @@ def test_committed_results_are_whole_and_measured_in_earnest() -> None:
     assert (RESULTS / "draft_overhead.svg").exists()
 
 
+def test_what_cannot_be_measured_here_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert main(["gpu", "--out", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.endswith("Not measured: gpu. There is no GPU that torch can use.\n")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_name_that_is_not_there() -> None:
     done = run("speed")
     assert done.returncode == 2
