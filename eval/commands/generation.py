@@ -65,6 +65,7 @@ def generation(
         items = items_of(cases, [system.name for system in systems], written, room.model.name)
         write_lines(drafts, items, called=f"{drafts}: cannot be written")
     with room.console.status("Measuring..."):
-        figures = generation_report(cases, systems, written, room.scorer, stances=options.told_stances())
+        stances = options.told_stances()
+        figures = generation_report(cases, systems, written, room.scorer, stances=stances, seed=options.seed)
     head = room.head("generation", no_zero_shot=not zero_shot, k_shot=k_shot)
     return room.report(head, figures, generation_tables)

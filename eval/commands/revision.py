@@ -53,9 +53,10 @@ def revision(
         systems = [replace(system, threshold=thetas.get(system.name, system.threshold)) for system in room.systems]
         briefs = [room.plan.briefs(cases, system) for system in systems]
         written = room.write(lambda desk: write_revised(desk, briefs))
+    stances = options.told_stances()
     with room.console.status("Measuring..."):
         models = [
-            revision_report(cases, system, drafts, revisions, room.scorer, stances=options.told_stances())
+            revision_report(cases, system, drafts, revisions, room.scorer, stances=stances, seed=options.seed)
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
     head = room.head("revision", threshold=list(threshold))

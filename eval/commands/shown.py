@@ -33,9 +33,10 @@ def shown(options: WritingOptions) -> Report:
         lots = [by_count(system) for system in room.systems]
         briefs = [room.plan.briefs(cases, system) for lot in lots for system in lot]
         written = iter(room.write(lambda desk: write_drafts(desk, briefs)))
+    stances = options.told_stances()
     with room.console.status("Measuring..."):
         models = [
-            shown_report(cases, system, [next(written) for _ in lot], room.scorer, stances=options.told_stances())
+            shown_report(cases, system, [next(written) for _ in lot], room.scorer, stances=stances, seed=options.seed)
             for system, lot in zip(room.systems, lots, strict=True)
         ]
     return room.report(room.head("shown"), {"models": models}, shown_tables)

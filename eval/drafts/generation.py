@@ -100,11 +100,12 @@ def generation_report(
     bertscore: BertScore,
     *,
     stances: str | None,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """All figures as they are written, then sliced by the words of the request and by the number of documents.
 
     ``written[i]`` are the drafts of system i. Over the requests for which every system has one, so that all stand on
-    the same; what failed is counted. Raises ChatError where no request is left.
+    the same; what failed is counted. ``seed`` is of the bootstrap. Raises ChatError where no request is left.
     """
     together = complete(written)
     usable = list(compress(cases, together))
@@ -117,7 +118,7 @@ def generation_report(
     measured = {
         name: yardstick.measure([text or "" for text in compress(mine, together)]) for name, mine in texts.items()
     }
-    ground = Ground(tuple(usable), yardstick.metrics, (*systems, *trivial))
+    ground = Ground(tuple(usable), yardstick.metrics, (*systems, *trivial), seed)
     result = ground.table(measured, np.ones(len(usable), dtype=bool))
     for row, system, drafts in zip(result["models"], systems, written, strict=True):
         row |= counts(drafts)
@@ -152,11 +153,12 @@ class Ground:
     cases: tuple[Case, ...]
     metrics: tuple[Metric[Measures], ...]
     systems: tuple[System, ...]
+    seed: int
 
     def table(self, measured: Mapping[str, Measures], among: Mask) -> dict[str, Any]:
         """Counts, a row a system, and the paired differences from the best baseline, within a part of the requests."""
         drawn = clusters([case.record for case in compress(self.cases, among)])
-        bootstrap = Bootstrap(drawn.names)
+        bootstrap = Bootstrap(drawn.names, seed=self.seed)
         names = [system.name for system in self.systems]
         measures = {name: figures(self.metrics, bootstrap, measured[name].among(among)) for name in names}
         baselines = [system.name for system in self.systems if system.kind == BASELINE]
@@ -170,7 +172,7 @@ class Ground:
 
     def correlations(self, drafts: ScoredDrafts) -> dict[str, Any]:
         """The correlations of one system's s1 with each metric of its drafts."""
-        bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names)
+        bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names, seed=self.seed)
         names = {metric.name for metric in self.metrics}
         return to_json(figures([metric for metric in CORRELATIONS if metric.name in names], bootstrap, drafts))
 

@@ -51,8 +51,10 @@ def revision_report(
     bertscore: BertScore,
     *,
     stances: str | None,
+    seed: int = 0,
 ) -> dict[str, Any]:
-    """One retriever's policies, the curve over every theta, and slices. A threshold of None means never.
+    """One retriever's policies, the curve over every theta, and slices. A threshold of None means never; ``seed`` is of
+    the bootstrap.
 
     Where a revision cannot be read the service keeps the draft, and so does this; requests whose draft or revision
     failed otherwise are left out of every policy and counted. Raises ChatError where no request is left.
@@ -68,7 +70,7 @@ def revision_report(
         yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in (drafts, answers)
     )
     scores = np.array([shown.top.score if shown.top else np.inf for shown in compress(system.shown, together)])
-    pair = RevisedDrafts(tuple(usable), yardstick.metrics, unrevised, edited, scores)
+    pair = RevisedDrafts(tuple(usable), yardstick.metrics, unrevised, edited, scores, seed)
     revised = [revision for draft, revision in zip(drafts, revisions, strict=True) if draft.text is not None]
     return {
         "model": system.name,
@@ -89,13 +91,14 @@ def revision_report(
 @dataclass(frozen=True, slots=True)
 class RevisedDrafts:
     """The drafts and their revisions, measured, with the s1 of each request, (N,); infinite where nothing is ranked,
-    which is never below a threshold."""
+    which is never below a threshold; ``seed`` is of the bootstrap."""
 
     cases: tuple[Case, ...]
     metrics: tuple[Metric[Measures], ...]
     drafts: Measures
     revised: Measures
     top_scores: Floats
+    seed: int
 
     def among(self, mask: Mask) -> RevisedDrafts:
         return RevisedDrafts(
@@ -104,6 +107,7 @@ class RevisedDrafts:
             self.drafts.among(mask),
             self.revised.among(mask),
             self.top_scores[mask],
+            self.seed,
         )
 
     def table(self, threshold: float | None) -> dict[str, Any]:
@@ -153,7 +157,7 @@ class RevisedDrafts:
         return np.asarray(self.top_scores < (-np.inf if threshold is None else threshold), np.float64)
 
     def _bootstrap(self) -> Bootstrap:
-        return Bootstrap(clusters([case.record for case in self.cases]).names)
+        return Bootstrap(clusters([case.record for case in self.cases]).names, seed=self.seed)
 
     def _figures(self, bootstrap: Bootstrap, share: Floats) -> Figures:
         return figures(self.metrics, bootstrap, mixed(share, self.revised, self.drafts))

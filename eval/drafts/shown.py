@@ -50,10 +50,12 @@ def shown_report(
     bertscore: BertScore,
     *,
     stances: str | None,
+    seed: int = 0,
 ) -> Json:
     """One retriever's drafts by how many documents were shown, ``written[i]`` with i + 1, and the curve over margins.
 
-    Over the requests that have a draft of each kind. Raises ChatError where no request is left.
+    Over the requests that have a draft of each kind; ``seed`` is of the bootstrap. Raises ChatError where no request is
+    left.
     """
     together = complete(written)
     usable = list(compress(cases, together))
@@ -61,7 +63,7 @@ def shown_report(
     measured = [yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in written]
     behind = distances(system, len(written))[together]
     drawn = clusters([case.record for case in usable])
-    bootstrap = Bootstrap(drawn.names)
+    bootstrap = Bootstrap(drawn.names, seed=seed)
 
     def within(margin: float) -> NDArray[np.intp]:
         return np.asarray((np.isfinite(behind) & (behind <= margin)).sum(axis=1))  # (N,)

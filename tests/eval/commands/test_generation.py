@@ -234,6 +234,19 @@ def test_tables_for_the_eye(generation, writer):
     assert "copy of bm25" in run.out
 
 
+@pytest.mark.parametrize("command", ["generation", "revision", "shown"])
+def test_the_seed_draws_the_bootstrap(pearl_eval, write_lines, writer, tmp_path, command):
+    targets = ("Bread needs time.", "Four trains left.", "It fell.") * 3
+    lines = [{**LINES[0], "user_id": f"user {place}", "target": target} for place, target in enumerate(targets)]
+    kept = ("--k", 1, "--generations", tmp_path / "kept.sqlite")
+    words = (command, "--gains", write_lines(lines), "--model", "bm25", *ENDPOINT, *kept, "--json", "-")
+    same, other = (pearl_eval(*words, "--seed", seed).json["models"][0] for seed in (0, 7))
+    if command != "generation":
+        same, other = (result["curve"][-1] for result in (same, other))
+    assert same["rouge1"]["value"] == other["rouge1"]["value"]
+    assert same["rouge1"] != other["rouge1"]
+
+
 def test_a_sample(generation, writer):
     assert generation("--limit", 2, "--no-zero-shot", "--json", "-", *ENDPOINT).json["requests"] == 2
 
