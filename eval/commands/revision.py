@@ -16,7 +16,8 @@ from pearl.errors import InputError
 from pearl.theta import read_theta
 
 ABOUT = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
-if both are given the same options and --generations."""
+if both are given the same options and --generations. A revision that is cut off or cannot be read keeps the draft, as
+in the service; a request whose draft or revision failed otherwise is left out of every policy."""
 EXAMPLES = """
   pearl eval revision --gains gains.jsonl.gz --model embedded --template commit
   pearl eval revision --gains gains.jsonl.gz --model MODEL --model bm25 --threshold bm25=12.5 --json table3.json

@@ -37,6 +37,7 @@ from eval.stats.slices import equal_bins
 from pearl.asking.write import WrittenText
 from pearl.errors import ChatError
 from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.texts import counted
 from retriever.models.bertscore import BertScore
 
 BINS = 10
@@ -185,6 +186,14 @@ def counts(texts: Sequence[WrittenText]) -> dict[str, Any]:
         "failures": dict(sorted(failures.items())),
         "cut_off": sum(text.cut_off for text in texts),
     }
+
+
+def left_out(result: Json, texts: str) -> list[str]:
+    """The sentence on the requests that are in no figure because their ``texts`` failed; none if there are none."""
+    missing = result["requests"] - result["n"]
+    return (
+        [f"{missing:,} of {counted(result['requests'], 'request')} left out, whose {texts} failed."] if missing else []
+    )
 
 
 def stance_counts(stances: Sequence[str | None]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from eval.drafts.cases import Case
 from eval.drafts.comparison import MACRO_F1, METRICS, Mask, Measures, Yardstick, chances, metrics_in, mixed
-from eval.drafts.generation import complete, counts
+from eval.drafts.generation import complete, counts, left_out
 from eval.drafts.systems import System
 from eval.report.metric import Figures, Metric, figures, less, to_json
 from eval.report.pictures import BLUE, GREY, ORANGE, panels
@@ -195,8 +195,11 @@ def _cells(row: Json, metrics: Sequence[Metric[Measures]]) -> Iterator[str]:
 def _caption(result: Json, model: Json, part: Json | None) -> str:
     sentences = [f"{model['model']}: theta {theta_words(model['threshold'], 3)}.", caption_of(model, part)]
     if part is None:
-        unreadable = model["revisions"]["failures"].get("revision_unreadable", 0)
-        sentences.append(f"Of the revisions {unreadable:,} could not be read, which keeps the draft.")
+        unreadable, cut_off = model["revisions"]["failures"].get(UNREADABLE, 0), model["revisions"]["cut_off"]
+        sentences.append(
+            f"Of the revisions {unreadable:,} could not be read, {cut_off:,} for being cut off, which keeps the draft."
+        )
+        sentences += left_out(model, "draft or revision")
     return " ".join((*sentences, f"`{result['command']}`"))
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from eval.drafts.cases import Case
 from eval.drafts.comparison import Measures, Yardstick, chances, metrics_in
-from eval.drafts.generation import complete, counts
+from eval.drafts.generation import complete, counts, left_out
 from eval.drafts.systems import System
 from eval.report.metric import Metric, figures, less, to_json
 from eval.report.tables import Json, Table, caption_of, shown
@@ -117,8 +117,8 @@ def shown_tables(result: Json) -> Iterator[Table]:
         rows = tuple(
             (margin_cell(point), shown(point["documents"], 1), *_beside_all(point, metrics)) for point in model["curve"]
         )
-        caption = f"{model['model']}: documents that score at most the margin below the best. {caption_of(model)}"
-        caption += f" `{result['command']}`"
+        about = f"{model['model']}: documents that score at most the margin below the best. {caption_of(model)}"
+        caption = " ".join((about, *left_out(model, "drafts"), f"`{result['command']}`"))
         yield Table(caption, ("margin", "documents", *columns), rows)
         by_count = tuple(
             (f"the best {row['count']}", *(shown(row[metric.name], metric.digits) for metric in metrics))

@@ -104,6 +104,16 @@ def test_an_unreadable_revision_keeps_the_draft(bertscore):
     assert result["drafts"]["failed"] == 0
 
 
+def test_the_table_says_what_was_unreadable_and_what_is_left_out(bertscore):
+    revisions = [WrittenText(None, UNREADABLE, True), WrittenText(None, UNREADABLE), REVISIONS[2]]
+    lost = report(bertscore, 0.3, revisions=[*revisions, WrittenText(None, "llm_timeout")])
+    (caption, *_) = (table.caption for table in revision_tables({"models": [lost], "command": "pearl"}))
+    assert "Of the revisions 2 could not be read, 1 for being cut off, which keeps the draft." in caption
+    assert "1 of 4 requests left out, whose draft or revision failed." in caption
+    kept = report(bertscore, 0.3, revisions=[*revisions, REVISIONS[3]])
+    assert "left out" not in next(revision_tables({"models": [kept], "command": "pearl"})).caption
+
+
 def test_what_failed_is_left_out_of_every_policy_and_counted(bertscore):
     drafts = [WrittenText(None, EMPTY_ANSWER), *DRAFTS[1:]]
     revisions = [WrittenText(None, EMPTY_ANSWER), WrittenText(None, "llm_timeout"), *REVISIONS[2:]]

@@ -69,6 +69,8 @@ def test_requests_without_every_draft_are_left_out(system, bertscore):
     report = shown_report(CASES, system, [texts("1100"), texts("0001"), failed], bertscore, stances=None)
     assert (report["n"], report["requests"]) == (3, 4)
     assert report["drafts"][2]["failures"] == {"llm_refused": 1}
+    table, _ = shown_tables({"models": [report], "command": "pearl eval shown"})
+    assert "1 of 4 requests left out, whose drafts failed." in table.caption
 
 
 def test_one_document_leaves_nothing_to_choose(bertscore):
