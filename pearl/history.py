@@ -209,7 +209,9 @@ def read_histories(path: Path, *, timestamp_required: bool = False) -> dict[str,
     known: dict[tuple[str, str], Document] = {}
 
     def add(value: dict[str, Any]) -> None:
-        user_id = check_id(value.get("user_id"), param="user_id")
+        if value.get("user_id") is None:
+            raise InputError("'user_id' is missing.", param="user_id", code="missing_field")
+        user_id = check_id(value["user_id"], param="user_id")
         document = parse_document(value, timestamp_required=timestamp_required)
         same = known.setdefault((user_id, document.id), document)
         if same is document:

@@ -247,6 +247,13 @@ def test_a_document_that_is_there_twice_counts_once(write_lines: Any) -> None:
     assert {user: [each.text for each in own] for user, own in histories.items()} == {"ann": ["one"], "ben": ["two"]}
 
 
+@pytest.mark.parametrize("user", [{}, {"user_id": None}])
+def test_a_text_of_nobody(write_lines: Any, user: dict[str, Any]) -> None:
+    path: Path = write_lines([owned("ann", "a", "one"), {**user, "id": "b", "text": "two"}])
+    with pytest.raises(InputError, match=r":2: user_id: 'user_id' is missing\."):
+        read_histories(path)
+
+
 def test_two_texts_by_one_id(write_lines: Any) -> None:
     path: Path = write_lines([owned("ann", "a", "one"), owned("ann", "a", "two")])
     with pytest.raises(InputError, match=r":2: id: is 'a', as another document of user 'ann' is"):
