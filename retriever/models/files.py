@@ -77,11 +77,11 @@ def check_carried(folder: Path, files: Mapping[str, str], needed: Iterable[str],
 
 
 def manifest_content(path: Path, format: int, missing: InputError) -> dict[str, Any]:
-    """The object in an artifact's manifest. Raises ``missing`` if there is no such file, InputError if it cannot be
-    read or has another format."""
+    """The object in an artifact's manifest. Raises ``missing`` if there is no such file or folder, InputError if it
+    cannot be read or has another format."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise missing from error
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read: {error}", code="damaged_file") from error

@@ -218,9 +218,10 @@ def test_an_artifact_gives_the_retrievers_scores_and_its_theta(
     assert nothing == {"scores": [], "top_score": None, "below_threshold": False}
 
 
-@pytest.mark.parametrize("model", ["../artifact", "."])
+@pytest.mark.parametrize("model", ["../artifact", ".", "./file"])
 def test_a_folder_that_is_no_artifact(rank, write_lines, tmp_path, monkeypatch, model):
     (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "file").touch()
     monkeypatch.chdir(tmp_path / "here")
     run = rank(model=model, input=write_lines(LINES), output=tmp_path / "out.jsonl")
     assert run.status == 2
