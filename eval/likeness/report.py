@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from eval.likeness.methods import LIKENESS, Lineup, scores_of
 from eval.likeness.writers import (
     IMPOSTORS,
+    LEAST_TEXTS,
     OWN,
     SAME_DOMAIN,
     TOPIC_MATCHED,
@@ -76,7 +77,8 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
     writers = writers_of(texts, options.part)
     if len(writers) < 2:
         raise InputError(
-            f"{path}: user_id: {len(writers)} people of the {options.part} part have enough texts; two are needed.",
+            f"{path}: user_id: {len(writers)} people of the {options.part} part have {LEAST_TEXTS} texts or more; two "
+            "are needed.",
             param="history",
         )
     drawn = np.random.default_rng(options.seed).permutation(len(writers))[: options.people]

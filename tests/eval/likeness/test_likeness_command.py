@@ -151,7 +151,7 @@ def test_impostors_who_are_tested_are_removed_and_named(people: Path, tmp_path: 
 def test_too_few_people_are_refused(tmp_path: Path) -> None:
     # three texts, and many that are all the same
     file = history(tmp_path / "few.jsonl", {"ann": texts_of(1, 3), "dev": texts_of(2, 1) * 40})
-    with pytest.raises(InputError, match="0 people of the test part have enough texts"):
+    with pytest.raises(InputError, match="0 people of the test part have 15 texts or more"):
         measured("--history", str(file))
     with pytest.raises(InputError, match="two kinds of impostors"):
         measured("--history", str(file), "--shipped", "--impostors", str(file))
