@@ -120,7 +120,8 @@ METRICS: tuple[Metric[Measures], ...] = (
         LIKENESS,
         "likeness",
         "How likely it is that the user wrote the draft, going by their earlier texts.",
-        "mean probability by n-gram models of masked words and of characters, over drafts of 30 words or more",
+        "mean probability by n-gram models of masked words and of characters, over the drafts of 30 words or more that "
+        "a system or policy has, which may be of other requests than those it is compared with",
         "Nini et al. 2025, Grammar as a behavioral biometric (LambdaG)",
         4,
         partial(_fold, LIKENESS),
