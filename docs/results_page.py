@@ -483,8 +483,7 @@ def _drafts_of_kinds() -> Question:
         "The latest texts of test users, drafted again from all that they had written before, up to 300 words. "
         f"ROUGE-1 is higher with the history than without in {helped} of {len(kinds)} kinds of text. The difference "
         f"between PEARL's documents and the best baseline's has an interval that holds 0 in {level}: so few requests "
-        "do not tell the ways to choose apart. PEARL's are those of the head that [shipped before]"
-        "(experiments.md#the-head-that-ships).",
+        "do not tell the ways to choose apart.",
         Table(f"ROUGE-1; {counts} requests", ("", *(DOMAINS[kind["kind"]] for kind in kinds)), tuple(rows)),
         "results/drafts-kinds.svg",
         "drafts-kinds.md",
@@ -509,14 +508,14 @@ def _drafts_of_kinds_page() -> str:
     lines = [
         "# Drafts of every kind of text\n",
         f"Drafts by {result['llm']}, of at most {result['max_tokens']} tokens (a little over 300 words), compared "
-        "with what people really wrote. PEARL's documents are those of the head that [shipped before](../experiments.md"
-        "#the-head-that-ships). A copy is the document that a retriever puts first, word for word: likeness "
+        "with what people really wrote. A copy is the document that a retriever puts first, word for word: likeness "
         "to the writer is nearly 1 there, and says what it cannot judge alone. [All results](../results.md), [the "
         f"figures explained](figures.md). `{command}` makes them again.\n",
         *_tables_of_kinds(result["kinds"], ("zero-shot", EMBEDDED, f"copy of {EMBEDDED}")),
         "## Documents by UPR\n",
         "The likelihood of the request given a document, for which a language model reads each history whole. It takes "
-        "long, so these are few requests, with PEARL's drafts of the same. "
+        "long, so these are few requests, with PEARL's drafts of the same, by the head that [shipped before]"
+        "(../experiments.md#the-head-that-ships). "
         f"`{command} --limit 15 --likelihood` makes them again.\n",
         *_tables_of_kinds(upr["kinds"], (EMBEDDED, f"copy of {EMBEDDED}")),
     ]
