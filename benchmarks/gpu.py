@@ -84,9 +84,8 @@ class Bench:
         """How many of ``count`` are done a second, and the most memory that was taken for it, the weights included."""
         rates = [count / seconds for seconds in self.seconds(work)]
         peak = torch.cuda.max_memory_allocated() / GIB if self.place.type == "cuda" else 0.0
-        print(
-            f"{label}: {sorted(rates)[len(rates) // 2]:,.0f} {unit}", flush=True
-        )  # a lent GPU may be gone before the end
+        # said at once, for a lent GPU may be gone before the end
+        print(f"{label}: {sorted(rates)[len(rates) // 2]:,.0f} {unit}", flush=True)
         return (
             over_repetitions(name, label, unit, rates),
             over_repetitions(f"{name}_gib", f"{label}: memory", "GiB", [peak]),
