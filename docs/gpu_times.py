@@ -67,8 +67,8 @@ def memory_table() -> str:
 
 
 def time_table() -> str:
-    """What was measured, and other GPUs at the same share of their peak; none is faster than the one that was measured,
-    for the smaller models do not fill it."""
+    """The measured times, and those of other GPUs at the same share of their peak; none is faster than the one that was
+    measured, for the smaller models do not fill it."""
     rates = {figure["name"]: figure["value"] for figure in json.loads(MEASURED.read_text(encoding="utf-8"))["figures"]}
     sizes = [model.name.rpartition("-")[2] for model in MODELS]
     measured = [PAIRS / rates[f"flan_t5_{size}"] for size in sizes] + [GROUPS * EPOCHS / rates["mpnet"]]

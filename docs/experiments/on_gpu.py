@@ -146,7 +146,7 @@ def run(arm: Arm, corpora: Mapping[str, Corpus], examples: Examples, folder: Pat
 
 
 def kept_or_run(arm: Arm, corpora: Mapping[str, Corpus], examples: Examples, work: Path) -> tuple[Json, Any]:
-    """What :func:`run` gives; it is kept in halves of a float."""
+    """The outcome of :func:`run`, which is kept in halves of a float."""
     name = arm.name.replace(", ", "-").replace(" ", "-").lower()
     described, said = KEPT / "arms" / f"{name}.json", KEPT / "arms" / f"{name}.npz"
     if not described.exists():

@@ -30,7 +30,7 @@ ROWS = {
 
 def pearl(*words: str, **settings: str) -> None:
     """Run a command; settings by their names in the environment."""
-    command = [str(Path(sys.executable).with_name("pearl")), *words]
+    command = [sys.executable, "-c", "from pearl.cli import main; main()", *words]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | settings)
 
 

@@ -11,27 +11,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from reward import pearl
 
 from pearl.options import write_json
 
 OUT = Path(__file__).with_suffix(".json")
 BASES = ("minilm", "mpnet")
-SEEDS = {
-    "as_published_paper": (0, 1),
-    "as_published_code": (0,),
-}  # as many as the minutes of a lent GPU were enough for
+# as many as a lent GPU had minutes for
+SEEDS = {"as_published_paper": (0, 1), "as_published_code": (0,)}
 TOLD = ("scores", "pairs", "epochs", "steps", "best_epoch", "dev_losses", "seconds")
-
-
-def pearl(*words: str) -> None:
-    command = [sys.executable, "-c", "from pearl.cli import main; main()", *words]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def run(base: str, preset: str, seed: int, *, options: argparse.Namespace) -> dict[str, Any]:
@@ -57,7 +49,7 @@ def run(base: str, preset: str, seed: int, *, options: argparse.Namespace) -> di
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("train")
     parser.add_argument("pairs")
@@ -65,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--mpnet", default="mpnet", help="MPNet: its folder, or mpnet with the extra of that name.")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1, help="Trainings side by side.")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     rows = [(base, preset, seed) for base in BASES for preset, seeds in SEEDS.items() for seed in seeds]
     with ThreadPoolExecutor(options.jobs) as pool:
         models = list(pool.map(lambda row: run(*row, options=options), rows))
