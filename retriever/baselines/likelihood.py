@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from pearl.templates import fill
 from retriever.base import Index, Retriever, Scores
+from retriever.models.kept_losses import kept_losses, loss_key, weights_of
 
 if TYPE_CHECKING:
     from retriever.models.auxiliary import AuxiliaryModel, RememberedPrompts
@@ -31,7 +33,8 @@ REMEMBERED_TOKENS = 32_768  # of one history; 750 MB of SmolLM2's caches in bflo
 
 
 class LikelihoodRetriever(Retriever):
-    """Scores in nats a token of the request. The model is loaded on first use."""
+    """Scores in nats a token of the request. They are kept in PEARL_HOME; the model is loaded for the first one that is
+    not there."""
 
     name = "likelihood"
 
@@ -42,6 +45,10 @@ class LikelihoodRetriever(Retriever):
             self.name = f"{LikelihoodRetriever.name}:{model}"
         self._model: AuxiliaryModel | None = None
         self._lock = threading.Lock()
+
+    @cached_property
+    def weights(self) -> list[str | int]:
+        return weights_of(self._model_name)
 
     def load(self) -> AuxiliaryModel:
         """Load the weights now, to a GPU where torch can use one. Raises InputError for what is no model."""
@@ -56,22 +63,34 @@ class LikelihoodRetriever(Retriever):
             return self._model
 
     def index(self, documents: Sequence[Document]) -> Index:
-        model = self.load()
-        texts = [model.decode(model.encode(document.text, DOCUMENT_TOKENS)) for document in documents]
-        prompts = [tuple(model.encode(fill(PROMPT, document=text))) for text in texts]
-        return LikelihoodIndex(model, model.remember(prompts, REMEMBERED_TOKENS), len(documents))
+        return LikelihoodIndex(self, [document.text for document in documents])
 
 
 class LikelihoodIndex:
-    """The model's state after each document; only the request is left to compute."""
+    """The model's state after each document, from the first request on whose scores are not kept."""
 
-    def __init__(self, model: AuxiliaryModel, memory: RememberedPrompts, size: int) -> None:
-        self._model = model
-        self._memory = memory
-        self._size = size
+    def __init__(self, retriever: LikelihoodRetriever, texts: Sequence[str]) -> None:
+        self._retriever = retriever
+        self._texts = texts
 
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
-        target = tuple(self._model.encode(request.text, REQUEST_TOKENS))
-        if not target:
-            return np.zeros(self._size, np.float32)
-        return np.array([likelihood.mean for likelihood in self._memory.likelihoods(target)], np.float32)
+        cut = (PROMPT, DOCUMENT_TOKENS, REQUEST_TOKENS)
+        keys = [loss_key(*self._retriever.weights, *cut, text, request.text) for text in self._texts]
+        with kept_losses() as kept:
+            losses = kept.known(keys)
+            if len(losses) < len(set(keys)):
+                model = self._retriever.load()
+                target = tuple(model.encode(request.text, REQUEST_TOKENS))
+                if not target:
+                    return np.zeros(len(keys), np.float32)
+                found = self._memory.likelihoods(target)
+                losses = {key: -likelihood.mean for key, likelihood in zip(keys, found, strict=True)}
+                kept.keep(losses)
+        return np.array([-losses[key] for key in keys], np.float32)
+
+    @cached_property
+    def _memory(self) -> RememberedPrompts:
+        model = self._retriever.load()
+        texts = (model.decode(model.encode(text, DOCUMENT_TOKENS)) for text in self._texts)
+        prompts = [tuple(model.encode(fill(PROMPT, document=text))) for text in texts]
+        return model.remember(prompts, REMEMBERED_TOKENS)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
 
-from pearl.errors import InputError, NotFound
+from pearl.errors import InputError, NotFound, StoreError
 from pearl.records import Document, Request, ScoredDocument
 from retriever.base import UNCALIBRATED, Index, Retriever, order
 from retriever.baselines.bm25 import BM25Retriever
@@ -48,9 +48,16 @@ def history(texts: Sequence[str]) -> list[Document]:
 
 
 @pytest.fixture(params=UNTRAINED)
-def retriever(request: pytest.FixtureRequest, encoder: SentenceEncoder, causal_folder: Path) -> Retriever:
+def retriever(
+    request: pytest.FixtureRequest,
+    encoder: SentenceEncoder,
+    causal_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Retriever:
     """Each of those that need no training; likelihood with a tiny model."""
     if request.param == LikelihoodRetriever.name:
+        monkeypatch.setenv("PEARL_HOME", str(tmp_path))  # which keeps the likelihoods
         return LikelihoodRetriever(str(causal_folder))
     return make_retriever(request.param, encoder)
 
@@ -268,8 +275,11 @@ def test_the_sum_of_both_cosines_counts_the_text_twice_where_there_is_no_request
 
 
 @pytest.mark.parametrize("kind", ["causal", "seq2seq"])
-def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(kind, request, encoder, monkeypatch):
+def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(
+    kind, request, encoder, monkeypatch, tmp_path
+):
     """Of the paper's kind of model, FLAN-T5, as well, which is named behind a colon."""
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path))
     # remembered and whole prompts round differently in bfloat16, where the processor has it
     monkeypatch.setattr("retriever.models.auxiliary.prefers_bfloat16", lambda device: False)
     folder = request.getfixturevalue(f"{kind}_folder")
@@ -291,6 +301,26 @@ def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(kind, 
     assert index.scores(Request("")).tolist() == [0.0] * len(documents)
 
 
-def test_a_model_that_is_not_there_gives_no_likelihood(encoder):
+def test_a_likelihood_is_computed_once(causal_folder, encoder, monkeypatch, tmp_path):
+    """Whatever other documents stand beside it, and by whichever process."""
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path))
+    name = f"likelihood:{causal_folder}"
+    scores = make_retriever(name, encoder).index(history(TEXTS)).scores(REQUEST)
+    monkeypatch.setattr("retriever.models.auxiliary.load_auxiliary", None)
+    again = make_retriever(name, encoder)
+    assert again.index(history([TEXTS[2], TEXTS[0]])).scores(REQUEST).tolist() == pytest.approx([scores[2], scores[0]])
+    with pytest.raises(TypeError):  # what is not kept needs the model
+        again.index(history(TEXTS)).scores(Request("another"))
+
+
+def test_likelihoods_that_cannot_be_kept(causal_folder, encoder, monkeypatch, tmp_path):
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path))
+    (tmp_path / "losses.sqlite").write_text("of something else")
+    with pytest.raises(StoreError, match="losses cannot be kept there: file is not a database; set PEARL_HOME"):
+        make_retriever(f"likelihood:{causal_folder}", encoder).index(history(TEXTS)).scores(REQUEST)
+
+
+def test_a_model_that_is_not_there_gives_no_likelihood(encoder, monkeypatch, tmp_path):
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path))
     with pytest.raises(InputError, match="'no/model' cannot be loaded"):
-        make_retriever("likelihood:no/model", encoder).index(history(TEXTS))
+        make_retriever("likelihood:no/model", encoder).index(history(TEXTS)).scores(REQUEST)

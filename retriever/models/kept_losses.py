@@ -1,0 +1,70 @@
+"""Losses that a language model took long to compute, kept by digest in PEARL_HOME: numbers, no texts.
+
+A loss is the mean of -log p over a text's tokens after a prompt, in nats. A second run computes none of them again, and
+one that was cut off goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+
+from pearl.chat.embedded import embedded_model_file
+from pearl.errors import StoreError
+from pearl.private_files import private_file, private_folder
+from pearl.settings import EMBEDDED, load_settings
+from retriever.models.files import model_fingerprint
+
+STORE = "losses.sqlite"
+TABLE = "CREATE TABLE IF NOT EXISTS losses (key BLOB PRIMARY KEY, loss REAL NOT NULL) WITHOUT ROWID"
+LOCK_TIMEOUT_S = 10.0
+
+
+def weights_of(model: str) -> list[str | int]:
+    """The part of a key that says which weights computed a loss; ``model`` is embedded, a folder or a hub's name.
+
+    Raises ChatError if the embedded model is not installed.
+    """
+    if model == EMBEDDED:
+        file = embedded_model_file()
+        return [file.name, file.stat().st_size]
+    return [model, model_fingerprint(model)]
+
+
+def loss_key(*made_of: str | int) -> bytes:
+    """The same for a loss that is made of the same weights, prompt, limits and text, and for no other."""
+    return hashlib.sha256(json.dumps(made_of).encode()).digest()
+
+
+class KeptLosses:
+    """The losses of the file; open it with :func:`kept_losses`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, float]:
+        """Those of these keys that were kept."""
+        wanted = "SELECT loss FROM losses WHERE key = ?"
+        return {key: loss for key in keys for (loss,) in self._connection.execute(wanted, (key,))}
+
+    def keep(self, losses: Mapping[bytes, float]) -> None:
+        """They outlive a kill of the process from here on."""
+        with self._connection:
+            self._connection.executemany("INSERT OR REPLACE INTO losses VALUES (?, ?)", losses.items())
+
+
+@contextmanager
+def kept_losses() -> Iterator[KeptLosses]:
+    """Raises StoreError where they cannot be kept."""
+    store = load_settings().home / STORE
+    try:
+        private_folder(store.parent)
+        private_file(store)
+        with closing(sqlite3.connect(store, timeout=LOCK_TIMEOUT_S)) as connection:
+            connection.execute(TABLE)
+            yield KeptLosses(connection)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"{store}: losses cannot be kept there: {error}; set PEARL_HOME to another folder.") from error
