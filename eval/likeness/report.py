@@ -68,6 +68,11 @@ def likeness_report(
             lengths.append(part)
             certainties.append(certain)
         files.append({**head, "lengths": lengths})
+    if not any(part[OWN] + part["abstained"] for file in files for part in file["lengths"]):
+        raise InputError(
+            f"--words: nobody's later texts fill a passage of {min(options.lengths):,} words; give fewer.",
+            param="words",
+        )
     return {"methods": list(options.methods), "files": files, "reliability": _reliability(np.concatenate(certainties))}
 
 

@@ -70,6 +70,11 @@ def measured(*words: str) -> dict[str, Any]:
     return found
 
 
+def test_passages_longer_than_what_anybody_wrote(people: Path) -> None:
+    with pytest.raises(InputError, match="nobody's later texts fill a passage of 90,000 words; give fewer"):
+        measured("--history", str(people), "--words", "90000", "--words", "100000")
+
+
 def test_figures_of_every_length(people: Path, tmp_path: Path) -> None:
     picture = tmp_path / "likeness.svg"
     found = measured("--history", str(people), "--words", "60", "--words", "20", "--picture", str(picture))
