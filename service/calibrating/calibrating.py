@@ -15,7 +15,7 @@ import numpy as np
 
 from pearl.asking.cost import Prices, Survey
 from pearl.asking.patience import Failed
-from pearl.asking.write import UNREADABLE, draft_of, read_revision
+from pearl.asking.write import UNREADABLE
 from pearl.chat.base import Reply
 from pearl.errors import InputError, PearlError
 from pearl.prompts import Prompt
@@ -62,7 +62,7 @@ def _revised_before(
 ) -> Prompt | None:
     """The prompt that revises one of the text's drafts, by the number of documents, where a reply to it is kept."""
     for number, answer in answers.items():
-        draft = draft_of(answer).text
+        draft = study.draft(text, number, answer).text
         prompt = None if draft is None else study.revision_prompt(scribe, text, number, draft)
         if scribe.survey([prompt], study.revising).kept:
             return prompt
@@ -106,8 +106,8 @@ async def calibrate(study: Study, scribe: Scribe, ruler: Ruler) -> CalibrationOu
     answers = await scribe.write("revisions", prompts, study.revising, 1.0)
     revised: list[str | None] = []
     failures = Counter()
-    for prompt, answer, draft in zip(prompts, answers, first, strict=True):
-        revision = read_revision(answer, "" if prompt is None else prompt.begun)
+    for text, number, prompt, answer, draft in zip(study.past, numbers, prompts, answers, first, strict=True):
+        revision = study.revision(text, number, answer, prompt)
         # the service keeps the draft where it cannot read the revision
         revised.append(draft if revision.failure == UNREADABLE else revision.text)
         if revised[-1] is None:
@@ -141,7 +141,7 @@ async def _drafts(study: Study, scribe: Scribe) -> tuple[list[dict[int, str]], C
     drafts: list[dict[int, str]] = []
     failures: Counter[str] = Counter()
     for text in study.past:
-        mine = {number: draft_of(next(answers)) for number in study.numbers(text)}
+        mine = {number: study.draft(text, number, next(answers)) for number in study.numbers(text)}
         failure = next((written.failure for written in mine.values() if written.failure), None)
         if failure is not None:
             failures[failure] += 1

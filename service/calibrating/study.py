@@ -15,14 +15,18 @@ from itertools import chain
 
 import numpy as np
 
-from pearl.asking.write import prompt_or_none
-from pearl.chat.base import Decoding
+from pearl.asking.ask import EMPTY_ANSWER
+from pearl.asking.patience import Failed
+from pearl.asking.write import UNREADABLE, WrittenText, draft_of, prompt_or_none, read_revision
+from pearl.chat.base import Decoding, Reply
 from pearl.marks import CLOSING
 from pearl.prompts import Brief, Prompt, draft_prompt, revision_decoding, revision_prompt
 from pearl.templates import Template
 from retriever.base import Calibration, choose
 from service.calibrating.past import PastText
 from service.calibrating.scribe import Scribe
+from service.reading import read_text
+from service.repetition import Repetitions
 
 GAPS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of the distances from the best score that are tried as margins
 
@@ -89,6 +93,20 @@ class Study:
         """The prompt that revises a draft of the text."""
         brief, room = self.brief(text, number), self.revising.max_tokens
         return prompt_or_none(partial(revision_prompt, brief, draft, scribe.model, room))
+
+    def draft(self, text: PastText, number: int, answer: Reply | Failed) -> WrittenText:
+        """The draft in an answer as the service reads it, without sentences that repeat the voice's instructions."""
+        return self._read(text, number, draft_of(answer), EMPTY_ANSWER)
+
+    def revision(self, text: PastText, number: int, answer: Reply | Failed, prompt: Prompt | None) -> WrittenText:
+        """The edited draft in an answer, read alike."""
+        return self._read(text, number, read_revision(answer, "" if prompt is None else prompt.begun), UNREADABLE)
+
+    def _read(self, text: PastText, number: int, written: WrittenText, nothing: str) -> WrittenText:
+        if written.text is None:
+            return written
+        read, _, _ = read_text(written.text, Repetitions(self.brief(text, number)), ())
+        return replace(written, text=read or None, failure=None if read else nothing)
 
     def showings(self) -> list[Showing]:
         """Every margin and k that is tried, the default first."""
