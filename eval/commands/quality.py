@@ -52,9 +52,10 @@ def quality(
     """Measure how often a scorer prefers the better written text, beside every trivial scorer."""
     from eval.recorded.quality.benchmark import quality_figure, quality_report, quality_tables, read_sets
     from eval.recorded.quality.checks import PAIR_CHECKS, cut_check
-    from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, PairScorer, RewardScorer, SurfaceScorer
+    from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, reward_pair_scorer, surface_scorer
     from pearl.errors import ChatError, InputError, PearlError, StoreError
     from retriever.reward.artifact import COSINE
+    from retriever.reward.model import RewardModel
 
     if model is None and scorer is None:
         raise InputError("Name a reward model with --model, or a scorer with --scorer.", param="model")
@@ -62,16 +63,15 @@ def quality(
         raise InputError("--scorer perplexity and --no-perplexity exclude each other.", param="perplexity")
     if scorer is not None:
         known("scorer", scorer, BY_NAME)
-    measured: PairScorer
     if model is None:
         measured, checks = BY_NAME[scorer or ""], PAIR_CHECKS
     else:
-        measured = RewardScorer.load(model)
-        artifact = measured.model.artifact
+        reward = RewardModel.load(model)
+        measured, artifact = reward_pair_scorer(model, reward), reward.artifact
         checks = (*PAIR_CHECKS, cut_check(artifact.max_tokens, together=artifact.pairs == COSINE))
     trivial = (*SCORERS, PERPLEXITY) if perplexity else SCORERS
     sets = read_sets(pairs, trained_on, checks)
-    surface = SurfaceScorer.fitted(trained_on)
+    surface = surface_scorer(trained_on)
     others = [surface] if surface else []
     try:
         figures = quality_report(sets, measured, trivial, others, resamples=resamples, seed=seed)

@@ -27,6 +27,7 @@ from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, verdict_counts
 from eval.recorded.quality.benchmark import PairSet, original_names, quality_report, quality_tables
 from eval.recorded.quality.checks import PAIR_CHECKS, leaks
+from eval.recorded.quality.scorers import PairScorer
 from eval.report.checks import Check
 from eval.report.tables import Json, Table, checks_table, shown
 from pearl.chat.base import Message
@@ -256,18 +257,6 @@ def read(reply: str, trial: Trial[QualityItem], options: JudgeQualityOptions) ->
 # the figures
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedPairs:
-    """The judge as a scorer of the pairs it has judged."""
-
-    name: str
-    description: str
-    judged: Floats
-
-    def margins(self, pairs: Sequence[QualityPair]) -> Floats:
-        return self.judged
-
-
 def margins(judgements: Sequence[Judgement[QualityItem]], options: JudgeQualityOptions) -> Floats:
     """(N,) by pair: the share of answers for the first text less that for the second, or the difference of the mean
     points; NaN without an answer."""
@@ -296,7 +285,7 @@ def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -
     # two answers that differ are half right; points are no answers to count
     halved = (said == 0) & (options.scheme == PAIR)
     judged = np.where(np.isnan(said), 0.0, said) if options.unread == COIN else said
-    scorer = JudgedPairs("judge", f"the text that {judgements.model} does", judged)
+    scorer = PairScorer("judge", f"the text that {judgements.model} does", lambda pairs: judged)
     report = quality_report([PairSet(Path("items"), tuple(pairs), ())], scorer, halved=halved, seed=options.seed)
     names = dict(zip([pair.line for pair in pairs], original_names(pairs), strict=True))
     columns = pairwise.PairColumns.of(judgements.every, lambda item: names[item.pair.line])
@@ -310,7 +299,7 @@ def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -
         "judgements": len(judgements.every),
         **verdict_counts(judgements.every),
         **report,
-        "unread_pairs": int(np.isnan(scorer.judged).sum()),
+        "unread_pairs": int(np.isnan(judged).sum()),
         "halved_pairs": int(halved.sum()),
         "position": pairwise.position(columns, options.seed) if options.scheme == PAIR else None,
     }

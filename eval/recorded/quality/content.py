@@ -107,7 +107,7 @@ def recorded_scorer(texts: Sequence[OriginText]) -> TextScorer | None:
     known = {text.text: text.score for text in texts}
     if None in known.values():
         return None
-    return TextScorer(
+    return TextScorer.of(
         "recorded", "the text with the higher score", lambda wanted: np.array([known[text] for text in wanted], float)
     )
 

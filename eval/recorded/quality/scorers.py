@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,64 +31,29 @@ LONG = 7  # letters
 PENALTY = 1.0  # the usual one
 
 
-class PairScorer(Protocol):
-    """Anything that prefers one text of a pair: a reward model, a judge, or a rule."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def description(self) -> str: ...
-
-    def margins(self, pairs: Sequence[QualityPair]) -> Floats:
-        """(N,): above 0 for the first text, below it for the second, 0 for neither, NaN where it says nothing."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class TextScorer:
-    """A scorer that sees one text at a time. ``scores`` are higher for better texts."""
+class PairScorer:
+    """Anything that prefers one text of a pair: a reward model, a judge, or a rule. ``margins`` are (N,): above 0 for
+    the first text, below it for the second, 0 for neither, NaN where it says nothing."""
 
     name: str
     description: str
+    margins: Callable[[Sequence[QualityPair]], Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class TextScorer(PairScorer):
+    """A scorer that sees one text at a time. ``scores`` are higher for better texts."""
+
     scores: Scores
 
-    def margins(self, pairs: Sequence[QualityPair]) -> Floats:
-        scores = np.array(self.scores([text for pair in pairs for text in (pair.first, pair.second)]), float)
-        return np.asarray(scores[0::2] - scores[1::2])
-
-
-@dataclass(frozen=True, slots=True)
-class FirstScorer:
-    name: str = "first"
-    description: str = "always the first text"
-
-    def margins(self, pairs: Sequence[QualityPair]) -> Floats:
-        return np.ones(len(pairs))
-
-
-@dataclass(frozen=True, slots=True)
-class RewardScorer:
-    """``name`` is the folder as it was given."""
-
-    name: str
-    model: RewardModel
-
     @classmethod
-    def load(cls, name: str) -> RewardScorer:
-        """The scorer of a folder, or of ``embedded``. Raises InputError for what is no reward model."""
-        from retriever.reward.model import RewardModel
+    def of(cls, name: str, description: str, scores: Scores) -> TextScorer:
+        def margins(pairs: Sequence[QualityPair]) -> Floats:
+            of_both = np.array(scores([text for pair in pairs for text in (pair.first, pair.second)]), float)
+            return np.asarray(of_both[0::2] - of_both[1::2])
 
-        return cls(name, RewardModel.load(name))
-
-    @property
-    def description(self) -> str:
-        artifact = self.model.artifact
-        return f"the text that the reward model {artifact.variant} on {artifact.base} prefers, by {artifact.pairs}"
-
-    def margins(self, pairs: Sequence[QualityPair]) -> Floats:
-        """(N,): above 0 where the model prefers the first text."""
-        return self.model.prefer([pair.first for pair in pairs], [pair.second for pair in pairs])
+        return cls(name, description, margins, scores)
 
 
 def _of_each(score: Callable[[str], float]) -> Scores:
@@ -108,47 +73,39 @@ def type_token(text: str) -> float:
 
 
 SCORERS: tuple[PairScorer, ...] = (
-    TextScorer("shorter", "the text with fewer characters", _of_each(lambda text: -len(text.strip()))),
-    TextScorer("longer", "the text with more characters", _of_each(lambda text: len(text.strip()))),
-    FirstScorer(),
-    TextScorer("compression", "the text that zlib compresses less: it repeats itself less", _of_each(compression)),
-    TextScorer("type_token", "the text with the larger share of different words", _of_each(type_token)),
+    TextScorer.of("shorter", "the text with fewer characters", _of_each(lambda text: -len(text.strip()))),
+    TextScorer.of("longer", "the text with more characters", _of_each(lambda text: len(text.strip()))),
+    PairScorer("first", "always the first text", lambda pairs: np.ones(len(pairs))),
+    TextScorer.of("compression", "the text that zlib compresses less: it repeats itself less", _of_each(compression)),
+    TextScorer.of("type_token", "the text with the larger share of different words", _of_each(type_token)),
 )
-PERPLEXITY = TextScorer("perplexity", "the text that the embedded model finds less likely a token", perplexity)
+PERPLEXITY = TextScorer.of("perplexity", "the text that the embedded model finds less likely a token", perplexity)
 BY_NAME = {scorer.name: scorer for scorer in (*SCORERS, PERPLEXITY)}
 OF_TEXTS = {name: scorer for name, scorer in BY_NAME.items() if isinstance(scorer, TextScorer)}
 
 
-@dataclass(frozen=True, slots=True)
-class SurfaceScorer:
-    """A linear model on what the surface of a text shows, fitted on the pairs that a reward model was trained on:
-    ``weights`` of the differences of two texts' features, in standard deviations ``scale``."""
+def surface_scorer(files: Sequence[Path]) -> PairScorer | None:
+    """A linear model on what the surface of a text shows, fitted on the pairs of the files that a reward model was
+    trained on; its margins are the log-odds that the first text is the better one. None for files without pairs."""
+    from sklearn.linear_model import LogisticRegression
 
-    weights: Floats
-    scale: Floats
-    name: str = "surface"
-    description: str = "a logistic regression on lengths, sentences, marks and repetition, fitted on --trained-on"
+    trained = preferred_versions([record for path in files for record in read_quality(path)])
+    if not trained:
+        return None
+    texts = list(dict.fromkeys(text for pair in trained for text in pair))
+    of_text = dict(zip(texts, surface_features(texts), strict=True))
+    scale = np.std(list(of_text.values()), axis=0) + 1e-9
+    gaps = np.array([of_text[better] - of_text[worse] for better, worse in trained]) / scale
+    fit = LogisticRegression(C=PENALTY, fit_intercept=False, max_iter=1000)
+    fit.fit(np.concatenate((gaps, -gaps)), np.repeat((1, 0), len(gaps)))
+    weights = np.asarray(fit.coef_[0], float)
 
-    @classmethod
-    def fitted(cls, files: Sequence[Path]) -> SurfaceScorer | None:
-        """The model that the pairs of the files give; None for files without any."""
-        from sklearn.linear_model import LogisticRegression
-
-        pairs = preferred_versions([record for path in files for record in read_quality(path)])
-        if not pairs:
-            return None
-        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        of_text = dict(zip(texts, surface_features(texts), strict=True))
-        scale = np.std(list(of_text.values()), axis=0) + 1e-9
-        gaps = np.array([of_text[better] - of_text[worse] for better, worse in pairs]) / scale
-        fit = LogisticRegression(C=PENALTY, fit_intercept=False, max_iter=1000)
-        fit.fit(np.concatenate((gaps, -gaps)), np.repeat((1, 0), len(gaps)))
-        return cls(np.asarray(fit.coef_[0], float), scale)
-
-    def margins(self, pairs: Sequence[QualityPair]) -> Floats:
-        """(N,): the log-odds that the first text is the better one."""
+    def margins(pairs: Sequence[QualityPair]) -> Floats:
         gaps = surface_features([pair.first for pair in pairs]) - surface_features([pair.second for pair in pairs])
-        return np.asarray(gaps / self.scale @ self.weights)
+        return np.asarray(gaps / scale @ weights)
+
+    says = "a logistic regression on lengths, sentences, marks and repetition, fitted on --trained-on"
+    return PairScorer("surface", says, margins)
 
 
 def surface_features(texts: Sequence[str]) -> Floats:
@@ -199,4 +156,14 @@ def reward_scorer(model: str) -> TextScorer:
     """Raises InputError for what is no reward model, or one that only decides pairs."""
     from retriever.reward.scores import load_scores
 
-    return TextScorer(model, f"the text that {model} scores higher", load_scores(model, f"--model {model}"))
+    return TextScorer.of(model, f"the text that {model} scores higher", load_scores(model, f"--model {model}"))
+
+
+def reward_pair_scorer(name: str, model: RewardModel) -> PairScorer:
+    """A reward model that decides pairs, under its ``name``: the folder as it was given."""
+    artifact = model.artifact
+    return PairScorer(
+        name,
+        f"the text that the reward model {artifact.variant} on {artifact.base} prefers, by {artifact.pairs}",
+        lambda pairs: model.prefer([pair.first for pair in pairs], [pair.second for pair in pairs]),
+    )

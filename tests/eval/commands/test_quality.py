@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from eval.recorded.quality.scorers import SurfaceScorer
+from eval.recorded.quality.scorers import surface_scorer
 from retriever.reward.model import RewardModel
 from retriever.reward.records import QualityPair
 
@@ -239,7 +239,7 @@ def test_a_surface_model_learns_what_its_features_say(tmp_path):
     file = tmp_path / "pairs.json"
     records = [{"paragraph1": p.first, "paragraph2": p.second, "reference_preference": "1"} for p in pairs[:3]]
     file.write_text(json.dumps(records), encoding="utf-8")
-    scorer = SurfaceScorer.fitted([file])
+    scorer = surface_scorer([file])
     assert scorer is not None
     assert scorer.margins(pairs[3:])[0] > 0
     assert scorer.margins([QualityPair(1, texts[7], texts[6], 2)])[0] == pytest.approx(-scorer.margins(pairs[3:])[0])
