@@ -25,7 +25,7 @@ from eval.judges import pairwise
 from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, verdict_counts
 from eval.judges.pairwise import FIRST, ORDER, SECOND, TIE, PairColumns
-from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables
+from eval.judges.self_preference import Ability, families_of, self_preference, self_preference_tables
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Columns, Json, Table, checks_table, interval, shown
 from pearl.chat.base import Decoding, Message
@@ -277,6 +277,7 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
     bootstrap, users = columns.bootstrap(options.seed), len({item.owner for item in items})
     counted, dropped = rates(columns, bootstrap), rates(columns, bootstrap, dropped=True)
     texts = [judgement.trial.item.texts for judgement in every]
+    generators = [judgement.trial.item.generators for judgement in every]
     alphas = {"alpha": pairwise.alpha_over_runs(columns, options.seed)}
     must_agree = None
     if options.order == pairwise.BOTH:
@@ -304,7 +305,9 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
         "undefined": {name: reason for name, (_, reason) in alphas.items() if reason},
         **pairwise.position(columns, options.seed),
         "prefers_longer": pairwise.prefers_longer(columns.taken, texts, bootstrap),
-        "self_preference": preference_of(judgements.names, options.ability, every, columns.taken, None, bootstrap),
+        "self_preference": self_preference(
+            judgements.names, families_of(options.ability), generators, columns.taken, None, bootstrap
+        ),
         "baselines": rules(every, columns, bootstrap),
     }
 

@@ -23,7 +23,7 @@ from eval.judges.items import Items
 from eval.judges.judge import OTHER, Judge, Judgement, Judgements, Messages, SecondRound, Trial, verdict_counts
 from eval.judges.pairwise import ORDER, PairColumns
 from eval.judges.persona_modes import Mode, ablation, ablation_tables
-from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables
+from eval.judges.self_preference import Ability, families_of, self_preference, self_preference_tables
 from eval.recorded.personalized import presets as published
 from eval.recorded.personalized.reading import RecordingVerdicts, counted, read_reply
 from eval.recorded.personalized.reply import HIGHEST, LETTER, ReplyForm, gold_answer
@@ -330,6 +330,7 @@ def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dic
     pairs, bootstrap = columns.in_both_orders(), columns.bootstrap(options.seed)
     sides = {Answer.A: 1.0, Answer.B: -1.0}
     golds = np.array([sides.get(judgement.trial.item.preferred, 0.0) for judgement in first])  # (N,)
+    generators = [judgement.trial.item.generators for judgement in first]
     return {
         "threshold": options.threshold,
         "preset": options.preset,
@@ -339,7 +340,9 @@ def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dic
         "failed": verdict_counts(first)["failed"],
         "flip_rate": wilson_json(int(pairs.changed.sum()), len(pairs.changed)),
         "pairs_of_orders": len(pairs.changed),
-        "self_preference": preference_of(judgements.names, options.ability, first, columns.taken, golds, bootstrap),
+        "self_preference": self_preference(
+            judgements.names, families_of(options.ability), generators, columns.taken, golds, bootstrap
+        ),
         "files": [{"file": judgements.items.about["file"], **recording_report(read, recorded, checked)}],
         "ablation": ablation(judgements, options.unparsed, options.threshold, options.seed)
         if len(options.modes) > 1

@@ -7,25 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from eval.judges.items import Item
-from eval.judges.judge import Judgement
 from eval.report.tables import Columns, Json, Table
 from pearl.stats import Bootstrap, Estimate, Floats
 
 Generators = tuple[str | None, str | None]  # of the first text and the second, None where the item does not say
-
-
-class AuthoredItem(Item, Protocol):
-    @property
-    def generators(self) -> Generators: ...
-
-
-AuthoredT = TypeVar("AuthoredT", bound=AuthoredItem)
 OWN = {"own": "the judge's own", "family": "its family's"}
 Ability = Annotated[
     Path | None,
@@ -46,19 +36,6 @@ def families_of(path: Path | None) -> dict[str, str]:
     from eval.recorded.style.ability import read_abilities
 
     return {name: ability.family for name, ability in read_abilities(path).items() if ability.family}
-
-
-def preference_of(
-    names: frozenset[str],
-    ability: Path | None,
-    judgements: Sequence[Judgement[AuthoredT]],
-    taken: Floats,
-    right: Floats | None,
-    bootstrap: Bootstrap,
-) -> dict[str, Any]:
-    """The self-preference of the judge with these ``names``, in judgements of items that say what wrote their texts."""
-    generators = [judgement.trial.item.generators for judgement in judgements]
-    return self_preference(names, families_of(ability), generators, taken, right, bootstrap)
 
 
 def self_preference(
