@@ -58,7 +58,7 @@ class KeptLosses:
 
 @contextmanager
 def kept_losses() -> Iterator[KeptLosses]:
-    """Raises StoreError where they cannot be kept."""
+    """The file of losses in PEARL_HOME. Raises StoreError where they cannot be kept."""
     store = load_settings().home / STORE
     try:
         private_folder(store.parent)
