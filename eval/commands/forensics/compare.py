@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from eval.commands.forensics.options import ColumnFlags, ResamplingOptions
 from eval.commands.reporting import reporting
+from eval.recorded.forensics.comparison import ColumnOptions
+from eval.recorded.forensics.measures import Resampling
 from eval.report.report import Report
 
 ABOUT = """A column for each file, reference, model (--models) and value of a field of the pairs' metadata (--by)."""
@@ -22,8 +24,9 @@ EXAMPLES = """
 
 @reporting("forensics", "compare", writes=("csv", "latex"))
 def compare(
-    columns: ColumnFlags,
-    bootstrap: ResamplingOptions,
+    pairs: Annotated[list[Path], typer.Option(metavar="PAIRS", help="Annotated pairs; repeatable.")],
+    columns: ColumnOptions,
+    bootstrap: Resampling,
     figure: str = typer.Option(
         "strength",
         help="Figure to show: strength, relevance, agreement (of those that choose), agreement_of_all, kappa or "
@@ -39,7 +42,7 @@ def compare(
     from pearl.options import known, write_text
 
     known("figure", figure, FIGURES)
-    figures = compare_files(columns.pairs, columns.options(bootstrap.resampling()))
+    figures = compare_files(pairs, columns, bootstrap)
     for option, target, text_of in (("--csv", csv, csv_of), ("--latex", latex, latex_of)):
         if target:
             write_text(option, target, text_of(figures, figure))

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.forensics.options import Against, ResamplingOptions
 from eval.commands.reporting import reporting
+from eval.recorded.forensics.comparison import Against
+from eval.recorded.forensics.measures import Resampling
 from eval.report.report import Report
 
 ABOUT = """PAIRS is an AnnotatedPairs file (version 1 or 2), the same as JSON Lines, a CSV with text_a, text_b and
@@ -23,7 +24,7 @@ EXAMPLES = """
 
 @reporting("forensics", "metrics")
 def metrics(
-    bootstrap: ResamplingOptions,
+    bootstrap: Resampling,
     pairs: Path = typer.Option(..., metavar="PAIRS", help="Annotated pairs."),
     reference: str = typer.Option(
         ..., metavar="NAME", help="Annotator by name or id, or 'model: NAME' for a model's responses."
@@ -35,5 +36,5 @@ def metrics(
     from eval.recorded.forensics.metrics import ForensicsOptions, metrics_of_file
     from eval.recorded.forensics.tables import metrics_tables
 
-    options = ForensicsOptions(reference, against, pairwise, bootstrap.resampling())
+    options = ForensicsOptions(reference, against, pairwise, bootstrap)
     return Report(metrics_of_file(pairs, options), metrics_tables)

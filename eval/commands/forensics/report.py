@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from eval.commands.forensics.options import ColumnFlags, ResamplingOptions
+from eval.recorded.forensics.comparison import ColumnOptions
+from eval.recorded.forensics.measures import Resampling
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, bundled
 from pearl.texts import counted
@@ -22,8 +24,9 @@ EXAMPLES = """
 
 @bundled
 def report(
-    columns: ColumnFlags,
-    bootstrap: ResamplingOptions,
+    pairs: Annotated[list[Path], typer.Option(metavar="PAIRS", help="Annotated pairs; repeatable.")],
+    columns: ColumnOptions,
+    bootstrap: Resampling,
     html: Path = typer.Option(..., metavar="FILE", help="Write the page to this file."),
     examples: int = typer.Option(200, min=0, max=5000, help="Number of pairs in the page."),
     title: str = typer.Option("Feedback forensics", help="Title of the page."),
@@ -35,15 +38,15 @@ def report(
     from pearl.options import check_writable, write_json, write_text
 
     for option, target in (("--html", html), ("--json", json)):
-        check_writable(option, target, columns.pairs)
-    pipe = next((path for path in columns.pairs if path.is_fifo()), None)
+        check_writable(option, target, pairs)
+    pipe = next((path for path in pairs if path.is_fifo()), None)
     if pipe is not None:  # its examples are read when the votes are known
         raise InputError(
             f"--pairs {pipe}: is a pipe, which can be read only once; write it to a file.", code="is_a_pipe"
         )
-    asked = {"pairs": columns.pairs, "html": html, **asdict(columns), **asdict(bootstrap)}
+    asked = {"pairs": pairs, "html": html, **asdict(columns), **asdict(bootstrap)}
     head = Head.of("forensics", "report", **asked, examples=examples)
-    figures, page = reported(columns.pairs, columns.options(bootstrap.resampling()), head, examples, title)
+    figures, page = reported(pairs, columns, bootstrap, head, examples, title)
     write_text("--html", html, page)
     if json:
         write_json(json, figures)

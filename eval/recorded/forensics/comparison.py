@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typer import Option
 
 from eval.recorded.forensics import metrics
 from eval.recorded.forensics.measures import Resampling, normal_interval
@@ -30,16 +31,22 @@ MOST_COLUMNS = 30
 JOIN = " · "
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnOptions:
-    """``references`` as of :class:`~eval.recorded.forensics.metrics.ForensicsOptions`; ``models``: a column for each
-    model, too; ``by``: a column for each value of this field of the pairs' metadata."""
+Against = Annotated[
+    list[str], Option(metavar="MODEL", help="Model that a model is compared with; repeatable, all by default.")
+]
 
-    references: Sequence[str] = ()
-    models: bool = False
-    against: Sequence[str] = ()
-    by: str | None = None
-    resampling: Resampling = field(default_factory=Resampling)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnOptions:
+    """The options that say what is shown side by side. ``reference`` as of
+    :class:`~eval.recorded.forensics.metrics.ForensicsOptions`."""
+
+    reference: Annotated[
+        list[str], Option(metavar="NAME", help="Annotator by name or id, or 'model: NAME'; repeatable.")
+    ] = field(default_factory=list)
+    models: Annotated[bool, Option("--models", help="Add a column for each model.")] = False
+    against: Against = field(default_factory=list)
+    by: Annotated[str | None, Option(metavar="FIELD", help="Split by this field of the metadata.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ class VoteColumn:
         return chooses(self.votes)
 
 
-def compare_files(paths: Sequence[Path], options: ColumnOptions) -> dict[str, Any]:
+def compare_files(paths: Sequence[Path], options: ColumnOptions, resampling: Resampling) -> dict[str, Any]:
     """The figures of the files, and the pairs that are in no column, by reason. Raises InputError where they cannot be
     read, or a column has nothing to compare."""
     tables = [(str(path), read_votes(path)) for path in paths]
@@ -69,7 +76,7 @@ def compare_files(paths: Sequence[Path], options: ColumnOptions) -> dict[str, An
     if options.by:
         groups = np.concatenate([_group_names(table, options.by) for _, table in tables])
         left_out[f"without_{options.by}"] = int((groups == "").sum())
-    figures = compared(columns_of(tables, options), options.resampling)
+    figures = compared(columns_of(tables, options), resampling)
     return {**figures, "left_out": {reason: count for reason, count in left_out.items() if count}}
 
 
@@ -83,7 +90,7 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
         for group, part in _groups(file, table, options.by):
             # as references, but one that is the only model to compare with
             models = [model for model in models_of_table(part) if options.models and [*options.against] != [model]]
-            references = [*options.references, *(f"{metrics.MODEL} {model}" for model in models)]
+            references = [*options.reference, *(f"{metrics.MODEL} {model}" for model in models)]
             if not references:
                 raise InputError("name a --reference, or --models.", param="reference", code="missing_option")
             for reference in references:

@@ -13,7 +13,7 @@ from typing import Any
 
 from eval.recorded.forensics.comparison import ColumnOptions, columns_of, compared
 from eval.recorded.forensics.examples import Examples, examples_of
-from eval.recorded.forensics.measures import MEASURES
+from eval.recorded.forensics.measures import MEASURES, Resampling
 from eval.recorded.forensics.metrics import trait_pairs
 from eval.recorded.forensics.pairs import TRAIT
 from eval.recorded.forensics.tables import DIGITS, SIGNED, TEXTS, by_spread, ends, is_grey, p_cell, titles
@@ -31,17 +31,17 @@ OTHERS = ("relevance", "agreement", "kappa", "kappa_randomized")
 
 
 def reported(
-    paths: Sequence[Path], options: ColumnOptions, head: Head, examples: int, title: str
+    paths: Sequence[Path], options: ColumnOptions, resampling: Resampling, head: Head, examples: int, title: str
 ) -> tuple[dict[str, Any], str]:
     """The figures and the page. Raises InputError where a file cannot be read, or a column has nothing to compare."""
     columns = columns_of([(str(path), read_votes(path)) for path in paths], options, least=1)
-    figures = {**head.to_json(), **compared(columns, options.resampling)}
+    figures = {**head.to_json(), **compared(columns, resampling)}
     first = columns[0]
     places = first.table.places
     rows = [row for row in figures["annotators"] if row["columns"][0] and row["type"] == TRAIT]
     rows.sort(key=lambda row: -_strength(row["columns"][0]))
     traits = [places[row["id"]] for row in ends(rows, IN_HEATMAP)]
-    figures["trait_pairs"] = trait_pairs(first.table, options.resampling, traits)
+    figures["trait_pairs"] = trait_pairs(first.table, resampling, traits)
     shown = examples_of(columns, [row["id"] for row in figures["annotators"]], examples)
     return figures, forensics_page(figures, shown, title)
 

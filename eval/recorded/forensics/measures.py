@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from typer import Option
 
 from eval.recorded.forensics.votes import A, B, Codes, chooses
 from eval.stats.proportions import ratio
@@ -98,9 +100,11 @@ class Resampling:
     """``prior`` votes of each kind (agreeing, disagreeing, none) are added before drawing, so that votes which are all
     alike have an interval, too: one, as in the public package; the paper has none."""
 
-    resamples: int = 10_000
-    seed: int = 0
-    prior: float = 1.0
+    resamples: Annotated[int, Option(min=100, max=1_000_000, help="Number of bootstrap resamples.")] = 10_000
+    seed: Annotated[int, Option(min=0, help="Seed of the bootstrap.")] = 0
+    prior: Annotated[
+        float, Option(min=0.0, max=1000.0, help="Number of votes of each kind to add before resampling.")
+    ] = 1.0
 
 
 def five_counts(codes: Codes, reference: Codes) -> Floats:

@@ -19,7 +19,7 @@ FEW = Resampling(resamples=200)
 
 
 def run(paths, *references, **more):
-    return compare_files(paths, ColumnOptions(references, resampling=FEW, **more))
+    return compare_files(paths, ColumnOptions(reference=references, **more), FEW)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_people_are_compared_on_the_same_pairs(drawn):
 
 
 def test_a_paired_difference_is_that_of_the_bootstrap_over_pairs(drawn):
-    (first, second) = columns_of([("x", read_votes(drawn))], ColumnOptions(("ann", "ben")))
+    (first, second) = columns_of([("x", read_votes(drawn))], ColumnOptions(reference=["ann", "ben"]))
     codes = first.table.codes
     place = next(n for n, each in enumerate(first.table.annotators) if "kind" in each.name)
     signed = [np.where(codes[:, place] < 2, np.where(codes[:, place] == codes[:, side], 1, -1), 0) for side in (0, 1)]

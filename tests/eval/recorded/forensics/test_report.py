@@ -85,7 +85,7 @@ def test_the_page_shows_the_pairs_behind_a_number(run_pearl, chromium, hostile, 
 
 
 def test_examples_are_of_every_kind_and_no_more_than_asked_for(hostile):
-    columns = columns_of([(str(hostile), read_votes(hostile))], ColumnOptions(["ann"]), least=1)
+    columns = columns_of([(str(hostile), read_votes(hostile))], ColumnOptions(reference=["ann"]), least=1)
     ids = [annotator.id for annotator in columns[0].table.annotators if annotator.kind == "principle"]
     few = examples_of(columns, ids, 8)
     assert (len(few.shown), few.pairs) == (8, 80)
@@ -105,7 +105,7 @@ def test_a_long_text_is_cut_between_characters(pairs_file):
     value = json.loads(path.read_text())
     value["comparisons"][0]["prompt"] = "x" + "नी" * LONGEST
     path.write_text(json.dumps(value))
-    columns = columns_of([(str(path), read_votes(path))], ColumnOptions(["ann"]), least=1)
+    columns = columns_of([(str(path), read_votes(path))], ColumnOptions(reference=["ann"]), least=1)
     ids = [annotator.id for annotator in columns[0].table.annotators]
     cut = next(pair["prompt"] for pair in examples_of(columns, ids, 2).shown if pair["prompt"].startswith("x"))
     assert cut == "x" + "नी" * (LONGEST // 2 - 1) + " […]"
