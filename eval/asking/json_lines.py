@@ -101,6 +101,13 @@ def optional_number(value: Mapping[str, Any], name: str) -> float | None:
     return None if value.get(name) is None else check_number(value[name], name)
 
 
+def check_object(value: Any, param: str | None = None) -> dict[str, Any]:
+    """The object itself. Raises InputError for anything else."""
+    if not isinstance(value, dict):
+        raise InputError(f"must be an object, not {json_type(value)}.", param=param, code="wrong_type")
+    return value
+
+
 def check_number(value: Any, param: str) -> float:
     """The finite number. Raises InputError for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):

@@ -17,7 +17,7 @@ from typer import Option
 
 from eval.asking.choices import Choice, Preset, Presets
 from eval.asking.grammar import Grammar, line_of
-from eval.asking.json_lines import check_fields, optional_id, optional_string, read_items
+from eval.asking.json_lines import check_fields, check_object, optional_id, optional_string, read_items
 from eval.asking.lines import folded
 from eval.asking.reply import NOT_OFFERED
 from eval.asking.verdict import Answer, Given, Invalid, Verdict, kind, reason_of
@@ -157,12 +157,11 @@ def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem],
 
 def _texts(value: Any, param: str, check: Callable[..., str]) -> dict[str, str | None]:
     """A string or null by system."""
-    if not isinstance(value, dict):
-        raise InputError(f"must be an object, not {json_type(value)}.", param=param, code="wrong_type")
-    for name, text in value.items():
+    texts = check_object(value, param)
+    for name, text in texts.items():
         if text is not None:
             check(text, param=f"{param}.{name}")
-    return value
+    return texts
 
 
 def _check_draft(text: Any, *, param: str) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from eval.asking.json_lines import Lines, check_fields, check_number, optional_id, read_items, read_lines
+from eval.asking.json_lines import Lines, check_fields, check_number, check_object, optional_id, read_items, read_lines
 from eval.recorded.style.styles import (
     RICH,
     check_style,
@@ -32,7 +32,7 @@ from eval.recorded.style.styles import (
 from eval.report.tables import Json, Table
 from eval.stats.clusters import clusters_of
 from pearl.errors import InputError
-from pearl.texts import check_id, check_text, json_type
+from pearl.texts import check_id, check_text
 from retriever.models.encoder import Vectors
 
 # the texts
@@ -111,9 +111,7 @@ def _mean(name: str, styles: tuple[str, ...], scores: Mapping[str, float], judge
 
 
 def _scores(value: Mapping[str, Any]) -> dict[str, float]:
-    scores = {} if value.get("scores") is None else value["scores"]
-    if not isinstance(scores, dict):
-        raise InputError(f"must be an object, not {json_type(scores)}.", param="scores", code="wrong_type")
+    scores = {} if value.get("scores") is None else check_object(value["scores"], "scores")
     return {
         check_style(style, param="scores"): check_number(score, f"scores.{style}") for style, score in scores.items()
     }

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.asking.json_lines import check_fields, check_once, read_lines
+from eval.asking.json_lines import check_fields, check_object, check_once, read_lines
 from eval.recorded.style.lines import style_key
 from eval.recorded.style.styles import STYLES, style_named
 from eval.report.render import harmless_json
 from pearl.errors import InputError
-from pearl.texts import check_id, check_text, json_type
+from pearl.texts import check_id, check_text
 
 TEMPLATE = Path(__file__).with_name("rating_page.html")
 Part = tuple[str, str]  # a title and a text
@@ -65,7 +65,7 @@ def _parts(value: Mapping[str, Any], **titles: str) -> list[Part]:
 
 def _authorship(value: dict[str, Any], options: RatingOptions) -> RatedItem | None:
     check_fields(value, "id", "reference")
-    candidates = _object(value, "candidates")
+    candidates = check_object(value["candidates"], "candidates")
     systems = options.systems or tuple(candidates)
     missing = next((name for name in systems if name not in candidates), None)
     if missing is not None or len(systems) != 2:
@@ -84,7 +84,7 @@ def _authorship(value: dict[str, Any], options: RatingOptions) -> RatedItem | No
 
 def _preference(value: dict[str, Any], options: RatingOptions) -> RatedItem | None:
     check_fields(value, "id")
-    responses, persona = _object(value, "responses"), value.get("persona") or ""
+    responses, persona = check_object(value["responses"], "responses"), value.get("persona") or ""
     if isinstance(persona, dict):
         persona = "\n".join(f"{name}: {said}" for name, said in persona.items())
     return RatedItem(
@@ -194,12 +194,6 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
     study["digest"] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     counts = {"items": len(items), "left_out": len(screens) - len(items), "labels": names, "digest": study["digest"]}
     return TEMPLATE.read_text(encoding="utf-8").replace("@STUDY", harmless_json(study)), counts
-
-
-def _object(value: Mapping[str, Any], name: str) -> dict[str, Any]:
-    if not isinstance(value[name], dict):
-        raise InputError(f"must be an object, not {json_type(value[name])}.", param=name, code="wrong_type")
-    return dict(value[name])
 
 
 def _two(texts: Sequence[Any], param: str) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from eval.asking.json_lines import check_object
 from eval.recorded.forensics.csv_pairs import csv_members, csv_text
 from eval.recorded.forensics.json_stream import read_members
 from eval.recorded.forensics.pairs import KEYS, AnnotatedPairs, Annotator, Pair, checked_annotators, checked_pair
@@ -23,7 +24,6 @@ from eval.recorded.forensics.service_export import EXPORTED, MARK, export_member
 from pearl.errors import InputError
 from pearl.history import located, parse_numbered_lines
 from pearl.options import writing
-from pearl.texts import json_type
 from pearl.whole_files import opened
 
 PAIRS, ANNOTATORS, METADATA = "comparisons", "annotators", "metadata"
@@ -111,9 +111,8 @@ def _checked(name: str, value: Any) -> Any:
     if name == ANNOTATORS:
         return checked_annotators(value)
     if name == PAIRS:
-        if not isinstance(value, dict):
-            raise InputError(f"must be an object, not {json_type(value)}.", code="wrong_type")
-        return checked_pair(_second_version(value) if "text_a" in value else value)
+        pair = check_object(value)
+        return checked_pair(_second_version(pair) if "text_a" in pair else pair)
     if name == METADATA:
         _version(value)
         keys = value.get(KEYS)
@@ -164,9 +163,7 @@ def _lines(path: Path) -> Iterator[Member]:
 
 
 def _version(metadata: Any) -> str:
-    if not isinstance(metadata, dict):
-        raise InputError(f"must be an object, not {json_type(metadata)}.", param=METADATA, code="wrong_type")
-    version = str(metadata.get("version", "1.0"))
+    version = str(check_object(metadata, METADATA).get("version", "1.0"))
     if version.partition(".")[0] not in ("1", "2"):
         raise InputError(f"is {version}; versions 1 and 2 are known.", param=f"{METADATA}.version")
     return version

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from eval.asking.json_lines import check_object
 from pearl.errors import InputError
 from pearl.texts import json_type
 from pearl.words import composed
@@ -202,9 +203,7 @@ def checked_pair(fields: dict[str, Any]) -> Pair:
             raise InputError(f"must not be {json_type(value)}.", param=name, code="wrong_type")
     for annotator, annotation in (fields.get("annotations") or {}).items():
         try:
-            if not isinstance(annotation, dict):
-                raise InputError(f"must be an object, not {json_type(annotation)}.", param="", code="wrong_type")
-            vote_of(annotation)
+            vote_of(check_object(annotation, ""))
         except InputError as error:
             param = f"annotations.{annotator}.{error.param}".rstrip(".")
             raise InputError(error.message, param=param, code=error.code) from None
@@ -215,13 +214,8 @@ def checked_pair(fields: dict[str, Any]) -> Pair:
 
 def checked_annotators(value: Any) -> dict[str, Annotator]:
     """The annotators of a file. Raises InputError with ``param`` set to the field."""
-    if not isinstance(value, dict):
-        raise InputError(f"must be an object, not {json_type(value)}.", param="annotators", code="wrong_type")
-    for annotator, fields in value.items():
-        if not isinstance(fields, dict):
-            param = f"annotators.{annotator}"
-            raise InputError(f"must be an object, not {json_type(fields)}.", param=param, code="wrong_type")
-    return {annotator: Annotator(annotator, fields) for annotator, fields in value.items()}
+    annotators = check_object(value, "annotators")
+    return {name: Annotator(name, check_object(annotators[name], f"annotators.{name}")) for name in annotators}
 
 
 def distinct_names(names: Mapping[str, str]) -> dict[str, str]:
