@@ -14,7 +14,7 @@ from rich.console import Console
 
 from eval.asking.verdict import Failed
 from pearl.asking.ask import AskedModel, AskingOutcome, Terms, check_complete, elicit, replies, survey
-from pearl.asking.cost import NO_PRICES, Prices, Purse, Survey
+from pearl.asking.cost import Purse, Survey
 from pearl.asking.kept import Question, ReplyStore, open_replies
 from pearl.asking.patience import asking
 from pearl.asking.progress import watched
@@ -26,23 +26,14 @@ from pearl.settings import Settings, load_settings
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The way a run asks. ``model`` is another one of the endpoint; ``refuse_empty``: as in Terms."""
+    """The way a run asks. ``model`` is another one of the endpoint."""
 
     llm: str | None
-    in_flight: int
     replies: Path | None
-    replay: bool
-    temperature: float
-    max_tokens: int
-    prices: Prices = NO_PRICES
-    cap: float | None = None
-    top_p: float = 1.0
+    terms: Terms
+    decoding: Decoding
+    replay: bool = False
     model: str | None = None
-    refuse_empty: bool = False
-
-    def after(self, before: AskedRound) -> Asking:
-        """The same with what is left below the cap."""
-        return self if self.cap is None else replace(self, cap=max(self.cap - (before.asked.cost or 0.0), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +47,25 @@ class AskedRound:
     def to_json(self) -> dict[str, Any]:
         return {"questions": self.survey.questions, "kept_before": self.survey.kept} | self.asked.to_json()
 
+    def left_of(self, terms: Terms) -> Terms:
+        """The same terms with what is left below the cap."""
+        return terms if terms.cap is None else replace(terms, cap=max(terms.cap - (self.asked.cost or 0.0), 0.0))
+
 
 @dataclass(frozen=True, slots=True)
 class Bench:
     """Open it with :func:`bench`."""
 
-    asking: Asking
+    terms: Terms
     model: AskedModel
     store: ReplyStore
     console: Console
     runner: asyncio.Runner
+    replay: bool = False
 
     def estimate(self, questions: Iterable[Question]) -> dict[str, Any]:
         """The highest number of calls, tokens and money that asking would take."""
-        return {"estimate": survey(self.model, questions, self.store).to_json(self.asking.prices)}
+        return {"estimate": survey(self.model, questions, self.store).to_json(self.terms.prices)}
 
     def kept(self, questions: Iterable[Question]) -> Iterator[Reply | Failed]:
         """The kept reply of each question, without a call."""
@@ -78,35 +74,33 @@ class Bench:
     def after(self, before: AskedRound, decoding: Decoding | None) -> Bench:
         """The same model with what is left below the cap, and other decoding if there is one."""
         model = replace(self.model, decoding=decoding or self.model.decoding)
-        return replace(self, asking=self.asking.after(before), model=model)
+        return replace(self, terms=before.left_of(self.terms), model=model)
 
     def ask(self, label: str, questions: Iterable[Question]) -> AskedRound:
         """Ask every question without a kept reply. Raises InputError for one in a replay."""
-        surveyed, how, asked = survey(self.model, questions, self.store), self.asking, AskingOutcome()
-        if how.replay:
+        surveyed, asked = survey(self.model, questions, self.store), AskingOutcome()
+        if self.replay:
             check_complete(surveyed)
         if surveyed.missing:
-            terms = Terms(how.in_flight, how.prices, how.cap, refuse_empty=how.refuse_empty)
             with watched(self.console) as watch:
                 watching = watch(label, surveyed.missing)
-                asked = self.runner.run(elicit(self.model, questions, self.store, terms, watching))
+                asked = self.runner.run(elicit(self.model, questions, self.store, self.terms, watching))
         return AskedRound(surveyed, asked, partial(replies, self.model, questions, self.store, asked))
 
 
 @contextmanager
 def bench(options: Asking, console: Console) -> Iterator[Bench]:
     """Raises InputError for settings and files that cannot be used. A replay needs no model."""
-    Purse(options.prices, options.cap)  # a cap without prices is an error before anything is loaded
+    Purse(options.terms.prices, options.terms.cap)  # a cap without prices is an error before anything is loaded
     # a failed call is repeated by pearl.asking.patience, for all calls together
     settings = load_settings(llm=options.llm, llm_model=options.model, llm_max_retries=0)
-    decoding = Decoding(options.max_tokens, options.temperature, options.top_p)
     name, identity = names_of(settings)
-    model = None if options.replay else make_chat_model(settings, in_flight=options.in_flight)
+    model = None if options.replay else make_chat_model(settings, in_flight=options.terms.in_flight)
     ask = asking(model) if model else _unasked
-    judge_model = AskedModel(ask, identity, decoding, model.count_tokens if model else len, name)
+    judge_model = AskedModel(ask, identity, options.decoding, model.count_tokens if model else len, name)
     with asyncio.Runner() as runner, open_replies(options.replies or settings.home / "judge-replies.sqlite") as store:
         try:
-            yield Bench(options, judge_model, store, console, runner)
+            yield Bench(options.terms, judge_model, store, console, runner, options.replay)
         finally:
             if model:
                 runner.run(model.close())

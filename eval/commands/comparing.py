@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,9 +29,11 @@ from eval.report.head import Head
 from eval.report.pictures import intervals_figure
 from eval.report.report import Report
 from eval.report.tables import Json
+from pearl.asking.ask import Terms
 from pearl.asking.cost import Prices, Purse
 from pearl.asking.kept import Question
 from pearl.asking.write import WrittenText
+from pearl.chat.base import Decoding
 from pearl.chat.choose import AUTO, ENDPOINT_ENGINE, ENGINES
 from pearl.templates import load_template
 
@@ -76,17 +78,9 @@ def asking_of(options: CompareOptions) -> Asking:
     """The way the judge is asked; a name that is no engine is a model of the endpoint."""
     judge = options.judge or options.llm
     engine = judge if judge in (None, AUTO, *(engine.name for engine in ENGINES)) else ENDPOINT_ENGINE
-    return Asking(
-        engine,
-        options.max_in_flight,
-        options.replies,
-        replay=False,
-        temperature=options.temperature,
-        max_tokens=JUDGE.max_tokens if isinstance(JUDGE.max_tokens, int) else 512,
-        prices=Prices(options.price_in, options.price_out),
-        cap=options.max_cost,
-        model=None if engine == judge else judge,
-    )
+    terms = Terms(options.max_in_flight, Prices(options.price_in, options.price_out), options.max_cost)
+    decoding = Decoding(JUDGE.max_tokens if isinstance(JUDGE.max_tokens, int) else 512, options.temperature)
+    return Asking(engine, options.replies, terms, decoding, model=None if engine == judge else judge)
 
 
 def estimate(options: CompareOptions) -> dict[str, Any]:
@@ -127,7 +121,8 @@ def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | N
         replies = asked.replies()
         written = [drafts_of(questions, replies) for questions in at.questions]
         items, judge_options = judged(options, at, written, drafts)
-        with bench(asking_of(options).after(asked), console) as judging:
+        asking = asking_of(options)
+        with bench(replace(asking, terms=asked.left_of(asking.terms)), console) as judging:
             outcome = run(JUDGE, items, judge_options, judging)
             figures = JUDGE.figures(outcome, judge_options)
             lines = list(JUDGE.lines(outcome, judge_options))

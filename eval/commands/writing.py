@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from eval.asking.bench import Asking, Bench
+from eval.asking.bench import Bench
 from eval.commands.options import DraftingOptions, WritingOptions
 from eval.commands.scored import check_named_once
 from eval.drafts.cases import Case, cases_of, held_back, sample, without_near_duplicates
@@ -20,7 +20,7 @@ from eval.report.head import Head
 from eval.report.report import Report, Tables
 from eval.retrieval.gains import read_gains
 from eval.retrieval.scoring import RememberingEncoder
-from pearl.asking.ask import AskedModel
+from pearl.asking.ask import AskedModel, Terms
 from pearl.asking.cost import Prices, Purse
 from pearl.asking.kept import Question, ReplyStore, open_replies
 from pearl.asking.patience import Failed, asking
@@ -167,17 +167,8 @@ def writer(plan: Plan, prices: Prices, cap: float | None, console: Console) -> I
     """Raises InputError for settings and files that cannot be used."""
     Purse(prices, cap)  # a cap without prices is an error before anything is loaded
     model = make_chat_model(plan.settings, in_flight=plan.options.max_in_flight)
-    terms = Asking(
-        plan.settings.llm,
-        calls_at_once(plan.settings, plan.options.max_in_flight),
-        plan.options.generations,
-        replay=False,
-        temperature=plan.decoding.temperature,
-        max_tokens=plan.longest,
-        prices=prices,
-        cap=cap,
-        refuse_empty=True,
-    )
+    in_flight = calls_at_once(plan.settings, plan.options.max_in_flight)
+    terms = Terms(in_flight, prices, cap, refuse_empty=True)
     asked = AskedModel(asking(model), plan.writer, plan.decoding, model.count_tokens, model.name)
     with asyncio.Runner() as runner, plan.kept_answers() as store:
         try:

@@ -22,7 +22,9 @@ from eval.recorded.labels import PeopleLabels, item_name, judged_items, labels_f
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
+from pearl.asking.ask import Terms
 from pearl.asking.cost import Prices
+from pearl.chat.base import Decoding
 from pearl.commands import FilesOnce, epilog
 from pearl.errors import InputError
 from pearl.options import (
@@ -80,9 +82,9 @@ class SharedOptions:
 
     def asking(self) -> Asking:
         assert self.max_tokens is not None
-        prices = Prices(self.price_in, self.price_out)
-        how = self.llm, self.max_in_flight, self.replies, self.replay, self.temperature, self.max_tokens
-        return Asking(*how, prices, self.max_cost, self.top_p or 1.0)
+        terms = Terms(self.max_in_flight, Prices(self.price_in, self.price_out), self.max_cost)
+        decoding = Decoding(self.max_tokens, self.temperature, self.top_p or 1.0)
+        return Asking(self.llm, self.replies, terms, decoding, self.replay)
 
 
 class GroupedCommand(FilesOnce):
