@@ -52,7 +52,7 @@ def scores_of(methods: Sequence[str], lineup: Lineup, claims: Sequence[Claim]) -
     if EMBEDDINGS in methods:
         scores[EMBEDDINGS] = _cosines(lineup.writers, claims, lineup.encoder.encode_documents, LATEST_TEXTS)
     if TFIDF in methods:
-        scores[TFIDF] = _cosines(lineup.writers, claims, _character_vectors(lineup, claims), None)
+        scores[TFIDF] = _cosines(lineup.writers, claims, _character_vectors(lineup), None)
     if LAMBDAG in methods:
         scores[LAMBDAG] = _lambdag(lineup, claims)
     return {name: scores[name] for name in methods}
@@ -105,7 +105,7 @@ def _cosines(
     return np.array([float(vectors[claim.passage.text] @ mean(claim.writer)) for claim in claims])
 
 
-def _character_vectors(lineup: Lineup, claims: Sequence[Claim]) -> Callable[[list[str]], Any]:
+def _character_vectors(lineup: Lineup) -> Callable[[list[str]], Any]:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(2, 4), max_features=5000, sublinear_tf=True)
