@@ -27,8 +27,11 @@ def export(
     json: str | None = typer.Option(
         None, "--json", metavar="FILE", help="Write everything as one JSON object to FILE, '-' for standard output."
     ),
-    history: Path | None = typer.Option(
-        None, "--history", metavar="FILE", help="Write the documents as a history file; compressed if it ends in .gz."
+    history: str | None = typer.Option(
+        None,
+        "--history",
+        metavar="FILE",
+        help="Write the documents as a history file, '-' for standard output; compressed if it ends in .gz.",
     ),
 ) -> None:
     """Write everything PEARL keeps of a user, or their documents as a history file."""
@@ -36,17 +39,21 @@ def export(
         raise InputError("Give --json FILE for everything, or --history FILE for the documents.", param="json")
     check_writable("--json", json)
     check_writable("--history", history)
+    if json == history == "-":
+        raise InputError("--json and --history cannot both be '-'; name a file for one of them.", param="history")
     with open_database(load_settings()) as database, database.read() as connection:
         owner = users.chosen(connection, user)
-        if json == "-":
-            sys.stdout.writelines(piece.decode() for piece in export_pieces(connection, owner))
-        elif json is not None:
-            _write(f"--json {json}", Path(json), export_pieces(connection, owner))
+        if json is not None:
+            _write("--json", json, export_pieces(connection, owner))
         if history is not None:
-            _write(f"--history {history}", history, (line.encode() for line in history_lines(connection, owner)))
+            _write("--history", history, (line.encode() for line in history_lines(connection, owner)))
 
 
-def _write(called: str, path: Path, pieces: Iterable[bytes]) -> None:
-    """Write the file; only its owner may read it. Raises InputError when it cannot be written."""
-    with writing(called), opened(path, private=True) as file:
+def _write(option: str, target: str, pieces: Iterable[bytes]) -> None:
+    """Write the file, which only its owner may read, or to standard output for '-'. Raises InputError when the file
+    cannot be written."""
+    if target == "-":
+        sys.stdout.writelines(piece.decode() for piece in pieces)
+        return
+    with writing(f"{option} {target}"), opened(Path(target), private=True) as file:
         file.writelines(pieces)

@@ -232,10 +232,18 @@ def test_a_history_file_is_what_training_reads(command: Any, tmp_path: Path, wri
     assert run.status == 0, run.err
 
 
-def test_on_standard_output(command: Any, exported: Path) -> None:
+def test_on_standard_output(command: Any, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command("import", "export", exported)
     run = command("export", "--json", "-")
     assert (run.status, run.json["user_id"], run.err) == (0, "ann", "")
+    monkeypatch.chdir(tmp_path)  # a file named "-" would lie here
+    run = command("export", "--history", "-")
+    lines = [json.loads(line) for line in run.out.splitlines()]
+    assert (run.status, run.err, len(lines), lines[0]["text"]) == (0, "", 4, SECRET)
+    run = command("export", "--history", "-", "--json", "-")
+    assert (run.status, run.out) == (2, "")
+    assert run.err == "pearl: --json and --history cannot both be '-'; name a file for one of them.\n"
+    assert not (tmp_path / "-").exists()
 
 
 def test_what_cannot_be_written_is_found_first(command: Any, tmp_path: Path) -> None:
