@@ -23,7 +23,7 @@ from service.commands.shown import (
     show_fields,
     show_table,
 )
-from service.store import documents, feedback, imports, users, voices
+from service.store import documents, drafts, feedback, imports, users, voices
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
 from service.store.user_counts import count_documents
@@ -169,5 +169,6 @@ def mine(
 ) -> None:
     """Say that a sent draft is yours: drafts learn from it though the machine wrote most of it."""
     with open_database(load_settings()) as database, database.write() as connection:
-        feedback.claim(connection, users.chosen(connection, user).id, id, mine=not no)
+        owner = drafts.owner(connection, id) if user is None else users.get(connection, user).id
+        feedback.claim(connection, owner, id, mine=not no)
     typer.echo(f"Drafts {'do not learn' if no else 'learn'} from '{id}'.", err=True)

@@ -52,6 +52,15 @@ def test_a_document_says_that_drafts_do_not_learn_from_it(command: Any, draft: A
     )
 
 
+def test_a_document_is_found_by_its_draft_among_several_users(command: Any, draft: Any) -> None:
+    id = draft()
+    assert command("feedback", id, "--accepted").status == 0
+    command("keys", "create", "--user", "bob")
+    ran = command("documents", "mine", id)
+    assert (ran.status, ran.err) == (0, f"Drafts learn from '{id}'.\n")
+    assert command("documents", "mine", id, "--user", "bob").status == 2
+
+
 def test_an_edited_text_becomes_history(command: Any, draft: Any, tmp_path: Path) -> None:
     id = draft()
     (tmp_path / "sent.txt").write_text("Come at ten,\nGröße 9.\n")
