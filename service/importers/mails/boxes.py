@@ -27,6 +27,7 @@ MESSAGE_BYTES = 4_000_000  # the text comes before the attachments, so the rest 
 BOUNDARY_CHARACTERS = 300
 PACKED_AT_MOST = 200  # times its packed size: mail packs to a fifth, what is packed to a thousandth is a trap
 TRAP_BYTES = 100_000_000
+BOM = b"\xef\xbb\xbf"
 # in this order a line that starts with "From " is no sentence
 BOUNDARY = (re.compile(rb"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s"), re.compile(rb"\d\d?:\d\d"), re.compile(rb"\d{4}"))
 QUOTED_BOUNDARY = re.compile(rb"^>(>*From )", re.MULTILINE)
@@ -75,7 +76,7 @@ class Box:
         with self.path.open("rb") as file:
             file.seek(start)
             content = file.read(min(length, MESSAGE_BYTES))
-        return content if self.single else QUOTED_BOUNDARY.sub(rb"\1", content)
+        return content.lstrip(BOM + b"\r\n") if self.single else QUOTED_BOUNDARY.sub(rb"\1", content)
 
 
 @contextmanager
@@ -181,7 +182,7 @@ def _head(path: Path) -> bytes:
 
 def _kind(name: str, path: Path, head: bytes) -> str | None:
     """``mbox``, ``mail`` for a single one, or None."""
-    start = head.lstrip(b"\xef\xbb\xbf\r\n")
+    start = head.lstrip(BOM + b"\r\n")
     if start.startswith(b"From "):
         return "mbox"
     is_named = name.lower().removesuffix(".gz").endswith(".eml") or path.parent.name in MAILDIR
@@ -196,10 +197,11 @@ def _spans(file: IO[bytes], advance: Callable[[int], None]) -> Iterator[Span]:
     reported = 0
     for line in iter(lambda: file.readline(LINE_BYTES), b""):
         number += at_line_start
-        if at_line_start and line.startswith(b"From ") and (opening is None or _is_boundary(line)):
+        start = line.removeprefix(BOM)
+        if at_line_start and start.startswith(b"From ") and (opening is None or _is_boundary(start)):
             if opening is not None:
                 yield Span(*opening, line_start - opening[2])
-            opening = (number, line[:BOUNDARY_CHARACTERS], line_start + len(line))
+            opening = (number, start[:BOUNDARY_CHARACTERS], line_start + len(line))
         at_line_start = line.endswith(b"\n")
         line_start += len(line)
         if line_start - reported >= LINE_BYTES:

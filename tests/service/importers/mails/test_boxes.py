@@ -96,6 +96,13 @@ def test_a_single_mail(read, tmp_path):
     assert read("mbox", source, "ann@example.org").texts == ["Tea."]
 
 
+def test_a_byte_order_mark_belongs_to_no_mail(read, tmp_path):
+    (tmp_path / "Sent").write_text("\ufeff" + SENT)
+    (tmp_path / "tea.eml").write_text("\ufeff" + mail(4, ANN, "Tea."))
+    reading = read("mbox", tmp_path, "ann@example.org")
+    assert (texts(reading), reading.left_out) == (["From one to three.", "Tea.", "Two jars."], [])
+
+
 def test_a_folder_without_mail(read, tmp_path):
     (tmp_path / "tea.txt").write_text("Tea.")
     with pytest.raises(InputError, match="there is no mbox file, no Maildir"):
