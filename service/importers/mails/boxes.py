@@ -22,7 +22,7 @@ from service.importers.archive import DAMAGED, is_zip, open_zip
 from service.importers.disk_index import temporary_full
 
 LINE_BYTES = 1 << 20
-HEAD_BYTES = 1 << 12
+HEAD_BYTES = 1 << 16  # a mail that many gateways signed has more than 4,096 bytes of headers above its From:
 MESSAGE_BYTES = 4_000_000  # the text comes before the attachments, so the rest is not read
 BOUNDARY_CHARACTERS = 300
 PACKED_AT_MOST = 200  # times its packed size: mail packs to a fifth, what is packed to a thousandth is a trap
@@ -185,9 +185,10 @@ def _kind(name: str, path: Path, head: bytes) -> str | None:
     start = head.lstrip(BOM + b"\r\n")
     if start.startswith(b"From "):
         return "mbox"
-    is_named = name.lower().removesuffix(".gz").endswith(".eml") or path.parent.name in MAILDIR
+    if name.lower().removesuffix(".gz").endswith(".eml"):
+        return None if start.startswith(b"\0") else "mail"  # macOS packs a binary ._NAME.eml beside each
     is_mail = bool(HEADER_LINE.match(start) and SENDER_LINE.search(start))
-    return "mail" if is_mail and (is_named or path.suffix == "") else None
+    return "mail" if is_mail and (path.parent.name in MAILDIR or path.suffix == "") else None
 
 
 def _spans(file: IO[bytes], advance: Callable[[int], None]) -> Iterator[Span]:

@@ -103,6 +103,28 @@ def test_a_byte_order_mark_belongs_to_no_mail(read, tmp_path):
     assert (texts(reading), reading.left_out) == (["From one to three.", "Tea.", "Two jars."], [])
 
 
+def test_mails_below_the_signatures_of_many_gateways(read, tmp_path):
+    seals = "".join(f"ARC-Seal: i={number}; b=\n" + " 0123456789abcdef\n" * 150 for number in range(3))
+    (tmp_path / "cur").mkdir()
+    (tmp_path / "1.eml").write_text(seals + mail(1, BOB, "Is there marmalade?"))
+    (tmp_path / "cur" / "2.host:2,S").write_text(seals + mail(2, ANN, "Two jars.", 1))
+    reading = read("mbox", tmp_path, "ann@example.org")
+    assert [(document.text, document.request) for document in reading.documents] == [
+        ("Two jars.", "Is there marmalade?")
+    ]
+
+
+def test_a_file_named_as_a_mail_is_counted_whatever_it_holds(read, tmp_path):
+    source = tmp_path / "mails.zip"
+    with zipfile.ZipFile(source, "w") as packed:
+        packed.writestr("tea.eml", mail(1, ANN, "Tea."))
+        packed.writestr("__MACOSX/._tea.eml", b"\0\5\x16\7" + b"Mac OS X")
+        packed.writestr("cut.eml", "the end of a mail\n")
+    reading = read("mbox", source, "ann@example.org")
+    assert (reading.texts, reading.reasons) == (["Tea."], ["damaged message"])
+    assert reading.errors[0].where == f"{source}/cut.eml:1"
+
+
 def test_a_folder_without_mail(read, tmp_path):
     (tmp_path / "tea.txt").write_text("Tea.")
     with pytest.raises(InputError, match="there is no mbox file, no Maildir"):
