@@ -24,13 +24,17 @@ NO_BODY = "no body"
 # what git, a forge or a bot wrote, not the author
 GENERATED_SUBJECT = re.compile(
     r"(?:fixup|squash|amend)! |Re(?:vert|apply) \"|Merge (?:branch|pull request|tag|remote)|Bump \S+ from "
+    r"|Squashed commit of the following:"
 )
-# the sentences of git revert, git cherry-pick -x and git merge, and the rule of a forge above its trailers
+# the sentences of git revert, git cherry-pick -x and git merge, the log that git merge --squash writes, and the rule of
+# a forge above its trailers
 GENERATED_TEXT = re.compile(
     r"^This reverts commit [0-9a-f]{7,64}(?: \(\"[^\"\n]{1,200}\"\))?(?:, reversing\s+changes made to [0-9a-f]{7,64})?"
     r"(?:\.|$)[ \t]*"
     r"|^\(cherry picked from commit [0-9a-f]{7,64}\)$"
     r"|^(?:# )?Conflicts:\n(?:(?:#\t|\t|#? {2,8})\S[^\n]*(?:\n|\Z))+"
+    r"|^(?:Squashed commit of the following:\n+)?commit [0-9a-f]{40,64}\n(?:Merge: [^\n]*\n)?Author: [^\n]*\n"
+    r"Date: [^\n]*(?:\n(?: {4}[^\n]*)?)*"
     r"|^-{9}\Z",
     re.MULTILINE,
 )

@@ -71,6 +71,7 @@ def test_subjects_are_texts_on_request_and_their_paths_ask(read, repository):
     change("lid.txt", "Boil less water\n\nTwo cups will do.\n")
     change("src/\nodd name.c", "Close the lid first")
     change("spout.c", "fixup! Close the lid first")
+    change("handle.c", f"Squashed commit of the following:\n\n{SQUASHED}")
     commit(repository, "Release the kettle\n\nSigned-off-by: Ann Lee <ann@example.org>\n")
     commit(repository, "Not mine", author="Bob <bob@example.org>")
     for number in range(15):
@@ -84,7 +85,7 @@ def test_subjects_are_texts_on_request_and_their_paths_ask(read, repository):
         ("Close the lid first", "src/\nodd name.c"),
         ("Two cups will do.", "Boil less water"),
     ]
-    assert reading.reasons == ["not written by --me", "generated subject"]
+    assert reading.reasons == ["not written by --me", "generated subject", "generated subject"]
     assert reading.remarks == []
 
 
@@ -120,6 +121,11 @@ def test_an_identity_of_git_that_matches_nobody_is_told(read, repository):
 
 
 HASH = "0123456789abcdef0123456789abcdef01234567"
+SQUASHED = "".join(
+    f"commit {HASH}\n{merge}Author: Bob <bob@example.org>\nDate:   Thu Nov 26 11:09:48 2026 +0000\n\n"
+    "    Boil\n    \n    Not by me.\n\n"
+    for merge in ("", "Merge: 0123456 89abcde\n")
+)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +141,9 @@ HASH = "0123456789abcdef0123456789abcdef01234567"
         (f"It leaked.\n\n(cherry picked from commit {HASH})\n\nMore.\n", "It leaked.\n\nMore."),
         ("It leaked.\n\n# Conflicts:\n#\tlid.c\n#\tpot.c\n", "It leaked."),
         ("Conflicts:\n\tlid.c\n\nIt leaked.\n", "It leaked."),
+        (f"It leaked.\n\nSquashed commit of the following:\n\n{SQUASHED}", "It leaked."),
+        (f"{SQUASHED}\nIt leaked.\n", "It leaked."),
+        (SQUASHED, None),
         ("* boil\n\n* cool\n\n---------\n\nCo-authored-by: Bob <bob@example.org>\n", "* boil\n\n* cool"),
     ],
 )
