@@ -14,6 +14,7 @@ try:
     from collections.abc import Iterator
     from contextlib import contextmanager
     from importlib import import_module
+    from io import TextIOWrapper
     from typing import Any
 
     import typer
@@ -155,6 +156,12 @@ def main() -> None:
     # second on looking for garbage among them while they come, and another at its end.
     gc.set_threshold(COLLECTED_AFTER)
     atexit.register(gc.freeze)
+    if isinstance(sys.stdout, TextIOWrapper):
+        # files and programs get UTF-8, which every command reads, whatever the locale; a terminal shows what it can
+        if sys.stdout.isatty():
+            sys.stdout.reconfigure(errors="replace")
+        else:
+            sys.stdout.reconfigure(encoding="utf-8")
     try:
         _run()
     except PearlError as error:

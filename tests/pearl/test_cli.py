@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -117,6 +118,23 @@ def test_an_output_on_a_full_disk_is_one_line():
         done = subprocess.run([PEARL, "--version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     said = "pearl: The disk that the output goes to is full; free some space and run it again.\n"
     assert (done.returncode, done.stderr) == (1, said)
+
+
+def test_a_locale_that_lacks_a_letter_is_no_disaster(tmp_path):
+    # the terminal of a locale such as en_US, without .UTF-8
+    environment = {**os.environ, "PEARL_HOME": str(tmp_path), "PYTHONIOENCODING": "ascii"}
+    subprocess.run([PEARL, "keys", "create", "--user", "Jörg"], env=environment, capture_output=True, check=True)
+    piped = subprocess.run([PEARL, "users", "list"], env=environment, capture_output=True, check=False)
+    assert (piped.returncode, piped.stderr) == (0, b"")
+    assert "Jörg" in piped.stdout.decode()
+    terminal, its_end = pty.openpty()
+    shown = subprocess.run(
+        [PEARL, "users", "list"], env=environment, stdout=its_end, stderr=subprocess.PIPE, check=False
+    )
+    os.close(its_end)
+    assert (shown.returncode, shown.stderr) == (0, b"")
+    assert b"J?rg" in os.read(terminal, 65536)
+    os.close(terminal)
 
 
 @pytest.mark.parametrize("module", ["typer", "rich"])  # loaded before main() runs, and with the command
