@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
@@ -23,6 +24,7 @@ from pearl.history import parse_numbered_lines
 from pearl.settings import EMBEDDED
 from retriever.models.files import model_fingerprint
 from training.choices import MOST_SEED
+from training.files import last_checkpoint
 from training.fit.trainer import train_on
 
 if TYPE_CHECKING:
@@ -184,7 +186,9 @@ def fit_chat(
             f"no conversation has at most {options.max_tokens} tokens; raise --max-tokens.", param="max_tokens"
         )
     made_of = (base, model_fingerprint(base), learned, held, asdict(options))
-    work /= hashlib.sha256(orjson.dumps(made_of)).hexdigest()[:12]
+    # as a whole path, by which checkpoints name the best of them, wherever the command is repeated
+    work = (work / hashlib.sha256(orjson.dumps(made_of)).hexdigest()[:12]).resolve()
+    work.mkdir(parents=True, exist_ok=True)
     adapter = LoraConfig(
         r=options.rank,
         lora_alpha=options.alpha,
@@ -197,7 +201,7 @@ def fit_chat(
     trained = sum(weights.numel() for weights in adapted.parameters() if weights.requires_grad)
     trainer = Trainer(
         model=adapted,
-        args=_arguments(options, len(learned), bool(held), work),
+        args=_arguments(options, _epochs(options, work), len(learned), bool(held), work),
         train_dataset=learned,
         eval_dataset=held or None,
         data_collator=lambda rows: batched(rows, padding),
@@ -205,7 +209,7 @@ def fit_chat(
     )
     trainer.remove_callback(PrinterCallback)
     steps = options.epochs * math.ceil(len(learned) / (options.batch * options.accumulate))
-    result = train_on(trainer, steps, work, "steps", console)
+    train_on(trainer, steps, work, "steps", console)
     merged = _merged(adapted, base, work) if options.four_bit else adapted.merge_and_unload()
     merged.save_pretrained(out)
     tokenizer.save_pretrained(out)
@@ -215,7 +219,8 @@ def fit_chat(
         "dev_conversations": len(held),
         "dev_too_long": dev_too_long,
         "trained_weights": trained,
-        "train_loss": round(float(result.training_loss), 6),
+        # by epoch, for the trainer's own counts from where an interrupted run went on
+        "train_loss": round(fmean(row["loss"] for row in trainer.state.log_history if "loss" in row), 6),
         "dev_loss": [round(row["eval_loss"], 6) for row in trainer.state.log_history if "eval_loss" in row],
     }
     (out / "training.json").write_bytes(orjson.dumps(figures, option=orjson.OPT_INDENT_2))
@@ -239,13 +244,27 @@ def _changed_names() -> Iterator[None]:
         yield
 
 
-def _arguments(options: ChatTraining, learned: int, has_dev: bool, work: Path) -> Any:
+def _epochs(options: ChatTraining, work: Path) -> int:
+    """The epochs to train for: no more than are done if this training had stopped by --dev when it was interrupted,
+    which the trainer forgets."""
+    from transformers import TrainerState
+    from transformers.trainer import TRAINER_STATE_NAME
+
+    last = last_checkpoint(work)
+    if last is None:
+        return options.epochs
+    state = TrainerState.load_from_json(str(Path(last) / TRAINER_STATE_NAME))
+    stopped = state.stateful_callbacks["TrainerControl"]["args"]["should_training_stop"]
+    return round(state.epoch) if stopped else options.epochs
+
+
+def _arguments(options: ChatTraining, epochs: int, learned: int, has_dev: bool, work: Path) -> Any:
     """The trainer's way of going on, checking and keeping; ``learned`` conversations."""
     from transformers import TrainingArguments
 
     return TrainingArguments(
         output_dir=str(work),
-        num_train_epochs=options.epochs,
+        num_train_epochs=epochs,
         learning_rate=options.rate,
         lr_scheduler_type="cosine",
         warmup_steps=max(1, math.ceil(WARM_UP * options.epochs * learned / (options.batch * options.accumulate))),

@@ -134,21 +134,38 @@ def test_the_embedded_model_is_not_held_in_four_bits(chats, train, tmp_path):
     assert "--four-bit needs a folder or a hub's name as --base" in ran.err
 
 
-def weights(folder):
-    return (folder / "model.safetensors").read_bytes()
+def written(folder):
+    """The weights, and the figures of the training."""
+    return [(folder / name).read_bytes() for name in ("model.safetensors", "training.json")]
 
 
 def test_an_interrupted_training_goes_on_to_the_same_model(chats, train, chat_folder, tmp_path):
-    chats("--variant", "R")
+    chats("--variant", "P")
     shared = {"data": tmp_path / "chats.jsonl", "base": chat_folder, "epochs": 2, "rate": 0.05, "accumulate": 1}
     assert train("chat", out=tmp_path / "whole", **shared).status == 0
     (kept,) = (path for path in (tmp_path / "whole.work").iterdir() if path.is_dir())
     # killed while it wrote the second checkpoint
     shutil.copytree(kept, tmp_path / "work" / kept.name)
-    (tmp_path / "work" / kept.name / "checkpoint-2" / "trainer_state.json").unlink()
+    (tmp_path / "work" / kept.name / "checkpoint-12" / "trainer_state.json").unlink()
     ran = train("chat", out=tmp_path / "resumed", work=tmp_path / "work", **shared)
     assert ran.status == 0, ran.err
-    assert weights(tmp_path / "resumed") == weights(tmp_path / "whole")
+    assert written(tmp_path / "resumed") == written(tmp_path / "whole")
+
+
+def test_a_training_that_had_stopped_is_not_gone_on_with(chats, train, chat_folder, tmp_path, monkeypatch):
+    """It was interrupted while it wrote the model; the command is repeated from another folder."""
+    chats("--variant", "R")
+    data = tmp_path / "chats.jsonl"
+    shared = {"data": data, "dev": data, "base": chat_folder, "epochs": 20, "rate": 0.4, "accumulate": 1}
+    monkeypatch.chdir(tmp_path)
+    ran = train("chat", out="whole", work="work", json="-", **shared)
+    assert ran.status == 0, ran.err
+    assert len(ran.json["dev_loss"]) < 20, "it stopped"
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    ran = train("chat", out="again", work=tmp_path / "work", **shared)
+    assert ran.status == 0, ran.err
+    assert written(tmp_path / "other" / "again") == written(tmp_path / "whole")
 
 
 def test_the_checkpoints_of_another_training_are_left_alone(chats, train, chat_folder, tmp_path):
@@ -158,7 +175,7 @@ def test_the_checkpoints_of_another_training_are_left_alone(chats, train, chat_f
     chats("--variant", "P")
     assert train("chat", out=tmp_path / "two", work=tmp_path / "work", **options).status == 0
     assert train("chat", out=tmp_path / "alone", **options).status == 0
-    assert weights(tmp_path / "two") == weights(tmp_path / "alone") != weights(tmp_path / "one")
+    assert written(tmp_path / "two") == written(tmp_path / "alone") != written(tmp_path / "one")
 
 
 @pytest.mark.parametrize(

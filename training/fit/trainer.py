@@ -11,9 +11,8 @@ from training.files import last_checkpoint
 from training.progress import progress_of
 
 
-def train_on(trainer: Any, steps: int, folder: Path, label: str, console: Console) -> Any:
-    """Train for ``steps``, those before the last checkpoint in ``folder`` included, and return what the trainer
-    returns."""
+def train_on(trainer: Any, steps: int, folder: Path, label: str, console: Console) -> None:
+    """Train for ``steps``, those before the last checkpoint in ``folder`` included."""
     from transformers import TrainerCallback
 
     class Steps(TrainerCallback):
@@ -31,4 +30,4 @@ def train_on(trainer: Any, steps: int, folder: Path, label: str, console: Consol
 
     trainer.add_callback(Steps())
     with progress_of(label, steps, console) as advance:
-        return trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
