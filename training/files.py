@@ -17,7 +17,9 @@ from retriever.calibrated.artifact import MANIFEST
 
 @contextmanager
 def replaced(folder: Path) -> Iterator[Path]:
-    """A new folder to write to, which takes the place of ``folder`` when all went well; else that stays as it was."""
+    """A new folder to write to, which takes the place of ``folder`` when all went well; else that stays as it was, and
+    so does a link to it."""
+    folder = folder.resolve()
     partial, old = (folder.with_name(f".{folder.name}.{ending}") for ending in ("partial", "old"))
     if old.exists() and not folder.exists():
         old.rename(folder)  # a run ended between the two names
@@ -89,7 +91,7 @@ def check_place(option: str, path: Path) -> None:
 
     Its folder need not be there yet.
     """
-    there = next(folder for folder in path.absolute().parents if os.access(folder, os.F_OK))
+    there = next(folder for folder in path.resolve().parents if os.access(folder, os.F_OK))
     if not there.is_dir():
         raise InputError(f"--{option} {path}: {there} is a file; name another place.", param=option)
     if not os.access(there, os.W_OK):
@@ -116,6 +118,8 @@ def check_replaceable(folder: Path, work: Path) -> None:
 
 
 def check_outside(work: Path, folder: Path) -> None:
-    """Raises InputError for a working folder in the folder of an artifact."""
+    """Raises InputError for a working folder in a folder that is replaced, and where the command runs in that."""
+    if Path.cwd().is_relative_to(folder.resolve()):
+        raise InputError(f"{folder}: the command runs in this folder, and replaces it; change to another one.")
     if work.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"--work {work}: lies in {folder}, which is replaced; name another folder.", param="work")

@@ -207,5 +207,7 @@ def test_what_cannot_be_trained_is_refused_before_the_work(chats, train, causal_
     (full / "novel.txt").write_text("mine", encoding="utf-8")
     assert "there is something already" in train("chat", data=data, base=chat_folder, out=full).err
     assert (full / "novel.txt").exists()
+    within = train("chat", data=data, base=chat_folder, out=tmp_path / "m", work=tmp_path / "m" / "work")
+    assert "which is replaced" in within.err, "it could not be gone on with"
     assert "raise --max-tokens" in train("chat", data=data, base=chat_folder, out=tmp_path / "m", max_tokens=16).err
     assert not list(tmp_path.glob(".m.*")), "nothing half written is left"

@@ -7,11 +7,14 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pearl.errors import InputError
 from training.files import alone_in, alone_with, check_file, check_place, check_replaceable, replaced
+
+IN_IT = "the command runs in this folder, and replaces it; change to another one."
 
 
 def test_a_folder_takes_the_others_place(tmp_path: Path) -> None:
@@ -21,6 +24,17 @@ def test_a_folder_takes_the_others_place(tmp_path: Path) -> None:
             (folder / f"file{number}").write_text("new")
         assert [path.name for path in target.iterdir()] == [f"file{number}"]
     assert [path.name for path in target.parent.iterdir()] == ["model"]
+
+
+def test_a_link_to_a_folder_stays(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "model").symlink_to(tmp_path / "disk" / "model")
+    for number in (1, 2):
+        with replaced(tmp_path / "model") as folder:
+            (folder / f"file{number}").write_text("new")
+        assert (tmp_path / "model").is_symlink()
+        assert [path.name for path in (tmp_path / "disk" / "model").iterdir()] == [f"file{number}"]
+    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["model"]
 
 
 def test_what_was_there_stays_when_something_goes_wrong(tmp_path: Path) -> None:
@@ -55,6 +69,16 @@ def test_what_may_not(tmp_path: Path) -> None:
     for work in (tmp_path / "new", tmp_path / "new" / "work"):
         with pytest.raises(InputError, match="which is replaced"):
             check_replaceable(tmp_path / "new", work)
+
+
+def test_the_folder_that_the_command_runs_in_is_not_replaced(
+    tmp_path: Path, train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model").mkdir()
+    monkeypatch.chdir(tmp_path / "model")
+    for out in (".", tmp_path / "model"):
+        ran = train("reward", data="none.json", out=out)
+        assert (ran.status, ran.err) == (2, f"pearl: {out}: {IN_IT}\n")
 
 
 def test_one_run_at_a_time_in_a_folder(tmp_path: Path) -> None:

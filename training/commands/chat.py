@@ -49,15 +49,16 @@ def chat(
 
     from pearl.options import check_writable, write_json
     from training.chat import fit_chat, read_conversations
-    from training.files import alone_in, check_place, replaced
+    from training.files import alone_in, check_outside, check_place, replaced
 
     check_writable("--json", json, [*data, *dev])
+    work = work or Path(f"{out}.work")
     check_place("out", out)
+    check_outside(work, out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"--out {out}: there is something already; name another folder.", param="out")
     learned, held = ([turns for path in paths for turns in read_conversations(path)] for paths in (data, dev))
     console = Console(stderr=True)
-    work = work or out.with_name(f"{out.name}.work")
     with alone_in(work, "work"), replaced(out) as folder:
         figures = fit_chat(base, learned, held, options, work, folder, console)
     losses = ", ".join(f"{loss:.4f}" for loss in figures["dev_loss"]) or "no --dev"

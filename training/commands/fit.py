@@ -70,7 +70,7 @@ def fit(
     options = TrainingOptions(
         histories=tuple(history),
         out=out,
-        work=work or out.with_name(f"{out.name}.work"),
+        work=work or Path(f"{out}.work"),
         scores=tuple(scores),
         loss=loss,
         groups=groups,

@@ -50,7 +50,7 @@ def level(
     options = TrainingOptions(
         histories=tuple(history),
         out=model,
-        work=work or model.with_name(f"{model.name}.work"),
+        work=work or Path(f"{model}.work"),
         encoder=encoder,
         proxies=proxies,
         scores=tuple(scores),

@@ -79,7 +79,7 @@ def retriever(
     options = TrainingOptions(
         histories=tuple(history),
         out=out,
-        work=work or out.with_name(f"{out.name}.work"),
+        work=work or Path(f"{out}.work"),
         preset=preset,
         plans=PLANS | {TRAIN: replace(PLANS[TRAIN], targets=targets)},
         **chosen,

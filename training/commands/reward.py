@@ -146,7 +146,7 @@ def reward(
     options = RewardOptions(
         data=tuple(data),
         out=out,
-        work=work or out.with_name(f"{out.name}.work"),
+        work=work or Path(f"{out}.work"),
         variant=variant,
         test=tuple(test),
         preset=preset,
