@@ -95,6 +95,12 @@ def repeated(option: str, values: Sequence[object]) -> list[object]:
     return [part for value in values for part in (option, value)]
 
 
+def has_figures(artifact: Path) -> bool:
+    """True for an artifact that was measured on test users; a fit that is killed meanwhile leaves one that was not."""
+    manifest = artifact / MANIFEST
+    return manifest.exists() and bool(json.loads(manifest.read_text(encoding="utf-8"))["figures"])
+
+
 def compact(report: Mapping[str, Any]) -> dict[str, Any]:
     """The figures of a report of ``pearl eval retrieval`` that the documentation shows."""
 
@@ -141,7 +147,7 @@ def main() -> None:
         pearl("train", "fit", *words, "--work", work / "fit", *CHOICES, *more, "--out", name)
 
     gains = {domain.name: work / "fit" / f"gains-{TEST}-{domain.name}.jsonl.gz" for domain in DOMAINS}
-    if not all(path.exists() for path in gains.values()):
+    if not (all(path.exists() for path in gains.values()) and has_figures(out)):
         fit(out, DOMAINS, splits=SPLITS)
     asked = work / "questions-dev.json"
     if not asked.exists():
