@@ -120,17 +120,17 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
     would show after hours."""
     check_normalize(options.normalize)
     check_replaceable(options.out, options.work)
-    if options.first_stage_only and options.loss == RELEVANCE:
-        raise InputError("--first-stage-only: under --loss relevance there is only the cross-encoder.", param="loss")
-    if options.first_stage_only and options.weight != SEARCH:
-        raise InputError(
-            f"--first-stage-only: there is no cross-encoder to give a weight of {options.weight:g}; leave one out.",
-            param="weight",
-        )
-    if options.first_stage_only and options.lora is not None:
-        raise InputError(
-            "--first-stage-only: there is no cross-encoder for --lora to adapt; leave one out.", param="lora"
-        )
+    of_the_cross_encoder = {
+        f"--loss {RELEVANCE}": options.loss == RELEVANCE,
+        f"--weight {options.weight}": options.weight != SEARCH,
+        f"--lora {options.lora}": options.lora is not None,
+        "--keep-cross-encoder": options.keep_cross_encoder,
+    }
+    for option, is_given in of_the_cross_encoder.items():
+        if options.first_stage_only and is_given:
+            raise InputError(
+                f"--first-stage-only: there is no cross-encoder for {option}; leave one out.", param="first_stage_only"
+            )
     device_named(options.device)
     encoder = SentenceEncoder(options.encoder)
     encoder.load()

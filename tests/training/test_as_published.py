@@ -160,10 +160,13 @@ def test_single_choices_without_the_preset_and_an_adapter(
 def test_choices_that_contradict_each_other(train: Callable[..., Any], tiny: dict[str, Any], tmp_path: Path) -> None:
     for changed, said in (
         ({"preset": "paper"}, "--preset paper: there are corrected, as_published."),
-        ({"preset": AS_PUBLISHED, "first_stage_only": None}, "--first-stage-only: there is no cross-encoder to give a"),
+        (
+            {"preset": AS_PUBLISHED, "first_stage_only": None},
+            "--first-stage-only: there is no cross-encoder for --weight 1",
+        ),
         ({"frozen_layers": 9}, "--frozen-layers 9: the base"),
         ({"frozen_layers": 3, "lora": 2}, "--frozen-layers 3: leaves none of the base's 2 layers for --lora to adapt."),
-        ({"first_stage_only": None, "lora": 2}, "--first-stage-only: there is no cross-encoder for --lora to adapt"),
+        ({"first_stage_only": None, "lora": 2}, "--first-stage-only: there is no cross-encoder for --lora 2"),
         ({"weight": 2}, "--weight 2: there are numbers from 0 to 1 and search."),
         ({"partition": "first", "candidates": 4}, "There is no partition 'first'; there are latest, rolling."),
         ({"candidates": 1}, "--candidates 1: give at least 3, or 0 for all."),
