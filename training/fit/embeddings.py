@@ -77,7 +77,8 @@ class KeptEncoder:
 
 def _same_encoder(file: Path, name: str) -> None:
     if not file.exists():
-        file.write_text(name, encoding="utf-8")
+        with replaced_file(file) as partial:
+            partial.write_text(name, encoding="utf-8")
     before = file.read_text(encoding="utf-8")
     if before != name:
         raise InputError(

@@ -54,6 +54,18 @@ def test_half_a_file_is_not_read(word_encoder: Any, tmp_path: Path) -> None:
     assert KeptEncoder(word_encoder(), tmp_path).knows("the wheel")
 
 
+def test_half_a_name_is_not_left(word_encoder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut_off(path: Path, text: str, **_: Any) -> None:
+        path.write_bytes(text.encode()[:2])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        KeptEncoder(word_encoder(), tmp_path)
+    monkeypatch.undo()
+    KeptEncoder(word_encoder(), tmp_path)
+
+
 def test_the_folder_of_another_encoder_is_refused(word_encoder: Any, tmp_path: Path) -> None:
     KeptEncoder(word_encoder(), tmp_path)
     with pytest.raises(InputError, match="embeddings of the encoder 'words'") as caught:
