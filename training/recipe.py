@@ -181,12 +181,11 @@ def fit_artifact(
         highlight=False,
         soft_wrap=True,
     )
-    names = [corpus.name for corpus in corpora]
-    material = material_of(division, proxies, scales, encoder, words, options, names, console)
+    material = material_of(division, proxies, scales, encoder, words, options, console)
     first = fit_first_stage(material, options.loss, options.selection, console, tau=options.tau, y0=options.y0)
     second: SecondStage | None = None
     if not options.first_stage_only and budget.seconds_until(FITTED) != 0.0:
-        second = _fit_second(names, histories, material, first, options, budget)
+        second = _fit_second(corpora, histories, material, first, options, budget)
     elif not options.first_stage_only:
         if options.is_cross_encoder_alone:
             raise InputError(
@@ -211,7 +210,7 @@ def fit_artifact(
 
 
 def _fit_second(
-    names: Sequence[str],
+    corpora: Sequence[Corpus],
     histories: Mapping[str, Sequence[Document]],
     material: Material,
     first: FirstStage,
@@ -232,7 +231,7 @@ def _fit_second(
     if options.warm_start or options.loss == RELEVANCE:
         left = budget.seconds_until(FITTED)
         seconds = None if left is None else left * (1.0 if options.loss == RELEVANCE else RELEVANCE_SHARE)
-        folder = options.work / "-".join(("relevance", *names))
+        folder = options.work / "-".join(("relevance", *(corpus.name for corpus in corpora)))
         start = fit_relevance(options.base, histories, fitting, folder, seconds, options.device)
     else:
         start = CrossEncoderFit(new_cross_encoder(options.base, fitting, options.device), {"steps": 0})

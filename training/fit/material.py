@@ -112,7 +112,6 @@ def material_of(
     encoder: Encoder,
     words: WordWeights,
     options: TrainingOptions,
-    corpora: Sequence[str],
     console: Console,
 ) -> Material:
     """The examples with their signals, proxies labelled by the scales, and what is selected of those to train on."""
@@ -120,13 +119,13 @@ def material_of(
     parts = (division.train, division.dev, warm, list(map(scales.label, proxies.asked)))
     with progress_of("signals", sum(map(len, parts)), console) as advance:
         train, dev, warm, warm_dev = (with_signals(part, encoder, words, advance) for part in parts)
-    return Material(train, dev, warm, warm_dev, chosen_of(train, corpora, options))
+    return Material(train, dev, warm, warm_dev, chosen_of(train, options))
 
 
-def chosen_of(train: Sequence[Example], corpora: Sequence[str], options: TrainingOptions) -> Selection:
+def chosen_of(train: Sequence[Example], options: TrainingOptions) -> Selection:
     """The groups that Algorithm 1 selects, or those of the file to learn from. Raises InputError for none."""
     if options.groups is not None:
-        return selection_among(read_groups(options.groups), train, corpora, options.groups)
+        return selection_among(read_groups(options.groups), train, options.groups)
     chosen = select(train, options.selection)
     if not chosen.groups:
         raise InputError(

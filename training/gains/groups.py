@@ -156,7 +156,7 @@ def read_groups(path: Path) -> GroupFile:
     return GroupFile(groups, description)
 
 
-def selection_among(made: GroupFile, examples: Sequence[Example], corpora: Sequence[str], path: Path) -> Selection:
+def selection_among(made: GroupFile, examples: Sequence[Example], path: Path) -> Selection:
     """The file's groups with the examples' texts, and the examples that they are of; there users carry a corpus's name.
 
     Raises InputError for a group of a request, a document or a gain that the examples do not have.
@@ -164,9 +164,7 @@ def selection_among(made: GroupFile, examples: Sequence[Example], corpora: Seque
     # users of several corpora may have one id: documents and gains tell them apart
     known: dict[tuple[str, str], list[Example]] = defaultdict(list)
     for example in examples:
-        for corpus in corpora:
-            if example.user_id.startswith(f"{corpus}:"):
-                known[example.user_id.removeprefix(f"{corpus}:"), example.request_id].append(example)
+        known[example.user_id.removeprefix(f"{example.domain}:"), example.request_id].append(example)
     groups, keys = [], set()
     for group in made.groups:
         found = [_regrouped(group, example) for example in known[group.user_id, group.request_id]]

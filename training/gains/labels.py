@@ -111,7 +111,7 @@ def write_gains_of(
 ) -> None:
     """A file for each corpus that has any."""
     for corpus in corpora:
-        own = [example for example in examples if example.user_id.startswith(f"{corpus.name}:")]
+        own = [example for example in examples if example.domain == corpus.name]
         file = gains_file(options.work, split, corpus.name)
         if own:
             write_gains(own, file)

@@ -62,7 +62,10 @@ def test_users_of_files_with_like_names_stay_apart(write_lines: Any, tmp_path: P
     users = [user for corpus in corpora for user in histories_of([corpus], TRAIN, BY_TIME, 0)]
     assert len(set(users)) == 2
     gains = np.array([1.0, 2.0])
-    examples = [Example(user, "1", Request("So?"), "Yes.", tuple(DOCUMENTS[:2]), gains) for user in users]
+    examples = [
+        Example(user, "1", Request("So?"), "Yes.", tuple(DOCUMENTS[:2]), gains, domain=corpus.name)
+        for corpus, user in zip(corpora, users, strict=True)
+    ]
     write_gains_of(examples, TRAIN, corpora, TrainingOptions((), tmp_path / "out", tmp_path))
     for corpus, user in zip(corpora, users, strict=True):
         (written,) = gzip.decompress(gains_file(tmp_path, TRAIN, corpus.name).read_bytes()).splitlines()

@@ -152,11 +152,11 @@ def test_users_of_two_histories_may_have_one_id(tmp_path: Path) -> None:
         "groups": 8 + 8,
     }
     examples = [
-        replace(example, user_id=f"{path.stem}:{example.user_id}")
+        replace(example, user_id=f"{path.stem}:{example.user_id}", domain=path.stem)
         for path in scores
         for example in scored_requests(pq.read_table(path))
     ]
-    chosen = selection_among(made, examples, ["a", "b"], tmp_path / "g.parquet")
+    chosen = selection_among(made, examples, tmp_path / "g.parquet")
     assert [group.user_id for group in chosen.groups] == [
         f"{name}:{group.user_id}" for name, each in zip("ab", alone, strict=True) for group in each.groups
     ]
@@ -278,12 +278,13 @@ def test_a_files_groups_are_of_the_examples_that_are_trained_on(tmp_path: Path) 
         replace(
             example,
             user_id=f"mine:{example.user_id}",
+            domain="mine",
             documents=tuple(replace(document, text=f"text {document.id}") for document in example.documents[::-1]),
             gains=example.gains[::-1].astype(np.float32),
         )
         for example in scored_requests(pq.read_table(scores))
     ]
-    chosen = selection_among(made, examples, ["other", "mine"], tmp_path / "g.parquet")
+    chosen = selection_among(made, examples, tmp_path / "g.parquet")
     assert told(chosen.groups) == [(f"mine:{user}", *rest) for user, *rest in told(made.groups)]
     assert {document.text for group in chosen.groups for document in group.documents} <= {
         f"text d{place}" for place in range(6)
@@ -293,12 +294,13 @@ def test_a_files_groups_are_of_the_examples_that_are_trained_on(tmp_path: Path) 
 
     others = [replace(example, gains=example.gains + 1) for example in examples]
     fewer = [replace(example, documents=example.documents[1:], gains=example.gains[1:]) for example in examples]
-    for wrong, corpora, complaint in (
-        (examples, ["other"], "is not among the requests to train on"),
-        ([], ["mine"], "is not among the requests to train on"),
-        (fewer, ["mine"], "is not among the requests to train on"),
-        (others, ["mine"], "has other gains"),
+    other_users = [replace(example, user_id=f"mine:other {example.user_id}") for example in examples]
+    for wrong, complaint in (
+        (other_users, "is not among the requests to train on"),
+        ([], "is not among the requests to train on"),
+        (fewer, "is not among the requests to train on"),
+        (others, "has other gains"),
     ):
         with pytest.raises(InputError, match=complaint) as caught:
-            selection_among(made, wrong, corpora, tmp_path / "g.parquet")
+            selection_among(made, wrong, tmp_path / "g.parquet")
         assert caught.value.message.startswith(f"--groups {tmp_path / 'g.parquet'}: request 'q")
