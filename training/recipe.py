@@ -48,6 +48,7 @@ from training.templates import auxiliary_template
 # to choose by are scored however small the budget is: an artifact that says not to use it says more than an error
 SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, EXPECTED_BY, SCORED_TEST = 0.32, 0.42, 0.52, 0.80, 0.88, 0.95
 RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
+LONGEST_NAME = 60  # characters of a folder's name, four bytes each at most, of which a file system takes 255
 
 
 def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
@@ -231,7 +232,8 @@ def _fit_second(
     if options.warm_start or options.loss == RELEVANCE:
         left = budget.seconds_until(FITTED)
         seconds = None if left is None else left * (1.0 if options.loss == RELEVANCE else RELEVANCE_SHARE)
-        folder = options.work / "-".join(("relevance", *(corpus.name for corpus in corpora)))
+        # what is kept there says what it was made of, so names of one beginning only take each other's place
+        folder = options.work / "-".join(("relevance", *(corpus.name for corpus in corpora)))[:LONGEST_NAME]
         start = fit_relevance(options.base, histories, fitting, folder, seconds, options.device)
     else:
         start = CrossEncoderFit(new_cross_encoder(options.base, fitting, options.device), {"steps": 0})

@@ -140,6 +140,14 @@ def test_domains_of_different_templates_are_fitted_together(options: Any, histor
     assert set(artifact.training["proxy_scales"]) == {"mine", "b"}
 
 
+def test_histories_may_have_long_names(options: Any, history: Any) -> None:
+    """Together longer than a file system takes."""
+    names = [f"{letter * 130}.jsonl" for letter in "ab"]
+    wanted = options(*(history(train=2, dev=1, documents=9, name=name) for name in names), first_stage_only=False)
+    artifact, _ = run(wanted)
+    assert artifact.training["relevance"]["steps"] >= 1
+
+
 def test_scores_of_different_models_are_not_fitted_together(
     options: Any, history: Any, tmp_path: Path, causal_folder: Path
 ) -> None:
