@@ -102,7 +102,7 @@ def described(
             "second_stage": None if second is None else second.report,
             "level": None if stages.level is None else stages.level.report,
             "dev": asdict(measure(scores, gains)),
-            "worth": worth.to_json(),
+            "worth": asdict(worth),
             "split": {"by": division.way, "learned": division.learned, "asked": division.asked},
             "versions": {name: version(name) for name in LIBRARIES},
             "test_requests": 0,

@@ -26,23 +26,21 @@ SHOWN = ("top1_gain", "topk_gain", "ndcg", "pearson_r", "median_top1_gain", "sha
 DRAFTED = 120  # requests of dev that both are chosen on
 
 
-def with_margin(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> Artifact:
+def with_margin(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> None:
     """Choose the margin on drafts of dev's requests, as many as there are minutes for. Raises PearlError where they
     cannot be written or measured; the artifact is then as it was."""
     report = options.work / "shown-dev.json"
     _run(["shown", *_drafting(options, llm, metric, minutes)], report)
     set_margin(options.out, report, metric)
-    return read_manifest(options.out)
 
 
-def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> Artifact:
+def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> None:
     """Choose theta on drafts and revisions of dev's requests, as many as there are minutes for. Raises PearlError where
     they cannot be written or measured; the artifact is then as it was."""
     report = options.work / "revision-dev.json"
     picture = ["--metric", metric, "--picture", str(options.work / "revision-dev.svg")]
     _run(["revision", *_drafting(options, llm, metric, minutes), *picture], report)
     set_threshold(options.out, report, metric)
-    return read_manifest(options.out)
 
 
 def _drafting(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> list[str]:

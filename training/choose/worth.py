@@ -9,8 +9,7 @@ Dimensions in comments: C candidates.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -55,9 +54,6 @@ class Worth:
                 f"{self.baseline_top1_gain:.1f}, better in {100 * self.better_in:.4g}% of resamples"
             )
         return tuple(clauses)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def worth_on(scores: Sequence[Floats], dev: Sequence[Example], encoder: Encoder, *, own: bool, seed: int) -> Worth:

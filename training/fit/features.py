@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from pearl.records import Document
 from retriever.history.signals import SignalIndex
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder
@@ -36,21 +35,13 @@ def thinned(examples: Sequence[Example], seed: int) -> list[Example]:
     thinned_examples = []
     for example in examples:
         place = draw.random()
+        documents = example.documents
         if place < THINNED:
-            thinned_examples.append(
-                _with_documents(example, [replace(document, timestamp=None) for document in example.documents])
-            )
+            documents = tuple(replace(document, timestamp=None) for document in documents)
         elif place < 2 * THINNED:
-            thinned_examples.append(
-                _with_documents(example, [replace(document, request=None) for document in example.documents])
-            )
-        else:
-            thinned_examples.append(example)
+            documents = tuple(replace(document, request=None) for document in documents)
+        thinned_examples.append(replace(example, documents=documents))
     return thinned_examples
-
-
-def _with_documents(example: Example, documents: Sequence[Document]) -> Example:
-    return replace(example, documents=tuple(documents))
 
 
 def texts_of(examples: Sequence[Example]) -> list[str]:

@@ -22,7 +22,7 @@ from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS, written_in
 from training.gains.groups import ALIKE
 from training.gains.scores import merge_scores, read_scores, scored_examples
-from training.gains.scoring import Pace, prepared, score_units
+from training.gains.scoring import Pace, group_of, prepared, score_units
 from training.gains.units import NOTHING_TO_SCORE, ScoringOptions, plan_units, target_texts
 from training.progress import progress_of
 from training.templates import auxiliary_template
@@ -86,8 +86,8 @@ class Corpus:
             done = score_units(units, lambda: scorer, parts, description, advance, left, least, pace)
         # the last group of an interrupted run is left out: some candidates of a request are not all
         names = {unit.name for unit in done}
-        partly = {unit.group for unit in units if unit.name not in names}
-        complete = [unit for unit in done if unit.group not in partly] or done[:least]
+        partly = {group_of(unit.name) for unit in units if unit.name not in names}
+        complete = [unit for unit in done if group_of(unit.name) not in partly] or done[:least]
         merge_scores(complete, out.with_suffix(".parts"), out, description)
         return self.scored_before(options.split, folder, normalize)
 

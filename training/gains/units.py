@@ -48,11 +48,6 @@ class Unit:
     pairs: tuple[tuple[Document, frozenset[str]], ...]  # request's target, ids of its candidates in this unit
 
     @property
-    def group(self) -> str:
-        """The units of one name hold all candidates of their requests."""
-        return self.name.rpartition("-")[0]
-
-    @property
     def size(self) -> int:
         return sum(len(ids) for _, ids in self.pairs)
 
