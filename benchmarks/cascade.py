@@ -41,7 +41,6 @@ from training.gains.scoring import Scorer, few_shot_examples
 from training.gains.units import ScoringOptions, Unit
 from training.templates import auxiliary_template
 
-NAME = "cascade"
 TITLE = "What the cascade leaves out"
 ARTIFACT = ROOT / "work" / "two-stages"
 SCORES = "training/recipes/scores/git"

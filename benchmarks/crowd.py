@@ -19,7 +19,6 @@ from benchmarks.load_client import Outcome
 from benchmarks.processes import served
 from pearl.settings import Settings
 
-NAME = "crowd"
 TITLE = "200 clients at once"
 CLIENTS = 200
 QUICK_PLACES, QUICK_CLIENTS = 4, 12

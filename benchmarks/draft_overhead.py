@@ -28,7 +28,6 @@ from benchmarks.processes import House, get_json, served
 from pearl.chat.base import Decoding, Message, complete
 from pearl.chat.endpoint import EndpointChatModel
 
-NAME = "draft_overhead"
 TITLE = "What a draft costs besides the LLM"
 HISTORY = 590  # documents
 REPETITIONS, DRAFTS, WARM_UP = 5, 300, 20

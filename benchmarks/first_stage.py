@@ -23,7 +23,6 @@ from pearl.records import Request
 from retriever.calibrated.artifact import SHIPPED, artifact_retriever
 from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
 
-NAME = "first_stage"
 TITLE = "Waiting for the documents, with the retriever that ships"
 SIZES, QUICK_SIZES = (30, 590, 5900), (4,)  # documents of a history
 REQUESTS, QUICK_REQUESTS = 100, 2

@@ -26,7 +26,6 @@ from eval.recorded.forensics.votes import A, B, VoteTable, read_votes
 T = TypeVar("T")
 P = ParamSpec("P")
 
-NAME = "forensics"
 TITLE = "Feedback forensics: 40 traits on 10,000 pairs"
 REPETITIONS, PAIRS, RESAMPLES = 3, 10_000, 10_000
 QUICK_REPETITIONS, QUICK_PAIRS, QUICK_RESAMPLES = 1, 50, 200

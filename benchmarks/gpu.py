@@ -25,7 +25,6 @@ from retriever.models.causal import CausalAuxiliary
 from retriever.models.seq2seq import Seq2SeqAuxiliary
 from training.fit.losses import scale_calibrated_loss
 
-NAME = "gpu"
 TITLE = "The paper's models on a GPU"
 PROMPT, TARGET = 186, 60  # tokens of a pair, as in benchmarks/results/scoring.json
 REPETITIONS, QUICK_REPETITIONS = 3, 1

@@ -26,7 +26,6 @@ from benchmarks.corpus import find_corpus, one_user
 from benchmarks.figures import Figure, Measured, over_repetitions
 from benchmarks.processes import House, get_json, served
 
-NAME = "hostile_bodies"
 TITLE = "Bodies that are made to hurt"
 AT_ONCE, ROUNDS = 4, 3
 QUICK_AT_ONCE, QUICK_ROUNDS, QUICK_PART = 1, 1, 20

@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from benchmarks.figures import Measured, over_repetitions
 from service.importers.base import Options, load_importer
 
-NAME = "hostile_imports"
 TITLE = "Importing what was made to keep an importer busy"
 REPETITIONS, QUICK_REPETITIONS = 3, 1
 BYTES = 16_000

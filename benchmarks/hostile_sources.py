@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from benchmarks.figures import Measured, over_repetitions
 from benchmarks.hostile_imports import LINEAR, QUICK_REPETITIONS, REPETITIONS, TIMES, Hostile, repeated
 
-NAME = "hostile_sources"
 TITLE = "Importing notes, chats and tables that were made to keep an importer busy"
 BYTES = 8_000
 SLACK = {"type": "message", "user": "ann@example.org", "ts": "1709283600.000100"}

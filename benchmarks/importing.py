@@ -16,7 +16,6 @@ from benchmarks.corpus import Corpus, find_corpus, first_lines
 from benchmarks.figures import Measured, over_repetitions
 from benchmarks.processes import PEARL, Finished, run
 
-NAME = "import"
 TITLE = "Importing a history from JSON Lines into SQLite"
 REPETITIONS, QUICK_REPETITIONS = 5, 1
 QUICK_DOCUMENTS = 500

@@ -18,7 +18,6 @@ from benchmarks.machine import ROOT
 from benchmarks.processes import answers, run, serving, wait_until
 from service.sample import REQUEST, USER
 
-NAME = "install"
 TITLE = "From a fresh clone to the first draft"
 REPETITIONS = 3
 TOTAL_S, ENVIRONMENT_MB = 120, 900  # goals

@@ -22,7 +22,6 @@ from benchmarks.corpus import find_corpus
 from benchmarks.figures import Measured, over_repetitions
 from benchmarks.processes import PEARL, Finished, get_json, judge_mocked, run, start, wait_until
 
-NAME = "judging"
 TITLE = "Asking a judge, 64 calls in flight"
 REPETITIONS, JUDGEMENTS = 3, 10_000
 QUICK_REPETITIONS, QUICK_JUDGEMENTS = 1, 240

@@ -22,7 +22,6 @@ from benchmarks.machine import ROOT
 from benchmarks.mock_llm import TOKENS, WORDS
 from benchmarks.processes import House, get_json, served
 
-NAME = "load"
 TITLE = "64 clients at once"
 CLIENTS, QUICK_CLIENTS = 64, 8
 REPETITIONS, SECONDS = 3, 60.0

@@ -33,7 +33,6 @@ from retriever.calibrated.retriever import CalibratedRetriever
 from retriever.models.cross_encoder import CrossEncoderModel, pair_of
 from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
 
-NAME = "retrieval"
 TITLE = "Waiting for the documents"
 SIZES, QUICK_SIZES = (30, 100, 590, 5900), (30, 100)  # documents of a history
 REQUESTS, QUICK_REQUESTS = 40, 2

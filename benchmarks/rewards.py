@@ -30,7 +30,6 @@ from retriever.reward.artifact import HEAD, read_reward, reward_folder
 from retriever.reward.head import ScoreHead
 from retriever.reward.reference import TorchVectors
 
-NAME = "rewards"
 TITLE = "Scoring paragraphs with the reward model"
 REPETITIONS, PARAGRAPHS = 5, 100
 QUICK_REPETITIONS, QUICK_PARAGRAPHS = 1, 4

@@ -33,7 +33,6 @@ from training.gains.scoring import Scorer, few_shot_examples
 from training.gains.units import ScoringOptions, Unit, plan_units, target_texts
 from training.templates import AuxiliaryTemplate, auxiliary_template
 
-NAME = "scoring"
 TITLE = "Scoring pairs of request and document with the auxiliary model"
 OPTIONS = ScoringOptions("commit", targets=4, candidates=20, least_candidates=20, users=2)
 QUICK_OPTIONS = replace(

@@ -33,7 +33,6 @@ from retriever.calibrated.artifact import CROSS_ENCODER, SHIPPED, SIGNALS, read_
 from retriever.models.graph import Arithmetic
 from retriever.models.runtime import fastest
 
-NAME = "serving"
 TITLE = "Starting, memory, and eight clients at once"
 STARTS, QUICK_STARTS = 5, 1
 CLIENTS, CALLS, QUICK_CALLS = 8, 40, 1  # calls of each client

@@ -15,7 +15,6 @@ from benchmarks.figures import Figure, Measured, over_repetitions
 from benchmarks.processes import PEARL, Finished, mocked, of_mock, run
 from pearl.cli import COMMANDS
 
-NAME = "startup"
 TITLE = "Starting a command"
 REPETITIONS, QUICK_REPETITIONS = 3, 1
 QUICK_COMMANDS = 1

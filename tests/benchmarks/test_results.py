@@ -129,7 +129,6 @@ def test_a_quick_run(
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0
     result = read_result(tmp_path / f"{name}.json")
     assert result.quick
-    assert name == benchmark(name).NAME
     is_whole(result)
     if name == "load":
         assert result.figure("drafts_errors").value == 0
