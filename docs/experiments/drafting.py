@@ -135,9 +135,7 @@ def main() -> None:
             figures["cut_off"].append(float(finish_reason == "length"))
             figures["length"].append(len(text.split()) / len(document.text.split()))
         arms.append({"arm": name, "n": len(work), **{key: interval(values) for key, values in figures.items()}})
-    OUT.write_text(
-        json.dumps({"command": f"python {OUT.relative_to(Path.cwd()).with_suffix('.py')}", "arms": arms}, indent=1)
-    )
+    OUT.write_text(json.dumps({"command": "python docs/experiments/drafting.py", "arms": arms}, indent=1))
 
 
 if __name__ == "__main__":
