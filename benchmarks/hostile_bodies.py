@@ -148,7 +148,7 @@ def measure(quick: bool) -> Measured:
 def _attacked(
     house: House, attack: Attack, body: bytes, at_once: int, rounds: int
 ) -> tuple[list[float], list[float], dict[str, int]]:
-    """The longest wait of each round, MiB; how much the memory grew; the answers by status."""
+    """The longest wait of each round, milliseconds; how much the memory grew, MiB; the answers by status."""
     waits, grown, statuses = [], [], Counter[str]()
     for _ in range(rounds):
         with Watch(house) as watch, ThreadPoolExecutor(at_once) as senders:

@@ -17,10 +17,13 @@ import re
 import sys
 from pathlib import Path
 
+from kept import rounded
+
 from pearl.chat.base import Decoding, complete
 from pearl.chat.embedded import EmbeddedChatModel
 from pearl.marks import CLOSING, unfenced
 from pearl.prompts import Brief, draft_prompt
+from pearl.proportions import wilson
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from pearl.templates import load_template
@@ -107,10 +110,9 @@ def repeated(draft: str, instruction: str) -> bool:
 
 def share(count: int, n: int) -> dict[str, float]:
     """A share with its 95% interval (Wilson)."""
-    z, p = 1.96, count / n
-    middle, half = p + z * z / (2 * n), z * ((p * (1 - p) + z * z / (4 * n)) / n) ** 0.5
-    low, high = (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
-    return {"count": count, "value": round(p, 4), "low": round(max(low, 0), 4), "high": round(high, 4)}
+    interval = wilson(count, n)
+    assert interval is not None, "there are drafts"
+    return {"count": count, **rounded(interval.to_json())}
 
 
 def main() -> None:
