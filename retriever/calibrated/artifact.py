@@ -151,6 +151,12 @@ def read_manifest(folder: Path) -> Artifact:
         code="not_an_artifact",
     )
     content = manifest_content(folder / MANIFEST, FORMAT, missing)
+    if "kind" in content:
+        raise InputError(
+            f"{folder}: holds a {content['kind']} model, not a retriever; name a folder that 'pearl train retriever' "
+            "wrote.",
+            code="not_an_artifact",
+        )
     if content.get("threshold") == ALL:
         content["threshold"] = EVERYTHING
     if isinstance(thresholds := content.get("thresholds"), dict):

@@ -168,6 +168,11 @@ def test_another_encoder_is_refused(make_artifact: Callable[..., Path], word_enc
     assert caught.value.code == "other_encoder"
 
 
+def test_a_reward_model_is_called_one(small_reward: Path) -> None:
+    with pytest.raises(InputError, match="holds a reward model, not a retriever"):
+        read_manifest(small_reward)
+
+
 @pytest.mark.parametrize("name", ["nowhere/artifact", "/", "./"])
 def test_a_folder_that_is_no_artifact(word_encoder: Any, name: str) -> None:
     with pytest.raises(InputError, match="is not an artifact"):
