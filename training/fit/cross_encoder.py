@@ -109,13 +109,12 @@ def _layers(model: Any) -> list[nn.Module]:
     return [model.get_input_embeddings(), *next(above, ())]
 
 
-def check_base(base: str, frozen_layers: int = 0, lora: int | None = None) -> int:
-    """The tokens that the base reads at most. Raises InputError for what is no model, for one with fewer layers, and
-    for one that no adapter can be laid over, before anything else is done."""
+def base_config(base: str) -> Any:
+    """The configuration of a pretrained model. Raises InputError for what is none."""
     from transformers import AutoConfig
 
     try:
-        config: Any = AutoConfig.from_pretrained(encoder_source(base))
+        return AutoConfig.from_pretrained(encoder_source(base))
     except (OSError, ValueError) as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError(
@@ -124,6 +123,25 @@ def check_base(base: str, frozen_layers: int = 0, lora: int | None = None) -> in
             param="base",
             code="model_not_found",
         ) from error
+
+
+def window_of(config: Any) -> int:
+    """The tokens that a model reads at most."""
+    places = getattr(config, "max_position_embeddings", None) or EVERYTHING
+    return int(places) - FIRST_POSITION.get(config.model_type, 0)
+
+
+def check_base(base: str, frozen_layers: int = 0, lora: int | None = None) -> int:
+    """The tokens that the base reads at most. Raises InputError for what is no encoder, for one with fewer layers, and
+    for one that no adapter can be laid over, before anything else is done."""
+    config = base_config(base)
+    architecture = str((config.architectures or [""])[0])
+    if config.is_encoder_decoder or architecture.endswith("ForCausalLM"):
+        raise InputError(
+            f"The base '{base}' writes texts ({architecture}); name an encoder, such as '{EMBEDDED}' or '{MPNET}'.",
+            param="base",
+            code="model_not_found",
+        )
     layers = getattr(config, "num_hidden_layers", 0)
     if frozen_layers > 1 + layers:
         raise InputError(
@@ -137,8 +155,7 @@ def check_base(base: str, frozen_layers: int = 0, lora: int | None = None) -> in
                 param="frozen_layers",
             )
         base_folder(base)
-    places = getattr(config, "max_position_embeddings", None) or EVERYTHING
-    return int(places) - FIRST_POSITION.get(config.model_type, 0)
+    return window_of(config)
 
 
 def restart(model: Any) -> None:

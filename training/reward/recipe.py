@@ -25,7 +25,7 @@ from retriever.reward.artifact import COSINE, ENCODER, HEAD, SCORES, RewardArtif
 from retriever.reward.head import HIGHEST, LOWEST, ScoreHead
 from retriever.reward.model import RewardModel
 from training.files import alone_in, check_replaceable, replaced
-from training.fit.cross_encoder import check_base
+from training.fit.cross_encoder import base_config, window_of
 from training.reward.choices import EVERYTHING
 from training.reward.fit import RewardNetwork, fit_network, items_of
 from training.reward.material import VARIANTS, P, R, RewardMaterial, read_material
@@ -46,7 +46,7 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
         raise InputError(
             "--pair-rule cosine has no weights but the encoder's: it needs --fitted all.", param="pair_rule"
         )
-    options = replace(options, max_tokens=min(options.max_tokens, check_base(options.base)))
+    options = replace(options, max_tokens=min(options.max_tokens, window_of(base_config(options.base))))
     layers = layers_of(options.base, options.layers)
     everything = read_material(options.data, options.test, options.duplicates)
     material = everything.of_variant(options.variant)

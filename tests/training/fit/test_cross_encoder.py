@@ -239,6 +239,12 @@ def test_a_base_that_is_no_model(tmp_path: Path) -> None:
     check_base("embedded")
 
 
+def test_a_base_that_writes_texts_is_refused_before_the_work(causal_folder: Path, seq2seq_folder: Path) -> None:
+    for folder in (causal_folder, seq2seq_folder):
+        with pytest.raises(InputError, match=r"The base .* writes texts \(\w+\); name an encoder"):
+            check_base(str(folder))
+
+
 def test_the_trainer_works_where_the_model_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As far as a machine without a second GPU can tell."""
     from sentence_transformers.cross_encoder import CrossEncoderTrainingArguments
