@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -106,6 +107,17 @@ def test_scores_of_another_model_are_refused(causal_folder: Path, tmp_path: Path
 
     with pytest.raises(InputError, match="another model"):
         score_units([], lambda: pytest.fail("nothing to do"), tmp_path, {"model": "b", "options": {"seed": 0}})
+
+
+@pytest.mark.parametrize(("content", "refused"), [("a digest", False), ("", True)])
+def test_a_model_may_be_named_otherwise_if_it_is_known_by_its_weights(
+    tmp_path: Path, content: str, refused: bool
+) -> None:
+    """As a folder is from another one; a hub's model without a known commit is told by its name alone."""
+    described = {"fingerprint": {"folder": "tiny", "content": content}}
+    score_units([], lambda: pytest.fail("nothing to do"), tmp_path, described | {"model": "tiny"})
+    with pytest.raises(InputError, match="another model") if refused else nullcontext():
+        score_units([], lambda: pytest.fail("nothing to do"), tmp_path, described | {"model": "../tiny"})
 
 
 def test_a_damaged_part_is_named(causal_folder: Path, tmp_path: Path) -> None:
