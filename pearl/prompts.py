@@ -66,6 +66,9 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
 
     When room is short the oldest of the prior turns go first, of which all but the last share half of the room; then
     documents are cut, all to the same length. Raises ContextExceeded when the request alone does not fit.
+
+    Without any turn to imitate, a model that can go on with an answer, which is a small one, is shown the template's
+    examples: one of 135M parameters repeated the instructions, or the request, in place of a text.
     """
     system = _system(brief)
     task = Message("user", _task(brief.template, brief.follow_up or brief.request, brief.instructions))
@@ -79,6 +82,13 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
     room -= _tokens(prior, model.count_tokens)
     shown, shortened = _documents_that_fit(brief, _answered_turn, room, model.count_tokens)
     turns = [message for turn in reversed(shown) for message in turn]
+    if model.continues and not (turns or prior):
+        examples = [part for example in brief.template.examples for part in _answered_turn(brief, *example)]
+        if _tokens(examples, model.count_tokens) <= room:
+            # above all turns: in the last one alone, it would be repeated
+            told = _tidy(f"{system.content}\n{_instructions(brief.instructions)}")
+            system, turns = Message("system", told), examples
+            task = Message("user", _task(brief.template, brief.request))
     return Prompt((system, *turns, *prior, task), brief.documents[: len(shown)], shortened)
 
 

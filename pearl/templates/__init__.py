@@ -18,7 +18,7 @@ SLOT = re.compile(r"\{(\w+)\}")
 @dataclass(frozen=True, slots=True)
 class Template:
     """The prompt's words for one kind of text. ``k``: the number of documents that help most (papers/pearl.txt: 3 for
-    posts, 4 for comments)."""
+    posts, 4 for comments). ``examples``: requests and texts, by nobody, that show the form where no document does."""
 
     name: str
     description: str
@@ -26,6 +26,7 @@ class Template:
     noun: str
     guidance: str
     task: str
+    examples: tuple[tuple[str, str], ...] = ()
 
 
 @cache
@@ -39,7 +40,9 @@ def load_template(name: str) -> Template:
     """The template of that name. Raises InputError that lists the names."""
     if name not in template_names():
         raise InputError(f"There is no template '{name}'; there are {', '.join(template_names())}.", param="template")
-    return Template(name=name, **_read(name))
+    words = _read(name)
+    examples = tuple((example["request"], example["text"]) for example in words.pop("examples"))
+    return Template(name=name, **words, examples=examples)
 
 
 @cache

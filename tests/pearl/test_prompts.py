@@ -110,6 +110,29 @@ def test_a_prompt_without_any_document():
     assert (prompt.used, prompt.shortened) == ((), 0)
 
 
+def test_a_small_model_without_a_turn_to_imitate_is_shown_the_templates_examples():
+    brief = Brief(FREE, "Ask Bo.", instructions="Be brief.")
+    model = FakeChatModel()
+    bare = draft_prompt(brief, model, 100)
+    model.continues = True
+    prompt = draft_prompt(brief, model, 100)
+    assert [message.role for message in prompt.messages] == ["system", *["user", "assistant"] * 3, "user"]
+    request, text = FREE.examples[0]
+    assert [message.content for message in prompt.messages[1:3]] == [
+        f"{FREE.task}\n<request>\n{request}\n</request>",
+        f"<document>\n{text.strip()}\n</document>",
+    ]
+    assert prompt.messages[0].content.endswith("which outrank the style of the earlier texts: Be brief.")
+    assert prompt.messages[-1].content == f"{FREE.task}\n<request>\nAsk Bo.\n</request>"
+    assert prompt.used == ()
+    # not beside a text of the person, nor for another model, nor where they do not fit
+    assert len(draft_prompt(replace(brief, documents=(document("best"),)), model, 100).messages) == 4
+    assert len(draft_prompt(replace(brief, prior=(Exchange("Hi?", "Hello."),)), model, 100).messages) == 4
+    assert len(bare.messages) == 2
+    model.context_tokens = size(prompt) + 99
+    assert draft_prompt(brief, model, 100) == bare
+
+
 def test_documents_are_answered_turns_and_the_best_is_next_to_the_request():
     best, second = document("best", request="Why?"), document("second")
     prompt = draft_prompt(Brief(FREE, "Ask Bo.", (best, second)), FakeChatModel(), 100)
