@@ -113,7 +113,10 @@ def show(
         document = documents.get(connection, owner.id, id)
         sent = feedback.sent_drafts(connection, owner.id, [id]).get(id)
     if json:
-        write_json(json, asdict(document))
+        from service.api.sent_drafts import sent_draft_out
+
+        found = sent_draft_out(sent)
+        write_json(json, asdict(document) | ({} if found is None else {"sent_draft": found.model_dump()}))
         return
     if sent is not None and not sent.is_sample:
         typer.echo(not_a_sample(sent), err=True)

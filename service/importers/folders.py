@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from pearl.errors import InputError
+from service.importers.base import Remark
 
 LINKED = "symbolic link"
 
@@ -52,3 +54,11 @@ def walk(folder: Path, hidden: bool = True) -> Iterator[FolderEntry]:
                 yield FolderEntry(path, path.relative_to(folder).as_posix(), entry.is_symlink())
             elif entry.is_dir(follow_symlinks=False):
                 waiting.append(path)
+
+
+def unread(source: Path, suffixes: Set[str], advice: str) -> Iterator[Remark]:
+    """Yield a remark with the advice where a folder has files of these kinds, which hold texts but are not read."""
+    kinds = (entry.path.suffix.lower() for entry in (walk(source, hidden=False) if source.is_dir() else ()))
+    counts = Counter(kind for kind in kinds if kind in suffixes)
+    if counts:
+        yield Remark(f"Not read: {', '.join(f'{count:,} {kind}' for kind, count in counts.most_common())}; {advice}")

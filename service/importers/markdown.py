@@ -13,7 +13,7 @@ from pearl.errors import InputError
 from pearl.history import UTF_16
 from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument
-from service.importers.folders import LINKED, FolderEntry, folder_entries
+from service.importers.folders import LINKED, FolderEntry, folder_entries, unread
 from service.importers.ids import stable_id
 from service.importers.notes.blocks import Block, divide, only_links, own_blocks, without_code
 from service.importers.notes.dates import NoteDates
@@ -36,6 +36,7 @@ from service.importers.requests import as_request
 MAX_FILE_BYTES = 10_000_000
 LEADING_DATE = re.compile(r"\d{4}[-_.]?\d\d[-_.]?\d\d(?:[T_-]?\d{4,6})?[-_. ]+(?=\S)")
 NOTION_ID = re.compile(r"(?<=\S) [0-9a-f]{32}$")  # behind the title in a file's name
+UNREAD = {".adoc", ".doc", ".docx", ".htm", ".html", ".odt", ".rst", ".rtf", ".tex"}  # kinds that hold texts, too
 NAMED_BY_FOLDER = {"index", "_index", "readme"}
 
 
@@ -74,6 +75,7 @@ class MarkdownImporter:
             except InputError as error:
                 yield LeftOut.because_of(error, str(entry.path))
         yield from _remarks(dates, writers, options)
+        yield from unread(source, UNREAD, "convert them to Markdown, for example 'pandoc FILE -t gfm -o FILE.md'.")
 
 
 @dataclass(frozen=True, slots=True)

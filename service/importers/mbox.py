@@ -10,6 +10,7 @@ from pearl.errors import InputError
 from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.disk_index import DiskIndex
+from service.importers.folders import unread
 from service.importers.identities import Identities
 from service.importers.ids import content_id, stable_id
 from service.importers.mails.boxes import Box, Span, open_boxes, plain_size
@@ -25,6 +26,8 @@ from service.importers.requests import as_request
 
 # half of it would be imported, and stay when the whole mail comes later
 CUT_OFF = "The file ends within this mail; export it again, or wait until the mail program has written it."
+
+UNREAD = {".emlx", ".msg", ".pst"}  # kinds that hold mails, too
 
 
 class MboxImporter:
@@ -57,6 +60,7 @@ class MboxImporter:
             remark = archive.others.remark()
             if remark is not None:
                 yield remark
+            yield from unread(source, UNREAD, "save them as .eml files (Outlook archives: 'readpst -r FILE').")
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,8 @@ def test_a_document_says_that_drafts_do_not_learn_from_it(command: Any, draft: A
     id = draft()
     assert command("feedback", id, "--accepted").status == 0
     assert "for 100% of its words are the draft's" in command("documents", "show", id).err
+    said = {"draft_id": id, "machine_share": 1.0, "mine": None, "sample": False}
+    assert command("documents", "show", id, "--json", "-").json["sent_draft"] == said
     assert command("documents", "mine", id).status == 0
     assert command("documents", "show", id).err == ""
     assert command("documents", "mine", id, "--not").status == 0

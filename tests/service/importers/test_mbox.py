@@ -247,3 +247,12 @@ def test_a_list_that_sends_mails_in_its_own_name(read, tmp_path, header, texts):
         f"From: Ann Lee via Tea <tea@example.org>\n{header}\nDate: Mon, 03 Mar 2025 10:12:00 +0100\n\nTwo jars.\n"
     )
     assert read("mbox", source, "ann@example.org").texts == texts
+
+
+def test_mails_of_other_kinds_in_a_folder_are_counted(read, tmp_path):
+    mail = "From: Ann <ann@example.org>\nDate: Mon, 03 Mar 2025 10:12:00 +0100\n\nTwo jars.\n"
+    (tmp_path / "a.eml").write_text(mail)
+    (tmp_path / "b.MSG").write_bytes(b"\xd0\xcf\x11\xe0")
+    found = read("mbox", tmp_path, "ann@example.org")
+    assert found.texts == ["Two jars."]
+    assert found.remarks == ["Not read: 1 .msg; save them as .eml files (Outlook archives: 'readpst -r FILE')."]
