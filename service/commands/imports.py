@@ -29,7 +29,8 @@ from service.importers.guessing.guess import guess_importer
 from service.importing import BATCH_DOCUMENTS, run_import
 from service.store.voices import check_name
 
-SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="File or folder to import.")
+STANDARD_INPUT = "-"
+SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="File or folder to import, '-' for standard input.")
 UPDATE_OPTION = typer.Option(
     False, "--update", help="Replace documents that changed in the source, and ask about those gone from it."
 )
@@ -65,7 +66,7 @@ class ImporterGroup(TyperGroup):
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
         """Parse the source, then its importer's options. Raises InputError for options that stand before the source."""
-        if args and args[0].startswith("-") and args[0] != "--help":
+        if args and args[0].startswith("-") and args[0] not in (STANDARD_INPUT, "--help"):
             raise InputError(
                 f"'{args[0]}' stands before the source; options come after it: pearl import SOURCE {args[0]} ...",
                 param="source",
@@ -77,18 +78,18 @@ class ImporterGroup(TyperGroup):
         """A first word that is no kind is a path, and the importer is guessed from what stands there."""
         if args[0] in self.list_commands(context):
             return super().resolve_command(context, args)
+        if args[0] == STANDARD_INPUT or Path(args[0]).is_fifo():
+            raise InputError(
+                f"{args[0]}: is a pipe, from which no importer can be guessed; name it: pearl import KIND {args[0]}",
+                param="source",
+                code="is_a_pipe",
+            )
         if not Path(args[0]).exists():
             known = ", ".join(self.list_commands(context))
             raise InputError(
                 f"There is no file or folder '{args[0]}', and no importer of that name; there are {known}.",
                 param="source",
                 code="missing_file",
-            )
-        if Path(args[0]).is_fifo():
-            raise InputError(
-                f"{args[0]}: is a pipe, from which no importer can be guessed; name it: pearl import KIND {args[0]}",
-                param="source",
-                code="is_a_pipe",
             )
         guess = guess_importer(Path(args[0]))
         guessed = printable(f"{args[0]} looks like {guess.looks}: pearl import {guess.kind}")
@@ -160,6 +161,7 @@ def _command(name: str) -> TyperCommand:
         if subjects and "subjects" not in own_options:
             raise InputError(f"--subjects is not for {name}.", param="subjects", code="unknown_option")
         check_writable("--json", json)
+        source = Path("/dev/stdin") if str(source) == STANDARD_INPUT else source
         options = replace(_options(importer, user, tuple(me), voice), least_words=least_words, subjects=subjects)
         with open_database(load_settings()) as database:
             with _progress(importer, source) as advance:

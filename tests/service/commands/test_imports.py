@@ -55,6 +55,7 @@ def test_pipes(command, piped):
     content = "\n".join(map(json.dumps, LINES)).encode()
     assert command("import", "jsonl", piped(content), "--json", "-").json["imported"] == 2
     assert "no importer can be guessed; name it: pearl import KIND /dev/fd/" in command("import", piped(content)).err
+    assert "no importer can be guessed; name it: pearl import KIND -\n" in command("import", "-").err
     run = command("import", "slack", piped(content), "--user", "ann", "--me", "ann")
     assert (run.status, "can be read only once; write it to a file" in run.err) == (2, True)
 
@@ -311,14 +312,15 @@ def test_a_plug_in_that_does_not_load_does_not_hide_the_others(command, install,
     assert command("import", "jsonl", write_lines(LINES)).status == 0
 
 
-def test_as_a_process_of_its_own(write_lines, tmp_path):
+def test_as_a_process_of_its_own_from_standard_input(tmp_path):
     """The whole way once; and neither torch nor the rest of the retriever is loaded for it."""
     code = f"import atexit, sys; atexit.register(lambda: print({LOADED}, file=sys.stderr))\n"
     code += "from pearl.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, "import", "jsonl", str(write_lines(LINES)), "--json", "-"],
+        [sys.executable, "-c", code, "import", "jsonl", "-", "--json", "-"],
         capture_output=True,
         text=True,
+        input="\n".join(map(json.dumps, LINES)),
         env=os.environ | {"PEARL_HOME": str(tmp_path / "other")},
         check=False,
     )
