@@ -70,25 +70,24 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
     Without any turn to imitate, a model that can go on with an answer, which is a small one, is shown the template's
     examples: one of 135M parameters repeated the instructions, or the request, in place of a text.
     """
-    system = _system(brief)
-    task = Message("user", _task(brief.template, brief.follow_up or brief.request, brief.instructions))
+    system, request = _system(brief), brief.follow_up or brief.request
+    task = Message("user", _task(brief.template, request, brief.instructions))
     room = _room(brief, (system, task), model, max_tokens)
     prior = _latest_that_fit(brief, room, model.count_tokens)
     if brief.follow_up and not prior:  # what it follows up on must be said in the request
         whole = Message("user", _task(brief.template, brief.request, brief.instructions))
         added = _tokens((whole,), model.count_tokens) - _tokens((task,), model.count_tokens)
         if added <= room:
-            task, room = whole, room - added
+            request, task, room = brief.request, whole, room - added
     room -= _tokens(prior, model.count_tokens)
     shown, shortened = _documents_that_fit(brief, _answered_turn, room, model.count_tokens)
     turns = [message for turn in reversed(shown) for message in turn]
     if model.continues and not (turns or prior):
         examples = [part for example in brief.template.examples for part in _answered_turn(brief, *example)]
         if _tokens(examples, model.count_tokens) <= room:
-            # above all turns: in the last one alone, it would be repeated
+            # the instructions above all turns: in the last one alone, it would repeat them
             told = _tidy(f"{system.content}\n{_instructions(brief.instructions)}")
-            system, turns = Message("system", told), examples
-            task = Message("user", _task(brief.template, brief.request))
+            system, turns, task = Message("system", told), examples, Message("user", _task(brief.template, request))
     return Prompt((system, *turns, *prior, task), brief.documents[: len(shown)], shortened)
 
 
