@@ -273,6 +273,7 @@ class Breaking:
 
     name = "breaking"
     context_tokens = 2000
+    continues = False
 
     def count_tokens(self, text: str) -> int:
         return 1
