@@ -35,7 +35,8 @@ class Repetitions:
     def __init__(self, brief: Brief) -> None:
         sentences = [*_sentences(brief.instructions), *_sentences(frame()["instructions"].split("{", 1)[0])]
         self._runs = {run for sentence in sentences if brief.instructions for run in _telling(sentence)}
-        for text in (brief.request, *(document.text for document in brief.documents)):
+        # without instructions there is nothing to look for in texts that may be long
+        for text in (brief.request, *(document.text for document in brief.documents)) if self._runs else ():
             words = _words(text)
             self._runs -= {words[at : at + size] for size in (LEAST, RUN) for at in range(len(words))}
 
