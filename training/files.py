@@ -117,6 +117,11 @@ def check_replaceable(folder: Path, work: Path) -> None:
     check_outside(work, folder)
 
 
+def work_folder(given: Path | None, out: Path) -> Path:
+    """The folder that keeps what a training can go on from: the one that is given, or one beside what it writes."""
+    return given or Path(f"{out}.work")
+
+
 def check_outside(work: Path, folder: Path) -> None:
     """Raises InputError for a working folder in a folder that is replaced, and where the command runs in that."""
     if Path.cwd().is_relative_to(folder.resolve()):

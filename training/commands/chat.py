@@ -49,10 +49,10 @@ def chat(
 
     from pearl.options import check_writable, write_json
     from training.chat import fit_chat, read_conversations
-    from training.files import alone_in, check_outside, check_place, replaced
+    from training.files import alone_in, check_outside, check_place, replaced, work_folder
 
     check_writable("--json", json, [*data, *dev])
-    work = work or Path(f"{out}.work")
+    work = work_folder(work, out)
     check_place("out", out)
     check_outside(work, out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):

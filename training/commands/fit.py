@@ -55,6 +55,7 @@ def fit(
     """
     from rich.console import Console
 
+    from training.files import work_folder
     from training.finish import measured
     from training.options import LOSSES, TrainingOptions
     from training.recipe import fit_retriever
@@ -70,7 +71,7 @@ def fit(
     options = TrainingOptions(
         histories=tuple(history),
         out=out,
-        work=work or Path(f"{out}.work"),
+        work=work_folder(work, out),
         scores=tuple(scores),
         loss=loss,
         groups=groups,

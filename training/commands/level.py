@@ -42,6 +42,7 @@ def level(
     """
     from rich.console import Console
 
+    from training.files import work_folder
     from training.level import set_level
     from training.options import TrainingOptions
 
@@ -50,7 +51,7 @@ def level(
     options = TrainingOptions(
         histories=tuple(history),
         out=model,
-        work=work or Path(f"{model}.work"),
+        work=work_folder(work, model),
         encoder=encoder,
         proxies=proxies,
         scores=tuple(scores),

@@ -60,6 +60,7 @@ def retriever(
     from pearl.settings import load_settings
     from pearl.split import TRAIN
     from training.choose.curves import DRAFT_METRICS, check_metric
+    from training.files import work_folder
     from training.finish import measured, with_margin, with_threshold
     from training.options import PLANS, TrainingOptions
     from training.recipe import SCORED_TEST, train_retriever
@@ -79,7 +80,7 @@ def retriever(
     options = TrainingOptions(
         histories=tuple(history),
         out=out,
-        work=work or Path(f"{out}.work"),
+        work=work_folder(work, out),
         preset=preset,
         plans=PLANS | {TRAIN: replace(PLANS[TRAIN], targets=targets)},
         **chosen,

@@ -137,6 +137,7 @@ def reward(
     """
     from rich.console import Console
 
+    from training.files import work_folder
     from training.reward.options import RewardOptions
     from training.reward.recipe import train_reward
 
@@ -146,7 +147,7 @@ def reward(
     options = RewardOptions(
         data=tuple(data),
         out=out,
-        work=work or Path(f"{out}.work"),
+        work=work_folder(work, out),
         variant=variant,
         test=tuple(test),
         preset=preset,
