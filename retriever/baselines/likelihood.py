@@ -48,6 +48,7 @@ class LikelihoodRetriever(Retriever):
 
     @cached_property
     def weights(self) -> list[str | int]:
+        """The part of a kept score's key that says which model gave it."""
         return weights_of(self._model_name)
 
     def load(self) -> AuxiliaryModel:

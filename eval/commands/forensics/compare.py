@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from eval.commands.reporting import reporting
-from eval.recorded.forensics.comparison import ColumnOptions
+from eval.recorded.forensics.comparison import ColumnOptions, PairFiles
 from eval.recorded.forensics.measures import Resampling
 from eval.report.report import Report
 
@@ -24,7 +23,7 @@ EXAMPLES = """
 
 @reporting("forensics", "compare", writes=("csv", "latex"))
 def compare(
-    pairs: Annotated[list[Path], typer.Option(metavar="PAIRS", help="Annotated pairs; repeatable.")],
+    pairs: PairFiles,
     columns: ColumnOptions,
     bootstrap: Resampling,
     figure: str = typer.Option(

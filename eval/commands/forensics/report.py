@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from eval.recorded.forensics.comparison import ColumnOptions
+from eval.recorded.forensics.comparison import ColumnOptions, PairFiles
 from eval.recorded.forensics.measures import Resampling
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, bundled
@@ -24,7 +23,7 @@ EXAMPLES = """
 
 @bundled
 def report(
-    pairs: Annotated[list[Path], typer.Option(metavar="PAIRS", help="Annotated pairs; repeatable.")],
+    pairs: PairFiles,
     columns: ColumnOptions,
     bootstrap: Resampling,
     html: Path = typer.Option(..., metavar="FILE", help="Write the page to this file."),

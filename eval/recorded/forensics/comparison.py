@@ -30,7 +30,7 @@ from pearl.texts import counted
 MOST_COLUMNS = 30
 JOIN = " · "
 
-
+PairFiles = Annotated[list[Path], Option(metavar="PAIRS", help="Annotated pairs; repeatable.")]
 Against = Annotated[
     list[str], Option(metavar="MODEL", help="Model that a model is compared with; repeatable, all by default.")
 ]
