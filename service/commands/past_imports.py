@@ -11,9 +11,11 @@ from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
 from pearl.texts import counted
 from service.commands.common import erase, open_database
-from service.commands.shown import moment, show_table
+from service.commands.shown import confirm, moment, show_table
 from service.store import imports, users
 from service.store.imports import PastImport
+from service.store.tables import documents as documents_table
+from service.store.user_counts import count_documents
 
 app = group("List past imports, and undo one. 'pearl import' makes a new one.")
 
@@ -42,13 +44,19 @@ def _row(past: PastImport) -> tuple[object, ...]:
 def undo(
     id: str = typer.Argument(metavar="ID", help="The import's id, from `pearl imports list`."),
     user: str | None = USER_OPTION,
+    yes: bool = typer.Option(False, "--yes", help="Remove without asking."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Remove what an import brought. Documents that were changed by hand since stay."""
     check_writable("--json", json)
     with open_database(load_settings()) as database:
-        with database.write() as connection:
+        with database.read() as connection:
             owner = imports.owner(connection, id) if user is None else users.get(connection, user).id
+            unchanged = (documents_table.c.import_id == id) & documents_table.c.changed_at.is_(None)
+            count = count_documents(connection, owner, unchanged)
+        if count:  # else the undoing says what is wrong
+            confirm(f"Remove what the import '{id}' brought ({counted(count, 'document')})?", yes=yes)
+        with database.write() as connection:
             undone = imports.undo(connection, owner, id)
         erase(database)
     if json:

@@ -15,7 +15,7 @@ from pearl.templates import load_template, template_names
 from pearl.texts import check_characters, counted
 from pearl.theta import theta_words
 from service.commands.common import erase, open_database
-from service.commands.shown import excerpt, for_terminal, moment, show_fields, show_table
+from service.commands.shown import confirm, excerpt, for_terminal, moment, show_fields, show_table
 from service.store import calibrations, users, voices
 from service.store.calibrations import StoredCalibration
 from service.store.voices import WHOLE_HISTORY, Voice
@@ -134,12 +134,18 @@ def set_voice(
 
 
 @app.command(epilog=epilog("  pearl voices delete old-blog"))
-def delete(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION) -> None:
+def delete(
+    name: str = NAME_ARGUMENT,
+    user: str | None = USER_OPTION,
+    yes: bool = typer.Option(False, "--yes", help="Delete without asking."),
+) -> None:
     """Delete a voice; its documents stay in the history, in no voice."""
     with open_database(load_settings()) as database:
-        with database.write() as connection:
+        with database.read() as connection:
             owner = users.chosen(connection, user)
             voice = voices.get_counted(connection, owner.id, name)
+        confirm(f"Delete the voice '{name}' of {owner.name}? Its settings go, its documents stay.", yes=yes)
+        with database.write() as connection:
             voices.remove(connection, owner.id, name)
         erase(database)
     stay = f"; {counted(voice.documents, 'document')} of it stay in the history" if voice.documents else ""

@@ -72,7 +72,7 @@ def test_it_is_recognised_and_can_be_undone(command: Any, exported: Path) -> Non
     assert "drafts: 4 restored, 0 already there\n" in run.err
     (past,) = command("imports", "list", "--json", "-").json["imports"]
     assert (past["importer"], past["counts"]["imported"]) == ("export", 4)
-    assert command("imports", "undo", past["id"]).err == "Removed 4 documents.\n"
+    assert command("imports", "undo", past["id"], "--yes").err == "Removed 4 documents.\n"
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lambda content: content.decode().encode("utf-16")])

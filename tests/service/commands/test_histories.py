@@ -186,7 +186,13 @@ def test_voices(pearl: Any) -> None:
     assert "k:            4 (the template's)\n" in pearl("voices", "show", "email").out
     assert pearl("voices", "set", "letters").err == "Made the voice 'letters'.\n"
     assert "say what to set with --instructions" in pearl("voices", "set", "letters").err
-    run = pearl("voices", "delete", "email")
+    asked = pearl("voices", "delete", "email")
+    assert (asked.status, asked.err) == (
+        2,
+        "pearl: Delete the voice 'email' of ann? Its settings go, its documents stay. "
+        "Nobody can be asked here; give --yes to do it.\n",
+    )
+    run = pearl("voices", "delete", "email", "--yes")
     assert run.err == "Deleted the voice 'email'; 1 document of it stay in the history.\n"
     assert len(listed(pearl, "list")) == 3
     assert [each["name"] for each in pearl("voices", "list", "--json", "-").json["voices"]] == ["blog", "letters"]
@@ -233,12 +239,18 @@ def test_imports_and_undo(pearl: Any, write_lines: Any) -> None:
     assert (newest["importer"], newest["counts"]["imported"], newest["counts"]["already_there"]) == ("jsonl", 1, 3)
     assert newest["source"].endswith("more.jsonl")
     assert pearl("imports", "list").out.splitlines()[1].split()[-2:] == ["1", "1"]
-    run = pearl("imports", "undo", first["id"])
+    asked = pearl("imports", "undo", first["id"])
+    assert (asked.status, asked.err) == (
+        2,
+        f"pearl: Remove what the import '{first['id']}' brought (3 documents)? "
+        "Nobody can be asked here; give --yes to do it.\n",
+    )
+    run = pearl("imports", "undo", first["id"], "--yes")
     assert (run.status, run.err) == (0, "Removed 3 documents.\n")
     assert listed(pearl, "list") == ["x"]
     again = pearl("imports", "undo", first["id"])
     assert again.status == 2
-    assert "was undone already" in again.err
+    assert "was undone already" in again.err, "nothing to ask about"
     assert "(undone 20" in " ".join(pearl("imports", "list").out.split())
     assert pearl("imports", "undo", "import_9").status == 2
 
@@ -246,7 +258,7 @@ def test_imports_and_undo(pearl: Any, write_lines: Any) -> None:
 def test_undo_says_what_it_cannot_bring_back(pearl: Any, write_lines: Any) -> None:
     changed = [{**LINES[0], "text": "Tea at five?"}, *LINES[1:]]
     pearl("import", "jsonl", write_lines(changed), "--update")
-    run = pearl("imports", "undo", import_id(pearl), "--json", "-")
+    run = pearl("imports", "undo", import_id(pearl), "--yes", "--json", "-")
     assert run.json == {"removed": 1, "kept": 0, "replaced": 1}
     assert listed(pearl, "list") == ["p-1", "m-2"]
 
