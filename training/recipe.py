@@ -19,7 +19,7 @@ from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from retriever.models.hardware import device_named
 from training.account import Stages, described
-from training.choices import SEARCH
+from training.choices import SEARCH, preset_values
 from training.data.division import Division
 from training.data.histories import untimed_users
 from training.data.records import check_gains
@@ -127,11 +127,19 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
         f"--lora {options.lora}": options.lora is not None,
         "--keep-cross-encoder": options.keep_cross_encoder,
     }
+    preset = preset_values(options.preset)
+    for name in ("warm_start", "own_requests", "frozen_layers", "max_tokens", "rate", "epochs", "base"):
+        of_the_cross_encoder[f"--{name.replace('_', '-')}"] = getattr(options, name) != preset[name]
     for option, is_given in of_the_cross_encoder.items():
         if options.first_stage_only and is_given:
             raise InputError(
                 f"--first-stage-only: there is no cross-encoder for {option}; leave one out.", param="first_stage_only"
             )
+    if options.keep_cross_encoder and options.weight == 0:
+        raise InputError(
+            "--keep-cross-encoder: under --weight 0 the cross-encoder counts for nothing; leave one out.",
+            param="keep_cross_encoder",
+        )
     device_named(options.device)
     encoder = SentenceEncoder(options.encoder)
     encoder.load()

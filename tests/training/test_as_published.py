@@ -167,6 +167,15 @@ def test_choices_that_contradict_each_other(train: Callable[..., Any], tiny: dic
         ({"frozen_layers": 9}, "--frozen-layers 9: the base"),
         ({"frozen_layers": 3, "lora": 2}, "--frozen-layers 3: leaves none of the base's 2 layers for --lora to adapt."),
         ({"first_stage_only": None, "lora": 2}, "--first-stage-only: there is no cross-encoder for --lora 2"),
+        (
+            {"first_stage_only": None, "no_warm_start": None},
+            "--first-stage-only: there is no cross-encoder for --warm-start",
+        ),
+        (
+            {"first_stage_only": None, "rate": 0.1},
+            "--first-stage-only: there is no cross-encoder for --rate; leave one out.",
+        ),
+        ({"first_stage_only": None}, "--first-stage-only: there is no cross-encoder for --base; leave one out."),
         ({"weight": 2}, "--weight 2: there are numbers from 0 to 1 and search."),
         ({"partition": "first", "candidates": 4}, "There is no partition 'first'; there are latest, rolling."),
         ({"candidates": 1}, "--candidates 1: give at least 3, or 0 for all."),

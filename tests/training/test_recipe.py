@@ -49,13 +49,14 @@ def options(
             "work": tmp_path / "work",
             "aux": str(causal_folder),
             "encoder": str(sentence_folder),
-            "base": str(bert_folder),
             "candidates": 4,
             "proxies": 3,
             "first_stage_only": True,
             "plans": PLANS,
-        }
-        return TrainingOptions(**known | changed)
+        } | changed
+        if not known["first_stage_only"]:
+            known.setdefault("base", str(bert_folder))
+        return TrainingOptions(**known)
 
     return make
 
@@ -105,7 +106,8 @@ def test_from_histories_to_an_artifact_and_again(options: Any, history: Any) -> 
     kept, _ = run(replace(wanted, keep_cross_encoder=True, out=wanted.out.with_name("kept")), fit_retriever)
     assert kept.weight > 0
     assert (wanted.out.with_name("kept") / CROSS_ENCODER).is_dir()
-    again, _ = run(replace(wanted, first_stage_only=True))
+    without = replace(wanted, first_stage_only=True, base="embedded")
+    again, _ = run(without)
     after = {path: path.stat().st_mtime_ns for path in wanted.work.rglob("*") if path.suffix in (".npz", ".parquet")}
     merged = {path for path in before if path.parent == wanted.work}  # they are put together from the parts again
     assert after.keys() == before.keys()
@@ -113,9 +115,7 @@ def test_from_histories_to_an_artifact_and_again(options: Any, history: Any) -> 
     assert (again.y0, again.tau) == (artifact.y0, artifact.tau)
     assert not (wanted.out / CROSS_ENCODER).exists()  # of the first artifact nothing stays
 
-    other = replace(
-        wanted, first_stage_only=True, out=wanted.out.with_name("fitted"), aux="embedded", template="commit"
-    )
+    other = replace(without, out=wanted.out.with_name("fitted"), aux="embedded", template="commit")
     same, _ = run(other, fit_retriever)
     for said in ("auxiliary", "template"):  # what the scores were made with
         assert same.training[said] == artifact.training[said] != {"auxiliary": "embedded", "template": "commit"}[said]
@@ -214,6 +214,10 @@ def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path)
         (options(enough, encoder=str(tmp_path)), "The encoder"),
         (options(enough, loss="relevance"), "there is no cross-encoder for --loss relevance"),
         (options(enough, keep_cross_encoder=True), "there is no cross-encoder for --keep-cross-encoder"),
+        (
+            options(enough, keep_cross_encoder=True, weight=0.0, first_stage_only=False),
+            "under --weight 0 the cross-encoder",
+        ),
         (options(enough, aux=str(tmp_path)), "The auxiliary model"),
         (options(enough, device="cuda:99"), "no such GPU"),
         (options(enough, template="poem"), "poem"),
