@@ -17,6 +17,7 @@ from safetensors.numpy import save_file
 from pearl import __version__
 from pearl.errors import InputError
 from pearl.options import known
+from pearl.settings import EMBEDDED, MPNET
 from pearl.stats import Bootstrap
 from retriever.models.encoder import NAMES, encoder_source
 from retriever.models.files import file_digest, folder_digest, saving_tensors
@@ -46,7 +47,14 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
         raise InputError(
             "--pair-rule cosine has no weights but the encoder's: it needs --fitted all.", param="pair_rule"
         )
-    options = replace(options, max_tokens=min(options.max_tokens, window_of(base_config(options.base))))
+    config = base_config(options.base)
+    if config.is_encoder_decoder:
+        raise InputError(
+            f"The base '{options.base}' has a decoder behind its encoder ({config.model_type}); name a model without "
+            f"one, such as '{EMBEDDED}' or '{MPNET}'.",
+            param="base",
+        )
+    options = replace(options, max_tokens=min(options.max_tokens, window_of(config)))
     layers = layers_of(options.base, options.layers)
     everything = read_material(options.data, options.test, options.duplicates)
     material = everything.of_variant(options.variant)

@@ -98,3 +98,13 @@ def test_what_cannot_be_trained(
     assert result.status == 2
     assert said in result.err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_base_with_a_decoder_is_refused(
+    train: Train, scored_file: ScoredFile, seq2seq_folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    result = train("reward", "--data", str(scored_file(4)), "--base", str(seq2seq_folder), "--out", str(out))
+    assert (result.status, result.out) == (2, "")
+    assert f"The base '{seq2seq_folder}' has a decoder behind its encoder (t5); name a model without one" in result.err
+    assert not list(tmp_path.glob("out*"))
