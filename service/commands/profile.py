@@ -30,7 +30,7 @@ def profile(
     ),
     strike: list[str] | None = typer.Option(None, "--strike", metavar="LINE", help="Strike a line out."),
     delete: list[str] | None = typer.Option(
-        None, "--delete", metavar="LINE", help="Take a line off the card for good."
+        None, "--delete", metavar="LINE", help="Take a line off the card, until --restore."
     ),
     restore: list[str] | None = typer.Option(
         None, "--restore", metavar="LINE", help="Take back what you said of a line."

@@ -65,6 +65,7 @@ def test_an_import_and_its_second_run(command, write_lines):
     run = command("import", "jsonl", path)
     assert (run.status, run.out) == (0, "")
     assert "2  imported, for 2 users" in run.err
+    assert "pearl imports undo ID, for each user; their ids: pearl imports list --user U\n" in run.err
     assert stored("bob") == ["Milk?"]
     run = command("import", "jsonl", path)
     assert run.status == 0
