@@ -48,6 +48,7 @@ def page(
     """Write a page on which people rate the items of a judge."""
     from eval.recorded.rating_page import RatingOptions, rating_page
     from pearl.options import write_json, write_text
+    from pearl.texts import counted
 
     for option, target in (("--out", out), ("--json", json)):
         check_writable(option, target, [items])
@@ -56,7 +57,7 @@ def page(
     if json:
         write_json(json, {"page": str(out), **counts})
     else:
-        typer.echo(f"{out}: {counts['items']:,} items, answers {', '.join(counts['labels'])}")
+        typer.echo(f"{out}: {counted(counts['items'], 'item')}, answers {', '.join(counts['labels'])}")
 
 
 @app.callback()

@@ -99,6 +99,13 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
             others = {user: mine for file in options.impostors for user, mine in texts_by_user(file).items()}
         removed = sorted(_tested_impostors(others, texts, {writer.user for writer in writers}))
         kept = {user: mine for user, mine in others.items() if user not in removed}
+        if not kept:
+            raise InputError(
+                f"{path}: nobody is left to be an impostor, for none of those tested is; name histories of other "
+                "people with --impostors.",
+                param="impostors",
+                code="no_impostors",
+            )
         reference = Impostors.of(path.name, kept)
         head = {"impostors": reference.authors, "removed": removed}
         known = [text for theirs in kept.values() for text in theirs[:TEXTS_OF_AN_AUTHOR]]

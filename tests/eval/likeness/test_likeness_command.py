@@ -75,6 +75,15 @@ def test_passages_longer_than_what_anybody_wrote(people: Path) -> None:
         measured("--history", str(people), "--words", "90000", "--words", "100000")
 
 
+def test_nobody_but_the_people_tested(tmp_path: Path) -> None:
+    tested = [user for user in map("user {}".format, range(30)) if part_of(user) == TEST]
+    file = history(tmp_path / "tested.jsonl", {user: texts_of(number, 24) for number, user in enumerate(tested)})
+    with pytest.raises(
+        InputError, match=r"nobody is left to be an impostor, .* name histories of other people with --imp"
+    ):
+        measured("--history", str(file), "--words", "60")
+
+
 def test_figures_of_every_length(people: Path, tmp_path: Path) -> None:
     picture = tmp_path / "likeness.svg"
     found = measured("--history", str(people), "--words", "60", "--words", "20", "--picture", str(picture))
