@@ -89,12 +89,13 @@ def test_scores_and_groups_of_one_user(train: Callable[..., Any], alone: dict[st
         ran = train("score", **options, split=split, partition="rolling", out=out)
         assert ran.status == 0
         assert f"Too few users for a split by users (1): '{split}' are the texts between" in ran.err
+        assert f" of 1 user in {out}\n" in ran.err
         found.append(requests_in(out))
     learned, chosen, tested = found
     assert max(learned) < LEARNED <= min(chosen) <= max(chosen) < CHOSEN <= min(tested)
     ran = train("select", scores=tmp_path / "train.parquet", out=tmp_path / "groups.parquet", positives=1, negatives=2)
     assert ran.status == 0
-    assert "1 users" in ran.err
+    assert "requests of 1 user in" in ran.err
 
 
 def test_the_budget_is_spent_on_training_before_measuring(alone: dict[str, Any], tmp_path: Path) -> None:

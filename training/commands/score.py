@@ -50,6 +50,7 @@ def score(
     from pearl.history import read_histories
     from pearl.partition import LATEST, TARGETS_PER_USER
     from pearl.split import SPLITS, check_split
+    from pearl.texts import counted
     from retriever.models.auxiliary import load_auxiliary
     from training.data.histories import fingerprint
     from training.data.records import write_gains
@@ -98,4 +99,5 @@ def score(
         if gains is not None:
             gains.parent.mkdir(parents=True, exist_ok=True)
             write_gains(scored_examples(histories, read_scores(out)[0]), gains)
-    console.print(f"{rows:,} pairs of {len({unit.user_id for unit in units}):,} users in {out}")
+    users = len({unit.user_id for unit in units})
+    typer.echo(f"{counted(rows, 'pair')} of {counted(users, 'user')} in {out}", err=True)

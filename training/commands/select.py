@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from pearl.options import JSON_OPTION, bundled, check_writable, write_json
+from pearl.texts import counted
 from training.choices import MOST_SEED
 from training.commands.options import SelectionFlags
 
@@ -38,8 +39,8 @@ def select(
     made = selected.description
     low, high = made["y0_quartiles"]
     typer.echo(
-        f"{made['groups']:,} groups of {made['requests_kept']:,} of {made['requests']:,} requests of {made['users']:,} "
-        f"users in {out}; y0 {made['y0']:.2f}, quartiles {low:.2f} and {high:.2f}",
+        f"{counted(made['groups'], 'group')} of {made['requests_kept']:,} of {counted(made['requests'], 'request')} of "
+        f"{counted(made['users'], 'user')} in {out}; y0 {made['y0']:.2f}, quartiles {low:.2f} and {high:.2f}",
         err=True,
     )
     if json:

@@ -49,6 +49,7 @@ def sets(
     from pearl.partition import ROLLING
     from pearl.settings import load_settings
     from pearl.split import SPLITS, check_split
+    from pearl.texts import counted
     from retriever.models.auxiliary import load_auxiliary
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
@@ -95,4 +96,4 @@ def sets(
         with progress_of("measuring", sum(unit.size for unit in units), console) as advance:
             score_units(units, lambda: SetScorer(scorer), folder, description, advance)
         written = write_sets(units, folder, out, ranking.fingerprint)
-    console.print(f"{written:,} sets of {len(units):,} requests in {out}")
+    typer.echo(f"{counted(written, 'set')} of {counted(len(units), 'request')} in {out}", err=True)
