@@ -121,5 +121,8 @@ def questions_tables(result: Json) -> Iterator[Table]:
     floor, related = (
         "none" if result.get(name) is None else f"{result[name]:.4g}" for name in ("ask_below", "ask_unrelated")
     )
-    title = f"Requests of {result['model']} that end in a question (second floor {floor}, of relatedness {related})."
+    title = (
+        f"Requests, and the share of them that end in a question (retriever {result['model']}; floor of s1 {floor}, of "
+        f"relatedness {related})."
+    )
     yield Table(title, columns, rows, result["command"])

@@ -29,7 +29,7 @@ def test_own_requests_are_served_and_anothers_end_in_a_question(pearl_eval: Any,
     assert found["ask_below"] == 0
     assert {kind: figures[kind]["requests"] for kind in ("own", "foreign")} == {"own": 2, "foreign": 2}
     table = pearl_eval("questions", "--history", str(two_people), "--model", "bm25").out
-    assert "(second floor none, of relatedness none)" in " ".join(table.split())
+    assert "; floor of s1 none, of relatedness none)" in " ".join(table.split())
 
 
 def test_a_user_of_one_text_over_and_over_is_left_out(pearl_eval: Any, two_people: Any, write_lines: Any) -> None:
