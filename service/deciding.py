@@ -38,7 +38,7 @@ def decision_point(
         NOT_CALIBRATED,
         None,
         f"Nothing is calibrated for '{key.model}' with this retriever; `{command(user, key.voice)}` would do it, from "
-        f"{LEAST_TEXTS} past texts on.",
+        f"{LEAST_TEXTS} past texts on that have their request and another text before them.",
     )
     if stored is not None:
         calibration, k = apply(calibration, stored)

@@ -52,7 +52,8 @@ class DecidedByOut(_OfRecord):
     message: str = Field(
         description="The same in a sentence, with the command that would change it.",
         examples=[
-            "Nothing is calibrated for 'llama3.2'; `pearl calibrate --user ada` would do it, from 30 past texts on."
+            "Nothing is calibrated for 'llama3.2' with this retriever; `pearl calibrate --user ada` would do it, from "
+            "30 past texts on that have their request and another text before them."
         ],
     )
 

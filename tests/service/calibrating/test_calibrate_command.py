@@ -198,7 +198,8 @@ def test_another_model_is_not_calibrated(
         "code": "not_calibrated",
         "id": None,
         "message": "Nothing is calibrated for 'another' with this retriever; "
-        "`pearl calibrate --user ann --voice notes` would do it, from 30 past texts on.",
+        "`pearl calibrate --user ann --voice notes` would do it, from 30 past texts on that have their "
+        "request and another text before them.",
     }
     assert answer["stage"] == "draft"
     monkeypatch.setenv("PEARL_LLM_MODEL", "mock")
