@@ -103,7 +103,7 @@ def _stages(at: Beginning) -> tuple[Stage, ...]:
         around.append(Fenced(at.fence, markdown=at.markdown))
     elif at.talked and not at.marked:
         around.append(ClosingWords())
-    return (InnerMarks(at), *around, Stripped())
+    return (InnerMarks(at), *around, LoneFence(), Stripped())
 
 
 class InnerMarks:
@@ -142,15 +142,11 @@ class InnerMarks:
         return certain + self._taken.take(ready)
 
 
-class Fenced:
-    """Ends the text at the line that closes the fence around it. A fence with a language opens another one inside; in
-    Markdown one without may, too: then the next such line closes that."""
+class Lines:
+    """Reads a text by lines. A line that may be a fence is held back until it is whole; any other is given as it comes,
+    its beginning to ``_line`` and the rest to ``_text``, which return what becomes of them."""
 
-    def __init__(self, fence: str, *, markdown: bool) -> None:
-        self._fence = fence
-        self._markdown = markdown
-        self._inside = False  # a block of code is open in the text
-        self._pending = ""  # from a line that closes the fence, or opens a block
+    def __init__(self) -> None:
         self._held = ""
         self._mid_line = False
         self.ended = False
@@ -174,6 +170,24 @@ class Fenced:
         if final:
             self.ended = True
         return certain
+
+    def _line(self, line: str) -> str:
+        raise NotImplementedError
+
+    def _text(self, text: str) -> str:
+        raise NotImplementedError
+
+
+class Fenced(Lines):
+    """Ends the text at the line that closes the fence around it. A fence with a language opens another one inside; in
+    Markdown one without may, too: then the next such line closes that."""
+
+    def __init__(self, fence: str, *, markdown: bool) -> None:
+        super().__init__()
+        self._fence = fence
+        self._markdown = markdown
+        self._inside = False  # a block of code is open in the text
+        self._pending = ""  # from a line that closes the fence, or opens a block
 
     def _line(self, line: str) -> str:
         fence = FENCE_LINE.fullmatch(line)
@@ -200,6 +214,37 @@ class Fenced:
             self._pending += text
             return ""
         return text
+
+
+class LoneFence(Lines):
+    """Leaves out a fence of backticks at the end that opens a block of code with nothing in it: a model closes one that
+    it did not open. A fence that closes a block stays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open = ""  # the fence of the block of code that is open
+        self._pending = ""  # a fence that opens a block, and the blanks behind it
+
+    def _line(self, line: str) -> str:
+        fence = FENCE_LINE.fullmatch(line)
+        if fence is None:
+            return self._text(line)
+        if self._open:
+            if fence[1].startswith(self._open) and not fence[2]:
+                self._open = ""
+            return self._text(line)
+        self._open = fence[1]
+        if fence[2] or not self._open.startswith("`"):
+            return line
+        self._pending = line
+        return ""
+
+    def _text(self, text: str) -> str:
+        if self._pending and text.isspace():
+            self._pending += text
+            return ""
+        pending, self._pending = self._pending, ""
+        return pending + text
 
 
 class PerhapsFenced:

@@ -47,6 +47,19 @@ REPLIES = {
         "<document>\nFive lines between <document> marks, no more.\n</document>",
         "Five lines between  marks, no more.",
     ),
+    # a fence at the end
+    "a fence that nothing opened": (f"<document>\n{DEAR}\n```\n</document>", DEAR),
+    "a fence that nothing opened, no marks": (f"{DEAR}\n\n  ```  \n\n", DEAR),
+    "a fence that nothing opened, behind a block": (f"<document>\n{CODE}\n```", CODE),
+    "a fence that closes a block": ("Run\n```bash\nmake\n```", "Run\n```bash\nmake\n```"),
+    "a fence that closes a block opened twice": (
+        "Run\n```bash\nmake\n```sh\nls\n```",
+        "Run\n```bash\nmake\n```sh\nls\n```",
+    ),
+    "a fence that closes one around another": ("So\n````\n```\nmake\n````", "So\n````\n```\nmake\n````"),
+    "an empty block": ("Nothing:\n```\n\n```", "Nothing:\n```\n\n```"),
+    "a block that was cut off": ("Run\n```\nmake", "Run\n```\nmake"),
+    "waves at the end": (f"{DEAR}\n~~~", f"{DEAR}\n~~~"),
     # a model's words around it
     "a preamble to a tweet": (f"Sure! Here's a tweet:\n\n{DEAR}", DEAR),
     "a preamble to a summary": (f"Certainly! Here is a short summary:\n\n{DEAR}", DEAR),
