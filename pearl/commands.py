@@ -12,11 +12,13 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from pearl.errors import InputError
 
+STREAM = Path("-")
 LONGEST_SENTENCE = 300  # characters of a command's help; typer ends it with dots where the line ends
 
 
-class FilesOnce(TyperCommand):
-    """A command that refuses a second path for an option that takes one: the first would go unread."""
+class PathCommand(TyperCommand):
+    """A command that refuses a second path for an option that takes one, because the first would go unread, and '-' for
+    a path: it would name a file. What may also be standard input or output is declared as a string."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
@@ -27,7 +29,13 @@ class FilesOnce(TyperCommand):
             if takes_one and given.count(param) > 1:
                 times = f"{'/'.join(param.opts)} is given {given.count(param)} times"
                 raise InputError(f"{times} and takes one path; give one.", param=param.name)
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        for param in self.params:
+            value = ctx.params.get(param.name)
+            if STREAM in (value if isinstance(value, list) else [value]):
+                named = "/".join(param.opts) if isinstance(param, TyperOption) else param.metavar
+                raise InputError(f"{named} -: cannot be standard input or output; give a path.", param=param.name)
+        return rest
 
 
 class Sentences(TyperGroup):
@@ -44,7 +52,7 @@ def group(help: str) -> typer.Typer:
     return typer.Typer(cls=Sentences, add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
 
 
-def add_commands(app: typer.Typer, *modules: ModuleType, cls: type[TyperCommand] = FilesOnce) -> None:
+def add_commands(app: typer.Typer, *modules: ModuleType, cls: type[TyperCommand] = PathCommand) -> None:
     """Add each module's command; its help ends with what the module says ``ABOUT`` files and choices, and with its
     ``EXAMPLES``."""
     for module in modules:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from pearl.commands import FilesOnce, epilog, group
+from pearl.commands import PathCommand, epilog, group
 from pearl.options import JSON_OPTION, check_writable
 
 ABOUT = """Items are those of pearl judge authorship, personalized, style-rank or style-detect: people are asked what
@@ -32,7 +32,7 @@ RATERS_OPTION = typer.Option(
 app = group("Collect ratings by people.")
 
 
-@app.command(cls=FilesOnce, epilog=epilog(EXAMPLES, ABOUT))
+@app.command(cls=PathCommand, epilog=epilog(EXAMPLES, ABOUT))
 def page(
     items: Path = typer.Option(..., metavar="ITEMS.jsonl", help="Items to rate, as a judge takes them."),
     out: Path = typer.Option(..., metavar="PAGE.html", help="Write the page to this file."),

@@ -50,6 +50,24 @@ def test_an_option_that_takes_one_path_is_given_once() -> None:
             command.main(words, standalone_mode=False)
 
 
+@pytest.mark.parametrize("words", ["--one - c", "--one=- c", "--some a --some - c", "c -"])
+def test_a_path_is_no_standard_stream(words: str) -> None:
+    def tea(
+        files: list[Path] = typer.Argument(metavar="CUPS"),
+        one: Path | None = typer.Option(None),
+        some: list[Path] = typer.Option([]),
+        json: str = typer.Option(""),
+    ) -> None:
+        typer.echo(f"{files} {one} {some} {json}")
+
+    module = ModuleType("somewhere.tea")
+    module.__dict__.update({"tea": tea, "EXAMPLES": ""})
+    command = click_command(module)
+    command.main(["c", "--one", "a", "--some", "b", "--json", "-"], standalone_mode=False)
+    with pytest.raises(InputError, match=r"(--one|--some|CUPS) -: cannot be standard input or output; give a path"):
+        command.main(words.split(), standalone_mode=False)
+
+
 def test_a_module_of_several_has_an_app() -> None:
     app = group("Make tea.")
     add_commands(app, a_module("tea"), a_module("tea_cup"))

@@ -25,7 +25,7 @@ from eval.report.tables import Json, Table
 from pearl.asking.ask import Terms
 from pearl.asking.cost import Prices
 from pearl.chat.base import Decoding
-from pearl.commands import FilesOnce, epilog
+from pearl.commands import PathCommand, epilog
 from pearl.errors import InputError
 from pearl.options import (
     IN_FLIGHT_OPTION,
@@ -87,7 +87,7 @@ class SharedOptions:
         return Asking(self.llm, self.replies, terms, decoding, self.replay)
 
 
-class GroupedCommand(FilesOnce):
+class GroupedCommand(PathCommand):
     """A command whose help shows its options in groups, each under its title."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
