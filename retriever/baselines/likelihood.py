@@ -17,7 +17,7 @@ from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from pearl.templates import fill
 from retriever.base import Index, Retriever, Scores
-from retriever.models.kept_losses import kept_losses, loss_key, weights_of
+from retriever.models.kept_losses import computed_by, kept_losses, loss_key
 
 if TYPE_CHECKING:
     from retriever.models.auxiliary import AuxiliaryModel, RememberedPrompts
@@ -47,20 +47,24 @@ class LikelihoodRetriever(Retriever):
         self._lock = threading.Lock()
 
     @cached_property
-    def weights(self) -> list[str | int]:
-        """The part of a kept score's key that says which model gave it."""
-        return weights_of(self._model_name)
-
-    def load(self) -> AuxiliaryModel:
-        """Load the weights now, to a GPU where torch can use one. Raises InputError for what is no model."""
+    def _device(self) -> str:
+        """A GPU where torch can use one."""
         import torch
 
+        return "cuda" if torch.cuda.is_available() else "cpu"
+
+    @cached_property
+    def computed_by(self) -> list[str | int]:
+        """The part of a kept score's key that says which model gave it, and how."""
+        return computed_by(self._model_name, self._device)
+
+    def load(self) -> AuxiliaryModel:
+        """Load the weights now. Raises InputError for what is no model."""
         from retriever.models.auxiliary import load_auxiliary
 
         with self._lock:
             if self._model is None:
-                device = "cuda" if torch.cuda.is_available() else "cpu"
-                self._model = load_auxiliary(self._model_name, device=device)
+                self._model = load_auxiliary(self._model_name, device=self._device)
             return self._model
 
     def index(self, documents: Sequence[Document]) -> Index:
@@ -76,7 +80,7 @@ class LikelihoodIndex:
 
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         cut = (PROMPT, DOCUMENT_TOKENS, REQUEST_TOKENS)
-        keys = [loss_key(*self._retriever.weights, *cut, text, request.text) for text in self._texts]
+        keys = [loss_key(*self._retriever.computed_by, *cut, text, request.text) for text in self._texts]
         with kept_losses() as kept:
             losses = kept.known(keys)
             if len(losses) < len(set(keys)):

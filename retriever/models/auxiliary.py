@@ -22,8 +22,7 @@ from retriever.models.hardware import device_named, prefers_bfloat16
 
 BATCH_TOKENS = 8192  # padded tokens of a batch, at most
 LOGITS = {"cpu": 64, "cuda": 2048}  # rows of logits in memory at a time; a GPU waits at each beginning
-INT8 = "int8"
-DTYPES = ("auto", "float32", "bfloat16", INT8)
+AUTO, FLOAT32, BFLOAT16, INT8 = DTYPES = ("auto", "float32", "bfloat16", "int8")
 
 Tokens = tuple[int, ...]
 
@@ -87,7 +86,7 @@ class Group:
         return max(limit, 0)
 
 
-def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = "auto") -> AuxiliaryModel:
+def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = AUTO) -> AuxiliaryModel:
     """``embedded`` (SmolLM2), or a transformers model, causal or seq2seq, by name or folder.
 
     ``dtype`` ``auto`` is bfloat16 where it is fast, else int8 for ``embedded`` where that is, else float32. Raises
@@ -97,18 +96,15 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = "auto") -> Au
     from transformers.utils import logging
 
     from retriever.models.causal import CausalAuxiliary
-    from retriever.models.rounded import multiplies_bytes
     from retriever.models.seq2seq import Seq2SeqAuxiliary
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     place = device_named(device)
-    kind = _dtype(dtype, place)
-    rounded = dtype == INT8
+    arithmetic = arithmetic_of(name, place, dtype)
+    kind, rounded = torch.bfloat16 if arithmetic == BFLOAT16 else torch.float32, arithmetic == INT8
     try:
         if name == EMBEDDED:
-            # the gains of others in bytes were not measured: they are for whoever asks for them
-            fast = dtype == "auto" and place.type == "cpu" and kind == torch.float32 and multiplies_bytes()
-            return CausalAuxiliary.embedded(place, kind, rounded or fast)
+            return CausalAuxiliary.embedded(place, kind, rounded)
         if not AutoConfig.from_pretrained(name).is_encoder_decoder:
             return CausalAuxiliary.load(name, place, kind, rounded)
         if rounded:
@@ -124,12 +120,18 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = "auto") -> Au
         ) from error
 
 
-def _dtype(name: str, device: torch.device) -> torch.dtype:
-    if name not in DTYPES:
-        raise InputError(f"--dtype {name}: there are {', '.join(DTYPES)}.", param="dtype")
-    if name != "auto":
-        return torch.bfloat16 if name == "bfloat16" else torch.float32
-    return torch.bfloat16 if prefers_bfloat16(device.type) else torch.float32
+def arithmetic_of(name: str, device: torch.device, dtype: str = AUTO) -> str:
+    """The one of DTYPES, other than ``auto``, in which a model is computed. Raises InputError for any other."""
+    from retriever.models.rounded import multiplies_bytes
+
+    if dtype not in DTYPES:
+        raise InputError(f"--dtype {dtype}: there are {', '.join(DTYPES)}.", param="dtype")
+    if dtype != AUTO:
+        return dtype
+    if prefers_bfloat16(device.type):
+        return BFLOAT16
+    # the gains of others in bytes were not measured: they are for whoever asks for them
+    return INT8 if name == EMBEDDED and device.type == "cpu" and multiplies_bytes() else FLOAT32
 
 
 def folder_fingerprint(name: str) -> dict[str, str]:

@@ -23,19 +23,26 @@ TABLE = "CREATE TABLE IF NOT EXISTS losses (key BLOB PRIMARY KEY, loss REAL NOT 
 LOCK_TIMEOUT_S = 10.0
 
 
-def weights_of(model: str) -> list[str | int]:
-    """The part of a key that says which weights computed a loss; ``model`` is embedded, a folder or a hub's name.
+def computed_by(model: str, device: str = "cpu") -> list[str | int]:
+    """The part of a key that says what computed a loss: the weights, the device and its arithmetic. ``model`` is
+    embedded, a folder or a hub's name.
 
     Raises ChatError if the embedded model is not installed.
     """
+    import torch
+
+    from retriever.models.auxiliary import arithmetic_of
+
+    how = [device, arithmetic_of(model, torch.device(device))]
     if model == EMBEDDED:
         file = embedded_model_file()
-        return [file.name, file.stat().st_size]
-    return [model, model_fingerprint(model)]
+        return [file.name, file.stat().st_size, *how]
+    return [model_fingerprint(model) or model, *how]
 
 
 def loss_key(*made_of: str | int) -> bytes:
-    """The same for a loss that is made of the same weights, prompt, limits and text, and for no other."""
+    """The same for a loss that is made by the same weights and arithmetic of the same prompt, limits and text, and for
+    no other."""
     return hashlib.sha256(json.dumps(made_of).encode()).digest()
 
 

@@ -313,6 +313,20 @@ def test_a_likelihood_is_computed_once(causal_folder, encoder, monkeypatch, tmp_
         again.index(history(TEXTS)).scores(Request("another"))
 
 
+def test_a_likelihood_in_another_precision_is_another(causal_folder, encoder, monkeypatch, tmp_path):
+    """And that of the same weights is the same, however their folder is named."""
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path))
+    (tmp_path / "link").symlink_to(causal_folder)
+    monkeypatch.setattr("retriever.models.auxiliary.prefers_bfloat16", lambda device: False)
+    scores = make_retriever(f"likelihood:{causal_folder}", encoder).index(history(TEXTS)).scores(REQUEST)
+    monkeypatch.setattr("retriever.models.auxiliary.load_auxiliary", None)
+    again = f"likelihood:{tmp_path / 'link'}"
+    assert make_retriever(again, encoder).index(history(TEXTS)).scores(REQUEST).tolist() == scores.tolist()
+    monkeypatch.setattr("retriever.models.auxiliary.prefers_bfloat16", lambda device: True)
+    with pytest.raises(TypeError):  # it needs the model
+        make_retriever(again, encoder).index(history(TEXTS)).scores(REQUEST)
+
+
 def test_likelihoods_that_cannot_be_kept(causal_folder, encoder, monkeypatch, tmp_path):
     monkeypatch.setenv("PEARL_HOME", str(tmp_path))
     (tmp_path / "losses.sqlite").write_text("of something else")

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from pearl.asking.progress import watched
 from pearl.settings import EMBEDDED
-from retriever.models.kept_losses import KeptLosses, kept_losses, loss_key, weights_of
+from retriever.models.kept_losses import KeptLosses, computed_by, kept_losses, loss_key
 
 TOKENS = 512  # of a text
 PROMPT = "A paragraph:\n\n"
@@ -20,8 +20,8 @@ def perplexity(texts: Sequence[str]) -> list[float]:
 
     Raises ChatError if the embedded model is not installed, StoreError if the losses cannot be kept.
     """
-    weights = weights_of(EMBEDDED)
-    keys = {text: loss_key(*weights, PROMPT, TOKENS, text) for text in texts}
+    computed = computed_by(EMBEDDED)
+    keys = {text: loss_key(*computed, PROMPT, TOKENS, text) for text in texts}
     with kept_losses() as kept:
         losses = kept.known(list(keys.values()))
         missing = {text: key for text, key in keys.items() if key not in losses}
