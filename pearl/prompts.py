@@ -245,7 +245,7 @@ def _shown_request(document: Document, count: CountTokens) -> str | None:
 
 
 def fair_shares(sizes: Sequence[int], room: int) -> list[int]:
-    """Each size if all fit; else everyone gets the same limit, and what short ones leave goes to the long ones."""
+    """Each size if all fit; else all get the same limit, and what short ones leave goes to the long ones."""
     shares = [0] * len(sizes)
     left = len(sizes)
     for position in sorted(range(len(sizes)), key=sizes.__getitem__):

@@ -161,8 +161,8 @@ class Retriever(ABC):
         """Prepare a history; its documents are in order of age, oldest first."""
 
     def update(self, previous: Index, documents: Sequence[Document]) -> Index:
-        """The index of a history that changed since ``previous``, which this retriever made; as ``index`` would make
-        it, but whoever can takes over what did not change."""
+        """The index of a history that changed since ``previous``, which this retriever made: as ``index`` would make
+        it, where possible without computing again what did not change."""
         return self.index(documents)
 
     def rank(self, request: Request, documents: Sequence[Document]) -> list[ScoredDocument]:
@@ -207,13 +207,13 @@ def oldest_first(documents: Sequence[Document]) -> Positions:
 
 
 def choose(
-    ranking: Sequence[ScoredDocument], k: int, calibration: Calibration, *, so_many: bool = False
+    ranking: Sequence[ScoredDocument], k: int, calibration: Calibration, *, exactly: bool = False
 ) -> list[ScoredDocument]:
-    """The k best that are worth a place in the prompt, each text once. ``so_many``: somebody asked for k, so neither
-    the margin counts nor what a document has to do with the request; the latter does in a short history, and the
-    former in a longer one."""
+    """The k best that are worth a place in the prompt, each text once: none that scores below the floor and, in a
+    short history, none that has nothing to do with the request; in a longer one, none that scores more than the margin
+    below the best. ``exactly``: the request names k, so the floor alone counts."""
     least = [] if calibration.floor is None else [calibration.floor]
-    if not so_many:
+    if not exactly:
         if is_short(ranking):
             ranking = [scored for scored in ranking if not is_unrelated(scored)]
         elif calibration.margin is not None:

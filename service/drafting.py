@@ -204,9 +204,9 @@ class Drafter:
         voice, point, request, ranking = await self._threads.run(user.id, self._retrieve, user, commission, clock)
         asked = commission.k or voice.k
         k = asked or point.k or (commission.template or load_template(voice.template)).k
-        most = choose(ranking, k, point.calibration, so_many=True)
+        most = choose(ranking, k, point.calibration, exactly=True)
         chosen = most if asked else choose(ranking, k, point.calibration)
-        places = choose(ranking, k, replace(point.calibration, floor=None), so_many=True)
+        places = choose(ranking, k, replace(point.calibration, floor=None), exactly=True)
         return Shortlist(voice, point, request, ranking, chosen, most, len(places) - len(most), clock)
 
     def _likenesses_of(self, user: User, voice: str | None) -> Likenesses | None:

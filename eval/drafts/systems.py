@@ -57,7 +57,7 @@ def retrieved(
     for record, scores in zip(records, score_records(name, retriever, records).scores, strict=True):
         places = oldest_first(record.documents)
         ranking = order([record.documents[place] for place in places], scores[places].astype(np.float32))
-        best = choose(ranking, k, retriever.calibration, so_many=exactly)
+        best = choose(ranking, k, retriever.calibration, exactly=exactly)
         documents = tuple(scored.document for scored in best)
         shown.append(Selection(documents, ranking[0], tuple(scored.score for scored in best)))
     return System(name, kind, tuple(shown), threshold=retriever.calibration.threshold)

@@ -1,6 +1,6 @@
 """Reciprocal-rank fusion: the sum over retrievers of 1 / (60 + rank) (Cormack, Clarke and Büttcher, SIGIR 2009).
 
-Its scores say who comes before whom, not how good anyone is: they carry no threshold.
+Its scores order the documents and do not say how good one is: they carry no threshold.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Cascade:
         """Calibrated scores, (C,), from the first stage's, from the logits that are expected of the cross-encoder, and
         from those that ``read`` gives for one part of the positions after the other.
 
-        When the time is up before the end, nobody counts as read.
+        If time runs out part-way, the logits read so far are discarded.
         """
         unread = self.unread(first, expected)
         best = best_first(unread)[: self.most]
@@ -57,7 +57,7 @@ class Cascade:
         return scores
 
     def unread(self, first: Scores, expected: Scores) -> Scores:
-        """The scores where nobody is read, (C,)."""
+        """The scores without the cross-encoder, (C,)."""
         return np.asarray((1 - self.weight) * first + self.weight * expected, np.float32)
 
     def _is_settled(self, read: Scores, next_unread: float) -> bool:

@@ -1,6 +1,6 @@
 """A prediction of the cross-encoder's logit for a document, from what the first stage knows of it.
 
-Who is read, and the score of those who are not, come from it. A small network that learned from the cross-encoder
+It decides which documents are read, and is the score of the others. A small network that learned from the cross-encoder
 itself: the signals say how alike two texts are, the embeddings what they are about.
 
 Dimensions in comments: C candidates, S signals, E embedding size, H hidden units.

@@ -77,7 +77,7 @@ class CrossEncoderModel:
             yield False
             return
         try:
-            # who did not wait always tries: a pace that was slow once is measured again
+            # one that did not wait always tries: a pace that was slow once is measured again
             yield not waits or clock.limit_ms is None or clock.left_s >= documents * self._seconds
         finally:
             self._turn.release()

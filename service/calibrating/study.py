@@ -67,7 +67,7 @@ class Study:
     def number_shown(self, text: PastText, showing: Showing) -> int:
         """The number of documents that the service would show for the text."""
         calibration = replace(self.trained, margin=showing.margin)
-        return len(choose(text.ranking, showing.k, calibration, so_many=self.exactly))
+        return len(choose(text.ranking, showing.k, calibration, exactly=self.exactly))
 
     def numbers(self, text: PastText) -> list[int]:
         """The numbers of documents that the text is drafted with."""
@@ -76,7 +76,7 @@ class Study:
 
     def brief(self, text: PastText, number: int) -> Brief:
         """The order to draft the text with so many of its documents."""
-        best = choose(text.ranking, self.k, replace(self.trained, margin=None), so_many=self.exactly)
+        best = choose(text.ranking, self.k, replace(self.trained, margin=None), exactly=self.exactly)
         shown = tuple(scored.document for scored in best[:number])
         return Brief(self.template, text.request, shown, self.instructions)
 

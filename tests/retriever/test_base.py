@@ -28,9 +28,9 @@ def test_what_is_worth_a_place(calibration: Calibration, k: int, chosen: list[fl
     assert [found.score for found in choose(RANKING, k, calibration)] == chosen
 
 
-def test_who_asks_for_so_many_gets_them_whatever_the_margin() -> None:
+def test_k_documents_are_shown_where_a_request_names_k_whatever_the_margin() -> None:
     calibration = Calibration(margin=0.5, floor=0.0)
-    assert [found.score for found in choose(RANKING, 4, calibration, so_many=True)] == [3.0, 2.5, 1.0]
+    assert [found.score for found in choose(RANKING, 4, calibration, exactly=True)] == [3.0, 2.5, 1.0]
 
 
 def test_a_short_history_is_shown_whatever_the_margin() -> None:
@@ -52,7 +52,7 @@ def test_in_a_short_history_what_is_unrelated_is_not_shown(
 ) -> None:
     ranking = [replace(found, relatedness=value) for found, value in zip(RANKING, relatedness, strict=False)]
     assert [found.score for found in choose(ranking, k, Calibration(margin=0.5))] == chosen
-    assert [found.score for found in choose(ranking, k, Calibration(), so_many=True)] == [3.0, 2.5, 1.0][:k]
+    assert [found.score for found in choose(ranking, k, Calibration(), exactly=True)] == [3.0, 2.5, 1.0][:k]
 
 
 def test_in_a_longer_history_what_is_unrelated_is_shown() -> None:
@@ -61,13 +61,13 @@ def test_in_a_longer_history_what_is_unrelated_is_shown() -> None:
     assert [found.score for found in choose(ranking, 2, Calibration())] == [3.0, 2.5]
 
 
-@pytest.mark.parametrize("so_many", [False, True])
+@pytest.mark.parametrize("exactly", [False, True])
 @pytest.mark.parametrize("calibration", [UNCALIBRATED, Calibration(margin=9.0, floor=-9.0)])
 @pytest.mark.parametrize("copy", ["Gate's shut.\nBea", " gate's shut. \t BEA\n"])
-def test_a_copy_takes_no_place(copy: str, calibration: Calibration, so_many: bool) -> None:
+def test_a_copy_takes_no_place(copy: str, calibration: Calibration, exactly: bool) -> None:
     texts = ["Gate's shut.\nBea", copy, "Kettle's on.", copy, "Gate's shut, Bea", "Swap with Bea.", "Yes.", "No."]
     ranking = [replace(found, document=Document(text, text)) for found, text in zip(RANKING, texts, strict=True)]
-    chosen = choose(ranking, 3, calibration, so_many=so_many)
+    chosen = choose(ranking, 3, calibration, exactly=exactly)
     assert [found.score for found in chosen] == [3.0, 1.0, -2.0]  # what is only like it, and not the same, stays
 
 
