@@ -114,7 +114,8 @@ class LocalChatModel:
                 pad_token_id=tokenizer.pad_token_id,
                 **(draws if decoding.temperature else {"do_sample": False}),
             )[0, asked:]
-        ends = {model.generation_config.eos_token_id, tokenizer.eos_token_id}
+        own = model.generation_config.eos_token_id  # of some models a list
+        ends = {tokenizer.eos_token_id, *(own if isinstance(own, list) else [own])}
         whole = len(tokens) < decoding.max_tokens or int(tokens[-1]) in ends
         text = tokenizer.decode(tokens, skip_special_tokens=True).strip()
         places = [place for stop in decoding.stop if (place := text.find(stop)) >= 0]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import shutil
 import sys
 
 import pytest
+from transformers import AutoTokenizer
 
 from pearl.chat.base import Decoding, Message, complete
 from pearl.chat.choose import make_chat_model
@@ -42,6 +45,17 @@ def test_a_stop_ends_the_answer(model):
     text = answered(model, max_tokens=8).text
     reply = answered(model, max_tokens=8, stop=(text[2],))
     assert (reply.text, reply.finish_reason) == (text[: text.index(text[2])], "stop")
+
+
+def test_each_of_several_tokens_ends_the_answer(model, chat_folder, tmp_path):
+    """Llama 3, Qwen and Gemma have a list of them."""
+    token = AutoTokenizer.from_pretrained(chat_folder)(answered(model, max_tokens=8).text)["input_ids"][2]
+    shutil.copytree(chat_folder, tmp_path / "listed")
+    stops = {"eos_token_id": [token + 1, token]}
+    (tmp_path / "listed" / "generation_config.json").write_text(json.dumps(stops), encoding="utf-8")
+    reply = answered(LocalChatModel(str(tmp_path / "listed")), max_tokens=8)
+    assert reply.finish_reason == "stop"
+    assert reply.usage.completion_tokens < 8
 
 
 def test_the_window_is_kept(model):
