@@ -32,29 +32,20 @@ def word_counts(texts: Iterable[str]) -> Counter[str]:
     return Counter(word for text in texts for word in Writing(text).lower_words if not any(map(str.isdigit, word)))
 
 
-def distinctive_words(
-    own: Mapping[str, float],
-    others: Mapping[str, float],
-    background: Mapping[str, float] | None = None,
-    *,
-    prior_words: float = PRIOR_WORDS,
-) -> list[WordUse]:
-    """Every word of either set, by falling z-score: the most the person's own first.
-
-    ``background`` gives the prior's proportions; both sets together do where it is not given. A word that it lacks
-    counts as half an occurrence in it.
-    """
-    known = background or Counter(own) + Counter(others)
+def distinctive_words(own: Mapping[str, float], others: Mapping[str, float]) -> list[WordUse]:
+    """Every word of either set, by falling z-score: the most the person's own first. Both sets together give the
+    prior's proportions; a word that neither has counts as half an occurrence in it."""
+    known = Counter(own) + Counter(others)
     vocabulary = sorted({*own, *others})
     if len(vocabulary) < 2:  # a word that is alone has no odds
         return []
-    weight = prior_words / (sum(known.values()) + 0.5 * sum(word not in known for word in vocabulary))
+    weight = PRIOR_WORDS / (sum(known.values()) + 0.5 * sum(word not in known for word in vocabulary))
     n, m = sum(own.values()), sum(others.values())
     uses = []
     for word in vocabulary:
         prior = weight * known.get(word, 0.5)
         mine, theirs = own.get(word, 0) + prior, others.get(word, 0) + prior
-        log_odds = math.log(mine / (n + prior_words - mine)) - math.log(theirs / (m + prior_words - theirs))
+        log_odds = math.log(mine / (n + PRIOR_WORDS - mine)) - math.log(theirs / (m + PRIOR_WORDS - theirs))
         z = log_odds / math.sqrt(1 / mine + 1 / theirs)
         counts = int(own.get(word, 0)), int(others.get(word, 0))
         rates = (100 * own.get(word, 0) / n if n else 0.0), (100 * others.get(word, 0) / m if m else 0.0)

@@ -7,30 +7,30 @@ from collections import Counter
 
 import pytest
 
-from pearl.manner.words import distinctive_words, word_counts
+from pearl.manner.words import PRIOR_WORDS, distinctive_words, word_counts
 
 
 def test_the_score_is_the_papers_formula():
-    own, others, prior = Counter(tea=8, cup=2), Counter(tea=2, cup=8), {"tea": 5, "cup": 5}
-    tea, cup = distinctive_words(own, others, prior, prior_words=10)
-    ratio = math.log(13 / 7) - math.log(7 / 13)
+    own, others, prior = Counter(tea=8, cup=2), Counter(tea=2, cup=8), PRIOR_WORDS / 2
+    tea, cup = distinctive_words(own, others)
+    ratio = math.log((8 + prior) / (2 + prior)) - math.log((2 + prior) / (8 + prior))
     assert tea.word == "tea"
     assert tea.log_odds == pytest.approx(ratio)
-    assert tea.z == pytest.approx(ratio / math.sqrt(1 / 13 + 1 / 7))
+    assert tea.z == pytest.approx(ratio / math.sqrt(1 / (8 + prior) + 1 / (2 + prior)))
     assert (tea.count, tea.other_count, tea.rate, tea.other_rate) == (8, 2, 80, 20)
     assert cup.z == pytest.approx(-tea.z)
 
 
-def test_without_a_background_both_sets_are_the_prior_and_a_rare_word_weighs_little():
+def test_a_rare_word_weighs_little():
     own = Counter(tea=50, once=1, the=500)
     others = Counter(tea=5, the=500)
     uses = {use.word: use for use in distinctive_words(own, others)}
     assert uses["tea"].z > 3 > 1 > uses["once"].z > 0 > uses["the"].z
 
 
-def test_a_word_that_the_background_lacks_counts_half():
-    uses = {use.word: use.z for use in distinctive_words({"a": 3, "new": 1}, {"a": 3}, {"a": 9.5})}
-    assert uses["new"] > 0 > uses["a"]
+def test_a_word_that_neither_has_counts_half():
+    uses = {use.word: use.z for use in distinctive_words({"a": 3, "b": 1, "new": 0}, {"a": 3, "b": 1, "new": 0})}
+    assert uses == {"a": 0, "b": 0, "new": 0}
 
 
 def test_nothing_against_nothing_is_nothing():
