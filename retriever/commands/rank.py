@@ -20,10 +20,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 from pearl.errors import InputError
 from pearl.history import parse_lines
 from pearl.options import ENCODER_OPTION, check_writable, writing
-from pearl.records import Document, Request
+from pearl.records import Request
 from pearl.settings import load_settings
 from pearl.whole_files import opened, replaceable
-from retriever.base import Retriever
+from retriever.base import Calibration, Index, Retriever
 from retriever.candidates_file import parse_candidates
 from retriever.registry import ENTRIES
 
@@ -88,13 +88,15 @@ def _rank_all(retriever: Retriever, source: Path, output: IO[bytes]) -> None:
         except OSError as error:
             raise InputError(f"{source}: cannot be read: {error.strerror}", code="unreadable_file") from error
         parse = partial(parse_candidates, now=time.time())
+        index: Index | None = None
         for request, documents in parse_lines(source, parse, lambda read: progress.advance(bar, read)):
-            output.write(orjson.dumps(_scored(retriever, request, documents)) + b"\n")
+            # lines of one history share documents, and what the line before had is not computed again
+            index = retriever.index(documents) if index is None else retriever.update(index, documents)
+            output.write(orjson.dumps(_scored(index, request, retriever.calibration)) + b"\n")
 
 
-def _scored(retriever: Retriever, request: Request, documents: list[Document]) -> dict[str, Any]:
+def _scored(index: Index, request: Request, calibration: Calibration) -> dict[str, Any]:
     """Scores in the documents' order; their age decides between equal ones, which scores alone do not show."""
-    scores = retriever.index(documents).scores(request).tolist() if documents else []
+    scores = index.scores(request).tolist()
     top_score = max(scores, default=None)
-    below = retriever.calibration.is_below_threshold(top_score)
-    return {"scores": scores, "top_score": top_score, "below_threshold": below}
+    return {"scores": scores, "top_score": top_score, "below_threshold": calibration.is_below_threshold(top_score)}

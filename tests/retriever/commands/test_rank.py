@@ -218,6 +218,20 @@ def test_an_artifact_gives_the_retrievers_scores_and_its_theta(
     assert nothing == {"scores": [], "top_score": None, "below_threshold": False}
 
 
+def test_what_the_line_before_had_is_not_read_again(rank, write_lines, encoder, monkeypatch):
+    read: list[str] = []
+    kind, encode = type(encoder), type(encoder).encode_documents
+    monkeypatch.setattr(kind, "encode_documents", lambda self, texts: read.extend(texts) or encode(self, texts))
+    texts = ("Bread needs flour and time.", "The train leaves at four.", "Sourdough bread rises slowly.")
+    documents = [{"text": text, "request": f"item {text[:3]}"} for text in texts]
+    lines = [{"request": "bread?", "documents": some} for some in (documents[:2], documents, documents[1:])]
+    run = rank(model="embedded", input=write_lines(lines), output="-")
+    assert sorted(read) == sorted({text for document in documents for text in document.values()})
+    for line, scored in zip(lines, run.out.splitlines(), strict=True):
+        alone = rank(model="embedded", input=write_lines([line]), output="-").json["scores"]
+        assert json.loads(scored)["scores"] == pytest.approx(alone, abs=1e-5)
+
+
 @pytest.mark.parametrize("model", ["../artifact", ".", "./file"])
 def test_a_folder_that_is_no_artifact(rank, write_lines, tmp_path, monkeypatch, model):
     (tmp_path / "here").mkdir()
