@@ -221,6 +221,14 @@ class Settings(BaseSettings):
             raise ValueError("is empty; name a folder, or unset it for the platform's data folder")
         return value
 
+    @field_validator("home")
+    @classmethod
+    def _expanded_home(cls, value: Path) -> Path:
+        try:
+            return value.expanduser()  # in quotes or a unit file no shell does it, and a folder "~" would be made
+        except RuntimeError:
+            raise ValueError("begins with ~ and a name that has no home here; name a folder") from None
+
     @field_validator("llm_base_url")
     @classmethod
     def _called_by_http(cls, value: str | None) -> str | None:

@@ -24,6 +24,15 @@ def test_without_any_everything_is_embedded():
     assert settings.home.name == "pearl"
 
 
+def test_a_tilde_is_the_persons_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PEARL_HOME", "~/drafts")
+    assert load_settings().home == tmp_path / "drafts"
+    monkeypatch.setenv("PEARL_HOME", "~no-such-user/drafts")
+    with pytest.raises(InputError, match="PEARL_HOME='~no-such-user/drafts': begins with ~ and a name"):
+        load_settings()
+
+
 def test_the_environment_is_read(monkeypatch, tmp_path):
     monkeypatch.setenv("PEARL_HOME", str(tmp_path))
     monkeypatch.setenv("PEARL_LLM_TIMEOUT_S", "2.5")
