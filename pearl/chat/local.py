@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pearl.chat.base import Chunk, Decoding, Message
-from pearl.errors import ChatError, ContextExceeded
+from pearl.errors import ChatError, ChatRejected, ContextExceeded
 from pearl.extras import MissingExtra
 from pearl.records import Usage
 
@@ -93,12 +93,19 @@ class LocalChatModel:
     def _answer(self, messages: list[Message], decoding: Decoding, left: threading.Event) -> tuple[str, str, Usage]:
         model, tokenizer = self._loaded()
         import torch
+        from jinja2 import TemplateError
 
         with self._lock, torch.inference_mode():
             turns = [{"role": message.role, "content": message.content} for message in messages]
-            prompt = tokenizer.apply_chat_template(
-                turns, add_generation_prompt=True, return_tensors="pt", return_dict=True
-            )
+            try:
+                prompt = tokenizer.apply_chat_template(
+                    turns, add_generation_prompt=True, return_tensors="pt", return_dict=True
+                )
+            except TemplateError as error:  # Gemma 2 and the first Mistrals take no message of the system
+                raise ChatRejected(
+                    f"The chat template of {self.name} does not take this conversation ({error}); name another model, "
+                    "or serve it behind an endpoint that does."
+                ) from error
             asked = int(prompt["input_ids"].shape[1])
             if asked + decoding.max_tokens > self.context_tokens:
                 raise ContextExceeded(

@@ -13,7 +13,7 @@ from transformers import AutoTokenizer
 from pearl.chat.base import Decoding, Message, complete
 from pearl.chat.choose import make_chat_model
 from pearl.chat.local import LocalChatModel
-from pearl.errors import ChatError, ContextExceeded, InputError
+from pearl.errors import ChatError, ChatRejected, ContextExceeded, InputError
 from pearl.settings import load_settings
 
 ASKED = (Message("system", "Be brief."), Message("user", "Tea?"))
@@ -61,6 +61,15 @@ def test_each_of_several_tokens_ends_the_answer(model, chat_folder, tmp_path):
 def test_the_window_is_kept(model):
     with pytest.raises(ContextExceeded, match="window of 2048"):
         answered(model, max_tokens=2048)
+
+
+def test_a_chat_template_that_takes_no_system_message(chat_folder, tmp_path):
+    shutil.copytree(chat_folder, tmp_path / "strict")
+    tokenizer = AutoTokenizer.from_pretrained(chat_folder)
+    tokenizer.chat_template = "{{ raise_exception('System role not supported') }}"
+    tokenizer.save_pretrained(tmp_path / "strict")
+    with pytest.raises(ChatRejected, match=r"template of strict does not take .* \(System role not supported\)"):
+        answered(LocalChatModel(str(tmp_path / "strict")))
 
 
 def test_what_is_no_chat_model(causal_folder, tmp_path):
