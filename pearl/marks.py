@@ -13,8 +13,9 @@ from pearl.reasoning import ReasoningFilter
 OPENING, CLOSING = "<document>", "</document>"
 INSIDE = r"<(?P<inside>document|draft|request)(?:[ \t][^<>\n]{0,60})?>"
 HALF_MARK = 3  # characters of a mark at the end of an answer that are no text
-FENCE_LINE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^\n`]*?)[ \t]*\n?")
-MAYBE_FENCE_LINE = re.compile(r"[ \t]*(?:`{1,2}|~{1,2}|(?:`{3,}|~{3,})[^\n`]*)?")
+# what was matched is not given back: a model that repeats blanks behind a fence would take minutes to read
+FENCE_LINE = re.compile(r"[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([^\n`]{0,100}+)\n?")
+MAYBE_FENCE_LINE = re.compile(r"[ \t]*+(?:`{1,2}|~{1,2}|(?:`{3,}+|~{3,}+)[ \t]*+[^\n`]{0,100}+)?")
 AROUND = re.compile(
     r"[ \t]*(`{3,}|~{3,})[ \t]*\n(?P<text>.*?)(?:(?<=\n)[ \t]*\1[`~]*[ \t]*(?:\n(?P<after>.*))?)?", re.DOTALL
 )

@@ -50,8 +50,8 @@ TALK = re.compile(
     r"|the (?:draft|text|author)\b|this (?:draft|text|version)\b)",
     re.IGNORECASE,
 )
-FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([\w.+-]*)[ \t]*(?:\n|$)")
-UNFINISHED_FENCE = re.compile(r"(?:`{1,2}|~{1,2}|(?:`{3,}|~{3,})[ \t]*[\w.+-]{0,20}[ \t]*)$")
+FENCE = re.compile(r"[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w.+-]*+)[ \t]*+(?:\n|$)")
+UNFINISHED_FENCE = re.compile(r"(?:`{1,2}|~{1,2}|(?:`{3,}+|~{3,}+)[ \t]*+[\w.+-]{0,20}[ \t]*+)$")
 MARKDOWN = frozenset({"markdown", "md"})
 PLAIN = MARKDOWN | {"text", "txt", "plaintext", "plain", "email", "message", "document", "draft"}
 RULE = re.compile(r"(?:-{3,}|\*{3,}|_{3,})[ \t]*(?:\n|$)")

@@ -254,6 +254,14 @@ def test_many_short_paragraphs_take_linear_time(grows_linearly: Callable[..., No
     grows_linearly(lambda text: unfenced(f"Sure, here is the draft:\n\n{text}"), "a\n\n", 16_000)
 
 
+@pytest.mark.parametrize("begins", ["", "<document>\nDear Bo.\n", "```text\nDear Bo.\n"])
+@pytest.mark.parametrize("repeated", [" ", "~", "a "])
+def test_a_line_that_is_nearly_a_fence_takes_linear_time(
+    begins: str, repeated: str, grows_linearly: Callable[..., None]
+) -> None:
+    grows_linearly(lambda text: unfenced(f"{begins}~~~{text}`\n"), repeated, 8000)
+
+
 @pytest.mark.parametrize(
     ("begins", "repeated"),
     [
