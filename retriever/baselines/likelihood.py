@@ -14,7 +14,7 @@ import numpy as np
 
 from pearl.clock import Clock
 from pearl.records import Document, Request
-from pearl.settings import EMBEDDED
+from pearl.settings import EMBEDDED, load_settings
 from pearl.templates import fill
 from retriever.base import Index, Retriever, Scores
 from retriever.models.kept_losses import computed_by, kept_losses, loss_key
@@ -43,6 +43,7 @@ class LikelihoodRetriever(Retriever):
         self._model_name = model
         if model != EMBEDDED:
             self.name = f"{LikelihoodRetriever.name}:{model}"
+        self.home = load_settings().home  # read once: that takes a millisecond or more
         self._model: AuxiliaryModel | None = None
         self._lock = threading.Lock()
 
@@ -81,7 +82,7 @@ class LikelihoodIndex:
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         cut = (PROMPT, DOCUMENT_TOKENS, REQUEST_TOKENS)
         keys = [loss_key(*self._retriever.computed_by, *cut, text, request.text) for text in self._texts]
-        with kept_losses() as kept:
+        with kept_losses(self._retriever.home) as kept:
             losses = kept.known(keys)
             if len(losses) < len(set(keys)):
                 model = self._retriever.load()

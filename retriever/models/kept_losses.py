@@ -11,16 +11,18 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 from pearl.chat.embedded import embedded_model_file
 from pearl.errors import StoreError
 from pearl.private_files import private_file, private_folder
-from pearl.settings import EMBEDDED, load_settings
+from pearl.settings import EMBEDDED
 from retriever.models.files import model_fingerprint
 
 STORE = "losses.sqlite"
 TABLE = "CREATE TABLE IF NOT EXISTS losses (key BLOB PRIMARY KEY, loss REAL NOT NULL) WITHOUT ROWID"
 LOCK_TIMEOUT_S = 10.0
+AT_ONCE = 500  # keys of a query; SQLite takes 999 at least
 
 
 def computed_by(model: str, device: str = "cpu") -> list[str | int]:
@@ -54,8 +56,12 @@ class KeptLosses:
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, float]:
         """Those of these keys that were kept."""
-        wanted = "SELECT loss FROM losses WHERE key = ?"
-        return {key: loss for key in keys for (loss,) in self._connection.execute(wanted, (key,))}
+        losses: dict[bytes, float] = {}
+        for start in range(0, len(keys), AT_ONCE):
+            some = keys[start : start + AT_ONCE]
+            places = ", ".join("?" * len(some))
+            losses |= self._connection.execute(f"SELECT key, loss FROM losses WHERE key IN ({places})", some)
+        return losses
 
     def keep(self, losses: Mapping[bytes, float]) -> None:
         """They outlive a kill of the process from here on."""
@@ -64,9 +70,9 @@ class KeptLosses:
 
 
 @contextmanager
-def kept_losses() -> Iterator[KeptLosses]:
-    """The file of losses in PEARL_HOME. Raises StoreError where they cannot be kept."""
-    store = load_settings().home / STORE
+def kept_losses(home: Path) -> Iterator[KeptLosses]:
+    """The file of losses in PEARL_HOME, ``home``. Raises StoreError where they cannot be kept."""
+    store = home / STORE
     try:
         private_folder(store.parent)
         private_file(store)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from pearl.asking.progress import watched
-from pearl.settings import EMBEDDED
+from pearl.settings import EMBEDDED, load_settings
 from retriever.models.kept_losses import KeptLosses, computed_by, kept_losses, loss_key
 
 TOKENS = 512  # of a text
@@ -22,7 +22,7 @@ def perplexity(texts: Sequence[str]) -> list[float]:
     """
     computed = computed_by(EMBEDDED)
     keys = {text: loss_key(*computed, PROMPT, TOKENS, text) for text in texts}
-    with kept_losses() as kept:
+    with kept_losses(load_settings().home) as kept:
         losses = kept.known(list(keys.values()))
         missing = {text: key for text, key in keys.items() if key not in losses}
         if missing:
