@@ -78,7 +78,7 @@ def add(connection: Connection, additions: Sequence[Addition], *, template: str 
             known[key] = _Version.of(addition.document)
             continue
         addition = replace(addition, document=there.in_its_voice(addition))
-        if _content_digest(addition.document) == there.content and not (addition.replaces and there.redated(addition)):
+        if there.holds(addition.document) and not (addition.replaces and there.redated(addition)):
             outcomes.append(Outcome.EXISTS)
         elif addition.replaces:
             outcomes.append(Outcome.REPLACED)
@@ -112,6 +112,11 @@ class _Version:
     @classmethod
     def of(cls, document: Document) -> _Version:
         return cls(_content_digest(document), digests(document), document.voice, document.timestamp)
+
+    def holds(self, document: Document) -> bool:
+        """True for the content as it came, and as it is where its voice was deleted since."""
+        as_it_is = digests(document) == self.digests and document.voice == self.voice
+        return as_it_is or _content_digest(document) == self.content
 
     def redated(self, addition: Addition) -> bool:
         """True when the addition names another time; one without a time is no news."""

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pearl.errors import NotFound
 from pearl.records import Document
-from service.store import users, voices
+from service.store import documents, users, voices
+from service.store.documents import Addition, Outcome
 
 
 def put(person, name: str, **values) -> bool:
@@ -69,7 +72,13 @@ def test_imported_again_after_its_voice_was_removed(ann):
     ann.add(document)
     with ann.database.write() as connection:
         voices.remove(connection, ann.id, "email")
-    assert [outcome.value for outcome in ann.add(document)] == ["exists"]
+    for again in (document, replace(document, voice=None)):
+        assert ann.add(again) == [Outcome.EXISTS]
+        for replaces in (False, True):
+            imported = Addition(ann.id, again, "import_1", replaces)
+            with ann.database.write() as connection:
+                assert documents.add(connection, [imported]) == [Outcome.EXISTS]
+    assert ann.add(replace(document, voice="blog")) == [Outcome.CONFLICT]
     with ann.database.read() as connection:
         assert voices.list_all(connection, ann.id) == []
 
