@@ -13,7 +13,7 @@ from pearl.errors import Conflict, InputError
 from pearl.manner.edits import MOSTLY, Edit, edit_between
 from pearl.records import Document
 from pearl.texts import check_id, check_text
-from service.store import documents, drafts, users
+from service.store import documents, drafts, users, voices
 from service.store.ids import new_id
 from service.store.lines import column_values
 from service.store.tables import documents as documents_table
@@ -157,7 +157,9 @@ def _sent_text(draft: str, outcome: str, final_text: str | None) -> str | None:
 
 
 def _remember(connection: Connection, user_id: int, draft: drafts.StoredDraft, sent: str) -> int:
-    document = Document(draft.id, sent, request=draft.request, voice=draft.voice)
+    there = {voice.name for voice in voices.list_all(connection, user_id)}
+    voice = draft.voice if draft.voice in there else None  # a deleted one does not come back by itself
+    document = Document(draft.id, sent, request=draft.request, voice=voice)
     documents.add(connection, [documents.Addition(user_id, document)])
     return _seq(connection, user_id, draft.id)
 

@@ -45,6 +45,13 @@ def test_what_was_sent_becomes_history(
     assert [document["id"] for document in shown] == ([draft["id"]] if outcome == "edited" else [])
 
 
+def test_a_voice_that_was_deleted_since_stays_deleted(pearl: Any, ann: Any, draft: Any) -> None:
+    assert ann.delete("/v1/voices/email").status_code == 204
+    assert ann.post("/v1/feedback", {"draft_id": draft["id"], "outcome": "accepted"}).status_code == 201
+    assert ann.get(f"/v1/documents/{draft['id']}").json()["voice"] is None
+    assert ann.get("/v1/voices").json()["data"] == []
+
+
 def test_a_rejected_draft_leaves_no_document(pearl: Any, ann: Any, draft: Any) -> None:
     answer = ann.post("/v1/feedback", {"draft_id": draft["id"], "outcome": "rejected"})
     assert (answer.status_code, answer.json()["document_id"]) == (201, None)

@@ -6,7 +6,7 @@ import pytest
 
 from pearl.errors import Conflict, InputError, NotFound
 from pearl.records import Document, Note, Retrieval, Revision, ScoredDocument, Usage
-from service.store import documents, drafts, feedback
+from service.store import documents, drafts, feedback, voices
 from service.store.paging import PageQuery
 
 
@@ -70,6 +70,8 @@ def test_another_users_draft_is_not_there(ann, bob, write):
 
 
 def test_an_accepted_draft_becomes_history(ann, write):
+    with ann.database.write() as connection:
+        voices.put(connection, ann.id, "email", {})
     draft_id = write(ann)
     given = give(ann, draft_id, "accepted")
     assert (given.draft_id, given.outcome, given.document_id) == (draft_id, "accepted", draft_id)
