@@ -20,14 +20,16 @@ class Clock:
     not_embedded: int = 0
     not_read: bool = False
     started: float = field(default_factory=time.perf_counter)
+    under_way: dict[str, float] = field(default_factory=dict)  # when each stage that has not ended yet began
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
+        self.under_way[name] = time.perf_counter()
         try:
             yield
         finally:
-            self.timings[name] = self.timings.get(name, 0.0) + _milliseconds_since(start)
+            self.timings[name] = self._so_far(name)
+            del self.under_way[name]
 
     @property
     def is_late(self) -> bool:
@@ -41,7 +43,12 @@ class Clock:
         return max(0.0, (self.limit_ms - _milliseconds_since(self.started)) / 1000)
 
     def read(self) -> dict[str, float]:
-        return {**self.timings, "total_ms": _milliseconds_since(self.started)}
+        """The stages, one that is under way up to now, and the time in all."""
+        running = {name: self._so_far(name) for name in self.under_way}
+        return {**self.timings, **running, "total_ms": _milliseconds_since(self.started)}
+
+    def _so_far(self, name: str) -> float:
+        return self.timings.get(name, 0.0) + _milliseconds_since(self.under_way[name])
 
 
 def _milliseconds_since(start: float) -> float:

@@ -189,9 +189,8 @@ class Drafter:
         if draft.finish_reason == "length":
             message = f"raise PEARL_MAX_DRAFT_TOKENS, or {commission.limit} where a request has it."
             draft = _with_note(draft, Note("cut_off", f"The draft was cut off before its end; {message}"))
-        draft = replace(draft, timings=clock.read())
         with clock.stage("record_ms"):
-            await in_writing_thread(self._record, user, replace(commission, request=request), draft, on_record)
+            await in_writing_thread(self._record, user, replace(commission, request=request), draft, clock, on_record)
         yield Finished(replace(draft, timings=clock.read()))
 
     async def examples(self, user: User, commission: Commission) -> Retrieval:
@@ -324,12 +323,12 @@ class Drafter:
             )
         return _noted(replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason), cut, looped)
 
-    def _record(self, user: User, commission: Commission, draft: Draft, on_record: OnRecord) -> None:
+    def _record(self, user: User, commission: Commission, draft: Draft, clock: Clock, on_record: OnRecord) -> None:
         with self._database.write() as connection:
             drafts.add(
                 connection,
                 user.id,
-                draft,
+                replace(draft, timings=clock.read()),  # but for the end of this transaction
                 request=commission.request,
                 instructions=commission.instructions,
                 voice=commission.voice,

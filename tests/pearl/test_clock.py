@@ -19,6 +19,15 @@ def test_stages_add_up():
     assert read["total_ms"] >= read["read_ms"] >= 10
 
 
+def test_a_stage_that_is_under_way_counts_up_to_now():
+    clock = Clock()
+    with clock.stage("record_ms"):
+        time.sleep(0.005)
+        assert clock.read()["record_ms"] >= 5
+        time.sleep(0.005)
+    assert clock.read()["record_ms"] >= 10
+
+
 def test_late_when_the_limit_has_passed():
     assert not Clock().is_late
     assert not Clock(60_000).is_late
