@@ -62,8 +62,7 @@ async def ready(services: ServicesDep) -> Response:
 
 def _database(services: Services) -> str:
     try:
-        current, newest = services.database.schema_version()
-        services.database.check_writable()
+        current, newest = services.database.schema_version(to_write=True)
     except PearlError as error:
         return error.message
     return "ok" if current == newest else f"The schema is at {current}, not {newest}; run 'pearl migrate'."

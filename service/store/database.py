@@ -96,17 +96,19 @@ class Database:
                     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
                 schema.upgrade(connection)
 
-    def schema_version(self) -> tuple[str | None, str]:
-        """(the database's revision, the newest one this code knows)."""
+    def schema_version(self, *, to_write: bool = False) -> tuple[str | None, str]:
+        """(the database's revision, the newest one this code knows). With ``to_write`` it raises StoreError where
+        nothing can be stored, as far as that shows without a write and without a lock."""
         with self.read() as connection:
-            return schema.current(connection), schema.newest()
+            version = schema.current(connection), schema.newest()
+            if to_write:
+                self._check_writable(connection)
+        return version
 
-    def check_writable(self) -> None:
-        """Raise StoreError where nothing can be stored, as far as that shows without a write and without a lock."""
+    def _check_writable(self, connection: Connection) -> None:
         if self._file is None:
-            with self.read() as connection:
-                if connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
-                    raise _read_only()
+            if connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
+                raise _read_only()
             return
         folder = Path(self._file).resolve().parent
         if not os.access(folder, os.W_OK):  # of a read-only file system it says so to root, too

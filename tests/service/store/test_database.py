@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from pearl.errors import InputError, StoreError
 from pearl.records import Document
@@ -179,13 +179,21 @@ def test_a_disk_too_full_to_open_the_database(sqlite_database, files_of_at_most)
 
 
 def test_a_disk_that_seems_to_take_no_writes(sqlite_database, monkeypatch):
-    sqlite_database.check_writable()
+    assert sqlite_database.schema_version(to_write=True) == sqlite_database.schema_version()
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=100_000))
     with pytest.raises(StoreError, match="has no room left"):
-        sqlite_database.check_writable()
+        assert sqlite_database.schema_version(to_write=True) == sqlite_database.schema_version()
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(StoreError, match="it is read-only, over a quota"):
-        sqlite_database.check_writable()
+        sqlite_database.schema_version(to_write=True)
+
+
+def test_to_see_that_all_is_well_takes_one_transaction(database_url):
+    database, begun = Database(database_url), []
+    event.listen(database.engine, "begin", begun.append)
+    there, newest = database.schema_version(to_write=True)
+    database.close()
+    assert (there, len(begun)) == (newest, 1)
 
 
 def test_a_disk_that_takes_no_writes_is_not_called_full(sqlite_database, files_of_at_most):
