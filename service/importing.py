@@ -22,6 +22,7 @@ from service.importers.identities import Identities, Sender
 from service.store import documents, users
 from service.store.database import Database
 from service.store.documents import Outcome
+from service.store.voices import check_name
 
 BATCH_DOCUMENTS = 1_000
 BATCH_CHARACTERS = 8_000_000  # a batch is in memory whole, and a document may have a megabyte
@@ -182,7 +183,7 @@ def _check(item: SourceDocument) -> None:
     if document.request is not None:
         check_characters(document.request, param="request")
     if document.voice is not None:
-        check_id(document.voice, param="voice")
+        check_name(document.voice, param="voice")
 
 
 def _batches(items: Iterable[SourceDocument], size: int) -> Iterator[list[SourceDocument]]:

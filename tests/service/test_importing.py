@@ -115,6 +115,7 @@ def test_what_is_left_out_is_counted_by_reason(database):
         (SourceDocument("ann", Document("1", "Tea.", 9e9), "fake:1"), "timestamp", "future timestamp"),
         (found(1, request="a\0"), "request", "nul character"),
         (found(1, voice=""), "voice", "invalid id"),
+        (found(1, voice="pearl"), "voice", "invalid value"),
     ],
 )
 def test_no_importer_can_store_what_is_unusable(database, bad, field_, reason):
