@@ -31,6 +31,7 @@ from service.store import drafts
 from service.store.idempotency import Answer
 from service.store.keys import Identity
 from service.store.paging import PageQuery
+from service.store.voices import chosen
 from service.threads import in_thread
 
 router = APIRouter(prefix="/v1/drafts", tags=["drafts"], route_class=KeyedRoute)
@@ -44,7 +45,7 @@ class DraftOrder(KnownFields):
         examples=["Tomas asks whether he can swap his Saturday"],
     )
     voice: Name | None = Field(
-        None, description="One of your voices; without it the whole history.", examples=["email"]
+        None, description="One of your voices; the whole history if absent or `pearl`.", examples=["email"]
     )
     instructions: MaybeEmptyText = Field(
         "", description="Instructions for this draft; they outrank the learned style.", examples=["At most five lines."]
@@ -68,7 +69,7 @@ class DraftOrder(KnownFields):
         """The order to the pipeline for a draft of at most ``longest`` tokens."""
         return Commission(
             self.request,
-            self.voice,
+            chosen(self.voice),
             self.instructions,
             self.k,
             self.revise,

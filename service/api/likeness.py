@@ -13,7 +13,6 @@ from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, Text
 from service.services import Services
 from service.store import voices
-from service.store.voices import WHOLE_HISTORY
 
 if TYPE_CHECKING:
     from pearl.likeness.likeness import Likeness, LikenessScore
@@ -113,7 +112,7 @@ class LikenessOut(BaseModel):
 async def likeness(services: ServicesDep, caller: Caller, body: LikenessIn) -> LikenessOut:
     """Compare with the caller's own history alone; texts that are mostly the machine's do not count. Your models are
     fitted at the first call after a change and kept in memory."""
-    voice = None if body.voice == WHOLE_HISTORY else body.voice
+    voice = voices.chosen(body.voice)
     return await services.ranking.run(caller.user.id, likeness_of, services, caller.user.id, voice, body.text)
 
 

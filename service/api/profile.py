@@ -17,7 +17,6 @@ from service.profile_shown import shown_as
 from service.services import Services
 from service.store import profiles, voices
 from service.store.profiles import DELETED, LineChoice, checked_choice
-from service.store.voices import WHOLE_HISTORY
 from service.threads import in_thread, in_writing_thread
 
 router = APIRouter(prefix="/v1/profile", tags=["profile"], route_class=KeyedRoute)
@@ -91,7 +90,7 @@ async def get_profile(
     ] = "json",
 ) -> Response:
     """It is the caller's own; nobody can name another person. Texts that are mostly the machine's do not count."""
-    card = await in_thread(_read, services, caller.user.id, _named(voice))
+    card = await in_thread(_read, services, caller.user.id, voices.chosen(voice))
     return _answer(card) if format == "json" else PlainTextResponse(shown_as(card, format))
 
 
@@ -100,7 +99,7 @@ async def change_profile(
     services: ServicesDep, caller: Caller, body: ProfileChange, voice: VoiceQuery = None
 ) -> Response:
     """They stay as they are now until you change a line or say so again."""
-    return _answer(await in_writing_thread(_stand, services, caller.user.id, _named(voice), body.standing))
+    return _answer(await in_writing_thread(_stand, services, caller.user.id, voices.chosen(voice), body.standing))
 
 
 @router.put("/lines/{name:path}", summary="Confirm, correct or strike out a line", response_model=ProfileOut)
@@ -109,24 +108,20 @@ async def put_line(
 ) -> Response:
     """A struck line stays on the card and is no instruction; a confirmed or corrected one stays when texts change."""
     choice = checked_choice(name, body.model_dump())
-    return _answer(await in_writing_thread(_choose, services, caller.user.id, _named(voice), name, choice))
+    return _answer(await in_writing_thread(_choose, services, caller.user.id, voices.chosen(voice), name, choice))
 
 
 @router.delete("/lines/{name:path}", status_code=204, responses=ANSWERS, summary="Delete a line")
 async def delete_line(services: ServicesDep, caller: Caller, name: LineName, voice: VoiceQuery = None) -> Response:
     """The habit is off the card and does not come back; `PUT` with the state `listed` takes that back."""
-    await in_writing_thread(_choose, services, caller.user.id, _named(voice), name, LineChoice(DELETED))
+    await in_writing_thread(_choose, services, caller.user.id, voices.chosen(voice), name, LineChoice(DELETED))
     return deletion_answer(await in_writing_thread(services.forget_deleted, caller.user.id))
 
 
 @router.delete("", status_code=204, responses=ANSWERS, summary="Forget what you said of the lines")
 async def delete_profile(services: ServicesDep, caller: Caller, voice: VoiceQuery = None) -> Response:
     """Lines that are measured stay: they are as your texts are."""
-    return deletion_answer(await in_writing_thread(_forget, services, caller.user.id, _named(voice)))
-
-
-def _named(voice: str | None) -> str | None:
-    return None if voice == WHOLE_HISTORY else voice
+    return deletion_answer(await in_writing_thread(_forget, services, caller.user.id, voices.chosen(voice)))
 
 
 def _answer(card: Profile) -> JSONResponse:

@@ -14,7 +14,7 @@ from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, MaybeEmptyText, Name
 from service.services import Services
 from service.store import calibrations, voices
-from service.store.voices import WHOLE_HISTORY, Voice
+from service.store.voices import Voice
 from service.threads import in_thread, in_writing_thread
 
 router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=KeyedRoute)
@@ -98,7 +98,7 @@ def _get(services: Services, user_id: int, name: str) -> CalibratedVoiceOut:
     retriever, model = services.histories.retriever.fingerprint, services.model.name
     with services.database.read() as connection:
         voice = voices.get_or_whole(connection, user_id, name)
-        calibrated = calibrations.of_voice(connection, user_id, None if name == WHOLE_HISTORY else name)
+        calibrated = calibrations.of_voice(connection, user_id, voices.chosen(name))
     shown = [
         CalibrationOut(
             id=calibration.id,

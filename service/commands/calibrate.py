@@ -73,13 +73,14 @@ def calibrate(options: CalibrateOptions) -> None:
     # only here: they come with the store and the models, which help does without
     from pearl.asking.cost import Prices
     from service.calibrating.session import Session, calibrate_user
+    from service.store.voices import chosen
 
     check_writable("--json", options.json)
     session = Session(
         # pearl.asking.patience repeats calls
         load_settings(llm=options.llm, encoder=options.encoder, llm_max_retries=0),
         options.user,
-        None if options.voice is None else check_id(options.voice, param="voice"),
+        None if options.voice is None else chosen(check_id(options.voice, param="voice")),
         options.texts,
         Prices(options.price_in, options.price_out),
         options.max_cost,

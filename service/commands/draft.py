@@ -48,12 +48,13 @@ def draft(
     from service.commands.common import open_database, read_text
     from service.commands.writing import write
     from service.drafting import ALWAYS, AUTO, NEVER, Commission
+    from service.store.voices import chosen
 
     check_writable("--json", json)
     settings = load_settings(llm=llm, encoder=encoder)
     commission = Commission(
         check_text(read_text("REQUEST", request) if request == "-" else request, param="request"),
-        None if voice is None else check_id(voice, param="voice"),
+        None if voice is None else chosen(check_id(voice, param="voice")),
         check_characters(instructions, param="instructions"),
         k,
         known("revise", revise, (AUTO, NEVER, ALWAYS)),

@@ -64,10 +64,10 @@ def install(
             of_commits = [
                 listed.name for listed in voices.list_all(connection, owner.id) if listed.template == "commit"
             ]
-            if voice is not None:
-                voices.get(connection, owner.id, check_id(voice, param="voice"))
-            elif len(of_commits) == 1:
+            if voice is None and len(of_commits) == 1:
                 (voice,) = of_commits
+            if (voice := voices.chosen(voice)) is not None:
+                voices.get(connection, owner.id, check_id(voice, param="voice"))
         options = ["--user", owner.name, *(["--voice", voice] if voice else []), "--time-limit", f"{time_limit:g}"]
         write_script(path, options)
         where = f"the voice '{voice}'" if voice else "the whole history"

@@ -39,7 +39,7 @@ def likeness(
     with open_database(settings) as database:
         with database.read() as connection:
             owner = users.chosen(connection, user)
-            if voice is not None:
+            if (voice := voices.chosen(voice)) is not None:
                 voices.get(connection, owner.id, check_id(voice, param="voice"))
         ours = LikenessCache(database).get(owner.id, voice)
     answer = LikenessOut.of(ours.score(text), ours, voice)

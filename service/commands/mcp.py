@@ -48,7 +48,7 @@ def mcp(
     settings = load_settings(llm=llm, encoder=encoder)
     with open_database(settings) as database, database.read() as connection:
         owner = users.chosen(connection, user)
-        if voice is not None:
+        if (voice := voices.chosen(voice)) is not None:
             voices.get(connection, owner.id, check_id(voice, param="voice"))
     if sys.stdin.isatty():
         typer.echo("Waiting for messages of the Model Context Protocol, which a program sends; see --help.", err=True)

@@ -10,7 +10,7 @@ from pearl.settings import load_settings
 from service.commands.common import erase, open_database
 from service.commands.shown import for_terminal
 from service.store import users
-from service.store.voices import WHOLE_HISTORY
+from service.store.voices import chosen
 
 EXAMPLES = """
   pearl profile --voice email
@@ -68,11 +68,10 @@ def profile(
         if name in earlier:
             raise InputError(f"{words}: {earlier[name]} is given too; give one for a line.", param="name")
         earlier[name] = words
-    chosen = None if voice == WHOLE_HISTORY else voice
     with open_database(load_settings()) as database:
         with database.read() as connection:
             owner = users.chosen(connection, user).id
-            card = profile_of(connection, owner, chosen)
+            card = profile_of(connection, owner, chosen(voice))
         if asked or standing is not None:
             with database.write() as connection:
                 for _, name, choice in asked:

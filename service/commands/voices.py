@@ -18,7 +18,7 @@ from service.commands.common import erase, open_database
 from service.commands.shown import confirm, excerpt, for_terminal, moment, show_fields, show_table
 from service.store import calibrations, users, voices
 from service.store.calibrations import StoredCalibration
-from service.store.voices import WHOLE_HISTORY, Voice
+from service.store.voices import Voice
 
 app = group("Look at a user's voices and set their instructions, template and k.")
 
@@ -55,7 +55,7 @@ def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | 
     with open_database(load_settings()) as database, database.read() as connection:
         owner = users.chosen(connection, user).id
         voice = voices.get_or_whole(connection, owner, name)
-        chosen = None if name == WHOLE_HISTORY else name
+        chosen = voices.chosen(name)
         calibrated = calibrations.of_voice(connection, owner, chosen)
         edits = edits_json(sent_pairs(connection, owner, chosen), outcomes_of(connection, owner, chosen))
     if json:

@@ -23,7 +23,6 @@ from service.mcp.protocol import McpTools
 from service.services import Services
 from service.store import feedback, voices
 from service.store.users import User
-from service.store.voices import WHOLE_HISTORY
 from service.threads import in_thread, in_writing_thread
 
 EXAMPLE = 4_000  # characters of a document that a model is shown
@@ -117,8 +116,8 @@ class Toolbox:
     async def _voice(self, name: str | None) -> str | None:
         """The voice of a call; None for the whole history. Raises NotFound, with the names that a model cannot look
         up."""
-        name = name or self.voice
-        if name is None or name == WHOLE_HISTORY:
+        name = voices.chosen(name or self.voice)
+        if name is None:
             return None
         names = await in_thread(self._voices)
         if name not in names:

@@ -42,6 +42,11 @@ def check_name(name: Any, *, param: str = "name") -> str:
     return checked
 
 
+def chosen(name: str | None) -> str | None:
+    """The voice that a call names; None for the whole history, by its name or without one."""
+    return None if name == WHOLE_HISTORY else name
+
+
 def list_all(connection: Connection, user_id: int) -> list[Voice]:
     """The voices by name, without the counts of their documents, which take longer the longer the history is."""
     rows = connection.execute(select(voices).where(voices.c.user_id == user_id).order_by(voices.c.name))

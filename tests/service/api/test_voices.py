@@ -123,10 +123,16 @@ def test_an_unknown_voice_is_named_by_its_parameter(pearl: Any, method: str, pat
     [
         ("DELETE", "/v1/voices/pearl", None),
         ("DELETE", "/v1/documents?voice=pearl", None),
-        ("POST", "/v1/drafts", {"request": "write", "voice": "pearl"}),
     ],
 )
-def test_the_whole_history_is_no_voice_to_make(pearl: Any, method: str, path: str, body: Any) -> None:
+def test_the_whole_history_is_no_voice_to_delete(pearl: Any, method: str, path: str, body: Any) -> None:
     answer = pearl.as_user("ann")(method, path, body)
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "voice_not_found")
     assert answer.json()["error"]["message"] == "'pearl' is the whole history and no voice; leave the voice out for it."
+
+
+def test_the_name_of_the_whole_history_asks_for_a_draft_from_it(pearl: Any) -> None:
+    pearl.add("ann", "Kettle's on.")
+    draft = pearl.as_user("ann").post("/v1/drafts", {"request": "write", "voice": "pearl"})
+    assert (draft.status_code, [shown["id"] for shown in draft.json()["retrieval"]["documents"]]) == (200, ["d1"])
+    assert pearl.as_user("ann").get(f"/v1/drafts/{draft.json()['id']}").json()["voice"] is None

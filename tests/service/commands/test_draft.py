@@ -162,6 +162,6 @@ def test_of_several_users_one_is_named(command: Any, sample: None, endpoint: Any
 
 
 def test_the_json_is_what_the_api_answers(command: Any, sample: None, endpoint: Any) -> None:
-    ran = command("draft", "write", "--json", "-")
+    ran = command("draft", "write", "--voice", "pearl", "--json", "-")
     assert set(ran.json) == set(DraftOut.model_fields)
     assert DraftOut.model_validate(ran.json).text == endpoint.text

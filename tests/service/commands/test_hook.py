@@ -300,6 +300,8 @@ def test_the_hook_is_renewed_and_removed(command: Any, ann: None) -> None:
     assert command("hook", "install", "--voice", "commits").status == 0
     assert command("hook", "install", "--repo", ".git/..", "--time-limit", "9").status == 0
     assert "--voice commits --time-limit 9 " in hook.read_text()
+    assert command("hook", "install", "--voice", "pearl").err.splitlines()[0].endswith("from the whole history.")
+    assert "--voice" not in hook.read_text()
     assert os.access(hook, os.X_OK)
     assert command("hook", "remove").err.startswith("Removed ")
     assert not hook.exists()

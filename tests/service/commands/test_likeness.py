@@ -29,7 +29,8 @@ def test_a_text_in_a_file(run_pearl: Any, history: None, tmp_path: Path) -> None
     found = run_pearl("likeness", file, "--user", "ann", "--voice", "email", "--json", "-").json
     assert (found["object"], found["verdict"], found["words"]) == ("likeness", "yours", 48)
     assert found["history"] == {"texts": 6, "words": 444, "left_out": 0}
-    assert run_pearl("likeness", file).out.endswith("% (yours), 48 words\n")
+    for more in ((), ("--voice", "pearl")):
+        assert run_pearl("likeness", file, *more).out.endswith("% (yours), 48 words\n")
     file.write_text("Mind the tide.")
     assert run_pearl("likeness", file).out == "Too short to say: 3 words; 30 are needed.\n"
 
