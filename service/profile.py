@@ -159,9 +159,9 @@ def _locked(connection: Connection, user_id: int, card: Profile) -> StoredProfil
 
 def _keep(connection: Connection, user_id: int, card: Profile, stored: StoredProfile) -> Profile:
     """Standing instructions are the lines as they were when their owner last looked at them: they do not change by
-    themselves, and no draft has to wait for them."""
+    themselves, and no draft has to wait for them. Raises TooLarge where they are too long for that."""
     card = replace(card, standing=stored.standing, lines=tuple(_lines(card.habits, stored)))
-    instructions = card.instructions if stored.standing else ""
+    instructions = voices.check_instructions(card.instructions, param="lines") if stored.standing else ""
     profiles.put(connection, user_id, replace(stored, changed_at=None, instructions=instructions))
     return card
 

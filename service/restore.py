@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from pearl.errors import InputError
 from pearl.history import decompressed, parse_document, reading
 from pearl.templates import DEFAULT_TEMPLATE, load_template
-from pearl.texts import check_characters, check_id
+from pearl.texts import check_id
 from service.importers.archive import CountingReader
 from service.importers.base import Items, LeftOut, Options, SourceDocument
 from service.importers.json_arrays import as_object, read_members
@@ -131,7 +131,7 @@ def _restore_voice(connection: Connection, owner: int, line: dict[str, Any]) -> 
     if not isinstance(instructions, str) or not (k is None or (type(k) is int and 1 <= k <= 20)):
         raise InputError("'instructions' must be a string and 'k' a number from 1 to 20.", param="k")
     values = {
-        "instructions": check_characters(instructions, param="instructions"),
+        "instructions": voices.check_instructions(instructions),
         "template": load_template(str(template)).name,
         "k": k,
     }

@@ -10,7 +10,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pearl.errors import InputError
 from pearl.texts import check_characters, check_id, check_text, parse_timestamp
-from service.store.voices import check_name
+from service.store.voices import check_instructions, check_name
 
 CHECKED = "value"  # its name in a check's message until it is known where it stands
 
@@ -28,6 +28,7 @@ def _checked(check: Callable[..., Any]) -> Callable[[Any], Any]:
 
 Text = Annotated[str, AfterValidator(_checked(check_text))]  # not empty, at most 1 MB, storable
 MaybeEmptyText = Annotated[str, AfterValidator(_checked(check_characters))]
+StandingInstructions = Annotated[str, AfterValidator(_checked(check_instructions))]
 Name = Annotated[str, BeforeValidator(_checked(check_id))]  # 1 to 200 printable characters; numbers become text
 StoredVoice = Annotated[str, BeforeValidator(_checked(check_name))]  # a Name, but for that of the whole history
 Timestamp = Annotated[float, BeforeValidator(_checked(parse_timestamp), json_schema_input_type=float | str)]

@@ -11,10 +11,10 @@ from pearl.templates import load_template, template_names
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import KnownFields, MaybeEmptyText, Name
+from service.api.fields import KnownFields, Name, StandingInstructions
 from service.services import Services
 from service.store import calibrations, voices
-from service.store.voices import Voice
+from service.store.voices import MOST_INSTRUCTIONS, Voice
 from service.threads import in_thread, in_writing_thread
 
 router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=KeyedRoute)
@@ -23,8 +23,10 @@ router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=KeyedRoute)
 class VoiceIn(KnownFields):
     """The settings of a voice; absent fields stay as they are."""
 
-    instructions: MaybeEmptyText = Field(
-        "", description="Standing instructions; they outrank the learned style.", examples=["British spelling."]
+    instructions: StandingInstructions = Field(
+        "",
+        description=f"Standing instructions, at most {MOST_INSTRUCTIONS:,} characters; they outrank the learned style.",
+        examples=["British spelling."],
     )
     template: str = Field(
         "free", description=f"The prompt template: {', '.join(template_names())}.", examples=["message"]

@@ -12,7 +12,7 @@ from pearl.errors import InputError
 from pearl.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.settings import load_settings
 from pearl.templates import load_template, template_names
-from pearl.texts import check_characters, counted
+from pearl.texts import counted
 from pearl.theta import theta_words
 from service.commands.common import erase, open_database
 from service.commands.shown import confirm, excerpt, for_terminal, moment, show_fields, show_table
@@ -118,7 +118,7 @@ def set_voice(
     voices.check_name(name)
     values: dict[str, Any] = {}
     if instructions is not None:
-        values["instructions"] = check_characters(instructions, param="instructions")
+        values["instructions"] = voices.check_instructions(instructions)
     if template is not None:
         values["template"] = load_template(template).name
     if k is not None:

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
 
-from pearl.errors import InputError, NotFound
+from pearl.errors import InputError, NotFound, TooLarge
 from pearl.templates import DEFAULT_TEMPLATE
-from pearl.texts import check_id
+from pearl.texts import check_characters, check_id
 from service.store import erasures
 from service.store.tables import calibrations, documents, profiles, voices
 from service.store.upsert import upsert
@@ -19,6 +19,7 @@ from service.store.user_counts import count_documents
 from service.store.users import lock, touch_history
 
 WHOLE_HISTORY = "pearl"  # the model id that stands for no voice, so no voice has this name
+MOST_INSTRUCTIONS = 20_000  # characters, about 5,000 tokens, which every draft takes along
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,18 @@ def check_name(name: Any, *, param: str = "name") -> str:
     if checked == WHOLE_HISTORY:
         raise InputError(f"'{checked}' stands for the whole history; choose another name for a voice.", param=param)
     return checked
+
+
+def check_instructions(text: str, *, param: str = "instructions") -> str:
+    """Standing instructions that can be stored. Raises InputError, TooLarge for more than MOST_INSTRUCTIONS."""
+    if len(text) > MOST_INSTRUCTIONS:
+        raise TooLarge(
+            f"'{param}' has {len(text):,} characters; the limit of standing instructions is {MOST_INSTRUCTIONS:,}, for "
+            "every draft takes them along. Shorten them.",
+            param=param,
+            code="text_too_large",
+        )
+    return check_characters(text, param=param)
 
 
 def chosen(name: str | None) -> str | None:

@@ -167,6 +167,14 @@ def test_standing_instructions_reach_the_prompt_until_they_end(pearl: Any, ann: 
     assert "semicolons" not in asked()
 
 
+def test_lines_that_are_too_long_are_no_standing_instructions(pearl: Any, ann: Any) -> None:
+    long = {"state": "corrected", "text": "Keep it short. " * 1_400}
+    assert ann("PUT", "/v1/profile/lines/words?voice=email", long).status_code == 200
+    answer = ann("PATCH", "/v1/profile?voice=email", {"standing": True})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (413, "lines")
+    assert ann.get("/v1/profile?voice=email").json()["standing"] is False
+
+
 @pytest.mark.parametrize(
     ("voice", "name"),
     [("Notizen für später", "notizen-fur-spater-voice"), ("دفتر", "voice"), ("Größe", "grosse-voice")],

@@ -136,3 +136,11 @@ def test_the_name_of_the_whole_history_asks_for_a_draft_from_it(pearl: Any) -> N
     draft = pearl.as_user("ann").post("/v1/drafts", {"request": "write", "voice": "pearl"})
     assert (draft.status_code, [shown["id"] for shown in draft.json()["retrieval"]["documents"]]) == (200, ["d1"])
     assert pearl.as_user("ann").get(f"/v1/drafts/{draft.json()['id']}").json()["voice"] is None
+
+
+def test_standing_instructions_have_a_limit(pearl: Any, ann: Any) -> None:
+    assert ann.put("/v1/voices/email", {"instructions": "ä" * 20_000}).status_code == 201
+    answer = ann.put("/v1/voices/email", {"instructions": "x" * 20_001})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "text_too_large")
+    assert answer.json()["error"]["param"] == "instructions"
+    assert answer.json()["error"]["message"].startswith("'instructions' has 20,001 characters; the limit of standing")

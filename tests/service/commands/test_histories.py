@@ -186,6 +186,8 @@ def test_voices(pearl: Any) -> None:
     assert "k:            4 (the template's)\n" in pearl("voices", "show", "email").out
     assert pearl("voices", "set", "letters").err == "Made the voice 'letters'.\n"
     assert "say what to set with --instructions" in pearl("voices", "set", "letters").err
+    refused = pearl("voices", "set", "letters", "--instructions", "x" * 20_001)
+    assert (refused.status, "'instructions' has 20,001 characters" in refused.err) == (2, True)
     asked = pearl("voices", "delete", "email")
     assert (asked.status, asked.err) == (
         2,
