@@ -40,15 +40,19 @@ def load_template(name: str) -> Template:
     """The template of that name. Raises InputError that lists the names."""
     if name not in template_names():
         raise InputError(f"There is no template '{name}'; there are {', '.join(template_names())}.", param="template")
-    words = _read(name)
-    examples = tuple((example["request"], example["text"]) for example in words.pop("examples"))
-    return Template(name=name, **words, examples=examples)
+    return _template(name, name)
 
 
 @cache
 def change_template() -> Template:
     """The template of a whole commit message. No voice has it: the documents shown must be whole messages, too."""
-    return Template(name="change", **_read("_change"))
+    return _template("change", "_change")
+
+
+def _template(name: str, file: str) -> Template:
+    words = _read(file)
+    examples = tuple((example["request"], example["text"]) for example in words.pop("examples"))
+    return Template(name=name, **words, examples=examples)
 
 
 @cache
