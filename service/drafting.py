@@ -26,7 +26,7 @@ from pearl.prompts import (
     revision_prompt,
 )
 from pearl.records import Document, Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
-from pearl.templates import DEFAULT_TEMPLATE, Template, load_template
+from pearl.templates import Template, load_template
 from pearl.texts import counted, storable
 from retriever.base import Calibration, choose
 from service.deciding import DecisionPoint, decision_point
@@ -36,11 +36,12 @@ from service.likeness import LikenessCache
 from service.polishing import Polisher, Wish, check_wish, likeness_scores
 from service.reading import Reading, read_text
 from service.repetition import Repetitions
-from service.store import calibrations, drafts, profiles, voices
+from service.store import calibrations, drafts, profiles
 from service.store.calibrations import CalibrationKey
 from service.store.database import Database
 from service.store.ids import new_id
 from service.store.users import User
+from service.store.voices import Voice
 from service.threads import FairThreads, in_thread, in_writing_thread
 from service.turns import NOTHING_BEFORE, Conversation, in_context
 
@@ -235,18 +236,13 @@ class Drafter:
 
     def _retrieve(
         self, user: User, commission: Commission, clock: Clock
-    ) -> tuple[voices.Voice, DecisionPoint, str, list[ScoredDocument]]:
+    ) -> tuple[Voice, DecisionPoint, str, list[ScoredDocument]]:
         """The voice, what decides for it, the request as it follows from the conversation, and its ranking."""
-        voice = voices.Voice("", template=DEFAULT_TEMPLATE)
         retriever = self._histories.retriever
         key = CalibrationKey(commission.voice, retriever.fingerprint, self.model.name)
         with self._database.read() as connection:
-            if commission.voice is not None:
-                voice = voices.get(connection, user.id, commission.voice)
+            voice = profiles.instructed_voice(connection, user.id, commission.voice)
             stored = calibrations.find(connection, user.id, key)
-            card = profiles.get(connection, user.id, commission.voice)
-        if card.standing:
-            voice = replace(voice, instructions="\n".join(filter(None, (voice.instructions, card.instructions))))
         # the trained values alone say what a new subject is: theta by hand does not make untrained scores mean more
         point = decision_point(retriever.calibration, user.name, key, stored, self._revise_below)
         with clock.stage("history_ms"):

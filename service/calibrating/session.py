@@ -18,7 +18,7 @@ from pearl.chat.base import ChatModel
 from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
 from pearl.errors import InputError
 from pearl.settings import Settings
-from pearl.templates import DEFAULT_TEMPLATE, load_template
+from pearl.templates import load_template
 from pearl.texts import counted
 from pearl.theta import score_words, theta_words
 from retriever.models.encoder import SentenceEncoder
@@ -30,7 +30,7 @@ from service.calibrating.scribe import Scribe, SpendingLimits
 from service.calibrating.study import Study
 from service.deciding import LEAST_TEXTS
 from service.services import Services
-from service.store import calibrations, documents, feedback, users, voices
+from service.store import calibrations, documents, feedback, profiles, users, voices
 from service.store.calibrations import CalibrationKey, StoredCalibration
 from service.store.ids import new_id
 from service.store.users import User
@@ -105,9 +105,7 @@ def calibrate_user(session: Session) -> dict[str, Any]:
 def _subject(services: Services, session: Session, model: ChatModel) -> Subject:
     with services.database.read() as connection:
         user = users.chosen(connection, session.user)
-        voice = Voice("", template=DEFAULT_TEMPLATE)
-        if session.voice is not None:
-            voice = voices.get(connection, user.id, session.voice)
+        voice = profiles.instructed_voice(connection, user.id, session.voice)
     return Subject(user, voice, CalibrationKey(session.voice, services.histories.retriever.fingerprint, model.name))
 
 

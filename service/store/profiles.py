@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
@@ -13,6 +13,7 @@ from pearl.errors import InputError, NotFound
 from pearl.texts import check_characters, check_id, check_text
 from service.store import erasures, users, voices
 from service.store.tables import profiles
+from service.store.voices import Voice
 
 LISTED, CONFIRMED, CORRECTED, STRUCK, DELETED = "listed", "confirmed", "corrected", "struck", "deleted"
 STATES = (LISTED, CONFIRMED, CORRECTED, STRUCK, DELETED)
@@ -47,6 +48,15 @@ def get(connection: Connection, user_id: int, voice: str | None) -> StoredProfil
     mine = profiles.c.user_id == user_id, profiles.c.voice == (voice or "")
     row = connection.execute(select(profiles).where(*mine)).first()
     return StoredProfile(voice) if row is None else _stored(row)
+
+
+def instructed_voice(connection: Connection, user_id: int, name: str | None) -> Voice:
+    """The voice as drafts are written in it, with the lines of its profile below its instructions where they stand;
+    None: the whole history. Raises NotFound for an unknown voice."""
+    voice = Voice("") if name is None else voices.get(connection, user_id, name)
+    card = get(connection, user_id, name)
+    lines = card.instructions if card.standing else ""
+    return replace(voice, instructions="\n".join(filter(None, (voice.instructions, lines))))
 
 
 def put(connection: Connection, user_id: int, profile: StoredProfile) -> None:

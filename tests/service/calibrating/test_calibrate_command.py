@@ -14,9 +14,10 @@ from retriever.baselines.dense import DenseRetriever
 from retriever.models.encoder import SentenceEncoder
 from service.calibrating.past import past_texts
 from service.embedding import Precedence, StoredEncoder
-from service.store import calibrations, documents, users, voices
+from service.store import calibrations, documents, profiles, users, voices
 from service.store.database import Database
 from service.store.documents import Addition
+from service.store.profiles import StoredProfile
 
 Command = Callable[..., Any]
 
@@ -129,6 +130,18 @@ def test_it_says_why_likeness_is_left_out_and_which_revisions_are_unreadable(
     assert f"not by likeness: {why}" in done.err
     assert found["unreadable_revisions"] == found["texts"] == 43
     assert "43 of 43 revisions had no readable edited draft\n" in done.err
+
+
+def test_the_lines_of_a_profile_that_stand_are_told_as_in_a_draft(
+    database: Any, ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command, draft: Command
+) -> None:
+    judge_endpoint.says = reader()
+    with database.write() as connection:
+        profiles.put(connection, ann.id, StoredProfile("notes", standing=True, instructions="Write no semicolons."))
+    report(calibrate())
+    draft()
+    told = ["Write no semicolons." in json.dumps(body) for body in judge_endpoint.bodies]
+    assert told == [True] * len(told)
 
 
 def test_a_dry_run_and_a_second_run_ask_nothing(ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command) -> None:
