@@ -56,6 +56,6 @@ def delete(
         confirm(f"Delete {user.name} with {everything} and {counted(has.keys, 'key')}? It cannot be undone.", yes=yes)
         with database.write() as connection:
             users.remove(connection, user.id)
-        forget_replies(settings.home, user.id)
+            forget_replies(settings.home, user.id)
         erase(database)
     typer.echo(f"Deleted {user.name}.", err=True)

@@ -127,6 +127,17 @@ def test_gone_for_good(pearl: Any, ann: Any) -> None:
     assert ben.get("/v1/documents/b").status_code == 200
 
 
+def test_a_user_whose_calibrations_cannot_be_deleted_stays(pearl: Any, ann: Any) -> None:
+    """Replies that a calibration kept hold texts, and no later deletion would find them."""
+    in_the_way = pearl.settings.home / "calibrations" / f"{pearl.user('ann').id}.sqlite"
+    in_the_way.mkdir(parents=True)
+    assert ann.delete("/v1/me").status_code == 500
+    assert ann.get("/v1/documents").status_code == 200
+    in_the_way.rmdir()
+    assert ann.delete("/v1/me").status_code == 204
+    assert ann.get("/v1/documents").status_code == 401
+
+
 def test_who_comes_back_under_the_same_name_finds_nothing(pearl: Any, ann: Any) -> None:
     ann.post("/v1/drafts", {"request": "write"})  # the history is in the cache
     ann.delete("/v1/me")
