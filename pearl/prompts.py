@@ -141,8 +141,8 @@ def edited_draft(answer: str) -> str | None:
 
 
 def listed_questions(answer: str) -> tuple[str, ...]:
-    """The questions of an answer that was asked for as a list, at most three."""
-    lines = (line.strip() for line in answer.splitlines())
+    """The questions of an answer that was asked for as a list, at most three; not those of reasoning before it."""
+    lines = (line.strip() for line in without_reasoning(answer).splitlines())
     questions = (re.sub(r"^(?:[-*•]|\d+[.)、．）])\s*", "", line) for line in lines if is_question(line))
     return tuple(dict.fromkeys(question for question in questions if re.search(r"\w", question)))[:3]
 
