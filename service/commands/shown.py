@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime
 
 import typer
 
@@ -93,7 +94,12 @@ def for_terminal(text: str) -> str:
 
 def moment(seconds: float | None) -> str:
     """Local date and time to the minute; a dash for None."""
-    return "-" if seconds is None else datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
+    if seconds is None:
+        return "-"
+    when = datetime.fromtimestamp(seconds, UTC)
+    with suppress(OverflowError, ValueError):  # the first day of the year 1, some programs' "never", may lie before it
+        when = when.astimezone()
+    return when.replace(tzinfo=None).isoformat(" ", "minutes")
 
 
 def excerpt(text: str, characters: int = EXCERPT) -> str:

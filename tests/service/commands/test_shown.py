@@ -42,6 +42,15 @@ def test_moments_are_local(monkeypatch: pytest.MonkeyPatch) -> None:
     assert moment(None) == "-"
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Tokyo"])
+def test_the_first_moment_of_all_is_shown_everywhere(monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    assert moment(-62_135_596_800).startswith("0001-01-01 ")
+    monkeypatch.undo()
+    time.tzset()
+
+
 def test_where_nobody_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     confirm("Delete it?", yes=True)
