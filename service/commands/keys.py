@@ -28,6 +28,7 @@ CREATE_EXAMPLES = """
   pearl keys create --service                            # for /metrics alone
 """
 LIFETIME = re.compile(r"([1-9][0-9]{0,4})([hdwy])")
+LONGEST_YEARS = 100
 UNIT_S = {"h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 
 
@@ -78,7 +79,13 @@ def _expiry(lifetime: str | None) -> float | None:
         raise InputError(
             f"--expires {lifetime}: give a number of hours, days, weeks or years: 12h, 90d, 4w, 1y.", param="expires"
         )
-    return time.time() + int(parts[1]) * UNIT_S[parts[2]]
+    seconds = int(parts[1]) * UNIT_S[parts[2]]
+    if seconds > LONGEST_YEARS * UNIT_S["y"]:
+        raise InputError(
+            f"--expires {lifetime}: give at most {LONGEST_YEARS}y, or leave it out: then the key does not expire.",
+            param="expires",
+        )
+    return time.time() + seconds
 
 
 @app.command("list", epilog=epilog("  pearl keys list"))

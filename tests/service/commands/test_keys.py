@@ -89,6 +89,14 @@ def test_an_expired_key_is_listed_as_such(command: Any, own_home: Path) -> None:
     assert "expired 2023-11-1" in command("keys", "list").out
 
 
+def test_a_lifetime_past_the_calendars_end(command: Any, own_home: Path) -> None:
+    run = command("keys", "create", "--user", "ada", "--expires", "99999y")
+    assert (run.status, run.out) == (2, "")
+    assert run.err == "pearl: --expires 99999y: give at most 100y, or leave it out: then the key does not expire.\n"
+    assert command("keys", "create", "--user", "ada", "--expires", "100y").status == 0
+    assert command("keys", "list").status == 0
+
+
 @pytest.mark.parametrize("lifetime", ["90", "d", "0d", "-1d", "1.5d", "90 d", "soon", "999999d", ""])
 def test_lifetimes_that_cannot_be_read(command: Any, own_home: Path, lifetime: str) -> None:
     run = command("keys", "create", "--user", "ada", f"--expires={lifetime}")
