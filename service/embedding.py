@@ -167,6 +167,7 @@ class BackgroundEmbedder:
         self._encoder = encoder
         self._precedence = precedence
         self._stopping = threading.Event()
+        self._job: jobs.Job | None = None  # under way; it is kept where the store fails, which nobody else could know
         self._waiting: dict[int, None] = {}  # users who were answered without all of their embeddings, in that order
         self._thread = threading.Thread(target=self._run, name="embedder", daemon=True)
 
@@ -201,7 +202,9 @@ class BackgroundEmbedder:
     def work_once(self) -> bool:
         """Work off one job; False when there was none."""
         with self._database.write() as connection:
-            job = jobs.claim(connection, jobs.EMBED, first=list(self._waiting))
+            job = None if self._job is None else jobs.renew(connection, self._job)
+            job = job or jobs.claim(connection, jobs.EMBED, first=list(self._waiting))
+        self._job = job
         if job is None:
             self._waiting.clear()  # another process finished their jobs, or they are deleted
             return False
@@ -212,7 +215,8 @@ class BackgroundEmbedder:
         except Exception as error:
             log.error("embedding failed: %s\n%s", type(error).__name__, places(error))
             with self._database.write() as connection:
-                jobs.fail(connection, job, type(error).__name__)
+                jobs.fail(connection, self._job or job, type(error).__name__)  # it was renewed with each batch
+        self._job = None
         return True
 
     def _embed(self, job: jobs.Job) -> None:
@@ -233,7 +237,7 @@ class BackgroundEmbedder:
                 renewed = jobs.renew(connection, job)
             if renewed is None:
                 return None
-            job = renewed
+            self._job = job = renewed
 
     def _others_wait(self, connection: Connection, job: jobs.Job) -> bool:
         """True when a user has a job and waits more than this one."""

@@ -212,6 +212,18 @@ def test_an_encoder_that_fails_is_tried_again_and_then_given_up(
     assert "secret" not in caplog.text
 
 
+def test_an_encoder_that_fails_half_way_is_tried_again_at_once(pearl: Any, embedder: BackgroundEmbedder) -> None:
+    pearl.add("ann", *(f"Text {number}." for number in range(BATCH + 1)))
+
+    def fail() -> None:
+        if len(pearl.encoder.encoded) >= BATCH:
+            raise ValueError
+
+    pearl.encoder.before = fail
+    assert embedder.work_once()
+    assert (states(pearl), len(pearl.rows("embeddings"))) == (["queued"], BATCH)
+
+
 def test_a_store_that_cannot_be_written_is_said_once(
     embedder: BackgroundEmbedder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,6 +297,31 @@ def test_a_locked_store_is_waited_for(house: Any, until: Any) -> None:
     other.close()
     until(lambda: pearl.rows("jobs") == [])
     embedder.stop()
+
+
+def test_a_job_goes_on_at_once_when_the_store_answers_again(house: Any, until: Any) -> None:
+    """It is this process's own: to wait as for one whose process died would take minutes."""
+    import sqlite3
+
+    pearl = house(database_timeout_s=0.05)
+    pearl.add("ann", "One.")
+    other = sqlite3.connect(pearl.settings.home / "pearl.db", isolation_level=None, check_same_thread=False)
+    locked = threading.Event()
+
+    def lock() -> None:
+        if not locked.is_set():
+            other.execute("BEGIN IMMEDIATE")
+            locked.set()
+
+    pearl.encoder.before = lock
+    embedder = BackgroundEmbedder(pearl.database, pearl.encoder, Precedence())
+    embedder.start()
+    assert locked.wait(60)
+    time.sleep(0.2)  # the embedder gives up writing
+    other.close()
+    until(lambda: pearl.rows("jobs") == [])
+    embedder.stop()
+    assert len(pearl.rows("embeddings")) == 1
 
 
 def test_the_service_embeds_in_the_background(house: Any, until: Any) -> None:
