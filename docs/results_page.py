@@ -514,9 +514,8 @@ def _drafts_of_kinds_page() -> str:
         *_tables_of_kinds(result["kinds"], ("zero-shot", EMBEDDED, f"copy of {EMBEDDED}")),
         "## Documents by UPR\n",
         "The likelihood of the request given a document, for which a language model reads each history whole. It takes "
-        "long, so these are few requests, with PEARL's drafts of the same, by the head that [shipped before]"
-        "(../experiments.md#the-head-that-ships). "
-        f"`{command} --limit 15 --likelihood` makes them again.\n",
+        f"long, so these are few requests, with PEARL's drafts of the same. `{command} --limit 15 --likelihood` makes "
+        "them again.\n",
         *_tables_of_kinds(upr["kinds"], (EMBEDDED, f"copy of {EMBEDDED}")),
     ]
     commands = "\n".join(f"    {kind['command']}" for kind in (*result["kinds"], *upr["kinds"]))
