@@ -24,7 +24,7 @@ SERVING = {"pearl", "retriever", "service"}
 # trains, fastapi-offline for the files of Swagger UI
 NOT_IMPORTED = {"accelerate", "fastapi-offline", "psycopg", "redis"}
 # imported, and in the one version that pydantic was made for
-COMES_WITH_ANOTHER = {"pydantic-core"}
+COMES_WITH_ANOTHER = {"pydantic-core", "jinja2"}  # with pydantic, and with torch
 # what a draft is measured with, below the rooms that draft to calibrate and to judge; its error names the extra eval
 MEASURES = {"bert-score"}
 # an extra with a lock of its own, installed by `pip install --no-deps`
