@@ -30,12 +30,12 @@ serve: $(VENV)/package.stamp ## serve on 127.0.0.1:8000 with the embedded models
 	@$(SAY_WHERE)
 	@$(BIN)/pearl serve --sample $(ARGS)
 
-# files in their order: the slowest come first, and no worker is left alone with them at the end; three workers keep two
+# files in their order: the slowest come first, and no worker is left alone with them at the end; four workers keep two
 # cores busy, for a fifth of the time a test waits; with bytecode, even where it is switched off, because each of the
 # processes that tests start would compile PEARL anew
 test: export PYTHONDONTWRITEBYTECODE =
 test: setup ## run the whole test suite (ARGS="-k store" for a part)
-	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: setup ## check style and formatting
 	$(BIN)/ruff check .

@@ -230,13 +230,26 @@ def embedded_once() -> Iterator[None]:
         yield
 
 
+class RememberingEncoder:
+    """A loaded encoder that encodes each text once: tests of a module draft from the same history again and again."""
+
+    def __init__(self, loaded: Any) -> None:
+        self.reads = loaded.reads
+        self.request = cache(loaded.request)
+        self._vector = cache(lambda text: loaded.documents([text])[0])
+
+    def documents(self, texts: Sequence[str]) -> Vectors:
+        return np.stack([self._vector(text) for text in texts])
+
+
 @pytest.fixture(scope="module")
 def encoder_once() -> Iterator[None]:
-    """An encoder is loaded and compiled once, for the commands of a module's tests too."""
+    """An encoder is loaded and compiled once, and encodes a text once, for the commands of a module's tests too."""
     from retriever.models import encoder
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoder, "_load", cache(encoder._load))
+        load = encoder._load
+        patch.setattr(encoder, "_load", cache(lambda model: RememberingEncoder(load(model))))
         yield
 
 
