@@ -49,7 +49,8 @@ class Feedback:
 def add(connection: Connection, user_id: int, draft_id: str, outcome: str, final_text: str | None) -> Feedback:
     """Record it; saying the same thing twice changes nothing.
 
-    Raises NotFound for an unknown draft, Conflict where other feedback was given before.
+    Raises NotFound for an unknown draft, Conflict where other feedback was given before, or a document of the draft's
+    id has another text than was sent.
     """
     users.lock(connection, {user_id})  # of two who say it at once, the second finds what the first said
     draft = drafts.get(connection, user_id, draft_id)
@@ -161,6 +162,13 @@ def _remember(connection: Connection, user_id: int, draft: drafts.StoredDraft, s
     voice = draft.voice if draft.voice in there else None  # a deleted one does not come back by itself
     document = Document(draft.id, sent, request=draft.request, voice=voice)
     documents.add(connection, [documents.Addition(user_id, document)])
+    if documents.get(connection, user_id, draft.id).text != sent:
+        raise Conflict(
+            f"There is a document '{draft.id}' already with another text, which stays; delete it, or give its text as "
+            "'final_text'.",
+            param="draft_id",
+            code="document_exists",
+        )
     return _seq(connection, user_id, draft.id)
 
 

@@ -52,6 +52,16 @@ def test_a_voice_that_was_deleted_since_stays_deleted(pearl: Any, ann: Any, draf
     assert ann.get("/v1/voices").json()["data"] == []
 
 
+def test_a_document_that_has_the_drafts_id_already(pearl: Any, ann: Any, draft: Any) -> None:
+    """An edit is measured by the text that was sent, not by one that happens to stand there."""
+    assert ann.post("/v1/documents", {"id": draft["id"], "text": "Yes. Otti"}).status_code == 201
+    refused = ann.post("/v1/feedback", {"draft_id": draft["id"], "outcome": "accepted"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "document_exists")
+    assert pearl.rows("feedback") == []
+    same = {"draft_id": draft["id"], "outcome": "edited", "final_text": "Yes. Otti"}
+    assert ann.post("/v1/feedback", same).status_code == 201
+
+
 def test_a_rejected_draft_leaves_no_document(pearl: Any, ann: Any, draft: Any) -> None:
     answer = ann.post("/v1/feedback", {"draft_id": draft["id"], "outcome": "rejected"})
     assert (answer.status_code, answer.json()["document_id"]) == (201, None)
