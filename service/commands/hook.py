@@ -16,7 +16,7 @@ from pearl.commands import epilog, group
 from pearl.errors import InputError, PearlError
 from pearl.options import USER_OPTION, writing
 from pearl.settings import Settings, load_settings
-from pearl.texts import check_id, check_text
+from pearl.texts import check_text
 from service.hook import LONGEST_WAIT
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def install(
             ]
             if voice is None and len(of_commits) == 1:
                 (voice,) = of_commits
-            if (voice := voices.chosen(voice)) is not None:
-                voices.get(connection, owner.id, check_id(voice, param="voice"))
+            voice = voices.chosen_there(connection, owner.id, voice)
         options = ["--user", owner.name, *(["--voice", voice] if voice else []), "--time-limit", f"{time_limit:g}"]
         write_script(path, options)
         where = f"the voice '{voice}'" if voice else "the whole history"

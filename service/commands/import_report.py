@@ -101,9 +101,6 @@ def show_summary(
         return
     console.print(_table(summary, removed))
     if summary.import_ids:
-        undo = "To undo it: pearl imports undo"
-        if len(summary.import_ids) == 1:
-            undo = f"{undo} {next(iter(summary.import_ids.values()))}"
-        else:
-            undo = f"{undo} ID, for each user; their ids: pearl imports list --user U"
-        console.print(undo, highlight=False, soft_wrap=True)
+        ids = list(summary.import_ids.values())
+        which = ids[0] if len(ids) == 1 else "ID, for each user; their ids: pearl imports list --user U"
+        console.print(f"To undo it: pearl imports undo {which}", highlight=False, soft_wrap=True)

@@ -8,7 +8,7 @@ import typer
 
 from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
-from pearl.texts import check_id, check_text
+from pearl.texts import check_text
 
 EXAMPLES = """
   pearl likeness reply.txt
@@ -39,8 +39,7 @@ def likeness(
     with open_database(settings) as database:
         with database.read() as connection:
             owner = users.chosen(connection, user)
-            if (voice := voices.chosen(voice)) is not None:
-                voices.get(connection, owner.id, check_id(voice, param="voice"))
+            voice = voices.chosen_there(connection, owner.id, voice)
         ours = LikenessCache(database).get(owner.id, voice)
     answer = LikenessOut.of(ours.score(text), ours, voice)
     if json:

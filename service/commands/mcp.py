@@ -10,7 +10,6 @@ import typer
 
 from pearl.options import ENCODER_OPTION, LLM_OPTION, USER_OPTION
 from pearl.settings import Settings, load_settings
-from pearl.texts import check_id
 
 if TYPE_CHECKING:
     from service.store.users import User
@@ -48,8 +47,7 @@ def mcp(
     settings = load_settings(llm=llm, encoder=encoder)
     with open_database(settings) as database, database.read() as connection:
         owner = users.chosen(connection, user)
-        if (voice := voices.chosen(voice)) is not None:
-            voices.get(connection, owner.id, check_id(voice, param="voice"))
+        voice = voices.chosen_there(connection, owner.id, voice)
     if sys.stdin.isatty():
         typer.echo("Waiting for messages of the Model Context Protocol, which a program sends; see --help.", err=True)
     asyncio.run(_serve(settings, owner, voice))

@@ -14,8 +14,6 @@ from service.commands.common import erase, open_database
 from service.commands.shown import confirm, moment, show_table
 from service.store import imports, users
 from service.store.imports import PastImport
-from service.store.tables import documents as documents_table
-from service.store.user_counts import count_documents
 
 app = group("List past imports, and undo one. 'pearl import' makes a new one.")
 
@@ -52,8 +50,7 @@ def undo(
     with open_database(load_settings()) as database:
         with database.read() as connection:
             owner = imports.owner(connection, id) if user is None else users.get(connection, user).id
-            unchanged = (documents_table.c.import_id == id) & documents_table.c.changed_at.is_(None)
-            count = count_documents(connection, owner, unchanged)
+            count = imports.count_unchanged(connection, owner, id)
         if count:  # else the undoing says what is wrong
             confirm(f"Remove what the import '{id}' brought ({counted(count, 'document')})?", yes=yes)
         with database.write() as connection:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import ColumnElement, Connection, func, select, update
 
 from pearl.errors import Conflict, NotFound
 from pearl.texts import format_timestamp
@@ -102,13 +102,23 @@ def undo(connection: Connection, user_id: int, id: str) -> Undone:
     past = connection.execute(select(imports.c.undone_at, imports.c.counts).where(mine)).first()
     if past is None:
         raise _not_there(id)
-    brought = documents_table.c.import_id == id
-    removed = documents.remove_all(connection, user_id, brought & documents_table.c.changed_at.is_(None))
+    removed = documents.remove_all(connection, user_id, _unchanged(id))
     if past.undone_at is not None and not removed:
         when = format_timestamp(int(past.undone_at))
         raise Conflict(f"The import '{id}' was undone already, {when}.", param="import", code="import_undone")
     connection.execute(update(imports).where(mine).values(undone_at=time.time()))
-    return Undone(removed, count_documents(connection, user_id, brought), past.counts.get("replaced", 0))
+    kept = count_documents(connection, user_id, documents_table.c.import_id == id)
+    return Undone(removed, kept, past.counts.get("replaced", 0))
+
+
+def count_unchanged(connection: Connection, user_id: int, id: str) -> int:
+    """The number of documents that undoing the import would remove."""
+    return count_documents(connection, user_id, _unchanged(id))
+
+
+def _unchanged(id: str) -> ColumnElement[bool]:
+    """The documents that the import brought and nobody changed by hand since."""
+    return (documents_table.c.import_id == id) & documents_table.c.changed_at.is_(None)
 
 
 def owner(connection: Connection, id: str) -> int:

@@ -60,6 +60,13 @@ def chosen(name: str | None) -> str | None:
     return None if name == WHOLE_HISTORY else name
 
 
+def chosen_there(connection: Connection, user_id: int, name: str | None) -> str | None:
+    """The same, of a voice that must be there. Raises InputError for what is no name, NotFound for an unknown voice."""
+    if (voice := chosen(name)) is not None:
+        get(connection, user_id, check_id(voice, param="voice"))
+    return voice
+
+
 def list_all(connection: Connection, user_id: int) -> list[Voice]:
     """The voices by name, without the counts of their documents, which take longer the longer the history is."""
     rows = connection.execute(select(voices).where(voices.c.user_id == user_id).order_by(voices.c.name))
