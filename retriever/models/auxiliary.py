@@ -100,7 +100,7 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = AUTO) -> Auxi
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     place = device_named(device)
-    arithmetic = arithmetic_of(name, place, dtype)
+    arithmetic = arithmetic_of(name, place.type, dtype)
     kind, rounded = torch.bfloat16 if arithmetic == BFLOAT16 else torch.float32, arithmetic == INT8
     try:
         if name == EMBEDDED:
@@ -120,18 +120,19 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = AUTO) -> Auxi
         ) from error
 
 
-def arithmetic_of(name: str, device: torch.device, dtype: str = AUTO) -> str:
-    """The one of DTYPES, other than ``auto``, in which a model is computed. Raises InputError for any other."""
+def arithmetic_of(name: str, device: str, dtype: str = AUTO) -> str:
+    """The one of DTYPES, other than ``auto``, in which a model is computed on a ``device`` of that type, cpu or cuda.
+    Raises InputError for any other."""
     from retriever.models.rounded import multiplies_bytes
 
     if dtype not in DTYPES:
         raise InputError(f"--dtype {dtype}: there are {', '.join(DTYPES)}.", param="dtype")
     if dtype != AUTO:
         return dtype
-    if prefers_bfloat16(device.type):
+    if prefers_bfloat16(device):
         return BFLOAT16
     # the gains of others in bytes were not measured: they are for whoever asks for them
-    return INT8 if name == EMBEDDED and device.type == "cpu" and multiplies_bytes() else FLOAT32
+    return INT8 if name == EMBEDDED and device == "cpu" and multiplies_bytes() else FLOAT32
 
 
 def folder_fingerprint(name: str) -> dict[str, str]:

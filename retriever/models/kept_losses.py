@@ -31,11 +31,9 @@ def computed_by(model: str, device: str = "cpu") -> list[str | int]:
 
     Raises ChatError if the embedded model is not installed.
     """
-    import torch
+    from retriever.models.auxiliary import arithmetic_of  # it imports torch
 
-    from retriever.models.auxiliary import arithmetic_of
-
-    how = [device, arithmetic_of(model, torch.device(device))]
+    how = [device, arithmetic_of(model, device)]
     if model == EMBEDDED:
         file = embedded_model_file()
         return [file.name, file.stat().st_size, *how]
