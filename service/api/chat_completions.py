@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
@@ -24,6 +24,7 @@ from service.api.openai_calls import (
     MODEL,
     OpenAICall,
     Part,
+    Speaker,
     begin,
     content,
     evidence_of,
@@ -54,10 +55,33 @@ Content = Annotated[Annotated[str, Tag("(text)")] | Annotated[list[TextPart], Ta
 
 
 class ChatMessage(BaseModel):
-    """A message of the conversation."""
+    """A message of the conversation. Calls of tools and their results are passed over, as `x-pearl-ignored` says: what
+    came of them stands in the answer behind them."""
 
-    role: Literal["system", "developer", "user", "assistant"] = Field(description="The speaker.", examples=["user"])
-    content: Content = Field(description="The message.", examples=["Tomas asks to swap his Saturday"])
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"] = Field(
+        description="The speaker.", examples=["user"]
+    )
+    content: Content = Field(
+        description="The message; it may be `null` beside `tool_calls`.", examples=["Tomas asks to swap his Saturday"]
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _call_without_text(cls, message: Any) -> Any:
+        if isinstance(message, dict) and (message.get("tool_calls") or message.get("function_call")):
+            return {**message, "content": message.get("content") or ""}
+        return message
+
+    def turn(self) -> tuple[Speaker, str]:
+        text = text_of(self.content)
+        match self.role:
+            case "tool" | "function":
+                return "tools", ""
+            case "developer":
+                return "system", text
+            case "assistant" if not text:
+                return "tools", ""
+        return self.role, text
 
 
 class StreamOptions(BaseModel):
@@ -96,18 +120,17 @@ class ChatIn(BaseModel):
     def call(self) -> OpenAICall:
         """The call that the body makes. Raises InputError for what cannot be done."""
         stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
+        turns = [message.turn() for message in self.messages]
+        ignored = passed_over({**(self.model_extra or {}), "n": self.n})
         return OpenAICall(
             model=self.model,
-            turns=[
-                ("system" if message.role == "developer" else message.role, text_of(message.content))
-                for message in self.messages
-            ],
+            turns=turns,
             messages="messages",
             most_tokens=self.max_completion_tokens or self.max_tokens,
             limit="max_tokens",
             temperature=self.temperature,
             top_p=self.top_p,
-            ignored=passed_over({**(self.model_extra or {}), "n": self.n}),
+            ignored=[*ignored, *(["messages.tool_calls"] if ("tools", "") in turns else [])],
             stop=tuple(filter(None, stop)),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from fastapi import Request
 from pydantic import BaseModel, Field, model_validator
@@ -57,13 +57,17 @@ def text_of(content: str | Sequence[Part]) -> str:
     return content if isinstance(content, str) else "".join(part.text for part in content)
 
 
+Speaker = Role | Literal["tools"]  # tools: a model's call of a tool, or its result
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAICall:
-    """A call, whatever its shape. ``turns`` stand in the field ``messages``, oldest first; ``most_tokens`` is the
-    caller's limit of the answer, in the field ``limit``; ``ignored`` fields were passed over."""
+    """A call, whatever its shape. ``turns`` stand in the field ``messages``, oldest first, those of ``tools`` without
+    a text; ``most_tokens`` is the caller's limit of the answer, in the field ``limit``; ``ignored`` fields were passed
+    over."""
 
     model: str
-    turns: Sequence[tuple[Role, str]]
+    turns: Sequence[tuple[Speaker, str]]
     messages: str
     most_tokens: int | None
     limit: str
@@ -72,11 +76,15 @@ class OpenAICall:
     ignored: Sequence[str]
     stop: tuple[str, ...] = ()
 
+    def spoken(self) -> list[tuple[Role, str]]:
+        """The turns without those of tools: what came of them stands in the model's answer."""
+        return [(role, text) for role, text in self.turns if role != "tools"]
+
     def commission(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> Commission:
         """The order to the drafting pipeline. Raises InputError for turns that cannot be answered."""
-        *earlier, (role, asked) = self.turns
-        if role != "user":
+        if self.turns[-1][0] != "user":
             raise InputError("The last message must be the user's: it is the request.", param=self.messages)
+        *earlier, (_, asked) = self.spoken()
         for _, text in earlier:
             check_characters(text, param=self.messages)
         return Commission(
@@ -110,8 +118,8 @@ async def begin(request: Request, services: Services, user: User, call: OpenAICa
         usual_tokens=services.settings.max_draft_tokens,
         most_tokens=services.drafter.model.context_tokens // 2,
     )
-    if is_client_task(call.turns):
-        events = pass_on(services.drafter.model, call.turns, commission.decoding)
+    if is_client_task(spoken := call.spoken()):
+        events = pass_on(services.drafter.model, spoken, commission.decoding)
     else:
         events = services.drafter.draft(user, commission)
     return admission_of(request).admit(events)

@@ -24,7 +24,7 @@ from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import finished
 from service.api.fields import MaybeEmptyText, Name
-from service.api.openai_calls import MODEL, OpenAICall, Part, begin, content, evidence_of, shape, text_of
+from service.api.openai_calls import MODEL, OpenAICall, Part, Speaker, begin, content, evidence_of, shape, text_of
 from service.api.openai_fields import passed_over, refuse_state
 from service.api.streaming import EventStream, event, while_connected
 from service.drafting import Delta, Event, Finished, Retrieved
@@ -33,6 +33,9 @@ from service.store.ids import new_id
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
 
+# items behind an earlier answer, which agents send along; what came of them stands in the answer
+BESIDE = ("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning")
+MESSAGE = "message"
 NO_MESSAGE = "Only messages can be read: PEARL calls no tools and keeps no conversation. Leave other items out."
 REQUEST = "Tomas asks to swap his Saturday"
 
@@ -45,14 +48,20 @@ class InputPart(Part):
 
 
 class InputMessage(BaseModel):
-    """A message of the conversation; an earlier answer's output can be given back as it came."""
+    """A message of the conversation; an earlier answer's output can be given back as it came. Its reasoning, calls of
+    functions and their results are passed over, as `x-pearl-ignored` says."""
 
     @model_validator(mode="before")
     @classmethod
     def _is_message(cls, item: Any) -> Any:
-        if isinstance(item, dict) and item.get("type") not in (None, "message"):
+        kind = item.get("type") or MESSAGE if isinstance(item, dict) else MESSAGE
+        if kind in BESIDE:
+            return {"type": kind, "role": "assistant", "content": ""}
+        if kind != MESSAGE:
             raise PydanticCustomError("unsupported", "{message}", {"message": NO_MESSAGE})
         return item
+
+    type: str | None = Field(MESSAGE, description="The item's type.", examples=[MESSAGE])
 
     role: Literal["system", "developer", "user", "assistant"] = Field(description="The speaker.", examples=["user"])
     content: Annotated[
@@ -102,13 +111,18 @@ class ResponseIn(BaseModel):
         """The call that the body makes. Raises InputError for what cannot be done."""
         fields, text = self.model_extra or {}, self.text or TextOptions.model_construct()
         refuse_state(fields)
-        turns: list[tuple[Role, str]] = [("system", self.instructions)] if self.instructions else []
+        turns: list[tuple[Speaker, str]] = [("system", self.instructions)] if self.instructions else []
+        beside: dict[str, None] = {}
         if isinstance(self.input, str):
             turns.append(("user", self.input))
         else:
             for message in self.input:
-                role: Role = "system" if message.role == "developer" else message.role
-                turns.append((role, text_of(message.content)))
+                if message.type in BESIDE:
+                    beside[f"input.{message.type}"] = None
+                    turns.append(("tools", ""))
+                else:
+                    role: Role = "system" if message.role == "developer" else message.role
+                    turns.append((role, text_of(message.content)))
         return OpenAICall(
             model=self.model,
             turns=turns,
@@ -117,7 +131,7 @@ class ResponseIn(BaseModel):
             limit="max_output_tokens",
             temperature=self.temperature,
             top_p=self.top_p,
-            ignored=passed_over({**fields, "text.format": text.format, "verbosity": text.verbosity}),
+            ignored=[*passed_over({**fields, "text.format": text.format, "verbosity": text.verbosity}), *beside],
         )
 
 

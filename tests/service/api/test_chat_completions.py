@@ -342,7 +342,9 @@ def test_fields_that_do_not_matter_are_passed_over(ann: Any, fields: Any) -> Non
         ({"messages": [{"role": "user", "content": []}]}, "messages"),
         ({"messages": [{"role": "system", "content": "\0"}, *ASK]}, "messages"),
         ({"messages": [{"role": "assistant", "content": "\0"}, *ASK]}, "messages"),
-        ({"messages": [*ASK, {"role": "tool", "content": "a"}]}, "messages.1.role"),
+        ({"messages": [*ASK, {"role": "tool", "content": "a"}]}, "messages"),
+        ({"messages": [{"role": "cook", "content": "a"}, *ASK]}, "messages.0.role"),
+        ({"messages": [{"role": "assistant", "content": None}, *ASK]}, "messages.0.content"),
         ({"messages": [{"role": "user"}]}, "messages.0.content"),
         ({"messages": [{"role": "user", "content": 5}]}, "messages.0.content"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content.0"),
@@ -372,6 +374,22 @@ def test_what_is_passed_over_is_said(ann: Any) -> None:
         assert answer.headers["x-pearl-ignored"] == "tools, tool_choice, seed, Idempotency-Key"
     plain = ann.post("/v1/chat/completions", {"model": "pearl", "messages": ASK})
     assert "x-pearl-ignored" not in plain.headers
+
+
+def test_calls_of_tools_in_the_conversation_are_passed_over(pearl: Any, ann: Any) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "shifts", "arguments": "{}"}}
+    messages = [
+        *ASK,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "Bea is free."},
+        {"role": "assistant", "content": "Bea could swap."},
+        {"role": "user", "content": "Then write to Tomas."},
+    ]
+    answer = ann.post("/v1/chat/completions", {"model": "pearl", "messages": messages})
+    assert answer.status_code == 200
+    assert answer.headers["x-pearl-ignored"] == "messages.tool_calls"
+    assert "Bea could swap." in str(pearl.model.calls)
+    assert "Bea is free." not in str(pearl.model.calls)
 
 
 def test_images_are_refused_in_a_sentence(served: Any, client: openai.OpenAI) -> None:

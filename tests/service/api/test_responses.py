@@ -43,6 +43,22 @@ def test_the_openai_client(served: Any, client: openai.OpenAI) -> None:
     Response.model_validate(answer.model_dump())  # the client itself takes answers that lack fields
 
 
+def test_what_an_agent_sends_of_its_tools_is_passed_over(pearl: Any, ann: Any) -> None:
+    items = [
+        {"role": "user", "content": ASK},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "function_call", "call_id": "c1", "name": "shifts", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "Bea is free."},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Bea could swap."}]},
+        {"role": "user", "content": "Then write to Tomas."},
+    ]
+    answer = ann.post("/v1/responses", {"model": "pearl", "input": items})
+    assert answer.status_code == 200
+    assert answer.headers["x-pearl-ignored"] == "input.reasoning, input.function_call, input.function_call_output"
+    assert "Bea could swap." in str(pearl.model.calls)
+    assert "Bea is free." not in str(pearl.model.calls)
+
+
 def test_the_openai_client_streams(served: Any, client: openai.OpenAI) -> None:
     served.house.model.replies.append("<document>\nYes, swap away.\n</document>")
     events = list(client.responses.create(model="pearl", input=ASK, stream=True))
@@ -252,7 +268,7 @@ def test_tools_are_treated_alike_on_both_routes(served: Any, client: openai.Open
         ({"input": [{"role": "user", "content": "\0"}, {"role": "user", "content": "a"}]}, "input"),
         ({"input": [{"role": "tool", "content": "a"}]}, "input.0.role"),
         ({"input": [{"role": "user"}]}, "input.0.content"),
-        ({"input": [{"type": "function_call_output", "call_id": "a", "output": "b"}]}, "input.0"),
+        ({"input": [{"type": "function_call_output", "call_id": "a", "output": "b"}]}, "input"),
         ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "input.0"),
         ({"input": [{"role": "user", "content": [{"type": "input_file"}]}]}, "input.0.content.0"),
         ({"input": [{"role": "user", "content": [{"type": "input_text"}]}]}, "input.0.content.0.text"),
