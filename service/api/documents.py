@@ -217,9 +217,7 @@ async def list_documents(
 
 def _page(services: Services, user_id: int, wanted: PageQuery, voice: str | None) -> DocumentPage:
     with services.database.read() as connection:
-        if voice is not None:
-            voices.get(connection, user_id, voice)
-        page = documents.page(connection, user_id, wanted, voice)
+        page = documents.page(connection, user_id, wanted, voices.chosen_there(connection, user_id, voice))
         return DocumentPage.of(_marked(connection, user_id, page.documents), page.has_more)
 
 

@@ -82,9 +82,7 @@ def search(
 def _show_page(user: str | None, voice: str | None, wanted: PageQuery, json: str | None) -> None:
     with open_database(load_settings()) as database, database.read() as connection:
         owner = users.chosen(connection, user)
-        if voice is not None:
-            voices.get(connection, owner.id, voice)
-        page = documents.page(connection, owner.id, wanted, voice)
+        page = documents.page(connection, owner.id, wanted, voices.chosen_there(connection, owner.id, voice))
     if json:
         write_json(json, {"documents": [asdict(document) for document in page.documents], "has_more": page.has_more})
         return

@@ -114,6 +114,15 @@ def test_pages_over_equal_times(ann: Any, limit: int, order: str) -> None:
     assert seen == (oldest_first if order == "asc" else oldest_first[::-1])
 
 
+def test_the_documents_of_a_voice_and_of_all(ann: Any) -> None:
+    ann.post("/v1/documents", [{"id": "a", "text": "Tea.", "voice": "email"}, {"id": "b", "text": "More tea."}])
+
+    def listed(voice: str) -> set[str]:
+        return {document["id"] for document in ann.get("/v1/documents", params={"voice": voice}).json()["data"]}
+
+    assert (listed("email"), listed("pearl")) == ({"a"}, {"a", "b"})
+
+
 def test_an_empty_page(ann: Any) -> None:
     assert ann.get("/v1/documents").json() == {
         "object": "list",

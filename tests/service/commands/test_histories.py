@@ -53,6 +53,7 @@ def test_list_documents(pearl: Any) -> None:
     assert second.split()[0] == "p-1"
     assert second.rstrip().endswith("blog   On tea and KÖLN.")
     assert listed(pearl, "list", "--voice", "email") == ["m-1"]
+    assert listed(pearl, "list", "--voice", "pearl") == listed(pearl, "list") == ["p-1", "m-2", "m-1"]
     assert listed(pearl, "list", "--oldest-first", "--limit", "2") == ["m-1", "m-2"]
     assert listed(pearl, "list", "--oldest-first", "--after", "m-2") == ["p-1"]
     assert pearl("documents", "list", "--limit", "1").err == "There are more; go on with --after p-1\n"
