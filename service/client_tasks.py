@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
 from dataclasses import replace
 
-from pearl.chat.base import ChatModel, Decoding, Message, Role
+from pearl.chat.base import ChatModel, Decoding, Message, Role, complete
 from pearl.clock import Clock
 from pearl.errors import ChatRefused
-from pearl.reasoning import ReasoningFilter
-from pearl.records import Draft, Retrieval, Revision, Usage
+from pearl.reasoning import without_reasoning
+from pearl.records import Draft, Retrieval, Revision
 from pearl.texts import storable
 from service.drafting import Delta, Event, Finished, Retrieved
 from service.store.ids import new_id
@@ -123,23 +122,18 @@ async def pass_on(
 
     Raises ChatRefused for an empty answer, and what the model raises.
     """
-    clock, reasoning = Clock(), ReasoningFilter()
-    messages = [Message(role, text) for role, text in turns]
+    clock = Clock()
     draft = Draft(
         new_id("chatcmpl"), "", PASSED_ON, Retrieval(), Revision(False, "client_task", "A client's own task.")
     )
     yield Retrieved(draft.id, draft.retrieval)
     with clock.stage("generate_ms"):
-        async with aclosing(model.stream(messages, replace(decoding, stop=()))) as chunks:
-            async for chunk in chunks:
-                text = reasoning.feed(storable(chunk.text))
-                if chunk.finish_reason:
-                    text += reasoning.finish()
-                usage = draft.usage + (chunk.usage or Usage())
-                finish_reason = chunk.finish_reason or draft.finish_reason
-                draft = replace(draft, text=draft.text + text, usage=usage, finish_reason=finish_reason)
-                if text:
-                    yield Delta(text)
-    if not draft.text.strip():
+        # whole, for a mark that ends the reasoning may be the first sign that there was any
+        reply = await complete(model, [Message(role, text) for role, text in turns], replace(decoding, stop=()))
+    text = without_reasoning(storable(reply.text))
+    if not text.strip():
         raise ChatRefused(f"The model '{model.name}' answered nothing.")
-    yield Finished(replace(draft, timings=clock.read()))
+    yield Delta(text)
+    yield Finished(
+        replace(draft, text=text, usage=reply.usage, finish_reason=reply.finish_reason, timings=clock.read())
+    )

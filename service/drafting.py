@@ -259,12 +259,16 @@ class Drafter:
         """Ask the model for questions to the user; if it has none, the draft is written, and revised where the score
         lies below theta."""
         with clock.stage("ask_ms"):
-            decoding = Decoding(max_tokens=120, began=commission.decoding.began)
-            reply = await complete(self.model, questions_prompt(brief).messages, decoding)
-        questions = listed_questions(storable(reply.text))
-        if questions:
-            return replace(draft, stage="needs_input", questions=questions, usage=reply.usage)
-        return replace(draft, revision=by_score(draft.retrieval), usage=reply.usage)
+            # as many as a draft may have only for a model that used up the first ones on its reasoning
+            for most in (120, commission.decoding.max_tokens):
+                decoding = Decoding(max_tokens=most, began=commission.decoding.began)
+                reply = await complete(self.model, questions_prompt(brief).messages, decoding)
+                draft = replace(draft, usage=draft.usage + reply.usage)
+                if questions := listed_questions(storable(reply.text)):
+                    return replace(draft, stage="needs_input", questions=questions)
+                if reply.finish_reason != "length":
+                    break
+        return replace(draft, revision=by_score(draft.retrieval))
 
     async def _write(
         self, prompt: Prompt, commission: Commission, reading: Reading, clock: Clock

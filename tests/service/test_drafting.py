@@ -394,6 +394,16 @@ def test_questions_where_the_history_cannot_help(pearl: Any, write: Any) -> None
     assert pearl.rows("drafts")[0].stage == "needs_input"
 
 
+def test_a_model_that_reasons_has_the_tokens_of_a_draft_for_its_questions(
+    pearl: Any, write: Any, cut_off_model: Any
+) -> None:
+    pearl.model = cut_off_model(["<think>\nThe history", "<think>\nHm.\n</think>\nWhich day?"])
+    run = write(scores=SCORES, calibration=Calibration(4.0, None, 3.5), decoding=Decoding(max_tokens=400))
+    assert (run.draft.stage, run.draft.questions) == ("needs_input", ("Which day?",))
+    assert [decoding.max_tokens for _, decoding in pearl.model.calls] == [120, 400]
+    assert run.draft.usage.completion_tokens == 2 + 2, "both answers count"
+
+
 def test_without_a_question_the_draft_is_written_and_revised(write: Any) -> None:
     run = write(
         replies=["I know everything.", "First.", EDITED], scores=SCORES, calibration=Calibration(4.0, None, 3.5)

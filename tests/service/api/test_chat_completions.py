@@ -206,6 +206,12 @@ def test_a_clients_own_task_goes_to_the_model_without_the_history(
     assert "title" not in exported
 
 
+def test_a_clients_own_task_without_reasoning_that_only_its_end_tells(pearl: Any, ann: Any) -> None:
+    pearl.model.replies.append("Both speak of shifts.\n</think>\nRota")
+    answer = ann.post("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": TITLE}]})
+    assert answer.json()["choices"][0]["message"]["content"].strip() == "Rota"
+
+
 def test_a_clients_own_task_that_the_model_leaves_unanswered(pearl: Any, ann: Any) -> None:
     pearl.model.replies.append("<think>\nHm.")
     answer = ann.post("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": TITLE}]})
