@@ -13,7 +13,7 @@ from pearl.errors import InputError, NotFound, TooLarge
 from pearl.templates import DEFAULT_TEMPLATE
 from pearl.texts import check_characters, check_id
 from service.store import erasures
-from service.store.tables import calibrations, documents, profiles, voices
+from service.store.tables import calibrations, documents, drafts, profiles, voices
 from service.store.upsert import upsert
 from service.store.user_counts import count_documents
 from service.store.users import lock, touch_history
@@ -140,14 +140,13 @@ def ensure(connection: Connection, names: dict[int, set[str]], template: str = D
 
 
 def remove(connection: Connection, user_id: int, name: str) -> None:
-    """The voice goes; its documents stay in the history, in no voice. Raises NotFound."""
+    """The voice goes; its documents and drafts stay in the history, in no voice. Raises NotFound."""
     lock(connection, {user_id})  # before its row: whoever adds documents to the voice has the user first
     gone = connection.execute(delete(voices).where(voices.c.user_id == user_id, voices.c.name == name))
     if not gone.rowcount:
         get(connection, user_id, name, param="name")
-    connection.execute(
-        update(documents).where(documents.c.user_id == user_id, documents.c.voice == name).values(voice=None)
-    )
+    for kept in (documents, drafts):
+        connection.execute(update(kept).where(kept.c.user_id == user_id, kept.c.voice == name).values(voice=None))
     for of_voice in (calibrations, profiles):
         connection.execute(delete(of_voice).where(of_voice.c.user_id == user_id, of_voice.c.voice == name))
     touch_history(connection, {user_id})

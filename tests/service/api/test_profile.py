@@ -213,6 +213,10 @@ def test_edits_are_measured_and_pushes_named(pearl: Any, ann: Any) -> None:
     assert found["texts"] == 8
     ann("PATCH", f"/v1/documents/{accepted}", {"mine": True})
     assert card(ann, voice="email")["texts"] == 9
+    ann("DELETE", "/v1/voices/email")
+    ann("PUT", "/v1/voices/email", {})
+    assert card(ann, voice="email")["edits"]["drafts"] == 0, "a new voice of an old name has none of its drafts"
+    assert card(ann)["edits"]["drafts"] == 9
 
 
 def test_many_drafts_for_the_same_requests_are_the_measure(pearl: Any, ann: Any) -> None:
