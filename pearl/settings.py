@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -282,10 +282,12 @@ def load_settings(**overrides: object) -> Settings:
     Raises InputError that names each key and why its value will not do, or a variable that is a setting misspelt.
     """
     _refuse_misspelt(os.environ)
+    given = {name: value for name, value in overrides.items() if value is not None}
     try:
-        return Settings(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]
+        return Settings(**given)  # type: ignore[arg-type]
     except ValidationError as error:
-        raise InputError("; ".join(map(_explain, error.errors())), code="invalid_setting") from None
+        problems = (_explain(problem, given) for problem in error.errors())
+        raise InputError("; ".join(problems), code="invalid_setting") from None
 
 
 def _refuse_misspelt(names: Iterable[str]) -> None:
@@ -298,7 +300,8 @@ def _refuse_misspelt(names: Iterable[str]) -> None:
             raise InputError(f"{name} is no setting; write {meant[0]}, or unset it.", code="invalid_setting")
 
 
-def _explain(problem: ErrorDetails) -> str:
+def _explain(problem: ErrorDetails, options: Container[str]) -> str:
+    """The problem of a setting, under the name of the option that gave it or else of its variable."""
     name = str(problem["loc"][0]) if problem["loc"] else "settings"
     shown = "(hidden)" if "key" in name else repr(problem.get("input"))
     message = problem["msg"].removeprefix("Value error, ")
@@ -306,4 +309,5 @@ def _explain(problem: ErrorDetails) -> str:
         message = f"there are {problem['ctx']['pattern'].strip('^()$').replace('|', ', ')}"
     elif problem["type"] == "bool_parsing":
         message = "give true or false"
-    return f"{PREFIX}{name.upper()}={shown}: {message}"
+    given = f"--{name.replace('_', '-')} " if name in options else f"{PREFIX}{name.upper()}="
+    return f"{given}{shown}: {message}"

@@ -163,6 +163,12 @@ def test_every_error_at_once(monkeypatch):
         load_settings()
 
 
+def test_an_error_names_the_option_that_gave_the_value(monkeypatch):
+    monkeypatch.setenv("PEARL_LLM", "auto")
+    with pytest.raises(InputError, match=r"^--llm 'gpt': there are auto, embedded"):
+        load_settings(llm="gpt", encoder=None)
+
+
 def test_secrets_are_masked():
     settings = load_settings(llm_api_key="sk-secret", database_url="postgresql://u:s3cret@h/n")
     assert "secret" not in repr(settings) + str(settings)
