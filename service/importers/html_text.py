@@ -9,7 +9,7 @@ import html as entities
 import re
 import string
 
-SKIPPED = {"script", "style", "head", "title", "template"}
+SKIPPED = {"script", "style", "title", "template"}  # not a head, which may have no end: the rest in it is no text
 BLOCKS = {
     *("address", "article", "blockquote", "div", "dl", "dt", "dd", "fieldset", "footer", "form", "header", "hr", "li"),
     *("main", "nav", "ol", "pre", "section", "table", "tr", "ul"),
@@ -126,6 +126,7 @@ class _Lines:
         self._line: list[str] = []
         self._skipping = self._quoting = self._preformatted = 0
         self._numbers: list[int | None] = []  # of the last item of each open list, None for one without numbers
+        self._mark = "- "  # of the last item
 
     def text(self) -> str:
         self._end_line()
@@ -137,16 +138,20 @@ class _Lines:
         elif tag == "br":
             self._end_line(keep_empty=True)
         elif tag in BLOCKS or tag in PARAGRAPHS:
-            self._end_line()
-            if tag in PARAGRAPHS:
-                self._gap()
+            begins_item = "".join(self._line) == self._mark  # <li><p>tea</p></li>
+            if not begins_item:
+                self._end_line()
+                if tag in PARAGRAPHS:
+                    self._gap()
             self._quoting += tag == "blockquote"
             self._preformatted += tag == "pre"
             if any(name in attributes for name in SIGNATURES):
                 self._lines.append("> " * min(self._quoting, MAX_QUOTES) + "-- ")
             if tag in ("ol", "ul") and len(self._numbers) < MAX_LISTS:
                 self._numbers.append(0 if tag == "ol" else None)
-            self._line = [self._item()] if tag == "li" else []
+            if tag == "li":
+                self._mark = self._item()
+                self._line = [self._mark]
         elif tag in ("td", "th") and self._line:
             self._line.append(" ")
         elif tag == "img" and (emoji := EMOJI.search(attributes)) and not self._skipping:
