@@ -52,7 +52,7 @@ def parts_of(raw: bytes) -> list[MailPart]:
         fields, body = split_header(data)
         kind = content_kind(fields)
         boundary = parameter(fields.get("content-type", ""), "boundary")
-        if not kind.startswith("multipart/"):
+        if not kind.startswith("multipart/") or kind == "multipart/digest":  # its parts are other mails
             parts.append(MailPart(fields, body, choice))
         elif boundary:
             if depth == MAX_DEPTH:

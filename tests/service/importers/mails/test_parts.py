@@ -48,5 +48,11 @@ def test_one_of_several_alternatives(parts, text):
     assert text_of(parts_of(raw.encode())) == text
 
 
+def test_the_mails_in_a_digest_are_no_text_of_its_sender():
+    digest = "Content-Type: multipart/digest; boundary=D\n\n--D\n\nFrom: bob@example.org\n\nmarmalade\n--D--\n"
+    raw = f"Content-Type: multipart/mixed; boundary=B\n\n--B\n\nSee these.\n--B\n{digest}--B--\n"
+    assert text_of(parts_of(raw.encode())) == "See these."
+
+
 def test_flowed_lines():
     assert unflow("a \nb\n> c \n> d\n>> e\n-- \nAnn", delete_space=False) == "a b\n> c d\n>> e\n-- \nAnn"
