@@ -19,7 +19,7 @@ def settle_gone(database: Database, summary: ImportSummary, source: Path, *, yes
         return 0
     brought = sum(missing.brought for missing in summary.gone)
     finding = f"{gone:,} of {brought:,} documents that came from {source} are not there any more."
-    if summary.errors_total:
+    if summary.errors_total > summary.conflicts:  # a document in conflict was read: the source gives two texts its id
         typer.echo(f"{finding} They stay, for not everything in it could be read.", err=True)
         return 0
     if not yes and not sys.stdin.isatty():

@@ -113,3 +113,14 @@ def test_a_mail_keeps_its_id_when_its_text_is_cleaned_otherwise(command: Any, tm
     run = command(*words, "--update")
     assert (run.json["replaced"], run.json["gone"], run.json["conflicts"]) == (1, 1, 0)
     assert sorted(texts()) == ["Tea for none.", "Tea for two."]
+
+
+def test_two_texts_of_one_id_keep_nothing_that_is_gone(command: Any, tmp_path: Path) -> None:
+    line = '{{"user_id": "ann", "id": "{}", "timestamp": 1700000000, "text": "{}"}}\n'.format
+    history = tmp_path / "history.jsonl"
+    history.write_text(line("tea", "Tea.") + line("tea", "Another tea.") + line("cup", "Cup."))
+    words = ("import", "jsonl", history, "--update", "--yes", "--json", "-")
+    assert command(*words).json["imported"] == 2
+    history.write_text(line("tea", "Tea.") + line("tea", "Another tea."))
+    run = command(*words)
+    assert (run.json["conflicts"], run.json["gone"], run.json["removed"], texts()) == (1, 1, 1, ["Tea."])
