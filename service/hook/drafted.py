@@ -18,27 +18,28 @@ REASON = "mostly a draft of PEARL's"
 
 @dataclass(frozen=True, slots=True)
 class DraftedMessages:
-    """A user's drafts, with the times of their writing, by their first lines."""
+    """A user's drafts, with the times of their writing, by each of their lines."""
 
-    by_subject: dict[str, list[tuple[float, str]]]
+    by_line: dict[str, set[tuple[float, str]]]
 
     @classmethod
     def of_user(cls, connection: Connection, user_id: int) -> DraftedMessages:
-        by_subject = defaultdict(list)
+        by_line = defaultdict(set)
         for created_at, text in drafts.texts(connection, user_id):
-            by_subject[_subject(text)].append((created_at, text))
-        return cls(dict(by_subject))
+            for line in _lines(text):
+                by_line[line].add((created_at, text))
+        return cls(dict(by_line))
 
     def __contains__(self, document: Document) -> bool:
         """True where a draft from before the commit, or from the minutes after its date in which the hook may still
-        write, has its subject line and more than half of its words."""
+        write, has a line of it, its subject or one of its body, and more than half of its words."""
         message = whole_message(document).text
         return any(
             created_at <= (document.timestamp or 0.0) + LONGEST_WAIT
             and edit_between(text, message).machine_share > MOSTLY
-            for created_at, text in self.by_subject.get(_subject(message), ())
+            for created_at, text in set().union(*(self.by_line.get(line, ()) for line in _lines(message)))
         )
 
 
-def _subject(message: str) -> str:
-    return message.strip().partition("\n")[0].strip()
+def _lines(message: str) -> set[str]:
+    return {line.strip() for line in message.splitlines()} - {""}
