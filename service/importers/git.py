@@ -39,7 +39,8 @@ GENERATED_TEXT = re.compile(
     re.MULTILINE,
 )
 PATHS_SHOWN = 12
-PATHS = re.compile(r"\S+(?:, \S+)*(?: and [\d,]+ more)?")  # as a request; a subject has words with blanks between them
+PATH = r'(?:[^\s"]\S*|"[^"]+")'
+PATHS = re.compile(rf"{PATH}(?:, {PATH})*(?: and [\d,]+ more)?")  # as a request; a subject has blanks between its words
 
 
 class GitImporter:
@@ -130,9 +131,10 @@ def whole_message(document: Document) -> Document:
 
 
 def changed_paths(paths: Sequence[str]) -> str:
-    """The changed paths in one line, the first of them where they are many."""
+    """The changed paths in one line, those with blanks in quotes, and the first of them where they are many."""
+    shown = [f'"{path}"' if any(map(str.isspace, path)) else path for path in paths[:PATHS_SHOWN]]
     more = len(paths) - PATHS_SHOWN
-    return ", ".join(paths[:PATHS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _check_repository(source: Path) -> None:

@@ -82,7 +82,7 @@ def test_subjects_are_texts_on_request_and_their_paths_ask(read, repository):
     assert [(document.text, document.request) for document in reading.documents] == [
         ("Pour", f"{shown} and 4 more"),
         ("Release the kettle", None),
-        ("Close the lid first", "src/\nodd name.c"),
+        ("Close the lid first", '"src/\nodd name.c"'),
         ("Two cups will do.", "Boil less water"),
     ]
     assert reading.reasons == ["not written by --me", "generated subject", "generated subject"]
@@ -96,12 +96,19 @@ def test_subjects_are_texts_on_request_and_their_paths_ask(read, repository):
         ("Simplify", "Two cups.\nNo more.", "Simplify\n\nTwo cups.\nNo more."),
         ("pot.c, src/lid.c and 1,204 more", "Boil less water", None),
         ("Makefile", "Boil less water", None),
+        ('"Daily notes/1 May.md", tea.md, "a, b.md" and 3 more', "Boil less water", None),
+        ('"Boil" less', "Two cups will do.", '"Boil" less\n\nTwo cups will do.'),
         (None, "Release the kettle", None),
     ],
 )
 def test_a_document_is_the_whole_message_again(request_text, text, whole):
     document = Document("a", text, 1.0, request_text, "commits")
     assert whole_message(document) == (document if whole is None else Document("a", whole, 1.0, None, "commits"))
+
+
+def test_a_subject_of_many_quotes_is_told_from_paths_at_once():
+    subject = '"a", ' * 400 + "Boil less"
+    assert whole_message(Document("a", "Two cups.", 1.0, subject)).text == f"{subject}\n\nTwo cups."
 
 
 def test_how_few_commits_have_a_body_is_told(read, repository):
