@@ -49,7 +49,8 @@ def run_git(source: Path, *arguments: str, in_hook: bool = False) -> Iterator[IO
             environment.pop(name, None)
     # the repository may be anyone's: nothing in its configuration may start a program, and nothing is fetched
     safely = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never")
-    command = ["git", "-C", str(source), "--no-pager", *safely, *arguments]
+    whole = ("-c", "diff.relative=false", "-c", "log.showRoot=true")  # all paths, those of the first commit too
+    command = ["git", "-C", str(source), "--no-pager", *safely, *whole, *arguments]
     with tempfile.TemporaryFile() as complaints:
         try:
             process = subprocess.Popen(

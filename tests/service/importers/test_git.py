@@ -111,6 +111,18 @@ def test_a_subject_of_many_quotes_is_told_from_paths_at_once():
     assert whole_message(Document("a", "Two cups.", 1.0, subject)).text == f"{subject}\n\nTwo cups."
 
 
+def test_no_setting_hides_paths(read, repository):
+    for name in ("src/lid.c", "pot.c"):
+        (repository / name).parent.mkdir(exist_ok=True)
+        (repository / name).write_text("")
+    git(repository, "add", ".")
+    commit(repository, "Boil less water")
+    git(repository, "config", "log.showRoot", "false")
+    git(repository, "config", "diff.relative", "true")
+    reading = read("git", repository / "src", "ann lee", subjects=True)
+    assert [document.request for document in reading.documents] == ["pot.c, src/lid.c"]
+
+
 def test_how_few_commits_have_a_body_is_told(read, repository):
     commit(repository, "First\n\nMine.")
     commit(repository, "Second")
