@@ -51,6 +51,8 @@ class McpMessage(BaseModel):
         if isinstance(value, dict) and type(value.get("id", "")) not in (int, str):
             message = "'id' must be a whole number or a text; leave it out in a notification."
             raise PydanticCustomError("invalid_id", "{message}", {"message": message})
+        if isinstance(value, dict) and value.get("params", {}) is None:  # some clients write a field that is empty so
+            value = {**value, "params": {}}
         return value
 
     @property

@@ -113,6 +113,11 @@ def test_lines_that_are_no_messages() -> None:
     assert errors == [(None, -32700), (None, -32700), (None, -32600), (None, -32600), (None, -32600)]
 
 
+def test_a_request_without_params_may_say_null() -> None:
+    (answer,) = answers({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": None})
+    assert answer == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
 def test_a_reader_that_is_gone_ends_it() -> None:
     def write(answer: McpReply) -> None:
         raise BrokenPipeError
