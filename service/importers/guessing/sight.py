@@ -43,7 +43,7 @@ class Sight:
 
     def holds(self, pattern: str) -> list[str]:
         """The names that match a regular expression from a part's beginning to the end."""
-        wanted = re.compile(rf"(?:.*/)?{pattern}")
+        wanted = re.compile(rf"(?:.*/)?(?:{pattern})")
         return [name for name in self.names if wanted.fullmatch(name)]
 
     def begins(self, pattern: bytes) -> bool:
