@@ -97,7 +97,7 @@ class Commit:
 
 
 def _item(commit: Commit, me: Identities, options: Options, where: str) -> SourceDocument | LeftOut:
-    if not me.match(*commit.authors):
+    if not me.match(*commit.authors, account=commit.authors[-1]):
         return LeftOut(where, NOT_MINE)
     if len(commit.parents.split()) > 1:
         return LeftOut(where, "merge")

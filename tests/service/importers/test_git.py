@@ -111,6 +111,17 @@ def test_a_subject_of_many_quotes_is_told_from_paths_at_once():
     assert whole_message(Document("a", "Two cups.", 1.0, subject)).text == f"{subject}\n\nTwo cups."
 
 
+def test_authors_of_one_name_are_told(read, repository):
+    commit(repository, "Boil\n\nTwo cups.")
+    commit(repository, "Cool\n\nThree cups.", author="Ann Lee <lee@example.com>")
+    told = list(read("git", repository, "ann lee").options.identities.several())
+    assert told[0].startswith("'ann lee' is 2 accounts in it: Ann Lee <")
+    both = ("ann@example.org", "lee@example.com")
+    assert not list(read("git", repository, "ann lee", *both).options.identities.several())
+    (repository / ".mailmap").write_text("Ann Lee <ann@example.org> <lee@example.com>\n")
+    assert not list(read("git", repository, "ann lee").options.identities.several())
+
+
 def test_no_setting_hides_paths(read, repository):
     for name in ("src/lid.c", "pot.c"):
         (repository / name).parent.mkdir(exist_ok=True)
