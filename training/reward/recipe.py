@@ -126,16 +126,20 @@ def scaled(head: ScoreHead, reader: ParagraphReader, material: RewardMaterial) -
 
 def dev_figures(model: RewardModel, dev: RewardMaterial, seed: int) -> dict[str, Any]:
     """Figures of the finished model on the dev split, by which the training was stopped: pairs decided rightly, beside
-    the shorter text, and the correlation of scores."""
+    the shorter text, and the correlation of scores.
+
+    Each pair is asked about in both orders, for a verdict by cosine can depend on the order.
+    """
     figures: dict[str, Any] = {}
     if dev.pairs:
         better = [dev.texts[pair.better] for pair in dev.pairs]
         worse = [dev.texts[pair.worse] for pair in dev.pairs]
         bootstrap = Bootstrap([str(dev.originals[pair.better]) for pair in dev.pairs], seed=seed)
         shorter = np.array([len(one) < len(other) for one, other in zip(better, worse, strict=True)], float)
+        right = np.mean([model.prefer(better, worse) > 0, model.prefer(worse, better) < 0], axis=0)
         figures |= {
             "dev_pairs": len(dev.pairs),
-            "dev_accuracy": bootstrap.share(model.prefer(better, worse) > 0).to_json(),
+            "dev_accuracy": bootstrap.share(right).to_json(),
             "dev_accuracy_shorter": bootstrap.share(shorter).to_json(),
         }
     if dev.scored and model.scores_paragraphs:

@@ -62,6 +62,20 @@ def test_a_training_killed_at_its_last_step_goes_on_and_has_its_figures(
     assert not list(work.glob("*checkpoint*"))
 
 
+def test_a_verdict_that_depends_on_the_order_alone_is_right_half_the_time(
+    train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path
+) -> None:
+    """A pair's texts are so alike to an encoder which has learned nothing that their cosine prefers whichever is
+    first."""
+    out = tmp_path / "model"
+    told = ("--variant", "P", "--preset", "as_published_code", "--epochs", "1", "--rate", "1e-8")
+    data = ("--data", str(scored_file(12)), "--base", str(bert_folder), "--dev-share", "0.25")
+    figures = train("reward", *data, *told, "--out", str(out), "--json", "-").json["figures"]
+    plain, ornate = versions(1)
+    assert (RewardModel.load(out).prefer([plain, ornate], [ornate, plain]) > 0).all()
+    assert (figures["dev_pairs"], figures["dev_accuracy"]["value"]) == (3, 0.5)
+
+
 class _KilledError(BaseException):
     """The end of the process: no handler of ours sees it."""
 
