@@ -86,7 +86,9 @@ def _gains(options: TrainingOptions, split: str) -> list[str]:
 
 
 def _run(arguments: list[str], report: Path) -> dict[str, Any]:
-    command = [sys.executable, "-c", "from pearl.cli import main; main()", "eval", *arguments, "--json", str(report)]
+    # -P: without it Python would import modules of the folder that the command runs in before its own and ours
+    program = [sys.executable, "-P", "-c", "from pearl.cli import main; main()"]
+    command = [*program, "eval", *arguments, "--json", str(report)]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     if done.returncode:
         error = InputError if done.returncode == InputError.exit_status else PearlError

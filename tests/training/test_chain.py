@@ -140,6 +140,7 @@ def test_scores_of_the_test_split_measure_the_artifact(
     common = {"history": mine, "encoder": sentence_folder, "first_stage_only": None}
     scores = [f"{split}.parquet" for split in (TRAIN, DEV)]
     assert run_pearl("train", "fit", **common, scores=scores, out="A").status == 0
+    Path("statistics.py").write_text("raise ImportError('of the folder where the command runs')", encoding="utf-8")
     ran = run_pearl("train", "fit", **common, scores=[*scores, "test.parquet"], out="B")
     without, measured = read_manifest(Path("A")), read_manifest(Path("B"))
     assert measured.files == without.files
