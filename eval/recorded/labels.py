@@ -40,6 +40,7 @@ MEANT: Mapping[str, str | None] = {
     for level, label in levels.items()
 }
 NO_ANSWER = {ABSTAIN, INVALID, ERROR, ""}
+NO_ID = (None, "")  # 0 is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
         recorded = _recorded_answers(path, values) if is_recording else {}
         for number, value in values.items():
             place = f"line {number}" if len(paths) == 1 else f"{path}:{number}"
-            value |= {"file": str(path), "line": number, "id": value.get("id") or place}
+            value |= {"file": str(path), "line": number, "id": place if value.get("id") in NO_ID else value["id"]}
             lines.append(value | recorded.get(number, {}))
     if not lines:
         raise InputError(f"{', '.join(map(str, paths))}: there is no judgement in it.", code="empty_file")
@@ -142,7 +143,7 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
     own: dict[str, str] = {}
     ways = set()
     for place, line in enumerate(lines, start=1):
-        name = item_name(line.get("item") or line.get("id"), line.get("style"))
+        name = item_name(line["id"] if line.get("item") in NO_ID else line["item"], line.get("style"))
         swapped = bool(line.get("swapped") or line.get("order") == "ba")
         answer = _answer(line, swapped=swapped, place=place)
         of_item = answers[name]  # an item without any answer is one, too

@@ -46,6 +46,13 @@ def test_rates_confusion_and_trust(corrected, tmp_path):
     assert picture.stat().st_size > 1000
 
 
+@pytest.mark.parametrize("field", ["id", "item"])
+def test_items_may_be_numbered_from_0(corrected, field):
+    judged = [{field: n, "verdict": line["outcome"]} for n, line in enumerate(JUDGED)]
+    found = corrected("--json", "-", judged=judged, labels=[line | {"id": n} for n, line in enumerate(LABELS)]).json
+    assert (found["items"], found["labelled"]) == (60, 40)
+
+
 def test_tables_for_the_eye(corrected):
     out = corrected().out
     for words in (
