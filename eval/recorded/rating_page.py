@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ class RatingOptions:
     """``systems`` are the two to compare, where items have more; ``raters`` those that the page offers, if not anybody;
     ``tie``: a person may prefer neither text."""
 
-    systems: tuple[str, str] | None = None
+    systems: tuple[str, ...] | None = None
     raters: Sequence[str] = ()
     tie: bool = False
 
@@ -66,9 +66,9 @@ def _parts(value: Mapping[str, Any], **titles: str) -> list[Part]:
 def _authorship(value: dict[str, Any], options: RatingOptions) -> RatedItem | None:
     check_fields(value, "id", "reference")
     candidates = check_object(value["candidates"], "candidates")
-    systems = options.systems or tuple(candidates)
+    systems = options.systems or ()
     missing = next((name for name in systems if name not in candidates), None)
-    if missing is not None or len(systems) != 2:
+    if missing is not None or len(set(systems)) != 2:
         known = ", ".join(candidates) or "none"
         raise InputError(f"has {known}; name two of them with --systems.", param="candidates", code="several")
     texts = [candidates[name] for name in systems]
@@ -86,7 +86,7 @@ def _preference(value: dict[str, Any], options: RatingOptions) -> RatedItem | No
     check_fields(value, "id")
     responses, persona = check_object(value["responses"], "responses"), value.get("persona") or ""
     if isinstance(persona, dict):
-        persona = "\n".join(f"{name}: {said}" for name, said in persona.items())
+        persona = "\n".join(f"{name}: {said}" for name, said in persona.items() if said not in (None, ""))
     return RatedItem(
         check_id(value["id"]),
         "Which of the two is this person's own?" if value.get("own") else "Which of the two would this person choose?",
@@ -158,13 +158,16 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
     lines: dict[tuple[str, str], int] = {}
 
     def screen(value: dict[str, Any], number: int) -> RatedItem | None:
-        nonlocal form
+        nonlocal form, options
         form = form or next((known for known in FORMS if known.known_by in value), None)
         if form is None or form.known_by not in value:
             names = ", ".join(known.known_by for known in FORMS)
             raise InputError(
                 f"is missing; items have one of {names}, the same in a file.", param="text", code="missing_field"
             )
+        if form.known_by == "candidates":  # the first line names the two for all, as it does for the judge
+            named = options.systems or tuple(check_object(value["candidates"], "candidates"))
+            options = replace(options, systems=named)
         item = form.screen(value, options)
         if item is not None:
             check_once(lines, (item.id, item.style), number, f"'{item.id}' is", param="id", code="duplicate_id")

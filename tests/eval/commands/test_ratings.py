@@ -164,12 +164,26 @@ def test_what_judges_are_asked_people_are_asked(make_page):
     assert make_page(PAIRS)[1]["labels"] == ["a_much", "a_slightly", "tie", "b_slightly", "b_much"]
     page, counts = make_page(TEXTS)
     assert counts["labels"] == ["not", "somewhat", "very", "cant_tell"]
-    data = json.loads(page.read_text(encoding="utf-8").partition('id="study">')[2].partition("</script>")[0])
-    assert [title for title, _ in data["items"][0]["parts"]] == ["Style: storytelling", "Text"]
+    assert [title for title, _ in study_of(page)["items"][0]["parts"]] == ["Style: storytelling", "Text"]
     assert make_page(PEOPLE)[1]["labels"] == ["A", "B"]
     page, _ = make_page([{**PEOPLE[0], "own": True}])
     assert "Which of the two is this person's own?" in page.read_text(encoding="utf-8")
     assert make_page(PEOPLE, "--tie")[1]["labels"] == ["A", "B", "tie"]
+
+
+def study_of(page):
+    return json.loads(page.read_text(encoding="utf-8").partition('id="study">')[2].partition("</script>")[0])
+
+
+def test_the_first_line_says_which_system_is_the_proposed_one(make_page):
+    other_order = {**DRAFTS[1], "candidates": dict(reversed(DRAFTS[1]["candidates"].items()))}
+    _, second = study_of(make_page([DRAFTS[0], other_order])[0])["items"]
+    assert second["texts"] == [DRAFTS[1]["candidates"]["ours"], "Theirs 1."]
+
+
+def test_a_persona_is_shown_without_fields_that_say_nothing(make_page):
+    page, _ = make_page([{**PEOPLE[0], "persona": {"home": "a town", "age": None, "job": "", "children": 0}}])
+    assert study_of(page)["items"][0]["parts"] == [["The person", "home: a town\nchildren: 0"]]
 
 
 def test_drafts_that_failed_are_left_out(make_page):
@@ -185,6 +199,7 @@ def test_drafts_that_failed_are_left_out(make_page):
         ([DRAFTS[0], PEOPLE[0]], ":2: text: is missing; items have one of"),
         ([DRAFTS[0], DRAFTS[0]], ":2: id: 'i0' is on line 1 already"),
         ([{**DRAFTS[0], "candidates": {"a": "b"}}], ":1: candidates: has a; name two of them with --systems"),
+        ([DRAFTS[0], {**DRAFTS[1], "candidates": {"ours": "a", "c": "b"}}], ":2: candidates: has ours, c; name two"),
         ([{**DRAFTS[0], "candidates": [1]}], ":1: candidates: must be an object, not an array"),
         ([{**DRAFTS[0], "reference": 3}], ":1: reference: 'reference' must be a string"),
         ([{**PEOPLE[0], "responses": {"A": "a"}}], ":1: responses: "),
@@ -204,6 +219,7 @@ def test_items_that_cannot_be_rated(run_pearl, write_lines, tmp_path, lines, com
     ("lines", "words", "complaint"),
     [
         (PEOPLE, ("--systems", "a", "b"), "pearl: --systems is for items with candidates; leave it out"),
+        (DRAFTS, ("--systems", "ours", "ours"), ":1: candidates: has ours, bm25; name two of them with --systems"),
         (DRAFTS, ("--tie",), "pearl: --tie is for items with responses; leave it out"),
     ],
 )
