@@ -28,12 +28,13 @@ def sets(
 
     Every file counts the same. No drafts are written.
     """
+    from eval.report.tables import file_names
     from eval.retrieval.gains import read_gains
     from eval.retrieval.sets import check_scored_by, sets_figures, sets_tables
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 
-    files = {path.name: read_gains(path) for path in sets}
+    files = {name: read_gains(path) for name, path in zip(file_names(sets), sets, strict=True)}
     if any(record.retriever for records in files.values() for record in records):  # earlier files do not say it
         name = load_settings(encoder=encoder).encoder
         check_scored_by(make_retriever(model, SentenceEncoder(name)).fingerprint, files)

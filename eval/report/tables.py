@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from eval.report.metric import Metric
@@ -118,6 +120,12 @@ def metrics_table(metrics: Sequence[Metric[Any]]) -> Table:
     """A table that says what each figure means and how it is computed."""
     rows = tuple((metric.title, metric.description, metric.how, metric.citation) for metric in metrics)
     return Table("", ("figure", "what it says", "how it is computed", "source"), rows)
+
+
+def file_names(paths: Sequence[Path]) -> list[str]:
+    """The names of files; whole paths where two have the same name."""
+    names = Counter(path.name for path in paths)
+    return [path.name if names[path.name] == 1 else str(path) for path in paths]
 
 
 def caption_of(result: Json, part: Json | None = None) -> str:

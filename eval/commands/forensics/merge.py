@@ -31,6 +31,7 @@ def merge(
     """Put files of annotated pairs together, or write one in another form."""
     from eval.recorded.forensics import merging
     from eval.recorded.forensics.pair_files import kind_of, read_pairs, write_pairs
+    from eval.report.tables import file_names
     from pearl.options import write_json
 
     kind_of(out)
@@ -38,9 +39,9 @@ def merge(
     check_writable("--json", json, files)
     datasets = []
     taken: dict[str, Annotator] = {}
-    for path in files:
+    for name, path in zip(file_names(files), files, strict=True):
         data = read_pairs(path)
-        data = merging.apart(path.name, data, taken) if apart else data
+        data = merging.apart(name, data, taken) if apart else data
         taken.update(data.annotators)
         datasets.append((str(path), data))
     whole = merging.merged(datasets)

@@ -23,6 +23,7 @@ from eval.recorded.forensics import metrics
 from eval.recorded.forensics.measures import Resampling, normal_interval
 from eval.recorded.forensics.pairs import MODEL_IDENTITY
 from eval.recorded.forensics.votes import Codes, Mask, VoteTable, chooses, models_of_table, read_votes
+from eval.report.tables import file_names
 from pearl.errors import InputError
 from pearl.stats import Floats
 from pearl.texts import counted
@@ -86,7 +87,11 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
     Raises InputError for fewer than ``least`` or too many, and for one that has nothing to compare.
     """
     columns = []
-    for file, table in tables:
+    files = [Path(file) for file, _ in tables]
+    titles = [file.name.partition(".")[0] for file in files]
+    if len(set(titles)) < len(titles):
+        titles = file_names(files)
+    for title, (file, table) in zip(titles, tables, strict=True):
         for group, part in _groups(file, table, options.by):
             # as references, but one that is the only model to compare with
             models = [model for model in models_of_table(part) if options.models and [*options.against] != [model]]
@@ -95,7 +100,7 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
                 raise InputError("name a --reference, or --models.", param="reference", code="missing_option")
             for reference in references:
                 named = [
-                    Path(file).name.partition(".")[0] if len(tables) > 1 else "",
+                    title if len(tables) > 1 else "",
                     group or "",
                     reference if len(references) > 1 or not (group or len(tables) > 1) else "",
                 ]

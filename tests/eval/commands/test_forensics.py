@@ -82,6 +82,18 @@ def test_merge_puts_files_together_and_writes_other_forms(forensics, pairs_file,
     assert (refused.status, "ends in .json, .jsonl, .csv" in refused.err) == (2, True)
 
 
+def test_files_of_one_name_are_told_apart(forensics, pairs_file, tmp_path):
+    files = []
+    for folder, votes in (("ann", "aab"), ("ben", "abb"), ("cleo", "bbb")):
+        (tmp_path / folder).mkdir()
+        files.append(pairs_file({"human": votes}, f"{folder}/pairs.json"))
+    whole = forensics("merge", *files, "--apart", "--out", tmp_path / "all.json", "--json", "-").json
+    assert (whole["pairs"], whole["annotators"]) == (3, 3)
+    words = [word for path in files for word in ("--pairs", path)]
+    columns = forensics("compare", *words, "--reference", "human", "--resamples", 100, "--json", "-").json["columns"]
+    assert [column["name"] for column in columns] == list(map(str, files))
+
+
 def test_pairs_that_are_read_are_not_written_over(forensics, pairs_file):
     path = pairs_file({"human": "aabb"})
     before = path.read_bytes()

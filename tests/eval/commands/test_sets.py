@@ -68,6 +68,17 @@ def test_the_margin_is_chosen_by_what_documents_gain_together(
     assert ran.err.startswith(f"margin {best['margin']:.3f}{told}")
 
 
+def test_two_files_of_one_name_both_count(
+    pearl_eval: Callable[..., Any], write_lines: Callable[..., Path], tmp_path: Path
+) -> None:
+    (tmp_path / "list").mkdir()
+    chat, mail = write_lines(CHAT, "sets.jsonl"), write_lines(MAIL, "list/sets.jsonl")
+    run = pearl_eval("sets", "--sets", chat, "--sets", mail, "--model", "mine", "--json", "-")
+    (found,) = run.json["models"]
+    assert [(file["file"], file["n"]) for file in found["files"]] == [(str(chat), 2), (str(mail), 1)]
+    assert [row["gain"]["value"] for row in found["by_count"]] == [6.5, 6.25, 6.5]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
