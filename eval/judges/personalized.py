@@ -144,8 +144,9 @@ def load(path: Path, options: PersonaOptions) -> tuple[Items[PersonaItem], Perso
     certainty = options.certainty and not (options.tie and options.tie_certainty == published.NOT_ASKED)
     asked = ReplyForm(options.tie, certainty, highest=5 if options.scale == published.FIVE else HIGHEST)
     mode = Mode(options.persona, fields, asked)
-    if options.ablate and not mode.persona:
-        raise InputError("--ablate: there is nothing to leave out of --no-persona.", param="ablate")
+    for option, given, what in (("ablate", options.ablate, "leave out of"), ("fields", fields, "show with")):
+        if given and not mode.persona:
+            raise InputError(f"--{option}: there is nothing to {what} --no-persona.", param=option)
     modes = {(True, frozenset(mode.fields or has)): mode}
     for subset in options.ablate:
         less = None if subset.strip() == "none" else _named("ablate", options, subset, has)

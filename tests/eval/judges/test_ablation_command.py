@@ -126,6 +126,7 @@ def test_tables(personalized):
         (("--ablate", "home,age"), "is asked already"),
         (("--ablate", "none", "--ablate", "none"), "is asked already"),
         (("--ablate", "age", "--no-persona"), "nothing to leave out of --no-persona"),
+        (("--fields", "age", "--no-persona"), "--fields: there is nothing to show with --no-persona"),
         (("--ability", "nowhere.json"), "nowhere.json: cannot be read"),
     ],
 )
