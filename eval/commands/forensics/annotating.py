@@ -73,8 +73,8 @@ def run_task(task: Task) -> None:
     check_writable("--judgements", task.asking.judgements, [task.asking.items])
     if task.references and not task.targets:
         raise InputError("--reference-model needs --target-model.", param="reference_model")
-    for name, given in {"llm": task.asking.llm, "votes": task.votes, "dry_run": task.asking.dry_run}.items():
-        if given and not task.judges:
+    for name in ("llm", "votes", "dry_run", "replay", "limit", "judgements"):
+        if getattr(task if name == "votes" else task.asking, name) and not task.judges:
             raise InputError(
                 f"--{name.replace('_', '-')}: --rules, --words-of and --target-model ask no model; leave it out, or "
                 "name --traits, such as --traits published, to ask about those, too.",

@@ -210,6 +210,8 @@ def test_rules_and_traits_together(annotate, judge_endpoint, tmp_path):
         (("--rules", "--words-of", "bob"), None, "--words-of: there is no annotator 'bob'"),
         (("--target-model", "all", "--llm", "openai"), None, "--llm: --rules, --words-of and --target-model"),
         (("--rules", "--dry-run"), None, "--dry-run: --rules, --words-of and --target-model ask no model"),
+        (("--rules", "--limit", 2), None, "--limit: --rules, --words-of and --target-model ask no model"),
+        (("--rules", "--judgements", "votes.jsonl"), None, "--judgements: --rules, --words-of and --target-model"),
         ((), pairs(1, comparisons=[]), "there is no pair in it"),
         ((), pairs(1, comparisons=[{"response_a": {"text": ""}, "response_b": {"text": "B"}}]), "has both texts"),
         (("--max-cost", 1), None, "--max-cost needs --price-in and --price-out"),
