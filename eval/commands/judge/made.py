@@ -167,6 +167,9 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
         if shared.dry_run:
             questions = Questions(judge, items.every, options)
             write_json(shared.json or "-", head.to_json() | at.estimate(questions))
+            if judge.again and judge.again.wanted(options):
+                note = f"Note: questions that come after a reply ({judge.again.label}) are not in the estimate."
+                typer.echo(note, err=True)
             return
         judgements = run(judge, items, options, at)
         # within the bench, for the replies are read from its store again

@@ -98,7 +98,11 @@ def test_every_call_failed(personalized, judge_endpoint):
 
 
 def test_tables_and_a_dry_run(personalized, judge_endpoint):
-    assert personalized("--dry-run").json["estimate"]["calls"] == 16
+    estimate = personalized("--dry-run")
+    assert (estimate.json["estimate"]["calls"], estimate.err) == (16, "")
+    estimate = personalized("--dry-run", "--choose", "tries=four_times")
+    assert estimate.json["estimate"]["calls"] == 16
+    assert estimate.err == "Note: questions that come after a reply (again) are not in the estimate.\n"
     assert judge_endpoint.bodies == []
     judge_endpoint.says = knows
     assert "accuracy" in personalized("--limit", 4).out
