@@ -141,17 +141,8 @@ def judged(
     options: CompareOptions, at: Desks, written: Sequence[Sequence[WrittenText]], drafts: Path | None
 ) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
     """The drafts as items of the authorship judge, in both orders; written to a file if one is named."""
-    chosen = JUDGE.presets.chosen(JUDGE.presets.default)
-    judge_options = AuthorshipOptions(
-        preset=JUDGE.presets.default,
-        order=chosen["order"],
-        unparsed=chosen["unparsed"],
-        seed=options.seed,
-        systems=options.systems,
-        prompt=options.prompt,
-        runs=options.runs,
-        ask_again=options.ask_again,
-    )
+    own = {name: getattr(options, name) for name in ("seed", "systems", "prompt", "runs", "ask_again")}
+    judge_options = AuthorshipOptions(**own)
     with TemporaryDirectory() as folder:
         path = drafts or Path(folder) / "drafts.jsonl"
         lines = items_of(at.cases, options.systems, written, at.writer.model.name)
