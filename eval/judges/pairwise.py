@@ -24,7 +24,7 @@ from eval.stats.coefficients import alpha
 from eval.stats.proportions import wilson_json
 from pearl.stats import Bootstrap, Floats, drawn
 
-BOTH, RANDOM = "both", "random"
+BOTH, RANDOM, AS_GIVEN = "both", "random", "as_given"
 ORDER = Choice(
     "order",
     {
@@ -48,8 +48,8 @@ def code_of(judgement: Judgement[Any]) -> int:
 
 def orders(order: str, item_id: str, run: int, seed: int) -> tuple[bool, ...]:
     """One flag per order to ask in: True when the second text comes first."""
-    if order == BOTH:
-        return False, True
+    if order != RANDOM:
+        return (False, True) if order == BOTH else (False,)
     return (random.Random(f"{seed} {run} {item_id}").random() < 0.5,)
 
 

@@ -39,12 +39,12 @@ from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph
 
 # what is asked
 
-AS_GIVEN, WRONG, COIN = "as_given", "wrong", "coin"
+WRONG, COIN = "wrong", "coin"
 ORDER = Choice(
     "order",
     {
         pairwise.BOTH: "each pair is shown in both orders; where the answers differ, it counts half",
-        AS_GIVEN: "a pair is shown as the file has it",
+        pairwise.AS_GIVEN: "a pair is shown as the file has it",
     },
     "The paper's sets hold most pairs in both orders already, but not those of LM Arena; judges favour a position.",
 )
@@ -60,7 +60,7 @@ PRESETS = Presets(
     (ORDER, UNREAD),
     (
         Preset("corrected", "Both orders; an unread reply is not correct.", {"order": pairwise.BOTH, "unread": WRONG}),
-        Preset("as_published", "One order, and a coin for the rest.", {"order": AS_GIVEN, "unread": COIN}),
+        Preset("as_published", "One order, and a coin for the rest.", {"order": pairwise.AS_GIVEN, "unread": COIN}),
     ),
 )
 PAIR, POINTS = "pair", "points"
@@ -164,11 +164,8 @@ def of_pairs(check: Check[Sequence[QualityPair]]) -> Check[Sequence[QualityItem]
 
 def trials(items: Sequence[QualityItem], options: JudgeQualityOptions) -> Iterator[Trial[QualityItem]]:
     """A pair in the orders asked for, or each of its texts, the first and then the second."""
-    if options.scheme == POINTS or options.order == pairwise.BOTH:
-        yield from pairwise.in_orders(items, options.draws, pairwise.BOTH, options.seed)
-        return
-    for place, item in enumerate(items):
-        yield from (Trial(place, item, run) for run in range(options.draws))
+    order = pairwise.BOTH if options.scheme == POINTS else options.order
+    return pairwise.in_orders(items, options.draws, order, options.seed)
 
 
 # the prompts, in our words: the texts are data, and each stands between marks that are broken where a text holds them
