@@ -57,7 +57,8 @@ def questions(
     console, histories = Console(stderr=True), []
     sampled = [served.sampled_users(users_of(read_histories(path), split), users, seed) for path in history]
     for place, path in enumerate(history):
-        elsewhere = served.last_requests(sampled[(place + 1) % len(sampled)]) if len(sampled) > 1 else []
+        others = sampled[(place + 1) % len(sampled)].values() if len(sampled) > 1 else ()
+        elsewhere = [documents[-1].request or "" for documents in others]
         with console.status(f"Ranking for {path.name}..."):
             asked = list(served.requests_of(sampled[place], retriever, calibration, elsewhere))
         histories.append(served.questions_figures(path.name, asked))

@@ -59,10 +59,6 @@ def before_last(documents: Sequence[Document]) -> list[Document]:
     return [document for document in before if document.text != last.text]
 
 
-def last_requests(histories: Mapping[str, Sequence[Document]]) -> list[str]:
-    return [documents[-1].request or "" for documents in histories.values()]
-
-
 def requests_of(
     histories: Mapping[str, Sequence[Document]],
     retriever: Retriever,
