@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from typer import Option
 
 from eval.recorded.forensics import metrics
+from eval.recorded.forensics.identity import models_of
 from eval.recorded.forensics.measures import Resampling, normal_interval
 from eval.recorded.forensics.pairs import MODEL_IDENTITY
-from eval.recorded.forensics.votes import Codes, Mask, VoteTable, chooses, models_of_table, read_votes
+from eval.recorded.forensics.votes import Codes, Mask, VoteTable, chooses, read_votes
 from eval.report.tables import file_names
 from pearl.errors import InputError
 from pearl.stats import Floats
@@ -94,8 +95,9 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
     for title, (file, table) in zip(titles, tables, strict=True):
         for group, part in _groups(file, table, options.by):
             # as references, but one that is the only model to compare with
-            models = [model for model in models_of_table(part) if options.models and [*options.against] != [model]]
-            references = [*options.reference, *(f"{metrics.MODEL} {model}" for model in models)]
+            names = sorted(models_of(part.models)) if options.models else ()
+            models = [f"{metrics.MODEL} {name}" for name in names if [*options.against] != [name]]
+            references = [*options.reference, *models]
             if not references:
                 raise InputError("name a --reference, or --models.", param="reference", code="missing_option")
             for reference in references:

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from eval.recorded.forensics.pairs import MODEL_IDENTITY, AnnotatedPairs, Annotator, Pair, Vote, short_id
+from eval.recorded.forensics.pairs import MODEL_IDENTITY, AnnotatedPairs, Annotator, Vote, short_id
 from pearl.errors import InputError
 
 Models = tuple[str | None, str | None]
 
 
-def models_of(pairs: Sequence[Pair]) -> tuple[str, ...]:
+def models_of(pairs: Iterable[Models]) -> list[str]:
     """Every model that a pair names, in order of appearance."""
-    return tuple(dict.fromkeys(model for pair in pairs for model in pair.models if model))
+    return list(dict.fromkeys(model for models in pairs for model in models if model))
 
 
 def with_models(data: AnnotatedPairs, targets: Sequence[str] = (), references: Sequence[str] = ()) -> AnnotatedPairs:
@@ -22,7 +22,7 @@ def with_models(data: AnnotatedPairs, targets: Sequence[str] = (), references: S
 
     Raises InputError for pairs without models, and for a model that none of them names.
     """
-    known = models_of(data.pairs)
+    known = models_of(pair.models for pair in data.pairs)
     if not known:
         raise InputError("--target-model: no pair names a model.", param="target_model", code="no_models")
     for option, names in (("target-model", targets), ("reference-model", references)):

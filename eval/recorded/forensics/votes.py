@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.recorded.forensics.identity import Models, identity_annotator, identity_vote
+from eval.recorded.forensics.identity import Models, identity_annotator, identity_vote, models_of
 from eval.recorded.forensics.pair_files import ANNOTATORS, PAIRS, stream_pairs
 from eval.recorded.forensics.pairs import Annotator, Pair, Vote, named, vote_of
 from pearl.errors import InputError
@@ -115,7 +115,7 @@ def read_votes(path: Path) -> VoteTable:
 def model_identities(table: VoteTable, targets: Sequence[str] = (), references: Sequence[str] = ()) -> VoteTable:
     """The table with an annotator for each target model (:func:`~eval.recorded.forensics.identity.identity_vote`); all
     models are targets where none are named. Raises InputError for an unknown model."""
-    known = models_of_table(table)
+    known = sorted(models_of(table.models))
     for model in (*targets, *references):
         if model not in known:
             raise InputError(f"there is no model '{model}'; there are {', '.join(known) or 'none'}.", param="models")
@@ -127,11 +127,6 @@ def model_identities(table: VoteTable, targets: Sequence[str] = (), references: 
         annotators[annotator.id] = annotator
         columns[annotator.id] = np.array([votes[models] for models in table.models], np.int8)
     return replace(table, annotators=tuple(annotators.values()), codes=np.column_stack(list(columns.values())))
-
-
-def models_of_table(table: VoteTable) -> list[str]:
-    """Every model that a pair names, sorted."""
-    return sorted({model for models in table.models for model in models if model})
 
 
 def _codes(pair: Pair, columns: dict[str, int]) -> bytearray:

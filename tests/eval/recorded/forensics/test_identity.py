@@ -32,7 +32,7 @@ def test_the_text_of_the_model(models, references, vote):
 
 def test_every_model_is_a_target_unless_some_are_named():
     data = AnnotatedPairs({}, (pair("m", "x"), pair("y", "m")))
-    assert models_of(data.pairs) == ("m", "x", "y")
+    assert models_of(pair.models for pair in data.pairs) == ["m", "x", "y"]
     every = with_models(data)
     assert [each.name for each in every.annotators.values()] == ["m", "x", "y"]
     one = with_models(data, ["m"], ["x"])
