@@ -29,21 +29,13 @@ class DenseRetriever(Retriever):
         return DenseIndex(self._encoder.encode_documents([document.text for document in documents]), self._encoder)
 
 
-class DenseRequestsRetriever(Retriever):
+class DenseRequestsRetriever(DenseRetriever):
     """Compares the request with the requests that the documents answered, and with the text of one without."""
 
     name = "dense-requests"
 
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-
-    @property
-    def fingerprint(self) -> str:
-        return f"{self.name} {self._encoder.name}"
-
     def index(self, documents: Sequence[Document]) -> Index:
-        asked = [replace(document, text=document.request or document.text) for document in documents]
-        return DenseRetriever(self._encoder).index(asked)
+        return super().index([replace(document, text=document.request or document.text) for document in documents])
 
 
 class DenseSumRetriever(Retriever):
