@@ -13,7 +13,7 @@ def stable_id(name: str) -> str:
     try:
         return check_id(name)
     except InputError:
-        return content_id(name.encode(errors="surrogateescape"))
+        return content_id(name.encode(errors="surrogatepass"))  # a file's name and JSON may have halves of pairs
 
 
 def content_id(content: bytes) -> str:
