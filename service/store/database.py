@@ -72,6 +72,10 @@ class Database:
             raise _explain(error, self._file) from error
         except PoolTimeoutError as error:
             raise StoreError("Too many calls wait for the database; try again.", retry_after=1.0) from error
+        except UnicodeEncodeError as error:  # of a command line whose bytes are not UTF-8
+            raise InputError(
+                "A name or id is not UTF-8 text; check the terminal's encoding.", code="not_utf8"
+            ) from error
 
     def migrate(self) -> None:
         """Bring the schema up to date where it is not; of several processes starting at once, one does it.

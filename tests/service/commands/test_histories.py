@@ -45,6 +45,24 @@ def import_id(pearl: Any) -> str:
     return str(pearl("imports", "list", "--json", "-").json["imports"][0]["id"])
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("documents", "show", "caf\udce9"),
+        ("documents", "list", "--user", "caf\udce9"),
+        ("documents", "list", "--voice", "caf\udce9"),
+        ("voices", "delete", "caf\udce9", "--yes"),
+        ("imports", "undo", "caf\udce9", "--yes"),
+        ("keys", "revoke", "caf\udce9"),
+        ("export", "--user", "caf\udce9", "--json", "-"),
+    ],
+)
+def test_a_name_of_a_terminal_in_latin_1(pearl: Any, words: tuple[str, ...]) -> None:
+    run = pearl(*words)
+    assert run.status == 2
+    assert run.err == "pearl: A name or id is not UTF-8 text; check the terminal's encoding.\n"
+
+
 def test_list_documents(pearl: Any) -> None:
     run = pearl("documents", "list")
     assert run.status == 0
