@@ -227,8 +227,8 @@ def merged(groups: Iterable[tuple[str, ...]], replies: Iterator[Reply | Failed])
     for members in groups:
         rewritten = read_merged(next(replies)) if len(members) > 1 else None
         rule = rewritten or members[0]
-        same = clusters.get(folded(rule), Cluster(rule, ()))
-        clusters[folded(rule)] = Cluster(same.rule, (*same.members, *members), rewritten is not None)
+        same = clusters.get(folded(rule), Cluster(rule, (), rewritten is not None))
+        clusters[folded(rule)] = replace(same, members=(*same.members, *members))
     return list(clusters.values())
 
 

@@ -129,11 +129,11 @@ def test_clusters():
 
 
 def test_groups_that_come_to_the_same_rule_are_one():
-    groups = [("x one", "x two"), ("y one",), ("y two", "y three"), ("z one", "z two")]
+    groups = [("x one", "x two"), ("y one",), ("y two", "y three"), ("z one", "z two"), (instruction("rhymes"),)]
     said = ['{"rule": "rhymes"}', '{"rule": "Rhymes."}', "Sorry."]
     found = merged(groups, iter(map(reply, said)))
     assert found == [
-        Cluster(instruction("rhymes"), ("x one", "x two", "y two", "y three"), True),
+        Cluster(instruction("rhymes"), ("x one", "x two", "y two", "y three", instruction("rhymes")), True),
         Cluster("y one", ("y one",)),
         Cluster("z one", ("z one", "z two")),  # the most central, where the reply cannot be read
     ]
