@@ -125,7 +125,8 @@ def detected_scores(path: Path) -> Scores:
 
     def parse(value: dict[str, Any], number: int) -> None:
         check_fields(value, "item", "style", "scheme", "judge")
-        judges.add(f"{value['scheme']} by {value['judge']}")
+        told = f", told to be {value['judge_persona']}" if value.get("judge_persona") else ""
+        judges.add(f"{value['scheme']} by {value['judge']}{told}")
         if len(judges) > 1:
             raise InputError(f"has {' and '.join(sorted(judges))}; give those of one.", param="scheme", code="several")
         if value.get("score") is not None:

@@ -207,6 +207,8 @@ def test_scores_of_the_detection_judge(style_pairs, write_lines, tmp_path):
     )
     run = style_pairs("--judgements", write_lines([*judged, {**judged[0], "scheme": "yes_no"}], "two.jsonl"))
     assert "has likert_10 by m and yes_no by m; give those of one" in run.err
+    told = write_lines([*judged, {**judged[0], "judge_persona": "a judge"}], "told.jsonl")
+    assert "has likert_10 by m and likert_10 by m, told to be a judge" in style_pairs("--judgements", told).err
 
 
 def changed(**fields):
