@@ -173,10 +173,11 @@ def test_files_of_any_names_in_one_folder(
 
 
 def test_gains_that_cannot_be_written(score: Callable[..., Any], mine: Path) -> None:
-    ran = score(TRAIN, "a.parquet", gains=mine.parent)
-    assert ran.status == 2
-    assert "--gains" in ran.err
-    assert not Path("a.parquet").exists()
+    for gains, said in ((mine.parent, "that is a folder"), ("./a.parquet", "is the file of --out; name another one.")):
+        ran = score(TRAIN, "a.parquet", gains=gains)
+        assert ran.status == 2
+        assert f"--gains {Path(gains)}: {said}" in ran.err
+        assert not Path("a.parquet").exists()
 
 
 def test_every_split_can_be_scored(score: Callable[..., Any]) -> None:

@@ -30,10 +30,13 @@ def select(
 
     pearl train fit learns from the file with --groups; without it, fit selects by itself, with other negatives.
     """
+    from training.files import check_apart
     from training.gains.groups import select_from, write_groups
 
     for option, target in (("--out", out), ("--json", json)):
         check_writable(option, target, scores)
+    if json:
+        check_apart("json", Path(json), "out", out)
     selected = select_from(scores, selection.options(seed))
     write_groups(selected, out)
     made = selected.description

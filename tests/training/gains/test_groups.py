@@ -231,6 +231,8 @@ def test_the_command_writes_groups_and_a_summary(tmp_path: Path, train: Callable
     assert run.err.startswith("12 groups of 6 of 6 requests of 2 users in ")
     again = train("select", scores=scores, out=scores[1])
     assert (again.status, again.err) == (2, f"pearl: --out {scores[1]}: is a file that is read; name another one.\n")
+    both = train("select", scores=scores, out=out, json=out)
+    assert (both.status, both.err) == (2, f"pearl: --json {out}: is the file of --out; name another one.\n")
 
 
 @pytest.mark.parametrize("damage", ["cut", "foreign", "groups", "missing", "text", "empty", "folder", "no user"])
