@@ -20,8 +20,7 @@ from retriever.models.auxiliary import AuxiliaryModel
 from training.data.histories import fingerprint
 from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS, written_in
-from training.gains.groups import ALIKE
-from training.gains.scores import merge_scores, read_scores, scored_examples
+from training.gains.scores import merge_scores, other_model, read_scores, scored_examples
 from training.gains.scoring import Pace, group_of, prepared, score_units
 from training.gains.units import NOTHING_TO_SCORE, ScoringOptions, plan_units, target_texts
 from training.progress import progress_of
@@ -198,7 +197,7 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
     with two templates: no gain then compares with the others.
     """
     origins: dict[str, Origin] = {}
-    models: dict[str, str] = {}
+    first: tuple[str, Any] | None = None  # the first corpus with scores, and the description of these
     for corpus in corpora:
         prompts = set()
         for split in splits:
@@ -207,11 +206,11 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
             if not options:
                 continue
             prompts.add(json.dumps(description.get("template"), sort_keys=True))
-            models.setdefault(json.dumps([description.get(name) for name in ALIKE], sort_keys=True), corpus.name)
+            first = first or (corpus.name, description)
+            if other := other_model(first[1], description):
+                raise _scored_otherwise(folder, tuple(dict.fromkeys((first[0], corpus.name))), f"another {other}")
             way = str(options.get("way", BY_USERS))
             origins.setdefault(corpus.name, Origin(str(description["model"]), str(options["template"]), way, options))
-        if len(models) > 1:
-            raise _scored_otherwise(folder, tuple(dict.fromkeys(models.values())), "another auxiliary model")
         if len(prompts) > 1:
             raise _scored_otherwise(folder, (corpus.name,), "another template in each split")
     by_time = [name for name, origin in origins.items() if origin.way == BY_TIME]

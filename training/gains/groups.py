@@ -18,7 +18,7 @@ from pearl.records import Document, Request
 from pearl.whole_files import replaced_file
 from training.data.records import Example, Group
 from training.data.selection import Selection, SelectionOptions, select
-from training.gains.scores import METADATA, other_precision, read_scores, read_table, scored_requests
+from training.gains.scores import METADATA, other_model, read_scores, read_table, scored_requests
 
 SCHEMA = pa.schema(
     [
@@ -29,7 +29,6 @@ SCHEMA = pa.schema(
     ]
 )
 KIND = "groups"
-ALIKE = ("model", "fingerprint")  # without which gains of two files cannot be compared; templates go with the texts
 CLOSE = 1e-3  # nats: gains of examples are in float32
 
 
@@ -88,18 +87,19 @@ def select_from(paths: Sequence[Path], options: SelectionOptions) -> GroupFile:
 
 
 def _check_alike(paths: Sequence[Path], descriptions: Sequence[dict[str, Any]]) -> None:
-    first: dict[Any, tuple[Path, dict[str, Any]]] = {}  # the first file of each history
+    first: dict[Any, tuple[Path, dict[str, Any]]] = {}  # the first file of each history: templates go with the texts
     for path, description in zip(paths, descriptions, strict=True):
-        same = first.setdefault(description.get("history_sha256"), (path, description))
-        for name, (other, before) in {**dict.fromkeys(ALIKE, (paths[0], descriptions[0])), "template": same}.items():
-            if description.get(name) != before.get(name):
-                if name == "fingerprint":
-                    name = "precision (--dtype)" if other_precision(before, description) else "model version"
-                raise InputError(
-                    f"{path}: was scored with another {name} than {other}; score both with the same.",
-                    param="scores",
-                    code="other_scores",
-                )
+        other, before = paths[0], descriptions[0]
+        name = other_model(before, description)
+        if not name:
+            other, before = first.setdefault(description.get("history_sha256"), (path, description))
+            name = "template" if description.get("template") != before.get("template") else ""
+        if name:
+            raise InputError(
+                f"{path}: was scored with another {name} than {other}; score both with the same.",
+                param="scores",
+                code="other_scores",
+            )
 
 
 def _by_history(paths: Sequence[Path], of_files: Sequence[list[Example]]) -> list[list[Example]]:

@@ -79,11 +79,17 @@ def _check_rows(table: pa.Table, path: Path) -> None:
         )
 
 
-def other_precision(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """True when two descriptions name one model in different precisions: ``--dtype auto`` is another on another
-    processor."""
-    first, second = (dict(description.get("fingerprint", {})) for description in (before, now))
-    return bool(first.pop("dtype", None) != second.pop("dtype", None) and first == second)
+def other_model(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What differs between the auxiliary models of two descriptions, in words; empty where gains of both compare.
+
+    Weights that are known by their digest may lie anywhere. ``--dtype auto`` is another precision on another processor.
+    """
+    first, second = (dict(description.get("fingerprint") or {}) for description in (before, now))
+    precisions = {fingerprint.pop("dtype", None) for fingerprint in (first, second)}
+    renamed = before.get("model") != now.get("model")
+    if first != second or (renamed and not first.get("content")):
+        return "model" if renamed else "model version"
+    return "precision (--dtype)" if len(precisions) > 1 else ""
 
 
 def read_table(path: Path) -> pa.Table:

@@ -26,7 +26,7 @@ from pearl.split import TRAIN
 from pearl.whole_files import replaced_file
 from retriever.models.auxiliary import AuxiliaryModel, Group, Likelihood, Tokens
 from training.data.split import BY_USERS, written_in
-from training.gains.scores import SCHEMA, other_precision
+from training.gains.scores import SCHEMA, other_model
 from training.gains.units import ScoringOptions, Unit
 from training.templates import AuxiliaryTemplate
 
@@ -264,25 +264,22 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
         with replaced_file(file) as partial:
             partial.write_text(text, encoding="utf-8")
     before, now = json.loads(file.read_text(encoding="utf-8")), json.loads(text)
-    changed = [name for name in now if before.get(name) != now[name]]
-    if "fingerprint" not in changed and now.get("fingerprint", {}).get("content"):
-        changed = [name for name in changed if name != "model"]  # the same weights, named from another folder
-    if changed:
-        name = changed[0].removesuffix("_sha256")
+    other = other_model(before, now)
+    changed = [name for name in now if name not in ("model", "fingerprint") and before.get(name) != now[name]]
+    if other or changed:
+        param = "aux" if other else changed[0]
+        name = other or param.removesuffix("_sha256")
         if name in ("retriever", "encoder", "documents"):  # of sets
             name = f"--{name}"
         if name == "options":
             then = before.get(name, {})
             option = next(key for key in sorted({*now[name], *then}) if now[name].get(key) != then.get(key))
             name = f"--{option.replace('_', '-')}"
-        if name == "fingerprint":
-            then = before.get(name, {}).get("dtype")
-            name = "model version"
-            if then and other_precision(before, now):
-                name = f"precision (--dtype {then} goes on with them)"
+        if (then := before.get("fingerprint", {}).get("dtype")) and name == "precision (--dtype)":
+            name = f"precision (--dtype {then} goes on with them)"
         raise InputError(
             f"{file.parent}: holds scores that were made with another {name}; delete it, or have this run write "
             "elsewhere.",
-            param=changed[0],
+            param=param,
             code="other_scores",
         )

@@ -195,9 +195,7 @@ def test_scores_of_other_weights_by_one_name_are_not_taken_together(
         assert origin.extent["candidates"] == OPTIONS.candidates
         weights = folder / "model.safetensors"
         weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
-    with pytest.raises(
-        InputError, match=r"were not all scored in the same way \('mine' and 'other': another auxiliary"
-    ):
+    with pytest.raises(InputError, match=r"not all scored in the same way \('mine' and 'other': another model version"):
         origins_of(corpora, (TRAIN,), tmp_path)
 
 

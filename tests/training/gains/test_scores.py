@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from pearl.errors import InputError
 from pearl.records import Document, Request
-from training.gains.scores import SCHEMA, scored_examples
+from training.gains.scores import SCHEMA, other_model, scored_examples
 
 HISTORY = {
     "ann": [
@@ -73,3 +74,30 @@ def test_where_one_text_has_no_time_the_others_are_not_used(untimed: str) -> Non
 def test_it_is_known_how_long_the_target_is() -> None:
     (example,) = scored_examples(HISTORY, SCORES)
     assert example.target_tokens == 4
+
+
+TINY = {"model": "tiny", "fingerprint": {"folder": "tiny", "content": "a digest", "dtype": "float32"}}
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        ({}, ""),
+        ({"model": "../tiny"}, ""),
+        ({"model": "../tiny", "content": "another"}, "model"),
+        ({"content": "another"}, "model version"),
+        ({"dtype": "int8"}, "precision (--dtype)"),
+        ({"model": "../tiny", "dtype": "int8"}, "precision (--dtype)"),
+    ],
+)
+def test_gains_compare_under_the_same_weights_and_precision(other: dict[str, str], what: str) -> None:
+    """Wherever the weights lie; they are told by their content."""
+    fingerprint: dict[str, Any] = TINY["fingerprint"] | {  # type: ignore[operator]
+        name: value for name, value in other.items() if name != "model"
+    }
+    assert other_model(TINY, {"model": other.get("model", "tiny"), "fingerprint": fingerprint}) == what
+
+
+def test_weights_without_a_digest_are_told_by_their_name() -> None:
+    unknown = {"fingerprint": {"folder": "tiny", "content": ""}}
+    assert other_model({"model": "tiny"} | unknown, {"model": "../tiny"} | unknown) == "model"

@@ -320,7 +320,7 @@ def test_parts_of_another_model_are_refused(
     shorter = train("score", aux=causal_folder, dtype="float32", document_tokens=99, **options)
 
     assert run.status == 2
-    assert "s.parts: holds scores that were made with another model version" in run.err
+    assert "s.parts: holds scores that were made with another model; delete it" in run.err
     assert "made with another precision (--dtype float32 goes on with them); delete it" in halves.err
     assert "s.parts: holds scores that were made with another --document-tokens; delete it" in shorter.err
 
