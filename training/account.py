@@ -15,11 +15,12 @@ from retriever.models.files import model_fingerprint
 from training.choose.measure import floors, helps_of, measure
 from training.choose.worth import worth_on
 from training.data.division import Division
+from training.data.histories import fingerprint
 from training.fit.embeddings import KeptEncoder
 from training.fit.level import LevelFit
 from training.fit.material import Material
 from training.fit.stages import FirstStage, SecondStage
-from training.gains.corpus import Corpus, Origin
+from training.gains.corpus import Corpus, Origin, extents_of
 from training.gains.proxy import ProxyScales
 from training.options import TrainingOptions
 
@@ -81,12 +82,16 @@ def described(
             "preset": options.preset,
             "choices": options.choices,
             "auxiliary": options.aux,
+            "auxiliary_fingerprint": next((origin.fingerprint for origin in origins.values()), {}),
+            "scored": extents_of(origins),
             "base": None if options.first_stage_only else options.base,
             "base_content": "" if options.first_stage_only else model_fingerprint(options.base),
             "lora": options.lora,
             "loss": options.loss,
             "template": ", ".join(sorted({origin.template for origin in origins.values()})),
             "selection": {name: getattr(options, name) for name in ("share", "positives", "negatives")},
+            "groups": None if options.groups is None else fingerprint(options.groups),
+            "keep_cross_encoder": options.keep_cross_encoder,
             "seed": options.seed,
             "budget_minutes": options.budget_minutes,
             "histories": [
@@ -94,7 +99,6 @@ def described(
                 | _of_domain(corpus.name, origins.get(corpus.name), material, scores)
                 for path, corpus in zip(options.histories, corpora, strict=True)
             ],
-            "plans": {split: asdict(plan) for split, plan in options.plans.items()},
             "requests": {"train": len(material.train), "dev": len(material.dev), "proxy": len(material.warm)},
             "proxy_scales": {corpus.name: asdict(scales.of(corpus.name)) for corpus in corpora},
             "heads": first.tried,

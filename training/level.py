@@ -21,7 +21,7 @@ from training.fit.embeddings import KeptEncoder
 from training.fit.features import with_signals
 from training.fit.level import fit_level
 from training.fit.material import Proxies, embedded, proxies_of
-from training.gains.corpus import read_corpora
+from training.gains.corpus import Origin, read_corpora
 from training.gains.labels import check_work, scored_before
 from training.gains.proxy import ProxyScales
 from training.options import TrainingOptions
@@ -53,7 +53,7 @@ def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
     with alone_in(options.work, "work"):
         scored = scored_before(corpora, replace(options, normalize=artifact.normalize))
         division = scored.division
-        _check_division(division, artifact, scored.options.aux)
+        _check_division(division, artifact, next(iter(scored.origins.values())))
         check_gains(division.train, "what is learned from")
         kept = KeptEncoder(encoder, options.work / "embeddings", model_fingerprint(options.encoder))
         proxies = Proxies(proxies_of(corpora, division, scored.options).learned, [])
@@ -63,7 +63,7 @@ def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
         learned = [*map(scales.label, proxies.learned), *division.train]
         with progress_of("signals", len(learned) + len(division.dev), console) as advance:
             learned, dev = (with_signals(part, kept, parts.words, advance) for part in (learned, division.dev))
-    fitted = fit_level(parts.head, artifact.y0, artifact.tau, learned, dev, options.seed)
+    fitted = fit_level(parts.head, artifact.y0, artifact.tau, learned, dev, options.seed, parts.level)
     report = fitted.report | {"histories": [path.name for path in options.histories], "proxies": len(proxies.learned)}
     if fitted.level is None:
         return report
@@ -86,7 +86,7 @@ def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
     return report
 
 
-def _check_division(division: Division, artifact: Artifact, aux: str) -> None:
+def _check_division(division: Division, artifact: Artifact, origin: Origin) -> None:
     """Raises InputError where nothing can be said of the level by these scores."""
     if division.asked == division.learned:
         raise InputError(
@@ -96,10 +96,12 @@ def _check_division(division: Division, artifact: Artifact, aux: str) -> None:
             code="nothing_to_choose_by",
         )
     known = artifact.training.get("auxiliary")
-    if known not in (None, aux):
+    content = artifact.training.get("auxiliary_fingerprint", {}).get("content")
+    # weights that are known by their digest may lie anywhere
+    if known not in (None, origin.aux) and not (content and content == origin.fingerprint.get("content")):
         raise InputError(
-            f"--scores: are gains under '{aux}', and the artifact's scores stand for gains under '{known}'; score with "
-            f"--aux {known}.",
+            f"--scores: are gains under '{origin.aux}', and the artifact's scores stand for gains under '{known}'; "
+            f"score with --aux {known}.",
             param="scores",
             code="other_scores",
         )

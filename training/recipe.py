@@ -36,7 +36,7 @@ from training.fit.level import LevelFit, fit_level
 from training.fit.material import Material, embedded, material_of, proxies_of
 from training.fit.relevance import fit_relevance
 from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_second_stage
-from training.gains.corpus import Corpus, Origin, histories_of, left_unscored, read_corpora
+from training.gains.corpus import Corpus, Origin, extents_of, histories_of, left_unscored, origins_of, read_corpora
 from training.gains.groups import read_groups
 from training.gains.labels import SplitScoring, check_work, scored_before, write_gains_of
 from training.gains.proxy import ProxyScales
@@ -101,7 +101,7 @@ def train_retriever(options: TrainingOptions, console: Console, share: float = 1
             examples[TEST] = scoring.examples(TEST, SCORED_DEV, EMBEDDED_BY, least=1)
         division = Division.of(examples, left_unscored(corpora, examples, options.work), scoring.way)
         write_gains_of(division.dev, DEV, corpora, options)
-        origins = {corpus.name: Origin(options.aux, options.template, scoring.way) for corpus in corpora}
+        origins = origins_of(corpora, tuple(examples), options.work)
         artifact = fit_artifact(corpora, division, encoder, options, budget, console, origins)
         if division.learned == TEST:
             return artifact  # what is learned from is not measured with
@@ -111,7 +111,8 @@ def train_retriever(options: TrainingOptions, console: Console, share: float = 1
         if not tested and left_unscored(corpora, (TEST,), options.work):
             notes = [*notes, "the budget ended before a request was scored to measure with: there are no figures"]
             _say(notes[-1], console)
-        training = artifact.training | {"test_requests": len(tested), "notes": notes}
+        scored = extents_of(origins_of(corpora, (*examples, TEST), options.work))
+        training = artifact.training | {"test_requests": len(tested), "notes": notes, "scored": scored}
         write_manifest(options.out, replace(artifact, training=training))
         return read_manifest(options.out)
 

@@ -17,6 +17,8 @@ import pytest
 
 from pearl.split import DEV, SPLITS, TEST, TRAIN
 from retriever.calibrated.artifact import read_manifest
+from retriever.models.files import file_digest
+from training.gains.scores import read_scores
 
 PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
 BY_HAND = PAGE[PAGE.index("By hand") :]
@@ -90,6 +92,7 @@ def test_the_pages_commands_lead_from_a_history_to_a_measured_artifact(
     artifact = read_manifest(Path("MODEL"))
     assert artifact.training["requests"]["train"] > 0
     assert artifact.training["requests"]["dev"] > 0
+    assert artifact.training["groups"] == file_digest(Path("groups.parquet"))
 
 
 def test_scores_that_do_not_belong_together(
@@ -147,6 +150,9 @@ def test_scores_of_the_test_split_measure_the_artifact(
     assert (without.figures, without.training["test_requests"]) == ({}, 0)
     assert measured.figures["requests"] == measured.training["test_requests"] == 4
     assert measured.figures["users"] == 2
+    scored = measured.training["scored"]["mine"]
+    assert {split: extent["targets"] for split, extent in scored.items()} == dict.fromkeys(SPLITS, 2)
+    assert measured.training["auxiliary_fingerprint"] == read_scores(Path("dev.parquet"))[1]["fingerprint"]
     assert measured.inherited() in " ".join(ran.err.split())
 
 

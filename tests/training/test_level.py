@@ -59,7 +59,8 @@ def test_it_is_written_beside_a_choice_that_stays(
     train: Any, chat: Any, artifact: Path, sentence_folder: Path, tmp_path: Path
 ) -> None:
     before, was = scores_of(artifact, sentence_folder), read_manifest(artifact)
-    ran = train("level", model=artifact, encoder=sentence_folder, json="-", **chat(16))
+    told = chat(16) | {"model": artifact, "encoder": sentence_folder, "json": "-"}
+    ran = train("level", **told)
     report, now = json.loads(ran.out), read_manifest(artifact)
     assert (report["requests"], report["proxies"], report["kept"]) == (60 + 20 * 6, 20 * 6, True)
     assert report["pearson_r"]["chat"]["before"] < report["pearson_r"]["chat"]["after"]
@@ -79,6 +80,9 @@ def test_it_is_written_beside_a_choice_that_stays(
     assert after - after.max() == pytest.approx(before - before.max(), abs=1e-5)
     assert after.max() != pytest.approx(before.max())
     assert not list(artifact.parent.glob(f".{artifact.name}.*"))
+    again = json.loads(train("level", **told).out)  # the same one, which is no better than itself
+    assert again["pearson_r"]["chat"]["before"] == report["pearson_r"]["chat"]["after"]
+    assert not again["kept"]
 
 
 def test_it_is_left_out_where_too_few_requests_speak_for_it(
@@ -138,7 +142,14 @@ def test_scores_that_it_cannot_be_chosen_by(
         assert said in ran.err
         assert sorted(path.name for path in artifact.iterdir()) == [MANIFEST, SIGNALS]
     manifest = json.loads(before[0])
-    manifest["training"]["auxiliary"] = "google/flan-t5-xl"
+    content = pq.read_schema(asked).metadata[b"pearl"]
+    manifest["training"] |= {"auxiliary": "elsewhere", "auxiliary_fingerprint": json.loads(content)["fingerprint"]}
+    (artifact / MANIFEST).write_text(json.dumps(manifest))
+    load_artifact.cache_clear()
+    assert train("level", **told).status == 0  # the same weights, named from another folder
+    manifest = json.loads((artifact / MANIFEST).read_bytes())
+    manifest["training"] |= {"auxiliary": "google/flan-t5-xl", "auxiliary_fingerprint": {}}
+    before = [(artifact / name).read_bytes() for name in (MANIFEST, SIGNALS)]
     (artifact / MANIFEST).write_text(json.dumps(manifest))
     load_artifact.cache_clear()
     ran = train("level", **told)

@@ -92,6 +92,9 @@ def test_from_histories_to_an_artifact_and_again(options: Any, history: Any) -> 
     assert artifact.training["notes"] == []
     assert artifact.training["relevance"]["steps"] >= 1
     assert artifact.training["histories"][0]["file"] == "mine.jsonl"
+    scored = artifact.training["scored"]["mine"]
+    least = {split: (extent["targets"], extent["least_candidates"]) for split, extent in scored.items()}
+    assert least == {split: (plan.targets, plan.least) for split, plan in PLANS.items()}
     assert {"dev_losses", "weights", "alone"} <= artifact.training["second_stage"].keys()
     assert (artifact.threshold, artifact.figures) == (None, {})
     assert (wanted.out / CROSS_ENCODER).is_dir() == (artifact.weight > 0)

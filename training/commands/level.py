@@ -36,9 +36,9 @@ def level(
 ) -> None:
     """Learn how much the chosen document helps in these kinds of text, and leave the choice as it is.
 
-    The level is kept if the score's correlation with the gain is higher with it, on average over the histories, in 90%
-    of resamples of dev's users. The floors and the probability that a document helps are then chosen again, and a theta
-    that is a number becomes never: choose it again, and measure the artifact again.
+    The level is kept if the score's correlation with the gain is higher with it than before, on average over the
+    histories, in 90% of resamples of dev's users. The floors and the probability that a document helps are then chosen
+    again, and a theta that is a number becomes never: choose it again, and measure the artifact again.
     """
     from rich.console import Console
 

@@ -36,16 +36,26 @@ class LevelFit:
 
 
 def fit_level(
-    head: SignalHead, y0: float, tau: float, examples: Sequence[Example], dev: Sequence[Example], seed: int
+    head: SignalHead,
+    y0: float,
+    tau: float,
+    examples: Sequence[Example],
+    dev: Sequence[Example],
+    seed: int,
+    current: Level | None = None,
 ) -> LevelFit:
     """Learn from ``examples`` with signals, and keep the level if r on ``dev``, the mean over its kinds of text, is
-    surely higher with it.
+    surely higher with it than with the ``current`` one, or with the head's scores as they are.
 
     A request counts once, with a true gain or with one by proxy.
     """
     level = forest_of(head, y0, tau, examples, seed)
-    before = [head.logits(example.signals) for example in dev]
-    after = [level.moved(head, example.signals, own) for example, own in zip(dev, before, strict=True)]
+    logits = [head.logits(example.signals) for example in dev]
+
+    def moved(by: Level) -> list[Floats]:
+        return [by.moved(head, example.signals, own) for example, own in zip(dev, logits, strict=True)]
+
+    before, after = logits if current is None else moved(current), moved(level)
     higher_in, kinds = _compared(before, after, dev, seed)
     kept = higher_in >= SURE and len(dev) >= LEAST_REQUESTS
     report = {"requests": len(examples), "kept": kept, "higher_in": higher_in, "pearson_r": kinds}

@@ -181,13 +181,14 @@ def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The auxiliary model and the template that scores were made with, and the way of splitting; ``extent``: how the
-    first of the splits was scored, as ``ScoringOptions`` has it."""
+    """The auxiliary model and the template that scores were made with, and the way of splitting; ``extents``: how each
+    of the splits was scored, as ``ScoringOptions`` has it."""
 
     aux: str
     template: str
     way: str
-    extent: Mapping[str, Any] = field(default_factory=dict)
+    fingerprint: Mapping[str, str] = field(default_factory=dict)
+    extents: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> dict[str, Origin]:
@@ -201,16 +202,17 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
     for corpus in corpora:
         prompts = set()
         for split in splits:
-            _, description = read_scores(scores_file(folder, corpus.name, split))
-            options: Any = description.get("options")
+            description: Any = read_scores(scores_file(folder, corpus.name, split))[1]
+            options = description.get("options")
             if not options:
                 continue
             prompts.add(json.dumps(description.get("template"), sort_keys=True))
             first = first or (corpus.name, description)
             if other := other_model(first[1], description):
                 raise _scored_otherwise(folder, tuple(dict.fromkeys((first[0], corpus.name))), f"another {other}")
-            way = str(options.get("way", BY_USERS))
-            origins.setdefault(corpus.name, Origin(str(description["model"]), str(options["template"]), way, options))
+            way, made_by = str(options.get("way", BY_USERS)), description["fingerprint"]
+            origin = Origin(str(description["model"]), str(options["template"]), way, made_by)
+            origins.setdefault(corpus.name, origin).extents[split] = options
         if len(prompts) > 1:
             raise _scored_otherwise(folder, (corpus.name,), "another template in each split")
     by_time = [name for name, origin in origins.items() if origin.way == BY_TIME]
@@ -225,6 +227,11 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
             code="other_split",
         )
     return origins
+
+
+def extents_of(origins: Mapping[str, Origin]) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """How each split of each corpus was scored, by their names, for an artifact's manifest."""
+    return {name: origin.extents for name, origin in origins.items()}
 
 
 def _scored_otherwise(folder: Path, names: Sequence[str], what: str) -> InputError:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from rich.console import Console
 
@@ -95,6 +96,7 @@ def scored_before(corpora: Sequence[Corpus], options: TrainingOptions) -> KeptSc
     check_scored(corpora, splits, options.work)
     origins = origins_of(corpora, splits, options.work)
     origin = next(iter(origins.values()), Origin(options.aux, options.template, BY_USERS))
+    first: Mapping[str, Any] = next(iter(origin.extents.values()), {})
     examples = {
         split: [
             example for corpus in corpora for example in corpus.scored_before(split, options.work, options.normalize)
@@ -102,7 +104,7 @@ def scored_before(corpora: Sequence[Corpus], options: TrainingOptions) -> KeptSc
         for split in splits
     }
     division = Division.of(examples, left_unscored(corpora, (TRAIN, DEV), options.work), origin.way)
-    made_with = replace(options, aux=origin.aux, template=origin.template).scored_as(origin.extent)
+    made_with = replace(options, aux=origin.aux, template=origin.template).scored_as(first)
     return KeptScores(made_with, origins, division, examples.get(TEST, []))
 
 

@@ -192,7 +192,7 @@ def test_scores_of_other_weights_by_one_name_are_not_taken_together(
         each.scored(OPTIONS, lambda model=model: model, tmp_path, lambda: math.inf, SILENT, "sum")  # type: ignore[misc]
         origin = origins_of([each], (TRAIN,), tmp_path)[each.name]
         assert (origin.aux, origin.template, origin.way) == (str(folder), "post", BY_USERS)
-        assert origin.extent["candidates"] == OPTIONS.candidates
+        assert origin.extents[TRAIN]["candidates"] == OPTIONS.candidates
         weights = folder / "model.safetensors"
         weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
     with pytest.raises(InputError, match=r"not all scored in the same way \('mine' and 'other': another model version"):
