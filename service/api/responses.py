@@ -6,6 +6,7 @@ an answer's id, which is the draft's, for feedback.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
@@ -33,9 +34,8 @@ from service.store.ids import new_id
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
 
-# items behind an earlier answer, which agents send along; what came of them stands in the answer
-BESIDE = ("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning")
 MESSAGE = "message"
+BESIDE = re.compile(r"reasoning|[a-z_]{1,40}_call(?:_output)?")  # of a dozen tools, and more to come
 NO_MESSAGE = "Only messages can be read: PEARL calls no tools and keeps no conversation. Leave other items out."
 REQUEST = "Tomas asks to swap his Saturday"
 
@@ -49,20 +49,19 @@ class InputPart(Part):
 
 class InputMessage(BaseModel):
     """A message of the conversation; an earlier answer's output can be given back as it came. Its reasoning, calls of
-    functions and their results are passed over, as `x-pearl-ignored` says."""
+    tools and their results are passed over, as `x-pearl-ignored` says: what came of them stands in the answer."""
 
     @model_validator(mode="before")
     @classmethod
     def _is_message(cls, item: Any) -> Any:
-        kind = item.get("type") or MESSAGE if isinstance(item, dict) else MESSAGE
-        if kind in BESIDE:
+        kind = item.get("type") if isinstance(item, dict) else None
+        if kind in (None, MESSAGE):
+            return item
+        if isinstance(kind, str) and BESIDE.fullmatch(kind):
             return {"type": kind, "role": "assistant", "content": ""}
-        if kind != MESSAGE:
-            raise PydanticCustomError("unsupported", "{message}", {"message": NO_MESSAGE})
-        return item
+        raise PydanticCustomError("unsupported", "{message}", {"message": NO_MESSAGE})
 
     type: str | None = Field(MESSAGE, description="The item's type.", examples=[MESSAGE])
-
     role: Literal["system", "developer", "user", "assistant"] = Field(description="The speaker.", examples=["user"])
     content: Annotated[
         Annotated[str, Tag("(text)")] | Annotated[list[InputPart], Tag("(parts)")], Discriminator(shape)
@@ -117,12 +116,12 @@ class ResponseIn(BaseModel):
             turns.append(("user", self.input))
         else:
             for message in self.input:
-                if message.type in BESIDE:
+                if message.type not in (None, MESSAGE):
                     beside[f"input.{message.type}"] = None
                     turns.append(("tools", ""))
-                else:
-                    role: Role = "system" if message.role == "developer" else message.role
-                    turns.append((role, text_of(message.content)))
+                    continue
+                role: Role = "system" if message.role == "developer" else message.role
+                turns.append((role, text_of(message.content)))
         return OpenAICall(
             model=self.model,
             turns=turns,

@@ -49,12 +49,14 @@ def test_what_an_agent_sends_of_its_tools_is_passed_over(pearl: Any, ann: Any) -
         {"type": "reasoning", "id": "rs_1", "summary": []},
         {"type": "function_call", "call_id": "c1", "name": "shifts", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "c1", "output": "Bea is free."},
+        {"type": "web_search_call", "id": "ws_1", "status": "completed"},
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Bea could swap."}]},
         {"role": "user", "content": "Then write to Tomas."},
     ]
     answer = ann.post("/v1/responses", {"model": "pearl", "input": items})
     assert answer.status_code == 200
-    assert answer.headers["x-pearl-ignored"] == "input.reasoning, input.function_call, input.function_call_output"
+    passed_over = ("reasoning", "function_call", "function_call_output", "web_search_call")
+    assert answer.headers["x-pearl-ignored"] == ", ".join(f"input.{kind}" for kind in passed_over)
     assert "Bea could swap." in str(pearl.model.calls)
     assert "Bea is free." not in str(pearl.model.calls)
 
@@ -270,6 +272,8 @@ def test_tools_are_treated_alike_on_both_routes(served: Any, client: openai.Open
         ({"input": [{"role": "user"}]}, "input.0.content"),
         ({"input": [{"type": "function_call_output", "call_id": "a", "output": "b"}]}, "input"),
         ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "input.0"),
+        ({"input": [{"type": "a\r\nb_call"}]}, "input.0"),
+        ({"input": [{"type": 5, "role": "user", "content": "a"}]}, "input.0"),
         ({"input": [{"role": "user", "content": [{"type": "input_file"}]}]}, "input.0.content.0"),
         ({"input": [{"role": "user", "content": [{"type": "input_text"}]}]}, "input.0.content.0.text"),
     ],
