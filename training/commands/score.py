@@ -91,7 +91,6 @@ def score(
     with console.status("Loading the auxiliary model..."):
         model = load_auxiliary(chosen["aux"], device=run.device, dtype=auxiliary.dtype)
     scorer, description = prepared(model, prompts, options, histories, target_texts(units), content)
-    out.parent.mkdir(parents=True, exist_ok=True)
     folder = out.with_name(f"{out.name.removesuffix('.parquet')}.parts")
     with alone_in(folder, "out"):
         with progress_of("scoring", sum(unit.size for unit in units), console) as advance:

@@ -230,7 +230,7 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
 
 
 def extents_of(origins: Mapping[str, Origin]) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """How each split of each corpus was scored, by their names, for an artifact's manifest."""
+    """The extent of each scored split of each corpus, by their names, for an artifact's manifest."""
     return {name: origin.extents for name, origin in origins.items()}
 
 

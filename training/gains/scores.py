@@ -80,7 +80,7 @@ def _check_rows(table: pa.Table, path: Path) -> None:
 
 
 def other_model(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """What differs between the auxiliary models of two descriptions, in words; empty where gains of both compare.
+    """The difference between the auxiliary models of two descriptions, in words; empty where gains of both compare.
 
     Weights that are known by their digest may lie anywhere. ``--dtype auto`` is another precision on another processor.
     """
