@@ -71,15 +71,22 @@ class VoteColumn:
 
 
 def compare_files(paths: Sequence[Path], options: ColumnOptions, resampling: Resampling) -> dict[str, Any]:
-    """The figures of the files, and the pairs that are in no column, by reason. Raises InputError where they cannot be
-    read, or a column has nothing to compare."""
+    """The figures of the files. Raises InputError where they cannot be read, or a column has nothing to compare."""
+    columns, left_out = columns_of_files(paths, options)
+    return {**compared(columns, resampling), "left_out": left_out}
+
+
+def columns_of_files(
+    paths: Sequence[Path], options: ColumnOptions, least: int = 2
+) -> tuple[list[VoteColumn], dict[str, int]]:
+    """The columns of the files, and the pairs that are in none, by reason. Raises as :func:`columns_of` does."""
     tables = [(str(path), read_votes(path)) for path in paths]
     left_out = sum((Counter(table.left_out) for _, table in tables), Counter[str]())
     if options.by:
         groups = np.concatenate([_group_names(table, options.by) for _, table in tables])
         left_out[f"without_{options.by}"] = int((groups == "").sum())
-    figures = compared(columns_of(tables, options), resampling)
-    return {**figures, "left_out": {reason: count for reason, count in left_out.items() if count}}
+    columns = columns_of(tables, options, least)
+    return columns, {reason: count for reason, count in left_out.items() if count}
 
 
 def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, least: int = 2) -> list[VoteColumn]:

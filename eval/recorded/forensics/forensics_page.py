@@ -11,13 +11,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from eval.recorded.forensics.comparison import ColumnOptions, columns_of, compared
+from eval.recorded.forensics.comparison import ColumnOptions, columns_of_files, compared
 from eval.recorded.forensics.examples import Examples, examples_of
 from eval.recorded.forensics.measures import MEASURES, Resampling
 from eval.recorded.forensics.metrics import trait_pairs
 from eval.recorded.forensics.pairs import TRAIT
-from eval.recorded.forensics.tables import DIGITS, SIGNED, TEXTS, by_spread, ends, is_grey, p_cell, titles
-from eval.recorded.forensics.votes import read_votes
+from eval.recorded.forensics.tables import DIGITS, SIGNED, TEXTS, by_spread, ends, is_grey, left_out, p_cell, titles
 from eval.report.head import Head
 from eval.report.render import harmless_json
 from eval.report.tables import NOTHING, Json, shown
@@ -34,8 +33,8 @@ def reported(
     paths: Sequence[Path], options: ColumnOptions, resampling: Resampling, head: Head, examples: int, title: str
 ) -> tuple[dict[str, Any], str]:
     """The figures and the page. Raises InputError where a file cannot be read, or a column has nothing to compare."""
-    columns = columns_of([(str(path), read_votes(path)) for path in paths], options, least=1)
-    figures = {**head.to_json(), **compared(columns, resampling)}
+    columns, without = columns_of_files(paths, options, least=1)
+    figures = {**head.to_json(), **compared(columns, resampling), "left_out": without}
     first = columns[0]
     places = first.table.places
     rows = [row for row in figures["annotators"] if row["columns"][0] and row["type"] == TRAIT]
@@ -68,7 +67,7 @@ def _head(result: Json) -> str:
         for column in result["columns"]
     )
     return (
-        f'<p class="note">{columns}. <code>{escape(result["command"])}</code></p>'
+        f'<p class="note">{columns}.{escape(left_out(result))} <code>{escape(result["command"])}</code></p>'
         '<p class="note">Strength is how '
         "much the column encourages the annotator&#39;s trait, or how much the model shows it: from &minus;1 to 1, in "
         "brackets the 95% interval. Values that are not significant (p &ge; .05, one-tailed binomial, Bonferroni over "

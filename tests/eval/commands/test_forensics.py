@@ -107,6 +107,17 @@ def test_pairs_that_are_read_are_not_written_over(forensics, pairs_file):
     assert path.read_bytes() == before
 
 
+def test_a_report_counts_the_pairs_that_are_in_no_column(forensics, pairs_file, tmp_path):
+    path, page = pairs_file({"human": "aabb", "is kind": "abab"}), tmp_path / "page.html"
+    value = json.loads(path.read_text())
+    del value["comparisons"][2]["metadata"]
+    value["comparisons"].append(value["comparisons"][0])
+    path.write_text(json.dumps(value))
+    run = forensics("report", "--pairs", path, "--reference", "human", "--by", "topic", "--html", page, "--json", "-")
+    assert run.json["left_out"] == {"repeated": 1, "without_topic": 1}
+    assert "Left out: 1 repeated, 1 without topic." in page.read_text(encoding="utf-8")
+
+
 def test_a_report_needs_pairs_that_can_be_read_again(forensics, tmp_path):
     os.mkfifo(tmp_path / "pairs.jsonl")
     run = forensics("report", "--pairs", tmp_path / "pairs.jsonl", "--html", tmp_path / "page.html")
