@@ -339,11 +339,9 @@ def figures(judgements: Judgements[StyleItem], options: DetectOptions) -> dict[s
         "choices": PRESETS.values_in(options),
         "draws": options.draws,
         "labels": list(LABELS[options.labels]),
-        "lines": judgements.items.lines,
+        **judgements.about_items(),
         "items": len(items),
         "texts": len({item.id for item in items}),
-        "passed_over": dict(judgements.items.passed_over),
-        "preflight": [finding.to_json() for finding in judgements.findings],
         "schemes": [
             {"scheme": name, **_scheme_figures(first[name], again.get(name, ()), options)} for name in options.scheme
         ],
