@@ -6,6 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 
 from pearl.errors import InputError
@@ -22,8 +23,9 @@ REASONS = {
 def csv_rows(path: Path, needed: Sequence[str], *, every: bool = False) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line on which each row begins, and its cells by column; blank rows are passed over.
 
-    The ``needed`` columns must be there, whatever their capitals. ``every``: no column may stand there twice, nor a row
-    have more or fewer cells than the header. Raises InputError that names file, line and column.
+    The ``needed`` columns must be there, whatever their capitals; cells that a row lacks are empty. ``every``: no
+    column may stand there twice, nor a row have more or fewer cells than the header. Raises InputError that names file,
+    line and column.
     """
     with reading(path) as raw, decompressed(raw) as file:
         content = file.read(MOST_BYTES + 1)
@@ -51,7 +53,7 @@ def csv_rows(path: Path, needed: Sequence[str], *, every: bool = False) -> Itera
                     f"{path}:{begun}: has {len(cells)} cells; the header has {len(columns)}.", code="invalid_csv"
                 )
             if any(cell.strip() for cell in cells):
-                yield begun, dict(zip(columns, cells, strict=False))
+                yield begun, dict(zip(columns, chain(cells, repeat("")), strict=False))
     except csv.Error as error:
         message = f"{path}:{before + 1}: {why_not_csv(error, before + 1, rows.line_num)}"
         raise InputError(message, code="invalid_csv") from None

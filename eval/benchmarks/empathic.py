@@ -10,9 +10,10 @@ from itertools import combinations
 from pathlib import Path
 
 from eval.benchmarks.choices import BELOW_3, CAPPED
-from eval.benchmarks.files import csv_rows, the_file
+from eval.benchmarks.files import the_file
 from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
 from eval.stats.ratings import numbers
+from pearl.csv_rows import csv_rows
 
 # the published run asks for 5 pairs an article and for 100 ties, and its code stops one later: 510 items, 101 ties
 PAIRS_AN_ARTICLE, MOST_TIES = 6, 101
@@ -44,11 +45,11 @@ def empathic_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[
     people = _people(the_file(folder, "*per*train*.csv", "*_per_*.csv"))
     articles = {
         _code(row["article_id"]): row["text"]
-        for row in csv_rows(the_file(folder, "articles*.csv"), "article_id", "text")
+        for _, row in csv_rows(the_file(folder, "articles*.csv"), ("article_id", "text"))
     }
     needed = ("article_id", "person_id", "person_essay", *SCORES)
     essays: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for row in csv_rows(the_file(folder, "*emp*train*.csv", "*_emp_*.csv"), *needed):
+    for _, row in csv_rows(the_file(folder, "*emp*train*.csv", "*_emp_*.csv"), needed):
         ledger.read["essays"] += 1
         faults = {
             "empty essay": not row["person_essay"].strip(),
@@ -116,7 +117,7 @@ def _people(path: Path) -> dict[str, dict[str, str]]:
                 *((trait, row[column]) for trait, column in traits.items()),
             )
         )
-        for row in csv_rows(path, *needed)
+        for _, row in csv_rows(path, needed)
     }
 
 

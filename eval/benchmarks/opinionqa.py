@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eval.benchmarks.choices import RANDOM
-from eval.benchmarks.files import csv_rows
 from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
+from pearl.csv_rows import csv_rows
 from pearl.errors import InputError
 
 RESPONDENTS, FIRST_RESPONDENTS = 200, 201  # the authors' code stops one later than it says
@@ -64,7 +64,7 @@ def opinionqa_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list
 def _questions(path: Path, ledger: Ledger, *, binary: bool) -> list[SurveyQuestion]:
     """The questions with two answers; or, not ``binary``, with at most three options, of which the first two count."""
     questions = []
-    for row in csv_rows(path, "key", "question", "option_mapping"):
+    for _, row in csv_rows(path, ("key", "question", "option_mapping")):
         ledger.read["questions"] += 1
         try:
             mapping = ast.literal_eval(row["option_mapping"])
@@ -89,7 +89,8 @@ def _answers(
     """The first respondents, or random ones, who gave one of the two answers."""
     limit = options.limit or (FIRST_RESPONDENTS if generator is None else RESPONDENTS)
     taken: list[PersonaPair] = []
-    for number, row in enumerate(csv_rows(wave / "responses.csv", question.key, *FIELDS.values()), start=1):
+    rows = csv_rows(wave / "responses.csv", (question.key, *FIELDS.values()))
+    for number, (_, row) in enumerate(rows, start=1):
         ledger.read["respondents"] += 1
         name, answer = f"{wave.name} {question.key} {number}", row[question.key]
         persona = persona_of((field, row[column]) for field, column in FIELDS.items())

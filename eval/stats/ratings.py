@@ -119,7 +119,7 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
 def _rows(path: Path) -> Iterator[tuple[int, str, str, str]]:
     """The line, the item, the rater and the label of each row."""
     for line, row in csv_rows(path, COLUMNS):
-        item, rater, label = (row.get(name, "").strip() for name in COLUMNS)
+        item, rater, label = (row[name].strip() for name in COLUMNS)
         for name, cell in zip(COLUMNS, (item, rater, label), strict=True):
             if not cell:
                 message = f"{path}:{line}: {name}: is empty; leave out a rating that is not there."

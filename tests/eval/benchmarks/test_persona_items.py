@@ -266,11 +266,13 @@ def test_another_version_of_opinionqa(error, tmp_path):
     assert "no folder in it has an info.csv" in error("opinionqa")
     wave(tmp_path, "W1", ["Yes"], [("BIN_W1", YES_NO)])
     (tmp_path / "W1" / "info.csv").write_text("key,question\nBIN_W1,Question?\n")
-    assert "option_mapping: there is no such column; is it another version?" in error("opinionqa")
+    assert "info.csv:1: option_mapping: there is no such column; the file has key, question, and" in error("opinionqa")
     (tmp_path / "W1" / "info.csv").write_text("key,question,option_mapping\nBIN_W1,Question?,Yes/No\n")
     assert "option_mapping: BIN_W1 has no mapping of numbers to answers" in error("opinionqa")
     (tmp_path / "W1" / "info.csv").write_text(f'key,question,option_mapping\nOTHER,Question?,"{YES_NO}"\n')
     assert "OTHER: there is no such column" in error("opinionqa")
+    (tmp_path / "W1" / "info.csv").write_text('key,question,option_mapping\nOTHER,"Question?\n')
+    assert "info.csv:2: is not CSV: a cell begins with a quote, and none closes it. Put a cell" in error("opinionqa")
 
 
 # Empathic Conversations
@@ -352,7 +354,7 @@ def test_an_empty_persona_and_a_score_that_is_missing(error, tmp_path):
 def test_another_version_of_the_essays(error, tmp_path):
     empathic(tmp_path, [(1, 0, 7, 7), (1, 1, 1, 1)])
     (tmp_path / "trac3_EMP_train.csv").write_text("article_id,essay\n1,Sad.\n")
-    assert "person_id, person_essay, person_empathy, person_distress: there is no such column" in error("empathic")
+    assert "person_id: there is no such column; the file has article_id, essay, and needs" in error("empathic")
 
 
 # public Reddit
