@@ -62,7 +62,7 @@ def generation(
         briefs = [plan.briefs(cases, system) for system in systems]
         written = room.write(lambda desk: write_drafts(desk, briefs))
     if drafts:
-        items = items_of(cases, [system.name for system in systems], written, room.model.name)
+        items = items_of(cases, [system.name for system in systems], written, room.writes.model.name)
         write_lines(drafts, items, called=f"{drafts}: cannot be written")
     with room.console.status("Measuring..."):
         stances = options.told_stances()

@@ -61,7 +61,7 @@ def revision(
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
     head = room.head("revision", threshold=list(threshold))
-    report = room.report(head, {"chat_model": room.model.name, "models": models}, revision_tables)
+    report = room.report(head, {"chat_model": room.writes.model.name, "models": models}, revision_tables)
     return replace(report, picture=partial(curves_figure, metric))
 
 

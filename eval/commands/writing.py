@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -21,8 +21,8 @@ from eval.report.report import Report, Tables
 from eval.retrieval.gains import read_gains
 from eval.retrieval.scoring import RememberingEncoder
 from pearl.asking.ask import AskedModel, Terms
-from pearl.asking.cost import Prices, Purse
-from pearl.asking.kept import Question, ReplyStore, open_replies
+from pearl.asking.cost import NO_PRICES, Prices, Purse
+from pearl.asking.kept import Question, open_replies
 from pearl.asking.patience import Failed, asking
 from pearl.asking.progress import watched
 from pearl.asking.write import Desk, WrittenText, draft_of, prompt_or_none
@@ -76,10 +76,6 @@ class Plan:
             Brief(template, case.record.request.text, shown.documents)
             for case, shown in zip(cases, system.shown, strict=True)
         ]
-
-    def kept_answers(self) -> AbstractContextManager[ReplyStore]:
-        """The file of answers. Raises InputError where it cannot be used."""
-        return open_replies(self.options.generations or self.settings.home / "generations.sqlite", "generations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +166,8 @@ def writer(plan: Plan, prices: Prices, cap: float | None, console: Console) -> I
     in_flight = calls_at_once(plan.settings, plan.options.max_in_flight)
     terms = Terms(in_flight, prices, cap, refuse_empty=True)
     asked = AskedModel(asking(model), plan.writer, plan.decoding, model.count_tokens, model.name)
-    with asyncio.Runner() as runner, plan.kept_answers() as store:
+    answers = plan.options.generations or plan.settings.home / "generations.sqlite"
+    with asyncio.Runner() as runner, open_replies(answers, "generations") as store:
         try:
             yield Writer(Bench(terms, asked, store, console, runner), model, plan.longest)
         finally:
@@ -193,25 +190,17 @@ class Room:
     console: Console
     scorer: BertScore
     material: Material
-    model: ChatModel
-    answers: ReplyStore
     systems: list[System]
+    writes: Writer
 
-    def write(self, work: Callable[[Desk], Awaitable[T]]) -> T:
-        """The result of ``work``; the budget begins with it, and the model is closed after it."""
-
-        async def run(desk: Desk) -> T:
-            try:
-                return await work(desk)
-            finally:
-                await self.model.close()
-
-        plan = self.plan
+    def write(self, work: Callable[[Desk], Coroutine[Any, Any, T]]) -> T:
+        """The result of ``work``; the budget begins with it."""
+        plan, bench = self.plan, self.writes.bench
         with watched(self.console) as watch:
-            in_flight = calls_at_once(plan.settings, self.options.max_in_flight)
             budget = Budget(self.options.budget_minutes)  # from now on: what was done before is no writing
-            desk = Desk(self.model, plan.writer, plan.decoding, self.answers, watch, budget, in_flight)
-            return asyncio.run(run(desk))
+            model, in_flight = self.writes.model, bench.terms.in_flight
+            desk = Desk(model, plan.writer, plan.decoding, bench.store, watch, budget, in_flight)
+            return bench.runner.run(work(desk))
 
     def head(self, name: str, **own: Any) -> Head:
         """The command that makes a result; ``own`` are the options of this command alone."""
@@ -235,12 +224,11 @@ class Room:
 
 @contextmanager
 def ready(options: WritingOptions, baselines: Sequence[str] = ()) -> Iterator[Room]:
-    """A room whose file of answers stays open. Whatever its parts raise is raised before anything is written."""
+    """A room whose model and file of answers stay open. Whatever its parts raise is raised before anything is
+    written."""
     plan, console, scorer = Plan.of(options), Console(stderr=True), BertScore(options.bertscore)
     material = read_material(options)
-    with plan.kept_answers() as answers:
-        # what is wrong with a model shows now, not after the work
-        model = make_chat_model(plan.settings, in_flight=options.max_in_flight)
+    with writer(plan, NO_PRICES, None, console) as writes:  # what is wrong with a model shows now, not after the work
         scorer.check()
         systems = retrieval_systems(plan, options.model, material.cases, console, baselines)
-        yield Room(options, baselines, plan, console, scorer, material, model, answers, systems)
+        yield Room(options, baselines, plan, console, scorer, material, systems, writes)

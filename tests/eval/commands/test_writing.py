@@ -7,12 +7,12 @@ import pytest
 from rich.console import Console
 
 from eval.commands.options import WritingOptions
-from eval.commands.writing import Plan, Room, retrieval_systems
+from eval.commands.writing import Plan, Room, retrieval_systems, writer
 from eval.drafts.cases import Case
 from eval.retrieval.gains import GainsRecord
+from pearl.asking.cost import NO_PRICES
 from pearl.asking.write import Desk
 from pearl.budget import Budget
-from pearl.chat.fake import FakeChatModel
 from pearl.records import Document, Request
 from pearl.settings import load_settings
 
@@ -57,7 +57,8 @@ def test_the_budget_begins_with_the_writing(plan, monkeypatch):
     async def work(desk: Desk) -> bool:
         return desk.budget.until(1.0)()
 
-    with plan.kept_answers() as answers:
-        room = Room(options, (), plan, Console(stderr=True), None, None, FakeChatModel(), answers, [])
+    console = Console(stderr=True)
+    with writer(plan, NO_PRICES, None, console) as writes:
+        room = Room(options, (), plan, console, None, None, [], writes)
         now[0] = 90.0  # of ranking
         assert room.write(work)
