@@ -38,6 +38,10 @@ GENERATED_TEXT = re.compile(
     r"|^-{9}\Z",
     re.MULTILINE,
 )
+# "Note: it whistles now, too" has the form of a trailer and is prose
+TRAILERS_OF_WORDS = re.compile(r"(?:bug|cc|closes|fixes|issue|link|refs?|related|resolves|see|to)\Z", re.IGNORECASE)
+PLAIN_WORD = re.compile(r"(?<!\S)[a-z]+(?=[.;!?]?(?:\s|\Z))")
+PROSE_WORDS = 3
 PATHS_SHOWN = 12
 PATH = r'(?:[^\s"]\S*|"[^"]+")'
 PATHS = re.compile(rf"{PATH}(?:, {PATH})*(?: and [\d,]+ more)?")  # as a request; a subject has blanks between its words
@@ -187,7 +191,19 @@ def _commits(source: Path, with_paths: bool) -> Iterator[Commit]:
 def _commit(fields: list[str]) -> Commit:
     hash_, parents, time, *authors, subject, body, trailers = fields[: len(FIELDS)]
     body = body.rstrip()
-    body = body.removesuffix(trailers.rstrip()) if trailers.strip() else body
+    body = body.removesuffix(trailers.rstrip()) if trailers.strip() and not _is_prose(trailers) else body
     body = GENERATED_TEXT.sub("", body.rstrip())
     paths = tuple(path.removeprefix("\n") for path in fields[len(FIELDS) :])
     return Commit(hash_, parents, time, tuple(authors), subject, tidy(body.split("\n")), paths)
+
+
+def _is_prose(trailers: str) -> bool:
+    """True for sentences behind a plain word and a colon, which git takes for trailers where they are the last
+    paragraph."""
+    for line in trailers.splitlines():
+        name, _, value = line.partition(":")
+        if line[:1].isspace() or not line:
+            continue  # it goes on with the line above
+        if not name.isalpha() or TRAILERS_OF_WORDS.match(name) or len(PLAIN_WORD.findall(value)) < PROSE_WORDS:
+            return False
+    return True

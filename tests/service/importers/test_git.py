@@ -61,6 +61,23 @@ def test_trailers_are_not_text(read, repository):
     assert reading.reasons == ["no body"]
 
 
+@pytest.mark.parametrize(
+    ("paragraph", "stays"),
+    [
+        ("Note: the lid may now stay open.", True),
+        ("Before: two cups in one minute.\nAfter: two cups in\n  half a minute.", True),
+        ("Note: the lid may now stay open.\nSigned-off-by: Ann Lee <ann@example.org>", False),
+        ("Reviewers: Ann Lee, Bob Baker, Carl May", False),
+        ("Reviewers: ann, bob, carl, dora", False),
+        ("Fixes: 1234567 (close the lid before it boils)", False),
+        ("Change-Id: I0123", False),
+    ],
+)
+def test_sentences_that_git_takes_for_trailers_are_text(read, repository, paragraph, stays):
+    commit(repository, f"Boil\n\nTwo cups.\n\n{paragraph}\n")
+    assert read("git", repository, "ann lee").texts == [f"Two cups.\n\n{paragraph}" if stays else "Two cups."]
+
+
 def test_subjects_are_texts_on_request_and_their_paths_ask(read, repository):
     def change(name, message):
         (repository / name).parent.mkdir(exist_ok=True)
