@@ -92,6 +92,8 @@ def date_in_fields(fields: Mapping[str, Any]) -> float | None:
 
 def dates_in_log(folder: Path) -> dict[str, float]:
     """The times at which a folder's files were first committed, by their present names, following renames."""
+    if not git_answer(folder, "rev-list", "--all", "--max-count=1"):  # no commit yet, and so no clone
+        return {}
     git_answer(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     arguments = ("log", "-z", "--format=%x00%at", "--name-status", "--diff-filter=AR", "-M", "-l1000", "--relative")
     first_committed: dict[str, float] = {}

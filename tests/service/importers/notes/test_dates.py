@@ -79,5 +79,14 @@ def test_a_clone_whose_log_cannot_be_read_gives_no_dates(read, clone):
     assert reading.reasons == ["no date", "no date"]
 
 
+def test_a_repository_without_a_commit_is_no_clone(read, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    git(tmp_path, "init", "-q")
+    (tmp_path / "tea.md").write_text("Tea.")
+    os.utime(tmp_path / "tea.md", (1_700_000_000, 1_700_000_000))
+    assert dates(read("markdown", tmp_path)) == {"tea.md": "2023-11-14"}
+
+
 def test_dates_in_log(clone):
     assert dates_in_log(clone) == {"posts/on tea.md": 1685613600.0, "2023/milk.md": 1685613600.0}
