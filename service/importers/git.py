@@ -26,6 +26,10 @@ GENERATED_SUBJECT = re.compile(
     r"(?:fixup|squash|amend)! |Re(?:vert|apply) \"|Merge (?:branch|pull request|tag|remote)|Bump \S+ from "
     r"|Squashed commit of the following:"
 )
+# the line by which an assistant signs the message that it wrote
+WRITTEN_BY_PROGRAM = re.compile(
+    r"^(?:\N{ROBOT FACE} ?)?Generated (?:with|by) \[[^\]\n]+\]\(https?://\S+\)\s*$", re.MULTILINE
+)
 # the sentences of git revert, git cherry-pick -x and git merge, the log that git merge --squash writes, and the rule of
 # a forge above its trailers
 GENERATED_TEXT = re.compile(
@@ -107,6 +111,8 @@ def _item(commit: Commit, me: Identities, options: Options, where: str) -> Sourc
         return LeftOut(where, "merge")
     if not commit.time:
         raise InputError("The commit has no time that git can read.", param="time", code="invalid_timestamp")
+    if WRITTEN_BY_PROGRAM.search(commit.body):
+        return LeftOut(where, "written by a program")
     text, request = commit.body, commit.subject
     if not text.strip():
         if not options.subjects:

@@ -78,6 +78,15 @@ def test_sentences_that_git_takes_for_trailers_are_text(read, repository, paragr
     assert read("git", repository, "ann lee").texts == [f"Two cups.\n\n{paragraph}" if stays else "Two cups."]
 
 
+def test_a_message_that_an_assistant_signed_is_not_its_authors(read, repository):
+    signed = "\N{ROBOT FACE} Generated with [Kettle Coder](https://example.org/coder)"
+    commit(repository, f"Boil\n\nTwo cups.\n\n{signed}\n\nCo-Authored-By: Kettle <noreply@example.org>\n")
+    commit(repository, "Cool\n\nThe table is generated with [a script](https://example.org/script) now.\n")
+    reading = read("git", repository, "ann lee", subjects=True)
+    assert reading.reasons == ["written by a program"]
+    assert reading.texts == ["The table is generated with [a script](https://example.org/script) now."]
+
+
 def test_subjects_are_texts_on_request_and_their_paths_ask(read, repository):
     def change(name, message):
         (repository / name).parent.mkdir(exist_ok=True)
