@@ -17,7 +17,7 @@ from service.importers.mails.boxes import Box, Span, open_boxes, plain_size
 from service.importers.mails.cleaning import read_patch, unwrap, without_banners, without_images, without_scrubbed
 from service.importers.mails.endings import RepeatedEndings
 from service.importers.mails.headers import HEADER_BYTES, parse_date, parse_sender
-from service.importers.mails.kinds import ENCRYPTED, label_names, why_left_out, why_out_of
+from service.importers.mails.kinds import ENCRYPTED, folder_name, label_names, why_left_out, why_out_of
 from service.importers.mails.message import Envelope, read_envelope
 from service.importers.mails.parts import MailPart, is_cut_off, parts_of, text_of
 from service.importers.mails.people import OtherAddresses
@@ -109,7 +109,7 @@ def _item(archive: _Archive, box: Box, span: Span, options: Options) -> SourceDo
     if not any(envelope.sender):
         return LeftOut(where, "damaged message", "'From' is missing or not an address.", "From")
     if not options.identities.match(*envelope.sender, account=envelope.sender[1]):
-        places = [*label_names(envelope.fields), *Path(box.place).parts[-3:]]
+        places = [*label_names(envelope.fields), *map(folder_name, Path(box.place).parts[-3:])]
         archive.others.note_other(*envelope.sender, places)
         return LeftOut(where, NOT_MINE)
     archive.others.note_own(envelope.sender[0])

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import binascii
 import re
+import unicodedata
 
 from service.importers.mails.headers import decode_words, parameter
 from service.importers.mails.parts import MailPart
 
 SPAM, DRAFT, TRASH, CHAT = "spam", "draft", "in the trash", "chat"
 AUTOMATIC, CALENDAR, RECEIPT, REACTION, ENCRYPTED = "automatic answer", "calendar", "receipt", "reaction", "encrypted"
-# Gmail's Takeout writes labels in the language of the account
+# labels of Gmail's Takeout, in the language of the account, and folders of mail programs
 LABELS = {
-    SPAM: "spam|junk|spamverdacht|courrier indésirable|correo no deseado|posta indesiderata|スパム|迷惑メール|"
-    "垃圾邮件|垃圾郵件|스팸함|спам|ongewenst|skräppost|søppelpost|roskaposti|wiadomości-śmieci",
-    DRAFT: "draft|drafts|entwürfe|entwurf|brouillons|borradores|rascunhos|bozze|concepten|utkast|kladder|luonnokset|"
-    "wersje robocze|koncepty|черновики|чернетки|taslaklar|πρόχειρα|下書き|草稿|임시보관함|ciorne|piszkozatok",
-    TRASH: "trash|bin|deleted|papierkorb|corbeille|papelera|lixeira|lixo|reciclagem|cestino|prullenbak|papirkurv|"
-    "papperskorgen|papperskorg|roskakori|kosz|koš|корзина|кошик|çöp kutusu|κάδος απορριμμάτων|ゴミ箱|已删除邮件|"
-    "垃圾桶|휴지통|coș de gunoi|kuka",
-    CHAT: "chat|chats|hangouts|tchat|чат|чаты|チャット|聊天|채팅|sohbet",
+    reason: frozenset(names.casefold().split("|"))
+    for reason, names in {
+        SPAM: "spam|junk|junk e-mail|junk email|junk-e-mail|bulk mail|correo electrónico no deseado|ongewenste e-mail|"
+        "lixo eletrônico|lixo electrónico|uønsket mail|нежелательная почта|spamverdacht|courrier indésirable|"
+        "correo no deseado|posta indesiderata|スパム|迷惑メール|"
+        "垃圾邮件|垃圾郵件|스팸함|спам|ongewenst|skräppost|søppelpost|roskaposti|wiadomości-śmieci",
+        DRAFT: "draft|drafts|entwürfe|entwurf|brouillons|borradores|rascunhos|bozze|concepten|utkast|kladder|"
+        "luonnokset|wersje robocze|koncepty|черновики|чернетки|taslaklar|πρόχειρα|下書き|草稿|임시보관함|ciorne|"
+        "piszkozatok",
+        TRASH: "trash|bin|deleted|deleted items|deleted messages|gelöschte elemente|gelöschte objekte|"
+        "éléments supprimés|messages supprimés|elementos eliminados|mensajes eliminados|posta eliminata|"
+        "messaggi eliminati|verwijderde items|verwijderde berichten|itens excluídos|itens eliminados|borttaget|"
+        "slettet post|slettede elementer|elementy usunięte|удаленные|удалённые|削除済みアイテム|"
+        "papierkorb|corbeille|papelera|lixeira|lixo|reciclagem|cestino|prullenbak|papirkurv|"
+        "papperskorgen|papperskorg|roskakori|kosz|koš|корзина|кошик|çöp kutusu|κάδος απορριμμάτων|ゴミ箱|已删除邮件|"
+        "垃圾桶|휴지통|coș de gunoi|kuka",
+        CHAT: "chat|chats|hangouts|tchat|чат|чаты|チャット|聊天|채팅|sohbet",
+    }.items()
 }
 LABEL = re.compile(r'"[^"]*"|[^,"]+')
+IMAP_LETTERS = re.compile(r"&([A-Za-z0-9+,]{2,200})-")
 MOZILLA_DELETED = 0x0008
 # the words of the second half are a person's too, who tells when they are away; a program puts a colon behind them
 AUTOMATIC_SUBJECT = re.compile(
@@ -51,13 +64,28 @@ def why_out_of(place: str) -> str | None:
 
     ``place`` is its path in the source: what the folders above that are called says nothing of the mails.
     """
-    *folders, name = place.casefold().split("/")[-4:]
-    flags = name.rpartition(":2,")[2] if ":2," in name else ""
-    if "t" in flags or "d" in flags:
-        return TRASH if "t" in flags else DRAFT
-    places = {folder.removeprefix(".").removesuffix(".sbd") for folder in folders}
-    places.add(name.removesuffix(".gz").removesuffix(".mbox"))
-    return next((reason for reason, names in LABELS.items() if not places.isdisjoint(names.split("|"))), None)
+    flags = place.rpartition(":2,")[2] if ":2," in place else ""
+    if "T" in flags or "D" in flags:  # small letters are a server's own keywords
+        return TRASH if "T" in flags else DRAFT
+    *folders, name = place.split("/")[-4:]
+    places = {folder_name(folder) for folder in folders}
+    places.add(folder_name(name.removesuffix(".gz")))
+    return next((reason for reason, names in LABELS.items() if not places.isdisjoint(names)), None)
+
+
+def folder_name(folder: str) -> str:
+    """A folder's own name in lower case: that of Thunderbird's Trash.sbd, Apple Mail's Trash.mbox, a Maildir's
+    .INBOX.Trash or .Entw&APw-rfe (RFC 3501); of a file likewise."""
+    composed = unicodedata.normalize("NFC", IMAP_LETTERS.sub(_imap_letters, folder))  # macOS writes ü as two signs
+    name = composed.casefold().removesuffix(".sbd").removesuffix(".mbox")
+    return name.rpartition(".")[2] if name.startswith((".", "inbox.", "[gmail].", "[google mail].")) else name
+
+
+def _imap_letters(match: re.Match[str]) -> str:
+    try:
+        return binascii.a2b_base64(match[1].replace(",", "/") + "===").decode("utf-16-be")
+    except (binascii.Error, UnicodeDecodeError):
+        return match.group()
 
 
 def label_names(fields: dict[str, str]) -> list[str]:
@@ -68,7 +96,7 @@ def label_names(fields: dict[str, str]) -> list[str]:
 def _place(fields: dict[str, str]) -> str | None:
     """The place where a mail lies, from Gmail's labels and the marks of Thunderbird and others for deleted mail."""
     for reason, names in LABELS.items():
-        if not set(label_names(fields)).isdisjoint(names.split("|")):
+        if not set(label_names(fields)).isdisjoint(names):
             return reason
     status = fields.get("x-mozilla-status", "")[:8]
     if re.fullmatch(r"[0-9A-Fa-f]+", status) and int(status, 16) & MOZILLA_DELETED:

@@ -184,6 +184,16 @@ def test_other_addresses_of_the_same_person_are_told(read, tmp_path):
     assert read("mbox", source, "ann@example.org", "ann@work.example", "ann@home.example").remarks == []
 
 
+@pytest.mark.parametrize("folder", [".INBOX.Sent/cur", "Sent.mbox", ".&BB4EQgQ,BEAEMAQyBDsENQQ9BD0ESwQ1-/cur"])
+def test_whoever_wrote_what_was_sent_may_be_the_same_person(read, tmp_path, folder):
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / folder / "1").write_bytes(mail("1", "A. <ann@home.example>", "One.").as_bytes())
+    (tmp_path / "2.eml").write_bytes(mail("2", ANN, "Two.").as_bytes())
+    assert read("mbox", tmp_path, "ann@example.org").remarks == [
+        "Also seen, perhaps you: ann@home.example (1); if so, import again with --me for each."
+    ]
+
+
 def test_what_ends_three_mails_was_not_typed(read, tmp_path):
     slogan = "Kettle and Daughters, purveyors of leaves and pots since 1911, wish you a pleasant cup."
     thanks = "Thank you very much, and see you all at the next party on Monday at four."

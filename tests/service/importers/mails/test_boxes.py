@@ -63,16 +63,23 @@ def test_a_maildir_with_its_flags(read, tmp_path):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "cur" / "1.host:2,S").write_text(mail(1, BOB, "Is there marmalade?"))
     (tmp_path / ".Sent" / "cur" / "2.host:2,RS").write_text(mail(2, ANN, "Two jars.\nFrom one.", 1))
+    (tmp_path / ".Sent" / "cur" / "6.host:2,Sdt").write_text(mail(6, ANN, "Three jars."))  # Dovecot's keywords
     (tmp_path / ".Sent" / "cur" / "3.host:2,ST").write_text(mail(3, ANN, "Deleted."))
     (tmp_path / "new" / "4.host:2,D").write_text(mail(4, ANN, "A draft."))
     (tmp_path / ".Trash" / "cur" / "5.host:2,S").write_text(mail(5, ANN, "Deleted, too."))
     reading = read("mbox", tmp_path, "ann@example.org")
-    assert reading.texts == ["Two jars.\nFrom one."]
+    assert reading.texts == ["Two jars.\nFrom one.", "Three jars."]
     assert reading.documents[0].request == "Is there marmalade?"
     assert sorted(reading.reasons) == ["draft", "in the trash", "in the trash", "not written by --me"]
 
 
-@pytest.mark.parametrize("name", ["Trash", "Papierkorb.mbox", "Drafts.sbd/old", "Junk"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Trash", "Papierkorb.mbox", "Drafts.sbd/old", "Junk", "Deleted Items/mbox", "Drafts.mbox/mbox", "INBOX.Junk"),
+        *(".INBOX.Trash/cur/1", ".Entw&APw-rfe/cur/1", "Entwu\u0308rfe/mbox", "Κάδος απορριμμάτων"),
+    ],
+)
 def test_what_a_mail_program_keeps_for_itself(read, tmp_path, name):
     path = tmp_path / "Mail" / name
     path.parent.mkdir(parents=True)
