@@ -173,8 +173,11 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        from pearl.whole_files import NO_ROOM
+
+        if error.errno not in NO_ROOM:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to write would fail at exit again
-        typer.echo("pearl: The disk that the output goes to is full; free some space and run it again.", err=True)
+        why = "is full" if error.errno == errno.ENOSPC else f"takes no more ({error.strerror})"
+        typer.echo(f"pearl: The disk that the output goes to {why}; free some space and run it again.", err=True)
         sys.exit(1)

@@ -22,7 +22,7 @@ from typer import Option
 from pearl.errors import InputError
 from pearl.history import parse_numbered_lines
 from pearl.settings import EMBEDDED
-from retriever.models.files import model_fingerprint
+from retriever.models.files import model_fingerprint, system_errors
 from training.choices import MOST_SEED
 from training.files import last_checkpoint
 from training.fit.trainer import train_on
@@ -211,8 +211,9 @@ def fit_chat(
     steps = options.epochs * math.ceil(len(learned) / (options.batch * options.accumulate))
     train_on(trainer, steps, work, "steps", console)
     merged = _merged(adapted, base, work) if options.four_bit else adapted.merge_and_unload()
-    merged.save_pretrained(out)
-    tokenizer.save_pretrained(out)
+    with system_errors(out):
+        merged.save_pretrained(out)
+        tokenizer.save_pretrained(out)
     figures = {
         "conversations": len(learned),
         "too_long": too_long,
@@ -231,7 +232,8 @@ def _merged(adapted: Any, base: str, work: Path) -> Any:
     """The base in its own precision with the adapter in it: in weights of four bits the adapter would be rounded."""
     from peft import PeftModel
 
-    adapted.save_pretrained(work / "adapter")
+    with system_errors(work):
+        adapted.save_pretrained(work / "adapter")
     with _changed_names():
         return PeftModel.from_pretrained(load_base(base)[0], work / "adapter").merge_and_unload()
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -21,6 +22,8 @@ from pearl.settings import EMBEDDED, MPNET
 from retriever.models.mpnet import ALL_MPNET_BASE_V2
 
 RecordT = TypeVar("RecordT")
+
+PROBE = 2**20  # bytes: what is left of a disk that has no room for a checkpoint is less
 
 READ = {".json", ".txt", ".model", ".safetensors", ".bin"}  # configurations, vocabularies and weights
 
@@ -112,15 +115,27 @@ def manifest_record(kind: type[RecordT], content: Mapping[str, Any], path: Path)
 @contextmanager
 def saving_tensors(file: Path) -> Iterator[Path]:
     """The file for safetensors to write, which others may read then, as the library would not let them. Raises the
-    system's own OSError, such as that of a full disk, where the library raises an error of its own."""
-    try:
+    system's own OSError as :func:`system_errors` does."""
+    with system_errors(file.parent):
         yield file
+    file.chmod(0o644)
+
+
+@contextmanager
+def system_errors(folder: Path) -> Iterator[None]:
+    """Raises the system's own OSError, such as that of a full disk, where a library that writes to ``folder`` raises an
+    error of its own: safetensors with the system's number in it, torch with nothing that says why."""
+    try:
+        yield
     except SafetensorError as error:
         number = re.search(r"\(os error (\d+)\)", str(error))
         if number is None:
             raise
         raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
-    file.chmod(0o644)
+    except RuntimeError:
+        with TemporaryFile(dir=folder) as file:  # if that can be written, it was something else
+            file.write(bytes(PROBE))
+        raise
 
 
 def _commit(name: str) -> str:

@@ -120,6 +120,13 @@ def test_an_output_on_a_full_disk_is_one_line():
     assert (done.returncode, done.stderr) == (1, said)
 
 
+def test_an_output_beyond_a_limit_is_one_line(tmp_path):
+    command = f"ulimit -f 0; exec {PEARL} --version > {tmp_path / 'out'}"
+    done = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    said = "pearl: The disk that the output goes to takes no more (File too large); free some space and run it again.\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
 def test_a_locale_that_lacks_a_letter_is_no_disaster(tmp_path):
     # the terminal of a locale such as en_US, without .UTF-8
     environment = {**os.environ, "PEARL_HOME": str(tmp_path), "PYTHONIOENCODING": "ascii"}

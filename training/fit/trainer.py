@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from retriever.models.files import system_errors
 from training.files import last_checkpoint
 from training.progress import progress_of
 
@@ -29,5 +30,5 @@ def train_on(trainer: Any, steps: int, folder: Path, label: str, console: Consol
             self.done = state.global_step
 
     trainer.add_callback(Steps())
-    with progress_of(label, steps, console) as advance:
+    with progress_of(label, steps, console) as advance, system_errors(folder):
         trainer.train(resume_from_checkpoint=last_checkpoint(folder))

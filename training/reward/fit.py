@@ -15,6 +15,7 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from pearl.whole_files import replaced_file
+from retriever.models.files import system_errors
 from retriever.reward.artifact import COSINE
 from training.progress import progress_of
 from training.reward.choices import CONSTANT, ITEMS
@@ -226,7 +227,7 @@ def _copied(network: nn.Module) -> dict[str, Any]:
 
 
 def _keep(file: Path, progress: Progress) -> None:
-    with replaced_file(file) as partial:
+    with replaced_file(file) as partial, system_errors(file.parent):
         torch.save({name: getattr(progress, name) for name in Progress.__slots__}, partial)
 
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from pearl.errors import InputError
 from pearl.whole_files import replaced_file
 from retriever.models.encoder import encoder_source
-from retriever.models.files import folder_digest
+from retriever.models.files import folder_digest, system_errors
 from retriever.models.hardware import prefers_bfloat16
 from retriever.reward.reference import layer_means, pair_means, token_places
 from retriever.reward.vectors import Vectors, paragraph_vectors
@@ -112,8 +112,10 @@ class LearningReader(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write weights, configuration and tokenizer."""
-        self.model.save_pretrained(folder)
-        self._tokenizer.save_pretrained(folder)
+        folder.mkdir()
+        with system_errors(folder):
+            self.model.save_pretrained(folder)
+            self._tokenizer.save_pretrained(folder)
 
     def _precision(self) -> torch.autocast:
         kind = self.model.device.type

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+import pytest
+import torch
+from safetensors.torch import save_file
+
 from retriever.models.auxiliary import load_auxiliary
-from retriever.models.files import model_fingerprint
+from retriever.models.files import model_fingerprint, system_errors
 
 
 def test_what_is_embedded_goes_by_its_name() -> None:
@@ -31,3 +37,15 @@ def test_a_folder_goes_by_its_configuration_and_weights(causal_folder: Path, tmp
 
 def test_a_model_that_no_hub_has_here_has_none() -> None:
     assert model_fingerprint("nobody/nothing-of-the-kind") == ""
+
+
+@pytest.mark.parametrize("save", [torch.save, save_file], ids=["torch", "safetensors"])
+def test_a_library_that_finds_no_room_raises_the_systems_error(
+    save: Callable[..., None], files_of_at_most: Callable[[int], AbstractContextManager[None]], tmp_path: Path
+) -> None:
+    weights = {"weights": torch.zeros(100_000)}
+    with files_of_at_most(10_000), pytest.raises(OSError, match="File too large"), system_errors(tmp_path):
+        save(weights, tmp_path / "weights")
+    with pytest.raises(RuntimeError, match="of something else"), system_errors(tmp_path):
+        raise RuntimeError("of something else")
+    assert {path.name for path in tmp_path.iterdir()} <= {"weights"}
