@@ -342,9 +342,9 @@ def _elsewhere_picture() -> str:
     return intervals_picture("gain over the best baseline, nats", bars, 1, sign=True)
 
 
-def _of_kind(name: str) -> dict[str, Any]:
+def _of_kind(name: str, file: str = "domains") -> dict[str, Any]:
     """The result on a kind of text, by its name in ``DOMAINS``."""
-    found: dict[str, Any] = next(each for each in _read("domains")["domains"] if each["domain"] == name)
+    found: dict[str, Any] = next(each for each in _read(file)["domains"] if each["domain"] == name)
     return found
 
 
@@ -401,14 +401,17 @@ def _kinds_picture() -> str:
 def _kinds_page() -> str:
     """The page that has all kinds of text side by side."""
     results = {name: _of_kind(name) for name in DOMAINS}
-    trivial = ("random (expected)", "best possible")
+    by_mpnet = {name: _of_kind(name, "domains-mpnet") for name in DOMAINS}
+    trivial = ["random (expected)", "best possible"]
+    cosines = [row["model"] for row in by_mpnet["git"]["models"]]
     untrained = [entry.name for entry in ENTRIES if entry.name in {row["model"] for row in results["git"]["models"]}]
-    others = [EMBEDDED, *(name for name in untrained if name != EMBEDDED), *trivial]
+    named = [EMBEDDED, *(name for name in untrained if name != EMBEDDED)]
     lines = [
         "# Every kind of text: gain, share of best, and r\n",
         "Each column is measured on the test users of one kind of text. `trained on the other three` saw no text of "
-        "that kind. `python training/recipes/domains.py` makes everything again. [All results](../results.md), "
-        "[the figures explained](figures.md).\n",
+        "that kind. `python training/recipes/domains.py` makes everything again, but for the rows *by MPNet* (`python "
+        "docs/experiments/mpnet_cosines.py ../shared/data WORK`). [All results](../results.md), [the figures "
+        "explained](figures.md).\n",
     ]
     chosen = {name: {row["name"]: row for row in _chosen(name)["rows"]} for name in DOMAINS}
     for title, figure in (("Top-1 gain", "top1_gain"), ("What ships less this", "ships_less_this")):
@@ -421,7 +424,10 @@ def _kinds_page() -> str:
             continue
         left_out = (_figure(results[name], _left_out(name), metric) for name in DOMAINS)
         rows = [("trained on the other three", *left_out)]
-        rows += [(_label(model), *(_figure(results[name], model, metric) for name in DOMAINS)) for model in others]
+        for models, found, encoder in ((named, results, ""), (cosines, by_mpnet, ", by MPNet"), (trivial, results, "")):
+            for model in models:
+                figures = (_figure(found[name], model, metric) for name in DOMAINS)
+                rows.append((_label(model) + encoder, *figures))
         counts = ", ".join(f"{result['n']} requests of {result['users']} users" for result in results.values())
         lines.append(markdown(Table(f"{metric.title}; {counts}", ("", *DOMAINS.values()), tuple(rows))))
     commands = "\n".join(f"    {each['command']}" for each in results.values())
