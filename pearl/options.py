@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
@@ -154,6 +154,25 @@ def check_writable(option: str, target: str | Path | None, inputs: Iterable[Path
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InputError(f"{option} {target}: you may not write to it; name another file.", code="unwritable_file")
     check_unread(option, path, inputs)
+
+
+def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[Path] = ()) -> None:
+    """Check the file of each option as check_writable does, and that no two are one. Raises InputError."""
+    for option, target in outputs.items():
+        check_writable(option, target, inputs)
+    check_apart(outputs)
+
+
+def check_apart(outputs: Mapping[str, str | Path | None]) -> None:
+    """Check that no two options name one file to write. Raises InputError."""
+    named: dict[Path, str] = {}
+    for option, target in outputs.items():
+        if target is not None and str(target) != os.devnull:
+            other = named.setdefault(Path(target).resolve(), option)
+            if other != option:
+                raise InputError(
+                    f"{option} {target}: is the file of {other}; name another one.", code="unwritable_file"
+                )
 
 
 def check_unread(option: str, target: Path, inputs: Iterable[Path]) -> None:

@@ -106,12 +106,6 @@ def check_file(option: str, path: Path, inputs: Iterable[Path]) -> None:
     check_unread(f"--{option}", path, inputs)
 
 
-def check_apart(option: str, path: Path, other: str, taken: Path) -> None:
-    """Raises InputError where two options name one file to write."""
-    if path.resolve() == taken.resolve():
-        raise InputError(f"--{option} {path}: is the file of --{other}; name another one.", param=option)
-
-
 def check_replaceable(folder: Path, work: Path) -> None:
     """Raises InputError where replacing ``folder`` would delete something else than an earlier artifact, and where it
     cannot be replaced."""

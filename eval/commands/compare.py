@@ -65,12 +65,10 @@ def compare(
     """Draft texts of a history again with two retrievers, let a judge compare the drafts, and write the win rates."""
     from eval.commands.comparing import estimate, win_rates
     from eval.report.report import Outputs
-    from pearl.options import check_writable, write_json
+    from pearl.options import write_json
 
     outputs = Outputs(json, page=report)
-    outputs.check([options.history])
-    for option, target in (("--drafts", drafts), ("--judgements", judgements)):
-        check_writable(option, target, [options.history])
+    outputs.check([options.history], {"--drafts": drafts, "--judgements": judgements})
     if options.dry_run:
         write_json(json or "-", estimate(options))
         return

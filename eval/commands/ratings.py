@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from pearl.commands import PathCommand, epilog, group
-from pearl.options import JSON_OPTION, check_writable
+from pearl.options import JSON_OPTION, check_outputs
 
 ABOUT = """Items are those of pearl judge authorship, personalized, style-rank or style-detect: people are asked what
 a judge is asked. The page is one file and needs no network. A rater opens it, gives a name, answers by keyboard, may
@@ -50,8 +50,7 @@ def page(
     from pearl.options import write_json, write_text
     from pearl.texts import counted
 
-    for option, target in (("--out", out), ("--json", json)):
-        check_writable(option, target, [items])
+    check_outputs({"--out": out, "--json": json}, [items])
     text, counts = rating_page(items, RatingOptions(systems, names_of(raters), tie))
     write_text("--out", out, text)
     if json:

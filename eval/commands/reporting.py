@@ -16,7 +16,7 @@ from eval.asking.choices import NO_CHOICES, Choice, Presets
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, bundled, check_writable, parameter, parameters_of
+from pearl.options import JSON_OPTION, bundled, parameter, parameters_of
 
 CHOOSE_HELP = "Override a choice of the preset, see below; repeatable."
 
@@ -65,9 +65,7 @@ def reporting(
             read = [value for option, value in _values(own, given) if option.name not in ("picture", *writes)]
             inputs = [path for value in read for path in (value if isinstance(value, list) else [value])]
             inputs = [path for path in inputs if isinstance(path, Path)]
-            files.check(inputs)
-            for name in writes:
-                check_writable(f"--{name.replace('_', '-')}", given[name], inputs)
+            files.check(inputs, {f"--{name.replace('_', '-')}": given[name] for name in writes})
             report = function(**{option.name: given[option.name] for option in own})
             held, told = dict(report.options), dict[str, Any]()
             if presets.choices:

@@ -11,7 +11,7 @@ from eval.report.head import Head
 from eval.report.pictures import Draw, check_format, check_installed, draw, svg
 from eval.report.render import show, write_page
 from eval.report.tables import Json, Table
-from pearl.options import check_writable, write_json
+from pearl.options import check_outputs, write_json
 
 Tables = Callable[[Json], Iterable[Table]]
 
@@ -39,14 +39,13 @@ class Outputs:
     picture: Path | None = None
     page: Path | None = None
 
-    def check(self, inputs: Iterable[Path] = ()) -> None:
-        """Raises InputError for a file that cannot be written, or is read, and without what draws: better before the
-        work than after it."""
+    def check(self, inputs: Iterable[Path], others: Mapping[str, Path | None]) -> None:
+        """Raises InputError for a file of these or of ``others``, by option, that cannot be written, is read or is
+        another one of them, and without what draws: better before the work than after it."""
         check_format(self.picture)
         if self.picture or self.page:
             check_installed()
-        for option, target in (("--picture", self.picture), ("--report", self.page), ("--json", self.json)):
-            check_writable(option, target, inputs)
+        check_outputs({**others, "--picture": self.picture, "--report": self.page, "--json": self.json}, inputs)
 
     def write(self, head: Head, report: Report) -> None:
         """Raises InputError when a file cannot be written."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from pearl.errors import InputError
-from pearl.options import USER_OPTION, check_writable, writing
+from pearl.options import USER_OPTION, check_outputs, writing
 from pearl.settings import load_settings
 from pearl.whole_files import opened
 from service.commands.common import open_database
@@ -37,10 +37,7 @@ def export(
     """Write everything PEARL keeps of a user, or their documents as a history file."""
     if json is None and history is None:
         raise InputError("Give --json FILE for everything, or --history FILE for the documents.", param="json")
-    check_writable("--json", json)
-    check_writable("--history", history)
-    if json == history == "-":
-        raise InputError("--json and --history cannot both be '-'; name a file for one of them.", param="history")
+    check_outputs({"--json": json, "--history": history})
     with open_database(load_settings()) as database, database.read() as connection:
         owner = users.chosen(connection, user)
         if json is not None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from pearl.errors import InputError
-from pearl.options import bundled, check_writable, write_json, write_text
+from pearl.options import bundled, check_outputs, check_writable, write_json, write_text
 
 
 def test_json_of_texts_that_no_json_can_hold(tmp_path):
@@ -36,6 +37,15 @@ def test_a_file_that_is_read_is_not_written(tmp_path):
         with pytest.raises(InputError, match="is a file that is read; name another one"):
             check_writable("--out", target, [tmp_path / "none", read])
     check_writable("--out", tmp_path / "none", [tmp_path / "none", read])
+
+
+def test_two_options_do_not_write_one_file(tmp_path):
+    target, link = tmp_path / "r.json", tmp_path / "link.json"
+    link.symlink_to(target)
+    for pair in (("-", "-"), (str(target), target), (link, target)):
+        with pytest.raises(InputError, match=r"^--json .*: is the file of --out; name another one\.$"):
+            check_outputs({"--out": pair[0], "--page": None, "--json": pair[1]})
+    check_outputs({"--out": target, "--json": "-", "--page": os.devnull, "--notes": os.devnull})
 
 
 def test_a_file_that_cannot_be_finished_leaves_the_one_before(files_of_at_most, tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from pearl.options import bundled
+from pearl.options import bundled, check_apart
 from training.choices import CORRECTED, choices_help, choices_of
 from training.commands.options import AuxiliaryFlags, RunFlags, explain_split
 from training.progress import progress_of
@@ -55,7 +55,7 @@ def score(
     from training.data.histories import fingerprint
     from training.data.records import write_gains
     from training.data.split import BY_USERS, way_of
-    from training.files import alone_in, check_apart, check_file
+    from training.files import alone_in, check_file
     from training.gains.scores import merge_scores, read_scores, scored_examples
     from training.gains.scoring import prepared, score_units
     from training.gains.units import ScoringOptions, plan_units, target_texts
@@ -64,7 +64,7 @@ def score(
     check_file("out", out, [history])
     if gains is not None:
         check_file("gains", gains, [history])
-        check_apart("gains", gains, "out", out)
+        check_apart({"--out": out, "--gains": gains})
     check_split(split)
     values = auxiliary.choices() | {"partition": partition, "targets": targets, "candidates": candidates}
     own = {} if preset else {"partition": LATEST, "targets": TARGETS_PER_USER}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from pearl.options import JSON_OPTION, bundled, check_writable, write_json
+from pearl.options import JSON_OPTION, bundled, check_outputs, write_json
 from pearl.texts import counted
 from training.choices import MOST_SEED
 from training.commands.options import SelectionFlags
@@ -30,13 +30,9 @@ def select(
 
     pearl train fit learns from the file with --groups; without it, fit selects by itself, with other negatives.
     """
-    from training.files import check_apart
     from training.gains.groups import select_from, write_groups
 
-    for option, target in (("--out", out), ("--json", json)):
-        check_writable(option, target, scores)
-    if json:
-        check_apart("json", Path(json), "out", out)
+    check_outputs({"--out": out, "--json": json}, scores)
     selected = select_from(scores, selection.options(seed))
     write_groups(selected, out)
     made = selected.description

@@ -23,7 +23,7 @@ from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
 from pearl.errors import InputError
-from pearl.options import check_writable, write_json
+from pearl.options import write_json
 
 EVERY = "all"  # of the target models
 
@@ -68,9 +68,9 @@ class Task:
 def run_task(task: Task) -> None:
     """Annotate, write the pairs and the figures. Raises InputError for options and files that cannot be used."""
     outputs = Outputs(task.asking.json)
-    outputs.check([task.asking.items])
-    check_out(task.out)
-    check_writable("--judgements", task.asking.judgements, [task.asking.items])
+    others = {"--judgements": task.asking.judgements}
+    outputs.check([task.asking.items], others)
+    check_out(task.out, {**others, "--json": task.asking.json})
     if task.references and not task.targets:
         raise InputError("--reference-model needs --target-model.", param="reference_model")
     for name in ("llm", "votes", "dry_run", "replay", "limit", "judgements"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ from eval.commands.judge.made import SharedOptions, option
 from eval.judges.traits import PRESETS
 from eval.recorded.forensics.pair_files import kind_of
 from pearl.errors import InputError
-from pearl.options import check_writable
+from pearl.options import check_apart, check_writable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +32,10 @@ class PairsOptions(SharedOptions):
         return {name: getattr(self, name) for name in names}
 
 
-def check_out(out: Path) -> None:
-    """Check, before anybody is asked, that annotated pairs can be written. Raises InputError: a CSV cannot
-    hold them."""
+def check_out(out: Path, others: Mapping[str, str | Path | None]) -> None:
+    """Check, before anybody is asked, that annotated pairs can be written, and not to a file of the ``others``.
+    Raises InputError: a CSV cannot hold them."""
     if kind_of(out) == ".csv":
         raise InputError(f"--out {out}: a CSV has no place for these annotators; write .json or .jsonl.", param="out")
     check_writable("--out", out)
+    check_apart({"--out": out, **others})

@@ -32,7 +32,7 @@ from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Columns, Json, Table
 from pearl.errors import ChatError, InputError
-from pearl.options import check_writable, write_json, write_text
+from pearl.options import write_json, write_text
 from pearl.settings import load_settings
 from retriever.models.encoder import SentenceEncoder
 
@@ -43,11 +43,10 @@ def run_discovery(options: DiscoverOptions, asking: PairsOptions) -> None:
     """Ask for what is not kept, and write the candidates. Raises InputError for options and files that cannot be used,
     ChatError where no proposal could be read."""
     outputs, console = Outputs(asking.json), Console(stderr=True)
-    outputs.check([asking.items])
+    others = {"--traits": options.traits, "--judgements": asking.judgements}
+    outputs.check([asking.items], others)
     if options.out:
-        check_out(options.out)
-    for option, target in (("--traits", options.traits), ("--judgements", asking.judgements)):
-        check_writable(option, target, [asking.items])
+        check_out(options.out, {**others, "--json": asking.json})
     discovery = discovery_of(options, asking)
     data = read_pairs(asking.items)
     reference = named(data.annotators, options.reference, "--reference: ")

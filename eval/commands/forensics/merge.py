@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pearl.options import JSON_OPTION, check_writable
+from pearl.options import JSON_OPTION, check_apart, check_writable
 from pearl.texts import counted
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def merge(
     kind_of(out)
     check_writable("--out", out)
     check_writable("--json", json, files)
+    check_apart({"--out": out, "--json": json})
     datasets = []
     taken: dict[str, Annotator] = {}
     for name, path in zip(file_names(files), files, strict=True):

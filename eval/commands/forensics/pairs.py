@@ -67,8 +67,8 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
     from pearl.templates import load_template
 
     outputs, console = Outputs(json), Console(stderr=True)
-    outputs.check([options.history])
-    check_out(options.out)
+    outputs.check([options.history], {})
+    check_out(options.out, {"--json": json})
     check_unread("--out", options.out, [options.history])
     plan, template = Plan.of(options), load_template(options.template)
     cases = answered(options.history, options.user, options.targets)

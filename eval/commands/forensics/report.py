@@ -34,10 +34,9 @@ def report(
     """Write a page with every figure, and the pairs behind it."""
     from eval.recorded.forensics.forensics_page import reported
     from eval.report.head import Head
-    from pearl.options import check_writable, write_json, write_text
+    from pearl.options import check_outputs, write_json, write_text
 
-    for option, target in (("--html", html), ("--json", json)):
-        check_writable(option, target, pairs)
+    check_outputs({"--html": html, "--json": json}, pairs)
     pipe = next((path for path in pairs if path.is_fifo()), None)
     if pipe is not None:  # its examples are read when the votes are known
         raise InputError(

@@ -31,7 +31,6 @@ from pearl.options import (
     IN_FLIGHT_OPTION,
     JSON_OPTION,
     LLM_OPTION,
-    check_writable,
     parameter,
     parameters_of,
     write_json,
@@ -142,8 +141,7 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
     """Ask the judge, and write or show what came of it."""
     outputs = Outputs(shared.json)
     inputs = [shared.items] if shared.human is None else [shared.items, shared.human]
-    outputs.check(inputs)
-    check_writable(f"--{judge.output}", shared.judgements, inputs)
+    outputs.check(inputs, {f"--{judge.output}": shared.judgements})
     chosen = presets_of(judge).chosen(shared.preset or judge.presets.default, shared.choose)
     shared = replace(shared, top_p=shared.top_p or float(chosen.get(TOP_P.name, 1)))
     filled = {**chosen, "preset": shared.preset, "seed": shared.seed}

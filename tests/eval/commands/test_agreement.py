@@ -69,3 +69,8 @@ def test_a_result_does_not_take_the_place_of_the_ratings(pearl_eval, ratings_fil
     run = pearl_eval("agreement", "--ratings", path, option, path)
     assert (run.status, run.err) == (2, f"pearl: {option} {path}: is a file that is read; name another one.\n")
     assert path.read_text(encoding="utf-8") == RATINGS
+
+
+def test_a_result_and_a_page_are_two_files(pearl_eval, ratings_file, tmp_path):
+    run = pearl_eval("agreement", "--ratings", ratings_file(), "--report", tmp_path / "r", "--json", tmp_path / "r")
+    assert (run.status, run.err) == (2, f"pearl: --json {tmp_path / 'r'}: is the file of --report; name another one.\n")

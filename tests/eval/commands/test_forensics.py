@@ -107,6 +107,20 @@ def test_pairs_that_are_read_are_not_written_over(forensics, pairs_file):
     assert path.read_bytes() == before
 
 
+def test_figures_are_not_written_over_pairs(forensics, pairs_file, tmp_path):
+    path, new = pairs_file({"human": "aabb"}), tmp_path / "new.json"
+    for words in (
+        ("annotate", "--pairs", path, "--rules", "--out", new),
+        ("annotate", "--pairs", path, "--rules", "--out", path),
+        ("merge", path, "--out", new),
+        ("report", "--pairs", path, "--html", new),
+    ):
+        run = forensics(*words, "--json", words[-1])
+        said = "that is read" if words[-1] == path else f"of {words[-2]}"
+        assert (run.status, f"{said}; name another one." in run.err) == (2, True)
+    assert not new.exists()
+
+
 def test_a_report_counts_the_pairs_that_are_in_no_column(forensics, pairs_file, tmp_path):
     path, page = pairs_file({"human": "aabb", "is kind": "abab"}), tmp_path / "page.html"
     value = json.loads(path.read_text())

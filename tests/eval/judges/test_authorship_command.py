@@ -265,6 +265,9 @@ def test_judgements_do_not_take_the_place_of_the_items(authorship, judge_endpoin
     run = authorship("--judgements", tmp_path / "items.jsonl")
     assert (run.status, judge_endpoint.bodies) == (2, [])
     assert "is a file that is read; name another one" in run.err
+    run = authorship("--judgements", tmp_path / "r", "--json", tmp_path / "r")
+    assert (run.status, judge_endpoint.bodies) == (2, [])
+    assert run.err.endswith("is the file of --judgements; name another one.\n")
 
 
 def test_two_systems_are_chosen_where_there_are_more(authorship):

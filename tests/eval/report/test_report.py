@@ -51,7 +51,7 @@ def test_tables_where_no_file_is_named(capsys):
 
 def test_a_picture_and_a_page(tmp_path, capsys):
     outputs = Outputs(str(tmp_path / "r.json"), tmp_path / "p.svg", tmp_path / "p.html")
-    outputs.check()
+    outputs.check([], {})
     outputs.write(HEAD, REPORT)
     assert capsys.readouterr().out == ""
     assert json.loads((tmp_path / "r.json").read_text())["rows"] == FIGURES["rows"]
@@ -74,4 +74,4 @@ def test_a_file_that_cannot_be_written_is_named_before_the_work(outputs, complai
 
     json_file, *paths = outputs
     with pytest.raises(InputError, match=complaint):
-        Outputs(json_file, *(path and Path(path) for path in paths)).check()
+        Outputs(json_file, *(path and Path(path) for path in paths)).check([], {})

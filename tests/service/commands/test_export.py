@@ -242,8 +242,10 @@ def test_on_standard_output(command: Any, exported: Path, tmp_path: Path, monkey
     assert (run.status, run.err, len(lines), lines[0]["text"]) == (0, "", 4, SECRET)
     run = command("export", "--history", "-", "--json", "-")
     assert (run.status, run.out) == (2, "")
-    assert run.err == "pearl: --json and --history cannot both be '-'; name a file for one of them.\n"
+    assert run.err == "pearl: --history -: is the file of --json; name another one.\n"
     assert not (tmp_path / "-").exists()
+    run = command("export", "--history", "all", "--json", "./all")
+    assert (run.status, run.err) == (2, "pearl: --history all: is the file of --json; name another one.\n")
 
 
 def test_what_cannot_be_written_is_found_first(command: Any, tmp_path: Path) -> None:
