@@ -383,8 +383,8 @@ def annotated(data: AnnotatedPairs, judgements: Judgements[TraitItem], options: 
     pairs = list(data.pairs)
     for ballot in ballots(judgements.every, options):
         place = ballot.item.line - 1
-        recorded = zip(options.ids, (recorded_vote(votes, options.cross_vote) for votes in ballot.votes), strict=True)
-        voted = pairs[place].with_votes({annotator: vote for annotator, vote in recorded if vote is not None})
+        recorded = (recorded_vote(votes, options.cross_vote) for votes in ballot.votes)
+        voted = pairs[place].with_votes(dict(zip(options.ids, recorded, strict=True)))
         pairs[place] = Pair({**voted.fields, ORDERS: ["ba" if swapped else "ab" for swapped in ballot.swapped]})
     whole = data.with_annotators({short_id(rule): trait_annotator(rule) for rule in options.rules}, tuple(pairs))
     return replace(whole, metadata={**whole.metadata, MADE_BY: [*whole.metadata.get(MADE_BY, ()), made]})

@@ -113,10 +113,11 @@ class Pair:
         annotation = self.annotations.get(annotator)
         return None if annotation is None else vote_of(annotation)
 
-    def with_votes(self, votes: Mapping[str, Vote]) -> Pair:
-        """The pair with these votes added, by annotator id; they replace those that it has of the same annotators."""
-        added = {annotator: annotation_of(vote) for annotator, vote in votes.items()}
-        return Pair({**self.fields, "annotations": {**self.annotations, **added}})
+    def with_votes(self, votes: Mapping[str, Vote | None]) -> Pair:
+        """The pair with these votes, by annotator id, and none of None; they replace those that it has of the same."""
+        made = {**self.annotations, **{annotator: vote and annotation_of(vote) for annotator, vote in votes.items()}}
+        kept = {name: vote for name, vote in made.items() if vote is not None or name not in votes}
+        return Pair({**self.fields, "annotations": kept})
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,9 @@ def test_a_failed_call_is_never_a_vote_and_is_asked_again(annotate, judge_endpoi
     run, out = annotate("--max-in-flight", 1, "--json", "-")
     assert (len(judge_endpoint.bodies), run.json["elicitation"]["asked"]) == (14, 2)
     assert all(len(pair.annotations) == 41 for pair in read_pairs(out).pairs)
+    judge_endpoint.refuses = lambda number: (400, {}) if number == 17 else None
+    annotate("--temperature", 1, "--max-in-flight", 1, value=json.loads(out.read_bytes()))
+    assert [len(pair.annotations) for pair in read_pairs(out).pairs].count(1) == 1  # no vote of before
 
 
 def test_odd_replies_are_counted_and_marked_invalid(annotate, judge_endpoint):
