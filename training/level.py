@@ -16,7 +16,7 @@ from training.choose.measure import floors, helps_of
 from training.choose.operating_point import dropped_words, without_thetas
 from training.data.division import Division
 from training.data.records import check_gains
-from training.files import alone_in, check_outside, replaced
+from training.files import alone_in, check_outside, check_place, replaced
 from training.fit.embeddings import KeptEncoder
 from training.fit.features import with_signals
 from training.fit.level import fit_level
@@ -47,6 +47,7 @@ def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
             code="has_cross_encoder",
         )
     encoder.load()
+    check_place("model", folder)
     check_outside(options.work, folder)
     corpora = read_corpora(options.histories)
     check_work(corpora, options)

@@ -16,7 +16,7 @@ from typing import Any
 
 from pearl.errors import InputError
 from pearl.theta import EVERYTHING
-from retriever.calibrated.artifact import Artifact, read_whole, write_manifest
+from retriever.calibrated.artifact import MANIFEST, Artifact, read_whole, write_manifest
 from training.choose.curves import (
     DRAFT_METRICS,
     MARGIN,
@@ -30,6 +30,7 @@ from training.choose.curves import (
     curve_of,
     read_report,
 )
+from training.files import check_place
 
 THETAS = "thresholds"  # the accounts of theta by chat model
 OUTDATED = "outdated"  # of an account of theta: what changed since its curve was measured
@@ -42,7 +43,7 @@ def set_margin(folder: Path, report: Path, metric: str) -> tuple[OperatingPoint,
     Raises InputError for an artifact that is not whole, and for a report without such figures of it.
     """
     check_metric(metric)
-    artifact = read_whole(folder)
+    artifact = _to_change(folder)
     curve = curve_of(folder, report, MARGIN)[0]
     chosen = choose_margin(curve, metric)
     dropped: list[str] = []
@@ -51,6 +52,13 @@ def set_margin(folder: Path, report: Path, metric: str) -> tuple[OperatingPoint,
     training = artifact.training | {MARGIN.name: {"metric": metric, **curve.account}}
     write_manifest(folder, replace(artifact, margin=chosen.number, training=training))
     return chosen, dropped
+
+
+def _to_change(folder: Path) -> Artifact:
+    """The artifact to write a choice into. Raises InputError for one that is not whole, or may not be written to."""
+    artifact = read_whole(folder)
+    check_place("model", folder / MANIFEST)
+    return artifact
 
 
 def without_thetas(artifact: Artifact, changed: str, *, keep_all: bool) -> tuple[Artifact, list[str]]:
@@ -89,7 +97,7 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
     without such figures of it or of another chat model, and for an artifact without such a curve.
     """
     check_metric(metric, DRAFT_METRICS)
-    artifact = read_whole(folder)
+    artifact = _to_change(folder)
     if report is None:
         chat_model, account = _kept_curve(folder, artifact.training, chat_model)
         curve = MeasuredCurve(account["curve"], account.get("by_chance", {}), folder)
@@ -152,7 +160,7 @@ def set_question_floor(folder: Path, report: Path) -> float:
     Raises InputError for an artifact that is not whole, for a report of another command or of another retriever, and
     where the retriever does not know what a history has to do with a request.
     """
-    artifact = read_whole(folder)
+    artifact = _to_change(folder)
     try:
         content = read_report(report)
         floors = {str(history["history"]): float(history["ask_unrelated"]) for history in content["histories"]}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -255,6 +256,20 @@ def test_a_damaged_artifact_is_not_approved(
         assert ran.status == 2
         assert said in ran.err
         assert (folder / MANIFEST).read_bytes() == before
+
+
+def test_an_artifact_that_may_not_be_written_to_is_refused(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = make_artifact()
+    told = {"model": folder, "revision": report(tmp_path / "r.json", **{str(folder): [point(0.0, 0.0, 0.1)]})}
+    folder.chmod(0o500)
+    if os.access(folder, os.W_OK):
+        pytest.skip("whoever runs this may write everywhere")
+    ran = train("threshold", **told)
+    folder.chmod(0o700)
+    said = f"pearl: --model {folder / MANIFEST}: nothing can be written in {folder}; name another place.\n"
+    assert (ran.status, ran.err) == (2, said)
 
 
 def test_of_equal_margins_the_widest() -> None:
