@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -13,6 +14,8 @@ from filelock import FileLock, Timeout
 from pearl.errors import InputError
 from pearl.options import check_unread
 from retriever.calibrated.artifact import MANIFEST
+
+RETRIEVER = "retriever"  # the kind of an artifact whose manifest names none
 
 
 @contextmanager
@@ -106,14 +109,24 @@ def check_file(option: str, path: Path, inputs: Iterable[Path]) -> None:
     check_unread(f"--{option}", path, inputs)
 
 
-def check_replaceable(folder: Path, work: Path) -> None:
-    """Raises InputError where replacing ``folder`` would delete something else than an earlier artifact, and where it
-    cannot be replaced."""
+def check_replaceable(folder: Path, work: Path, kind: str = RETRIEVER) -> None:
+    """Raises InputError where replacing ``folder`` would delete something else than an earlier artifact of this kind,
+    and where it cannot be replaced."""
     check_place("out", folder)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder}: that is a file; name a folder.", param="out")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
-        raise InputError(f"--out {folder}: holds something else than an artifact; name another folder.", param="out")
+    if folder.is_dir() and any(folder.iterdir()):
+        manifest = folder / MANIFEST
+        if not manifest.exists():
+            raise InputError(
+                f"--out {folder}: holds something else than an artifact; name another folder.", param="out"
+            )
+        with suppress(ValueError, AttributeError):  # a damaged one may be replaced
+            held = json.loads(manifest.read_bytes()).get("kind", RETRIEVER)
+            if held != kind:
+                raise InputError(
+                    f"--out {folder}: holds a model of another kind ({held}); name another folder.", param="out"
+                )
     check_outside(work, folder)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import InputError
+from retriever.calibrated.artifact import MANIFEST
 from training.files import alone_in, alone_with, check_file, check_place, check_replaceable, replaced
 
 IN_IT = "the command runs in this folder, and replaces it; change to another one."
@@ -58,6 +59,18 @@ def test_what_may_be_replaced(tmp_path: Path, make_artifact: Callable[..., Path]
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "empty", tmp_path / "new", make_artifact()):
         check_replaceable(folder, tmp_path / "work")
+
+
+def test_a_model_of_another_kind_is_not_replaced(tmp_path: Path, make_artifact: Callable[..., Path]) -> None:
+    retriever, reward = make_artifact(), tmp_path / "reward"
+    reward.mkdir()
+    (reward / MANIFEST).write_text('{"kind": "reward"}')
+    check_replaceable(reward, tmp_path / "work", "reward")
+    for folder, kind, held in ((retriever, "reward", "retriever"), (reward, "retriever", "reward")):
+        with pytest.raises(InputError, match=rf"holds a model of another kind \({held}\); name another folder"):
+            check_replaceable(folder, tmp_path / "work", kind)
+    (reward / MANIFEST).write_text("half a mani")
+    check_replaceable(reward, tmp_path / "work")
 
 
 def test_what_may_not(tmp_path: Path) -> None:

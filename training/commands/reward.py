@@ -108,7 +108,7 @@ class RewardRunFlags:
     dev_share: Annotated[float, Option(min=0.01, max=0.5, help="Share of the underlying paragraphs to stop by.")] = 0.1
     patience: Annotated[int, Option(min=1, help="Stop after this many epochs without a better loss on them.")] = 5
     budget_minutes: Annotated[
-        float | None, Option(min=0.0, help="Stop after this many minutes and keep the best epoch so far.")
+        float | None, Option(min=0.1, help="Stop fitting after this many minutes and keep the best epoch so far.")
     ] = None
     device: Annotated[str, Option(help="Device: cpu or cuda.")] = "cpu"
     seed: Annotated[int, Option(min=0, max=MOST_SEED, help="Seed of the split, of the order and of the weights.")] = 0

@@ -22,7 +22,7 @@ from pearl.stats import Bootstrap
 from retriever.models.encoder import NAMES, encoder_source
 from retriever.models.files import file_digest, folder_digest, saving_tensors
 from retriever.models.hardware import device_named
-from retriever.reward.artifact import COSINE, ENCODER, HEAD, SCORES, RewardArtifact, read_reward, write_reward
+from retriever.reward.artifact import COSINE, ENCODER, HEAD, KIND, SCORES, RewardArtifact, read_reward, write_reward
 from retriever.reward.head import HIGHEST, LOWEST, ScoreHead
 from retriever.reward.model import RewardModel
 from training.files import alone_in, check_replaceable, replaced
@@ -42,7 +42,7 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
     """Train, write the artifact and return it. Raises InputError for what cannot be trained on."""
     known("variant", options.variant, VARIANTS)
     device = device_named(options.device)
-    check_replaceable(options.out, options.work)
+    check_replaceable(options.out, options.work, KIND)
     if options.fitted != EVERYTHING and options.pair_rule == COSINE:
         raise InputError(
             "--pair-rule cosine has no weights but the encoder's: it needs --fitted all.", param="pair_rule"
