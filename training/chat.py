@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 from typer import Option
 
+from pearl import __version__
 from pearl.errors import InputError
 from pearl.history import parse_numbered_lines
 from pearl.settings import EMBEDDED
-from retriever.models.files import model_fingerprint, system_errors
+from retriever.models.files import file_digest, model_fingerprint, system_errors
 from training.choices import MOST_SEED
 from training.files import last_checkpoint
 from training.fit.trainer import train_on
@@ -168,7 +169,7 @@ def fit_chat(
     out: Path,
     console: Console,
 ) -> dict[str, Any]:
-    """Fit the adapter, merge it, write the whole model with its tokenizer to ``out``, and return what came of it.
+    """Fit the adapter, merge it, write the whole model with its tokenizer to ``out``, and return the figures.
 
     ``work`` keeps a checkpoint an epoch, from which an interrupted run of the same training goes on. With ``dev`` the
     epoch of the lowest loss there is kept. Raises InputError where no conversation fits ``max_tokens``.
@@ -214,7 +215,7 @@ def fit_chat(
     with system_errors(out):
         merged.save_pretrained(out)
         tokenizer.save_pretrained(out)
-    figures = {
+    return {
         "conversations": len(learned),
         "too_long": too_long,
         "dev_conversations": len(held),
@@ -224,8 +225,30 @@ def fit_chat(
         "train_loss": round(fmean(row["loss"] for row in trainer.state.log_history if "loss" in row), 6),
         "dev_loss": [round(row["eval_loss"], 6) for row in trainer.state.log_history if "eval_loss" in row],
     }
-    (out / "training.json").write_bytes(orjson.dumps(figures, option=orjson.OPT_INDENT_2))
-    return figures
+
+
+def write_account(
+    out: Path,
+    base: str,
+    data: Sequence[Path],
+    dev: Sequence[Path],
+    options: ChatTraining,
+    figures: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Write beside the model what it was made of, with its figures, and return that."""
+    account = {
+        "base": base,
+        "base_content": model_fingerprint(base),
+        **{
+            name: [{"file": path.name, "sha256": file_digest(path)} for path in paths]
+            for name, paths in (("data", data), ("dev", dev))
+        },
+        "options": asdict(options),
+        "version": __version__,
+        **figures,
+    }
+    (out / "training.json").write_bytes(orjson.dumps(account, option=orjson.OPT_INDENT_2))
+    return account
 
 
 def _merged(adapted: Any, base: str, work: Path) -> Any:

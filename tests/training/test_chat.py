@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 
+from retriever.models.files import file_digest, folder_digest
+
 TEXTS = ("The tide went out", "A kettle sang", "Nobody moved the stone")
 RECORDS = [
     {"paragraph1": text, "paragraph2": f"{text} like a dream", "reference_preference": "1", "rationale": "It is plain."}
@@ -84,6 +86,10 @@ def test_a_judge_is_trained_and_asked(chats, train, run_pearl, chat_folder, tmp_
     assert (figures["conversations"], figures["too_long"], len(figures["dev_loss"])) == (6, 0, 2)
     assert figures["dev_loss"][1] < figures["dev_loss"][0], "it learns"
     assert figures["trained_weights"] > 0
+    assert (figures["base"], figures["base_content"]) == (str(chat_folder), folder_digest(chat_folder))
+    assert figures["data"] == figures["dev"] == [{"file": "chats.jsonl", "sha256": file_digest(data)}]
+    assert (figures["options"]["rate"], figures["options"]["rank"]) == (0.05, 16)
+    assert json.loads((model / "training.json").read_bytes()) | {"model": str(model)} == figures
 
     # what it wrote is a judge that transformers run; random weights say nothing that can be read
     monkeypatch.setenv("PEARL_LLM_MODEL", str(model))

@@ -48,7 +48,7 @@ def chat(
     from rich.console import Console
 
     from pearl.options import check_writable, write_json
-    from training.chat import fit_chat, read_conversations
+    from training.chat import fit_chat, read_conversations, write_account
     from training.files import alone_in, check_outside, check_place, replaced, work_folder
 
     check_writable("--json", json, [*data, *dev])
@@ -61,10 +61,11 @@ def chat(
     console = Console(stderr=True)
     with alone_in(work, "work"), replaced(out) as folder:
         figures = fit_chat(base, learned, held, options, work, folder, console)
+        account = write_account(folder, base, data, dev, options, figures)
     losses = ", ".join(f"{loss:.4f}" for loss in figures["dev_loss"]) or "no --dev"
     console.print(
         f"{figures['conversations']:,} conversations, {figures['too_long']:,} too long; loss on dev by epoch: {losses}",
         highlight=False,
     )
     if json:
-        write_json(json, figures | {"model": str(out)})
+        write_json(json, account | {"model": str(out)})
