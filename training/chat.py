@@ -101,9 +101,8 @@ def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:
             model = loaded(name)
             tokenizer = AutoTokenizer.from_pretrained(name)
         except (OSError, ValueError) as error:
-            raise InputError(
-                f"--base {name}: cannot be loaded: {error}", param="base", code="model_not_found"
-            ) from error
+            why = str(error).strip().partition("\n")[0]
+            raise InputError(f"--base {name}: cannot be loaded: {why}", param="base", code="model_not_found") from error
     if not tokenizer.chat_template:
         raise InputError(f"--base {name}: its tokenizer has no chat template; name a chat model.", param="base")
     return model, tokenizer

@@ -203,11 +203,15 @@ def test_bad_conversations_are_named(train, write_lines, chat_folder, tmp_path, 
     assert message in ran.err
 
 
-def test_what_cannot_be_trained_is_refused_before_the_work(chats, train, causal_folder, chat_folder, tmp_path):
+def test_what_cannot_be_trained_is_refused_before_the_work(
+    chats, train, causal_folder, chat_folder, seq2seq_folder, tmp_path
+):
     chats("--variant", "R")
     data = tmp_path / "chats.jsonl"
     assert "no chat template" in train("chat", data=data, base=causal_folder, out=tmp_path / "m").err
     assert "cannot be loaded" in train("chat", data=data, base=tmp_path / "none", out=tmp_path / "m").err
+    other = train("chat", data=data, base=seq2seq_folder, out=tmp_path / "m").err
+    assert (other.count("\n"), other.count("cannot be loaded: Unrecognized configuration class")) == (1, 1), "no list"
     full = tmp_path / "full"
     full.mkdir()
     (full / "novel.txt").write_text("mine", encoding="utf-8")
