@@ -121,11 +121,15 @@ def _boxes(source: Path, folder: Path) -> Iterator[Box]:
 
 
 def _paths(source: Path) -> Iterator[Path]:
-    """The files of a folder; no link is followed, and of hidden folders only a Maildir's are read."""
+    """The files of a folder; no link is followed, and of hidden folders only Maildirs' and KMail's are read."""
     os.scandir(source).close()  # os.walk passes over what cannot be read, the source itself too
     for where, folders, files in os.walk(source):
         here = Path(where)
-        folders[:] = sorted(name for name in folders if not name.startswith(".") or (here / name / "cur").is_dir())
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") or name.endswith(".directory") or (here / name / "cur").is_dir()
+        )
         for name in sorted(files):
             path = here / name
             if not name.startswith(".") and path.is_file() and not path.is_symlink():

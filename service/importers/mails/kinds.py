@@ -74,10 +74,10 @@ def why_out_of(place: str) -> str | None:
 
 
 def folder_name(folder: str) -> str:
-    """A folder's own name in lower case: that of Thunderbird's Trash.sbd, Apple Mail's Trash.mbox, a Maildir's
-    .INBOX.Trash or .Entw&APw-rfe (RFC 3501); of a file likewise."""
+    """A folder's own name in lower case: that of Thunderbird's Trash.sbd, Apple Mail's Trash.mbox, KMail's
+    .trash.directory, a Maildir's .INBOX.Trash or .Entw&APw-rfe (RFC 3501); of a file likewise."""
     composed = unicodedata.normalize("NFC", IMAP_LETTERS.sub(_imap_letters, folder))  # macOS writes ü as two signs
-    name = composed.casefold().removesuffix(".sbd").removesuffix(".mbox")
+    name = composed.casefold().removesuffix(".sbd").removesuffix(".mbox").removesuffix(".directory")
     return name.rpartition(".")[2] if name.startswith((".", "inbox.", "[gmail].", "[google mail].")) else name
 
 

@@ -73,11 +73,19 @@ def test_a_maildir_with_its_flags(read, tmp_path):
     assert sorted(reading.reasons) == ["draft", "in the trash", "in the trash", "not written by --me"]
 
 
+def test_the_subfolders_of_kmail(read, tmp_path):
+    for number, folder in enumerate(("sent-mail", ".sent-mail.directory/2024", ".git/hooks"), start=1):
+        (tmp_path / folder / "cur").mkdir(parents=True)
+        (tmp_path / folder / "cur" / f"{number}.host:2,S").write_text(mail(number, ANN, f"Tea {number}."))
+    assert texts(read("mbox", tmp_path, "ann@example.org")) == ["Tea 1.", "Tea 2."]
+
+
 @pytest.mark.parametrize(
     "name",
     [
         *("Trash", "Papierkorb.mbox", "Drafts.sbd/old", "Junk", "Deleted Items/mbox", "Drafts.mbox/mbox", "INBOX.Junk"),
         *(".INBOX.Trash/cur/1", ".Entw&APw-rfe/cur/1", "Entwu\u0308rfe/mbox", "Κάδος απορριμμάτων"),
+        ".trash.directory/2024/cur/1",
     ],
 )
 def test_what_a_mail_program_keeps_for_itself(read, tmp_path, name):
