@@ -23,7 +23,8 @@ from service.importers.disk_index import temporary_full
 
 LINE_BYTES = 1 << 20
 HEAD_BYTES = 1 << 16  # a mail that many gateways signed has more than 4,096 bytes of headers above its From:
-MESSAGE_BYTES = 4_000_000  # the text comes before the attachments, so the rest is not read
+MESSAGE_BYTES = 4_000_000  # of a mail that are kept
+ATTACHMENT_BYTES = 400_000  # of an attachment in a mail that has more; a photo may stand above the text
 BOUNDARY_CHARACTERS = 300
 PACKED_AT_MOST = 200  # times its packed size: mail packs to a fifth, what is packed to a thousandth is a trap
 TRAP_BYTES = 100_000_000
@@ -31,6 +32,7 @@ BOM = b"\xef\xbb\xbf"
 # in this order a line that starts with "From " is no sentence
 BOUNDARY = (re.compile(rb"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s"), re.compile(rb"\d\d?:\d\d"), re.compile(rb"\d{4}"))
 QUOTED_BOUNDARY = re.compile(rb"^>(>*From )", re.MULTILINE)
+BASE64_LINE = re.compile(rb"[A-Za-z0-9+/=]{60,}\r?")
 HEADER_LINE = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,60}:[ \t]")
 SENDER_LINE = re.compile(rb"^from:", re.IGNORECASE | re.MULTILINE)
 MAILDIR = {"cur", "new"}
@@ -72,10 +74,10 @@ class Box:
         return not self.single and span.length <= MESSAGE_BYTES and span.start + span.length >= self.path.stat().st_size
 
     def content(self, start: int, length: int) -> bytes:
-        """The beginning of a mail, at most 4 MB of it."""
+        """A mail, at most 4 MB of it; of attachments in a longer one only the beginnings."""
         with self.path.open("rb") as file:
             file.seek(start)
-            content = file.read(min(length, MESSAGE_BYTES))
+            content = file.read(length) if length <= MESSAGE_BYTES else _without_attachments(file, length)
         return content.lstrip(BOM + b"\r\n") if self.single else QUOTED_BOUNDARY.sub(rb"\1", content)
 
 
@@ -215,6 +217,32 @@ def _spans(file: IO[bytes], advance: Callable[[int], None]) -> Iterator[Span]:
     advance(line_start - reported)
     if opening is not None:
         yield Span(*opening, line_start - opening[2])
+
+
+def _without_attachments(file: IO[bytes], length: int) -> bytes:
+    end = file.tell() + length
+    pieces: list[bytes] = []
+    size = 0
+    while size < MESSAGE_BYTES and (piece := file.read(min(ATTACHMENT_BYTES, end - file.tell()))):
+        lines, newline, rest = piece.rpartition(b"\n")
+        if BASE64_LINE.fullmatch(lines[lines.rfind(b"\n") + 1 :]):
+            piece = lines + newline
+            file.seek(-len(rest), os.SEEK_CUR)
+            _skip_to_boundary(file, end)
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
+
+
+def _skip_to_boundary(file: IO[bytes], end: int) -> None:
+    """Go on to the next line that begins with ``--``, which base64 never does, or to the end; from a line's start."""
+    before = b"\n"
+    while chunk := file.read(min(LINE_BYTES, end - file.tell())):
+        at = (before + chunk).find(b"\n--")
+        if at >= 0:
+            file.seek(at + 1 - len(before) - len(chunk), os.SEEK_CUR)
+            return
+        before = (before + chunk)[-2:]
 
 
 def _is_boundary(line: bytes) -> bool:

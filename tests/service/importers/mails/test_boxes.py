@@ -73,6 +73,17 @@ def test_a_maildir_with_its_flags(read, tmp_path):
     assert sorted(reading.reasons) == ["draft", "in the trash", "in the trash", "not written by --me"]
 
 
+def test_a_text_behind_large_photos_is_read(read, tmp_path):
+    photo = "--B\nContent-Type: image/jpeg\nContent-Transfer-Encoding: base64\n\n" + f"{'/9j/' * 19}\n" * 60_000
+    text = "--B\nContent-Type: text/plain\n\n{}\n".format
+    head = mail(1, ANN, "").rstrip("\n") + "\nContent-Type: multipart/mixed; boundary=B\n\n"
+    parts = text("Look:") + photo + text("The jars.") + photo * 3 + text("And the cups.")
+    (tmp_path / "a.eml").write_text(f"{head}{parts}--B--\n")
+    (tmp_path / "b.mbox").write_text(f"{OPENING}{head}{parts}--B--\n\n{SENT}")
+    seen = "Look:\n\nThe jars.\n\nAnd the cups."
+    assert texts(read("mbox", tmp_path, "ann@example.org")) == ["From one to three.", seen, seen, "Two jars."]
+
+
 def test_the_subfolders_of_kmail(read, tmp_path):
     for number, folder in enumerate(("sent-mail", ".sent-mail.directory/2024", ".git/hooks"), start=1):
         (tmp_path / folder / "cur").mkdir(parents=True)
