@@ -54,5 +54,10 @@ def test_the_mails_in_a_digest_are_no_text_of_its_sender():
     assert text_of(parts_of(raw.encode())) == "See these."
 
 
+def test_a_text_behind_a_large_picture_in_html():
+    html = f'<p>Look:</p><img src="data:image/png;base64,{"iVBORw0K" * 150_000}"><p>The jars.</p>'
+    assert text_of(parts_of(f"Content-Type: text/html\n\n{html}".encode())) == "Look:\n\nThe jars."
+
+
 def test_flowed_lines():
     assert unflow("a \nb\n> c \n> d\n>> e\n-- \nAnn", delete_space=False) == "a b\n> c d\n>> e\n-- \nAnn"
