@@ -27,7 +27,13 @@ MAX_QUOTES = 10  # marks in front of a line: a mail is not answered more often
 TAG = re.compile(r"<(/?)([A-Za-z][^\s/<>]*)")
 SMALL = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
 SPACE = re.compile(r"[ \t\r\n\f]+")
+DATA = re.compile(r"(data:[\w.+-]{1,60}/[\w.+-]{1,60};base64,)[A-Za-z0-9+/=%\r\n]{100,}")
 LONG_NUMBER = re.compile(r"&#[xX]?[0-9A-Fa-f]{8,};?")  # no character; html.unescape raises on thousands of digits
+
+
+def without_data(text: str) -> str:
+    """HTML or Markdown without the contents of addresses that hold a file themselves, such as a pasted picture."""
+    return DATA.sub(r"\1", text)
 
 
 def html_to_text(html: str) -> str:

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pearl.errors import InputError
-from service.importers.html_text import html_to_text
+from service.importers.html_text import html_to_text, without_data
 from service.importers.mails.headers import decode_bytes, parameter, split_header
 
 HTML_CHARACTERS = 1_000_000
-PICTURE = re.compile(r"data:[\w.+-]{1,60}/[\w.+-]{1,60};base64,[A-Za-z0-9+/=%\r\n]{100,}")  # in HTML itself
 MAX_DEPTH = 20
 MAX_PARTS = 1_000
 
@@ -103,7 +102,7 @@ def text_of(parts: list[MailPart]) -> str:
             if part.choice and part.choice in chosen:
                 continue
             chosen.add(part.choice)
-            text = html_to_text(PICTURE.sub("data:", text)[:HTML_CHARACTERS])
+            text = html_to_text(without_data(text)[:HTML_CHARACTERS])
         seen.append(text.replace("\N{BOM}", "").strip("\r\n"))  # Apple Mail puts one before each quote
     return "\n\n".join(text for text in seen if text.strip())
 

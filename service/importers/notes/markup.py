@@ -7,6 +7,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from service.importers.html_text import without_data
+
 MAX_TAG_CHARACTERS = 4_000
 # what stands between such a tag and its end is somebody else's, or no prose
 DROPPED_PAIRS = {
@@ -57,6 +59,7 @@ def clean_markup(text: str, mdx: bool = False, text_first: bool = False) -> str:
 
     ``text_first``: a wikilink is ``[[words|page]]`` as in ikiwiki, not ``[[page|words]]``.
     """
+    text = without_data(text)
     for start, end in (("<!--", "-->"), ("{/*", "*/}"), ("%%", "%%")):
         text = _without_pairs(text, start, end)
     text = _without_tags(text)

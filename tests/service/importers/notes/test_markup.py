@@ -13,6 +13,10 @@ def cleaned(text: str, **options: bool) -> str:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
+        # pictures in the text itself, as Typora and Google Docs write them
+        (f"Tea ![cup](data:image/png;base64,{'iVBORw0K' * 400}) now.", "Tea  now."),
+        (f"Tea.\n\n![][image1]\n\nMilk.\n\n[image1]: <data:image/png;base64,{'iVBORw0K' * 400}>", "Tea.\n\nMilk."),
+        (f'Tea <img src="data:image/png;base64,{"iVBORw0K" * 400}"> now.', "Tea  now."),
         # Hugo
         ('Tea.\n\n{{< figure src="cup.png" >}}\n\nMilk.', "Tea.\n\nMilk."),
         ("{{% note %}}\nMind the *heat*.\n{{% /note %}}", "Mind the *heat*."),
