@@ -57,17 +57,17 @@ def _normalized(fields: dict[Any, Any]) -> dict[str, Any]:
     return {field_name(name): value for name, value in fields.items()}
 
 
-def _between(text: str, mark: str) -> tuple[str, str] | None:
-    """The text between two lines that are the mark, and the text below them."""
+def _between(text: str, mark: str, other_end: str | None = None) -> tuple[str, str] | None:
+    """The text between two lines that are the mark, of which the second may be another, and the text below them."""
     if not re.match(re.escape(mark) + r"[ \t]*\n", text):
         return None
     start = text.index("\n") + 1
-    end = re.compile(rf"^{re.escape(mark)}[ \t]*$", re.MULTILINE).search(text, start)
+    end = re.compile(rf"^(?:{re.escape(mark)}|{re.escape(other_end or mark)})[ \t]*$", re.MULTILINE).search(text, start)
     return None if end is None else (text[start : end.start()], text[end.end() :].removeprefix("\n"))
 
 
 def _yaml(text: str) -> tuple[dict[str, Any], str] | None:
-    split = _between(text, "---") or _hexo(text)
+    split = _between(text, "---", "...") or _hexo(text)  # the dots are pandoc's
     if split is None:
         return None
     head, body = split

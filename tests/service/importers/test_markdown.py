@@ -64,6 +64,8 @@ def test_a_post(read, tmp_path):
         ("Both.\n\n# Title\n\nMore.", "Title", "Both.\n\n# Title\n\nMore."),
         ("Just this.", "note", "Just this."),
         ("---\n\nA line, not front matter.\n\n---\n", "note", "A line, not front matter."),
+        ("---\ntitle: Tea\n...\nMilk first.", "Tea", "Milk first."),
+        ("---\n\nA line, and then\n...\nnothing.\n", "note", "A line, and then\n...\nnothing."),
         ("+++\ntitle = 'Tea'\ndate = 2024-03-01\n+++\nToml.", "Tea", "Toml."),
         ("---\ntitle: 7\n---\nSeven.", "7", "Seven."),
         ("---\r\ntitle: Tea\r\n---\r\nLine ends.\r\n", "Tea", "Line ends."),
