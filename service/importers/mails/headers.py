@@ -32,6 +32,14 @@ LARGER = {
     "iso8859-11": "cp874",
     "big5": "big5hkscs",
 }
+# names that Python lacks; those with x- before a known one are told by it
+ALSO_CALLED = {
+    "iso-8859-8-i": "iso-8859-8",  # Outlook's Hebrew
+    "iso-8859-8-e": "iso-8859-8",
+    "windows-31j": "cp932",  # Java's Japanese
+    "windows-874": "cp874",
+    "windows-949": "cp949",
+}
 UNKNOWN_CHARSETS = (None, "", "us-ascii", "ascii", "unknown-8bit", "default")
 
 
@@ -98,8 +106,18 @@ def decode_bytes(data: bytes, charset: str | None) -> str:
         return data.decode("cp1252", errors="replace")
 
 
+def is_charset(name: str) -> bool:
+    """True for a charset that :func:`decode_bytes` knows."""
+    try:
+        _text_codec(name.lower())
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
 def _text_codec(charset: str) -> str:
-    name = codecs.lookup(charset).name
+    charset = charset.removeprefix("x-")
+    name = codecs.lookup(ALSO_CALLED.get(charset, charset)).name
     if name.replace("-", "_") in NO_CHARSETS:
         raise LookupError(name)
     return LARGER.get(name, name)

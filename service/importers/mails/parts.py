@@ -5,13 +5,16 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pearl.errors import InputError
 from service.importers.html_text import html_to_text, without_data
-from service.importers.mails.headers import decode_bytes, parameter, split_header
+from service.importers.mails.headers import decode_bytes, is_charset, parameter, split_header
 
 HTML_CHARACTERS = 1_000_000
+META_CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?([A-Za-z0-9_-]{2,40})", re.IGNORECASE)
+HEAD_BYTES = 4_000
 MAX_DEPTH = 20
 MAX_PARTS = 1_000
 
@@ -108,11 +111,26 @@ def text_of(parts: list[MailPart]) -> str:
 
 
 def _text(part: MailPart) -> str:
-    kind = part.fields.get("content-type", "")
-    text = decode_bytes(_content(part), parameter(kind, "charset"))
+    kind, content = part.fields.get("content-type", ""), _content(part)
+    charset = parameter(kind, "charset")
+    if charset is None and part.kind == "text/html":
+        charset = _meta_charset(content)
+    text = decode_bytes(content, charset)
     if (parameter(kind, "format") or "").lower() == "flowed":
         return unflow(text, delete_space=(parameter(kind, "delsp") or "").lower() == "yes")
     return text
+
+
+def _meta_charset(html: bytes) -> str | None:
+    """The charset that HTML names itself, where it is a known one and the text is not plainly UTF-8."""
+    meta = META_CHARSET.search(html, 0, HEAD_BYTES)
+    if meta is None or not is_charset(meta[1].decode()):
+        return None
+    if b"\x1b" not in html:  # Japanese by escape sequences is plain ASCII
+        with suppress(UnicodeDecodeError):
+            html.decode()
+            return None
+    return meta[1].decode()
 
 
 def _content(part: MailPart) -> bytes:

@@ -76,13 +76,18 @@ def test_encoded_words(value, text):
         ("똠방각하", "cp949", "ks_c_5601-1987"),
         ("Thé à 5 €", "utf-8", "iso-8859-1"),
         ("Thé", "iso-8859-1", "iso-8859-1"),
+        ("תה", "iso-8859-8", "iso-8859-8-i"),
+        ("①お茶", "cp932", "Windows-31J"),
+        ("お茶", "shift_jis", "x-sjis"),
+        ("请给我茶", "gbk", "x-gbk"),
+        ("Thé", "mac_roman", "x-mac-roman"),
     ],
 )
-def test_a_charset_by_the_name_of_a_smaller_one(text, written, named):
+def test_a_charset_by_the_name_of_a_smaller_one_or_by_its_own(text, written, named):
     assert decode_bytes(text.encode(written), named) == text
 
 
-@pytest.mark.parametrize("charset", ["punycode", "idna", "unicode-escape", "rot13", "hex", "x-unheard-of", "\0", ""])
+@pytest.mark.parametrize("charset", ["punycode", "idna", "unicode-escape", "rot13", "x-hex", "x-unheard-of", "\0", ""])
 def test_what_is_no_charset_is_read_as_utf_8(charset):
     assert decode_bytes("Thé?".encode(), charset) == "Thé?"
 

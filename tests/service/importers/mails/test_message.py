@@ -81,6 +81,10 @@ TYPE = "Content-Type: text/plain; charset="
         (TYPE + "utf-8\nContent-Transfer-Encoding: base64", "VGjDqT8", "Thé?"),
         (TYPE + "utf-8\nContent-Transfer-Encoding: quoted-printable", "Th=C3=A9=\n?", "Thé?"),
         ("Content-Type: text/html; charset=utf-8", "<p>Thé?</p>", "Thé?"),
+        ("Content-Type: text/html", '<meta charset="windows-1251"><p>Чай?</p>'.encode("cp1251"), "Чай?"),
+        ("Content-Type: text/html", '<META content="x; charset=iso-2022-jp">お茶?'.encode("iso-2022-jp"), "お茶?"),
+        ("Content-Type: text/html", '<meta charset="windows-1251"><p>Чай?</p>', "Чай?"),
+        ("Content-Type: text/html", b"<meta charset=unheard-of>Th\xe9?", "Thé?"),
         ("Content-Type: image/png", b"\x89PNG", ""),
         ("Content-Type: text/plain\nContent-Disposition: attachment; filename=a.txt", "Tea?", ""),
         (
