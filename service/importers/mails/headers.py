@@ -9,12 +9,14 @@ import binascii
 import codecs
 import re
 from email.utils import mktime_tz, parsedate_tz
+from itertools import groupby
 
 HEADER_BYTES = 1 << 17
 FIELD_CHARACTERS = 4_000
 LINE = re.compile(rb"[^\n]*(?:\n|\Z)")
 FIELD_NAME = re.compile(rb"([!-9;-~]+)[ \t]*:")
 ENCODED_WORD = re.compile(r"=\?([^?\s]{1,60})\?([bq])\?([^?]*)\?=", re.IGNORECASE)
+ENCODED_WORDS = re.compile(rf"(?:{ENCODED_WORD.pattern})+", re.IGNORECASE)
 BETWEEN_WORDS = re.compile(r"(\?=)\s+(?==\?)")
 PARAMETER = re.compile(r";\s*([^\s=;]+)\s*=\s*(\"[^\"]*\"|[^\s;]*)")
 ANGLE = re.compile(r"<([^<>]*)>")
@@ -76,18 +78,23 @@ def decode_words(value: str) -> str:
     """The text of a field, its encoded words (RFC 2047) decoded."""
     if "=?" not in value:
         return value
-    return ENCODED_WORD.sub(_decoded_word, BETWEEN_WORDS.sub(r"\1", value))
+    return ENCODED_WORDS.sub(_decoded_words, BETWEEN_WORDS.sub(r"\1", value))
 
 
-def _decoded_word(match: re.Match[str]) -> str:
-    charset, encoding, content = match.groups()
-    data = content.encode(errors="replace")
-    if encoding in "qQ":
-        return decode_bytes(binascii.a2b_qp(data, header=True), charset)
+def _decoded_words(match: re.Match[str]) -> str:
+    """The text of words next to each other; senders divide them within a character."""
+    words = groupby(ENCODED_WORD.finditer(match.group()), lambda word: word[1].lower())
+    return "".join(decode_bytes(b"".join(map(_word_bytes, same)), charset) for charset, same in words)
+
+
+def _word_bytes(word: re.Match[str]) -> bytes:
+    data = word[3].encode(errors="replace")
+    if word[2] in "qQ":
+        return binascii.a2b_qp(data, header=True)
     try:
-        return decode_bytes(binascii.a2b_base64(data + b"==="), charset)
+        return binascii.a2b_base64(data + b"===")
     except binascii.Error:
-        return match.group()
+        return word.group().encode(errors="replace")
 
 
 def decode_bytes(data: bytes, charset: str | None) -> str:

@@ -60,6 +60,8 @@ def test_senders(value, sender):
         ("=?utf-8*en?q?tea?=", "tea"),
         ("=?no end", "=?no end"),
         ("=?utf-8?b?A?=", "=?utf-8?b?A?="),
+        ("=?utf-8?b?44GK44E=?= =?UTF-8?b?oeOChA==?=", "お\u3061\u3084"),
+        ("=?utf-8?q?Th=C3?= =?utf-8?b?qQ==?= =?iso-8859-1?q?_=E9?= a", "Thé é a"),
     ],
 )
 def test_encoded_words(value, text):
