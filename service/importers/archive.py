@@ -111,9 +111,13 @@ def open_zip(source: Path) -> zipfile.ZipFile:
     """Open a zip file. Raises BadZipFile for one that cannot be read, also for names that are no UTF-8 though they are
     marked as it, and for a later version of the format."""
     try:
-        return ZipExport(source)
+        packed = ZipExport(source)
     except (ValueError, OverflowError, NotImplementedError) as error:
         raise zipfile.BadZipFile(str(error)) from error
+    for member in packed.infolist():  # Windows PowerShell packs folders with its own separator
+        member.filename = member.filename.replace("\\", "/")
+        packed.NameToInfo[member.filename] = member
+    return packed
 
 
 def _folder_files(folder: Path) -> dict[str, int]:

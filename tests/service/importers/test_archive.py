@@ -11,7 +11,7 @@ from service.importers.guessing.sight import look
 from service.importers.mails.boxes import open_boxes
 
 
-@pytest.fixture(params=["folder", "zip"])
+@pytest.fixture(params=["folder", "zip", "zip of PowerShell"])
 def export(request, tmp_path):
     folder = tmp_path / "export"
     (folder / "c1").mkdir(parents=True)
@@ -23,7 +23,8 @@ def export(request, tmp_path):
     packed = tmp_path / "export.zip"
     with zipfile.ZipFile(packed, "w") as archive:
         for path in folder.rglob("*"):
-            archive.write(path, path.relative_to(folder))
+            name = str(path.relative_to(folder))
+            archive.write(path, name if request.param == "zip" else name.replace("/", "\\"))
     return packed
 
 
