@@ -194,9 +194,10 @@ def checked_pair(fields: dict[str, Any]) -> Pair:
         if not isinstance(response, dict):
             kind = "is missing" if response is None else f"must be an object, not {json_type(response)}"
             raise InputError(f"{kind}.", param=name, code="missing_field")
-        text = response.get("text")
-        if not isinstance(text, str | None):  # published annotations come without texts
-            raise InputError(f"must be a string, not {json_type(text)}.", param=f"{name}.text", code="wrong_type")
+        for part in ("text", "model"):  # published annotations come without either
+            value, param = response.get(part), f"{name}.{part}"
+            if not isinstance(value, str | None):
+                raise InputError(f"must be a string, not {json_type(value)}.", param=param, code="wrong_type")
     expected: dict[str, type] = {"prompt": str, "annotations": dict, "metadata": dict}
     for name, wanted in expected.items():
         value = fields.get(name)

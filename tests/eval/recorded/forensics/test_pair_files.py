@@ -202,6 +202,7 @@ def changed(**fields):
         ({**SECOND, "comparisons": [5]}, "in.json:1: pair 1: must be an object, not a number"),
         (changed(response_b=None), r"pair 1 \(00000001\): response_b: is missing"),
         (changed(response_a={"text": 4}), r"pair 1 \(00000001\): response_a.text: must be a string, not a number"),
+        (changed(response_b={"model": ["m"]}), r"\(00000001\): response_b.model: must be a string, not an array"),
         (changed(prompt=[1]), r"pair 1 \(00000001\): prompt: must not be an array"),
         (
             changed(annotations={"ann": {"pref": "c"}}),
