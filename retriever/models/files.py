@@ -123,8 +123,9 @@ def saving_tensors(file: Path) -> Iterator[Path]:
 
 @contextmanager
 def system_errors(folder: Path) -> Iterator[None]:
-    """Raises the system's own OSError, such as that of a full disk, where a library that writes to ``folder`` raises an
-    error of its own: safetensors with the system's number in it, torch with nothing that says why."""
+    """The place for a library to write to ``folder`` in. Raises the system's own OSError, such as that of a full disk,
+    where the library raises an error of its own: safetensors with the system's number in it, torch with nothing that
+    says why."""
     try:
         yield
     except SafetensorError as error:
