@@ -374,7 +374,7 @@ def test_options_that_cannot_be(train: Callable[..., Any], write_lines: Any, wri
         ({"budget_minutes": 0}, "budget-minutes"),
         ({"seed": -1}, "'--seed': Input should be greater than or equal to 0."),
         ({"seed": 2**32}, "'--seed': Input should be less than or equal to 4294967295."),
-        ({"llm": "gpt-4o"}, "PEARL_LLM"),
+        ({"llm": "gpt-4o"}, "--llm 'gpt-4o'"),
         ({"normalize": "median"}, "--normalize median"),
         ({"work": tmp_path / "model" / "work"}, "which is replaced"),
         ({"history": tmp_path / "none.jsonl"}, "cannot be read"),

@@ -36,7 +36,7 @@ def test_calls_at_once_of_an_endpoint_and_of_this_machine(monkeypatch):
 
 def test_each_engine_is_a_value_of_the_setting():
     assert [load_settings(llm=engine.name).engine for engine in ENGINES] == [engine.name for engine in ENGINES]
-    with pytest.raises(InputError, match="PEARL_LLM='magic'"):
+    with pytest.raises(InputError, match="--llm 'magic'"):
         load_settings(llm="magic")
     description = Settings.model_fields["llm"].description or ""
     assert all(f"`{engine.name}` ({engine.summary})" in description for engine in ENGINES)

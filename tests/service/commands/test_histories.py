@@ -50,7 +50,6 @@ def import_id(pearl: Any) -> str:
     [
         ("documents", "show", "caf\udce9"),
         ("documents", "list", "--user", "caf\udce9"),
-        ("documents", "list", "--voice", "caf\udce9"),
         ("voices", "delete", "caf\udce9", "--yes"),
         ("imports", "undo", "caf\udce9", "--yes"),
         ("keys", "revoke", "caf\udce9"),
