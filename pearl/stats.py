@@ -26,11 +26,13 @@ ROWS = 250  # resamples at a time: what is N wide must fit into memory
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A statistic of the records, and of each resample of them, (R,); NaN where it is undefined. ``clusters``: of a
-    share, those that it is counted in."""
+    share, those that it is counted in; ``none``: the value of a share of nothing, for a share on another scale, such as
+    a kappa, whose highest value is 1 as well."""
 
     value: float
     resampled: Floats
     clusters: int | None = None
+    none: float = 0.0
 
     @property
     def interval(self) -> Interval | None:
@@ -41,7 +43,9 @@ class Estimate:
         defined = self.resampled[np.isfinite(self.resampled)]
         low, high = np.percentile(defined, (2.5, 97.5)) if len(defined) else (self.value, self.value)
         if self.clusters and low == high:  # as where all are right, which does not make it certain
-            return wilson(self.value * self.clusters, self.clusters)
+            width = 1 - self.none
+            share = wilson((self.value - self.none) / width * self.clusters, self.clusters)
+            return share and Interval(self.value, self.none + width * share.low, self.none + width * share.high)
         return Interval(self.value, min(float(low), self.value), max(float(high), self.value))
 
     def to_json(self) -> dict[str, float] | None:

@@ -87,7 +87,7 @@ class Agreement:
         """Raw agreement: the share of equal pairs of ratings, averaged over items with at least two."""
         if reason := self._missing(one_label=False):
             return Coefficient(None, 0, reason)
-        return Coefficient(self._bootstrap.ratio(pair_agreement(self._counts), self._shared), int(self._shared.sum()))
+        return Coefficient(self._bootstrap.share(pair_agreement(self._counts), self._shared), int(self._shared.sum()))
 
     def randolph(self) -> Coefficient:
         """Randolph's kappa: every label that could be given is equally likely by chance, so each item has its own
@@ -96,8 +96,9 @@ class Agreement:
         raw = self.raw()
         if raw.estimate is None or size < 2:
             return Coefficient(None, raw.items, raw.reason or ONE_LABEL)
-        value, resampled = raw.estimate.value, raw.estimate.resampled
-        return Coefficient(Estimate(randolph_kappa(value, size), randolph_kappa(resampled, size)), raw.items)
+        shares = raw.estimate
+        value, resampled = randolph_kappa(shares.value, size), randolph_kappa(shares.resampled, size)
+        return Coefficient(Estimate(value, resampled, shares.clusters, randolph_kappa(0.0, size)), raw.items)
 
     def fleiss(self) -> Coefficient:
         """Over the items with the most common number of ratings, for it needs the same everywhere."""
@@ -145,7 +146,7 @@ class Agreement:
             nothing = Coefficient(None, 0, "no item was rated by both")
             return nothing, nothing
         same = ((first == second) & both).astype(float)
-        agreement = Coefficient(self._bootstrap.ratio(same, both), items)
+        agreement = Coefficient(self._bootstrap.share(same, both), items)
         if len({*first[both], *second[both]}) < 2:
             return agreement, Coefficient(None, items, ONE_LABEL)
         size = len(self._ratings.labels)

@@ -19,6 +19,7 @@ from eval.stats.coefficients import (
     landis_koch,
 )
 from eval.stats.ratings import ratings_of
+from pearl.proportions import wilson
 
 RESAMPLES = 30
 
@@ -113,7 +114,7 @@ def test_missing_ratings():
         "rater": "rater 1",
         "against": "rater 2",
         "items": 1,
-        "agreement": {"value": 1.0, "low": 1.0, "high": 1.0},
+        "agreement": wilson(1, 1).to_json(),
         "cohen_kappa": None,
         "band": None,
         "reason": ONE_LABEL,
@@ -183,6 +184,15 @@ def test_labels_that_are_no_numbers_have_no_ordinal_alpha():
 def test_too_many_labels_for_the_ordinal_alpha():
     found = undefined([[i, i + 1] for i in range(60)])
     assert found == {"krippendorff_alpha_ordinal": TOO_MANY}
+
+
+@pytest.mark.parametrize(("rows", "share"), [([["A", "A"]] * 4, 1.0), ([["A", "B"]] * 4, 0.0)])
+def test_a_few_items_that_all_agree_are_not_certain(rows, share):
+    result = agreement_report(rated(rows, labels=("A", "B")), resamples=100)
+    shares, kappa = (result["coefficients"][name] for name in ("raw_agreement", "randolph_kappa"))
+    assert shares == result["pairs"][0]["agreement"] == wilson(4 * share, 4).to_json()
+    assert shares["low"] < shares["high"]
+    assert kappa == pytest.approx({name: 2 * value - 1 for name, value in shares.items()})
 
 
 def test_raters_who_always_disagree():
