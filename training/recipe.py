@@ -23,7 +23,7 @@ from training.choices import SEARCH, preset_values
 from training.data.division import Division
 from training.data.histories import untimed_users
 from training.data.records import check_gains
-from training.data.selection import check_normalize
+from training.data.selection import KEPT_SHARE, check_normalize
 from training.data.split import BY_USERS, PARTS
 from training.files import alone_in, check_replaceable, replaced
 from training.fit.activations import pairs_to_watch
@@ -141,6 +141,14 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
             "--keep-cross-encoder: under --weight 0 the cross-encoder counts for nothing; leave one out.",
             param="keep_cross_encoder",
         )
+    if options.loss == RELEVANCE and options.weight not in (SEARCH, 1.0):
+        raise InputError(
+            f"--loss relevance: the cross-encoder stands alone, so --weight {options.weight:g} says nothing; leave one "
+            "out.",
+            param="weight",
+        )
+    if options.loss == DISTILL and options.share not in (KEPT_SHARE, 1.0):
+        raise InputError("--share: --loss distill learns from all requests; leave one out.", param="share")
     device_named(options.device)
     encoder = SentenceEncoder(options.encoder)
     encoder.load()

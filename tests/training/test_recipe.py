@@ -221,6 +221,11 @@ def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path)
             options(enough, keep_cross_encoder=True, weight=0.0, first_stage_only=False),
             "under --weight 0 the cross-encoder",
         ),
+        (
+            options(enough, loss="relevance", weight=0.25, first_stage_only=False),
+            "--loss relevance: the cross-encoder stands alone, so --weight 0.25 says nothing",
+        ),
+        (options(enough, loss="distill", share=0.5), "--share: --loss distill learns from all requests"),
         (options(enough, aux=str(tmp_path)), "The auxiliary model"),
         (options(enough, device="cuda:99"), "no such GPU"),
         (options(enough, template="poem"), "poem"),
