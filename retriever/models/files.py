@@ -35,10 +35,13 @@ def model_fingerprint(name: str) -> str:
     """
     if name == EMBEDDED:
         return ""
-    if name == MPNET:
-        return ALL_MPNET_BASE_V2.fingerprint
-    folder = Path(name)
-    return folder_digest(folder) if folder.is_dir() else _commit(name)
+    return ALL_MPNET_BASE_V2.fingerprint if name == MPNET else source_digest(name)
+
+
+def source_digest(source: str) -> str:
+    """The same of a folder or a hub's name alone, whatever is behind it."""
+    folder = Path(source)
+    return folder_digest(folder) if folder.is_dir() else _commit(source)
 
 
 def folder_digest(folder: Path) -> str:
@@ -140,9 +143,9 @@ def system_errors(folder: Path) -> Iterator[None]:
 
 
 def _commit(name: str) -> str:
-    from transformers import AutoConfig
+    from transformers.utils.hub import cached_file, extract_commit_hash
 
     try:
-        return getattr(AutoConfig.from_pretrained(name), "_commit_hash", None) or ""
+        return extract_commit_hash(cached_file(name, "config.json"), None) or ""
     except (OSError, ValueError):  # not all encoders have such a configuration; who loads the model says what is wrong
         return ""

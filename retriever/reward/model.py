@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pearl.errors import InputError
 from retriever.models.encoder import encoder_option, encoder_source
-from retriever.models.files import folder_digest
+from retriever.models.files import source_digest
 from retriever.reward.artifact import COSINE, ENCODER, HEAD, RewardArtifact, read_reward, reward_folder
 from retriever.reward.head import ScoreHead
 from retriever.reward.vectors import PairVectors, ParagraphVectors, pair_vectors, paragraph_vectors
@@ -48,7 +48,7 @@ class RewardModel:
         if artifact.has_encoder:
             return cls(artifact, folder / ENCODER, head)
         base = Path(encoder_source(encoder_option(artifact.base)))
-        if folder_digest(base) != artifact.base_digest:
+        if source_digest(str(base)) != artifact.base_digest:
             raise InputError(
                 f"{folder}: was trained on another encoder than the '{artifact.base}' that is installed; install that "
                 "one, or train again.",

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from pearl.errors import InputError
 from pearl.whole_files import replaced_file
 from retriever.models.encoder import encoder_source
-from retriever.models.files import folder_digest, system_errors
+from retriever.models.files import source_digest, system_errors
 from retriever.models.hardware import prefers_bfloat16
 from retriever.reward.reference import layer_means, pair_means, token_places
 from retriever.reward.vectors import Vectors, paragraph_vectors
@@ -130,12 +130,12 @@ def kept_vectors(
     base: str, texts: Sequence[str], layers: Sequence[int], max_tokens: int, work: Path, console: Console
 ) -> Vectors:
     """(N, V) of all texts, by the runtime that serves; what an earlier run left in ``work`` is not computed again."""
-    folder = Path(encoder_source(base))
-    made_of = json.dumps([folder_digest(folder), list(layers), max_tokens, list(texts)])
+    source = encoder_source(base)
+    made_of = json.dumps([source_digest(source) or source, list(layers), max_tokens, list(texts)])
     file = work / f"vectors-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.npy"
     if file.exists():
         return np.asarray(np.load(file), np.float32)
-    reader = paragraph_vectors(folder, layers, max_tokens)
+    reader = paragraph_vectors(Path(source), layers, max_tokens)
     parts = []
     with progress_of("reading", len(texts), console) as advance:
         for start in range(0, len(texts), AT_ONCE):

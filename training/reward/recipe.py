@@ -20,7 +20,7 @@ from pearl.options import known
 from pearl.settings import EMBEDDED, MPNET
 from pearl.stats import Bootstrap
 from retriever.models.encoder import NAMES, encoder_source
-from retriever.models.files import file_digest, folder_digest, saving_tensors
+from retriever.models.files import file_digest, saving_tensors, source_digest
 from retriever.models.hardware import device_named
 from retriever.reward.artifact import COSINE, ENCODER, HEAD, KIND, SCORES, RewardArtifact, read_reward, write_reward
 from retriever.reward.head import HIGHEST, LOWEST, ScoreHead
@@ -157,7 +157,7 @@ def dev_figures(model: RewardModel, dev: RewardMaterial, seed: int) -> dict[str,
 
 def _made_of(material: RewardMaterial, options: RewardOptions) -> str:
     content = [material.texts, repr(material.scored), repr(material.pairs), options.choices, options.variant]
-    more = [options.dev_share, options.seed, folder_digest(Path(encoder_source(options.base)))]
+    more = [options.dev_share, options.seed, source_digest(encoder_source(options.base))]
     return hashlib.sha256(json.dumps([content, more]).encode()).hexdigest()[:16]
 
 
@@ -181,7 +181,7 @@ def _described(
         variant=options.variant,
         preset=options.preset,
         base=NAMES.get(options.base, options.base),
-        base_digest=folder_digest(Path(encoder_source(options.base))),
+        base_digest=source_digest(encoder_source(options.base)),
         layers=layers,
         max_tokens=options.max_tokens,
         pairs=SCORES if options.variant == R else options.pair_rule,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from retriever.reward.model import RewardModel
 from tests.training.reward.conftest import versions
@@ -122,3 +127,33 @@ def test_a_base_with_a_decoder_is_refused(
     assert (result.status, result.out) == (2, "")
     assert f"The base '{seq2seq_folder}' has a decoder behind its encoder (t5); name a model without one" in result.err
     assert not list(tmp_path.glob("out*"))
+
+
+OF_TWO_HUB_MODELS = """
+import sys
+from pathlib import Path
+from rich.console import Console
+from retriever.models.files import source_digest
+from training.reward.reading import kept_vectors
+
+names = ("org/one", "org/two")
+one, two = (kept_vectors(name, ["the wheel"], (0, 1), 64, Path(sys.argv[1]), Console(quiet=True)) for name in names)
+assert (one != two).any()
+assert list(map(source_digest, names)) == ["a" * 40, "b" * 40]
+"""
+
+
+def test_vectors_of_one_hub_model_are_not_taken_for_anothers(bert_folder: Path, tmp_path: Path) -> None:
+    """They are known by their commits, in a cache like the hub's."""
+    for name, commit in (("one", "a" * 40), ("two", "b" * 40)):
+        model = tmp_path / "hub" / f"models--org--{name}"
+        shutil.copytree(bert_folder, model / "snapshots" / commit)
+        (model / "refs").mkdir()
+        (model / "refs" / "main").write_text(commit)
+    weights = model / "snapshots" / commit / "model.safetensors"
+    save_file({key: 2 * values for key, values in load_file(weights).items()}, weights, {"format": "pt"})
+    (tmp_path / "work").mkdir()
+    environment = {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-c", OF_TWO_HUB_MODELS, str(tmp_path / "work")]
+    done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, done.stderr
