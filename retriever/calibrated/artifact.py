@@ -116,7 +116,7 @@ class Artifact:
         histories = ", ".join(item["file"] for item in self.training.get("histories", ()))
         held_back = "later texts of the same users" if self.is_split_by_time else "users held back"
         return (
-            f"{warning}{self.name}: y0 {self.y0:.1f} nats, tau {self.tau:g}, {self.calibration.words()}; gains are the "
+            f"{warning}{self.name}: y0 {self.y0:.3g} nats, tau {self.tau:g}, {self.calibration.words()}; gains are the "
             f"{self.normalize} over the target's tokens under '{self.training.get('auxiliary', 'unknown')}'; "
             f"trained on {histories or 'unknown'}" + (f"; on {held_back}: {figures}" if figures else "")
         )

@@ -50,8 +50,8 @@ class Worth:
             )
         if self.better_in < SURE:
             clauses.append(
-                f"not surely better than {self.baseline} on dev: {self.top1_gain:.1f} nats and "
-                f"{self.baseline_top1_gain:.1f}, better in {100 * self.better_in:.4g}% of resamples"
+                f"not surely better than {self.baseline} on dev: {self.top1_gain:.3g} nats and "
+                f"{self.baseline_top1_gain:.3g}, better in {100 * self.better_in:.4g}% of resamples"
             )
         return tuple(clauses)
 

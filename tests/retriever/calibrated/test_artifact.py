@@ -48,7 +48,7 @@ def test_it_comes_back_as_it_was_written(make_artifact: Callable[..., Path], wor
     retriever = artifact_retriever(folder, word_encoder())
     assert (retriever.name, retriever.calibration) == ("tiny", artifact.calibration)
     assert retriever.origin == artifact.inherited()
-    assert "y0 20.0 nats, tau 5, theta -0.50" in retriever.origin
+    assert "y0 20 nats, tau 5, theta -0.50" in retriever.origin
     assert "trained on h.jsonl.gz; on users held back: top1_gain 17.6 [12, 23]" in retriever.origin
     write_manifest(folder, replace(artifact, threshold=None))
     assert "never revises" in read_manifest(folder).inherited()

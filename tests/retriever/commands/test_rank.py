@@ -208,7 +208,7 @@ def test_an_artifact_gives_the_retrievers_scores_and_its_theta(
     run = rank(model=folder, input=write_lines([*lines, {"request": "nothing", "documents": []}]), output="-")
 
     assert run.status == 0
-    assert run.err.startswith("tiny: y0 20.0 nats, tau 5, theta ")
+    assert run.err.startswith("tiny: y0 20 nats, tau 5, theta ")
     *found, nothing = [json.loads(line) for line in run.out.splitlines()]
     for line, scores in zip(found, expected, strict=True):
         assert line["scores"] == pytest.approx(scores.tolist(), abs=1e-5)

@@ -26,6 +26,10 @@ GOOD = Worth(LEAST_REQUESTS, 23.3, "bm25", 18.2, 0.99, own=True)
             {"better_in": 0.81, "top1_gain": 18.5},
             ("not surely better than bm25 on dev: 18.5 nats and 18.2, better in 81% of resamples",),
         ),
+        (
+            {"better_in": 0.81, "top1_gain": 0.213, "baseline_top1_gain": 0.1984},  # means over the target's tokens
+            ("not surely better than bm25 on dev: 0.213 nats and 0.198, better in 81% of resamples",),
+        ),
     ],
 )
 def test_what_speaks_against_it(changed: dict[str, Any], doubts: tuple[str, ...]) -> None:
