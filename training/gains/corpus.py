@@ -210,7 +210,7 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
             first = first or (corpus.name, description)
             if other := other_model(first[1], description):
                 raise _scored_otherwise(folder, tuple(dict.fromkeys((first[0], corpus.name))), f"another {other}")
-            way, made_by = str(options.get("way", BY_USERS)), description["fingerprint"]
+            way, made_by = str(options.get("way", BY_USERS)), description.get("fingerprint", {})
             origin = Origin(str(description["model"]), str(options["template"]), way, made_by)
             origins.setdefault(corpus.name, origin).extents[split] = options
         if len(prompts) > 1:
