@@ -137,9 +137,11 @@ def _kept_curve(folder: Path, training: Mapping[str, Any], chat_model: str | Non
         account = curves.get(chat_model, curves.get(None)) if chat_model is not None else None
     if account is None:
         names = ", ".join(f"'{name}'" for name in curves if name is not None)
+        kept = "no curve of theta; name"
+        if names:
+            kept = f"curves of theta for {names}; name one of them with --chat-model, or"
         raise InputError(
-            f"{folder}: keeps curves of theta for {names or 'no chat model'}; name one of them with --chat-model, or a "
-            "report with --revision.",
+            f"{folder}: keeps {kept} a report of 'pearl eval revision' with --revision.",
             param="chat_model",
             code="no_such_curve",
         )

@@ -227,7 +227,10 @@ def test_options_that_cannot_be(train: Callable[..., Any], make_artifact: Callab
     file, of_small = report(tmp_path / "r.json", a=HELPS), report(tmp_path / "s.json", a=HELPS)
     of_small.write_text(json.dumps(json.loads(of_small.read_text()) | {"chat_model": "small"}))
     for options, said in (
-        ({"model": make_artifact()}, "keeps curves of theta for no chat model; name one"),
+        (
+            {"model": make_artifact()},
+            "keeps no curve of theta; name a report of 'pearl eval revision' with --revision.",
+        ),
         ({"model": make_artifact(training=KEPT)}, "keeps curves of theta for 'a', 'b'; name one"),
         ({"model": make_artifact(training=KEPT), "chat_model": "c"}, "keeps curves of theta for 'a', 'b'; name one"),
         ({"model": make_artifact(), "revision": of_small, "chat_model": "large"}, "measured drafts by 'small'"),
