@@ -97,7 +97,6 @@ def score(
             score_units(units, lambda: scorer, folder, description, advance)
         rows = merge_scores(units, folder, out, description)
         if gains is not None:
-            gains.parent.mkdir(parents=True, exist_ok=True)
             write_gains(scored_examples(histories, read_scores(out)[0]), gains)
     users = len({unit.user_id for unit in units})
     typer.echo(f"{counted(rows, 'pair')} of {counted(users, 'user')} in {out}", err=True)

@@ -89,6 +89,7 @@ def write_gains(examples: Sequence[Example], path: Path) -> None:
     Raises InputError where there is no gain but 0.
     """
     check_gains(examples, f"'{path.name}'")
+    path.parent.mkdir(parents=True, exist_ok=True)
     with opened(path) as file:
         for example in examples:
             line = {
