@@ -94,7 +94,8 @@ def _pieces(body: bytes, boundary: str) -> Iterator[bytes]:
 
 def text_of(parts: list[MailPart]) -> str:
     """The text a reader sees: plain text, and HTML as text where no plain text is its alternative."""
-    shown = [part for part in parts if part.kind in ("text/plain", "text/html") and not part.is_attached]
+    alone = len(parts) == 1 and "content-disposition" not in parts[0].fields  # some programs give a mail's text a name
+    shown = [part for part in parts if part.kind in ("text/plain", "text/html") and (alone or not part.is_attached)]
     texts = [_text(part) for part in shown]
     chosen = {
         part.choice for part, text in zip(shown, texts, strict=True) if part.kind == "text/plain" and text.strip()

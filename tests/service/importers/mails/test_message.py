@@ -87,6 +87,7 @@ TYPE = "Content-Type: text/plain; charset="
         ("Content-Type: text/html", b"<meta charset=unheard-of>Th\xe9?", "Thé?"),
         ("Content-Type: image/png", b"\x89PNG", ""),
         ("Content-Type: text/plain\nContent-Disposition: attachment; filename=a.txt", "Tea?", ""),
+        ("Content-Type: text/plain; name=mail.txt", "Tea?", "Tea?"),
         (
             TYPE + "utf-8; format=flowed",
             "One line \nthat goes on.\n> a \n> b\n-- \nAnn",
