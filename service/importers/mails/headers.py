@@ -10,6 +10,7 @@ import codecs
 import re
 from email.utils import mktime_tz, parsedate_tz
 from itertools import groupby
+from urllib.parse import unquote
 
 HEADER_BYTES = 1 << 17
 FIELD_CHARACTERS = 4_000
@@ -172,11 +173,21 @@ def _name(text: str) -> str:
 
 
 def parameter(value: str, name: str) -> str | None:
-    """A parameter of a field such as ``boundary`` in ``multipart/mixed; boundary="B"``; None without it."""
+    """A parameter of a field such as ``boundary`` in ``multipart/mixed; boundary="B"``; None without it.
+
+    It may be encoded (``boundary*=us-ascii''B``) and divided (``boundary*0="B"``), as RFC 2231 has it.
+    """
+    pieces: dict[int, str] = {}
     for key, content in PARAMETER.findall(value):
-        if key.lower().partition("*")[0] == name:
-            return str(content).strip('"')
-    return None
+        base, _, section = key.lower().partition("*")
+        if base != name:
+            continue
+        text = unquote(content.strip('"').split("'")[-1]) if key.endswith("*") else str(content).strip('"')
+        number = section.removesuffix("*")
+        if not number.isdecimal():
+            return text
+        pieces.setdefault(int(number), text)
+    return "".join(pieces[number] for number in sorted(pieces)) if pieces else None
 
 
 def parse_date(value: str) -> float | None:

@@ -102,6 +102,10 @@ def test_what_is_no_charset_is_read_as_utf_8(charset):
         ("multipart/mixed; BOUNDARY = B ;x=y", "B"),
         ("multipart/mixed", None),
         ('multipart/mixed; boundary="', ""),
+        ('multipart/mixed; boundary*1="two; "; boundary*0="one "; boundary*2=three', "one two; three"),
+        ("multipart/mixed; boundary*=us-ascii'en'a%20b; boundary=B", "a b"),
+        ("multipart/mixed; boundary*0*=us-ascii''a%20b; boundary*1=%20c", "a b%20c"),
+        ("multipart/mixed; boundary*x=B", "B"),
     ],
 )
 def test_parameters(value, found):
