@@ -12,6 +12,9 @@ from email.utils import mktime_tz, parsedate_tz
 from itertools import groupby
 from urllib.parse import unquote
 
+from pearl.errors import InputError
+from service.importers.dates import read_date
+
 HEADER_BYTES = 1 << 17
 FIELD_CHARACTERS = 4_000
 LINE = re.compile(rb"[^\n]*(?:\n|\Z)")
@@ -194,6 +197,6 @@ def parse_date(value: str) -> float | None:
     """Unix seconds from a Date header; without a zone it is taken as UTC. None when it is not a date."""
     try:
         parsed = parsedate_tz(value[:200])
-        return None if parsed is None else float(mktime_tz(parsed))
-    except (ValueError, OverflowError, TypeError, IndexError):  # the parser checks no ranges
+        return read_date(value) if parsed is None else float(mktime_tz(parsed))  # ISO 8601, as some programs write
+    except (InputError, ValueError, OverflowError, TypeError, IndexError):  # the parser checks no ranges
         return None
