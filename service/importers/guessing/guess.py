@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 
 from pearl.errors import InputError
+from service.importers.folders import walk
 from service.importers.guessing.lookalikes import advice
 from service.importers.guessing.sight import Sight, look
 from service.importers.notes.kinds import NOTE_SUFFIXES
@@ -103,6 +104,15 @@ def _is_exporters(sight: Sight) -> bool:
     return bool(files) and look(files[0]).begins(rb'\{\s*"guild"\s*:')
 
 
+def _is_mh(sight: Sight) -> bool:
+    """True for MH's folders, in which a mail is a file named by its number."""
+    if not (sight.is_folder and sight.holds(r"\d+")):
+        return False
+    numbered = (entry.path for entry in walk(sight.source, hidden=False) if entry.path.name.isdecimal())
+    first = next((path for path in numbered if not path.is_symlink()), None)
+    return first is not None and look(first).begins(rb"(?:[a-z][a-z0-9-]{1,60}:[ \t].*\n)?from:")
+
+
 SIGNS = (
     Sign("export", "an export of PEARL's own", lambda sight: sight.begins(rb'\{\s*"object"\s*:\s*"export"')),
     Sign("slack", "a Slack export", lambda sight: bool(sight.holds(r"[^/]+/\d{4}-\d\d-\d\d\.json"))),
@@ -113,6 +123,7 @@ SIGNS = (
     Sign("git", "a git repository", lambda sight: sight.is_folder and _is_repository(sight)),
     Sign("mbox", "mail", lambda sight: bool(sight.holds(MAIL))),
     Sign("mbox", "mail", lambda sight: sight.begins(rb"From \S+.*\d\d:\d\d")),
+    Sign("mbox", "mail", _is_mh),
     Sign("mbox", "a mail", lambda sight: sight.suffix == ".eml"),
     Sign("jsonl", "a history file", _lines_with("id", "text")),
     Sign("reddit", "a dump of Reddit's comments", _lines_with("author", "body", "created_utc")),

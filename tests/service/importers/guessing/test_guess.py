@@ -81,6 +81,8 @@ def test_files(tmp_path, name, content, kind):
         ({"Archive/Inbox": MAIL}, "mbox"),
         ({"Exported/Sent.mbox/mbox": MAIL, "Exported/Sent.mbox/table_of_contents": b"\0"}, "mbox"),
         ({"Mail/work/cur/1741.M5:2,S": b""}, "mbox"),
+        ({"Mail/Sent_Mail/.mh_sequences": b"cur: 2", "Mail/Sent_Mail/2": b"Date: 1\nFROM: Ann\n\nTea."}, "mbox"),
+        ({"1": b"Tea. From: the pot", "notes.txt": b"Tea."}, "markdown"),
         ({"tea/new/cups.txt": b"Tea.", "tea/pot.png": b""}, "markdown"),
         ({"tea/2024.mbox.gz": gzip.compress(MAIL, mtime=0)}, "mbox"),
         ({".git/HEAD": b"", "kettle.c": b"", "README.md": b"", "lid.c": b""}, "git"),
