@@ -59,10 +59,11 @@ def page_of(
 
 
 def _containing(connection: Connection, query: Select[Any], words: str, columns: Sequence[str]) -> Iterator[Row[Any]]:
-    """The rows that have every word in one of the columns, folded here: SQLite folds the case of ASCII alone."""
-    parts = folded(words).split()
+    """The rows that have every word in one of the columns, folded here: SQLite folds the case of ASCII alone. Phones
+    and word processors write another apostrophe than keyboards do."""
+    parts = folded(words.replace("’", "'")).split()
     with connection.execute(query.execution_options(yield_per=AT_ONCE)) as rows:
         for row in rows:
-            text = folded("\n".join(getattr(row, column) for column in columns))
+            text = folded("\n".join(getattr(row, column) for column in columns).replace("’", "'"))
             if all(word in text for word in parts):
                 yield row

@@ -193,3 +193,11 @@ def test_drafts_that_have_all_the_words(ann, write):
         assert found("GRÜSSE") == [other]
         assert found("bo") == [kettle, other]
         assert found("%") == found("tide") == []
+
+
+def test_the_apostrophe_of_a_typewriter_and_that_of_a_phone_are_one(ann, write):
+    made = [write(ann, "1", text="I don't know."), write(ann, "2", text="I don’t know.")]
+    with ann.database.read() as connection:
+        for words in ("don't", "DON’T"):
+            page = drafts.page(connection, ann.id, PageQuery(9, words=words))
+            assert [stored.id for stored in page.drafts] == made
