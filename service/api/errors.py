@@ -72,6 +72,8 @@ async def _pearl_error(request: Request, error: Exception) -> JSONResponse:
 
 async def _validation_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
+    if request.method == "GET" and "" in request.path_params.values():  # a list's path with a slash too many
+        return await _http_error(request, HTTPException(404))
     return error_response(explain_validation(error.errors()[0]))
 
 

@@ -335,6 +335,11 @@ def test_a_slash_too_many(ann: Any, method: str, path: str, meant: str) -> None:
 def test_a_slash_too_many_where_the_rest_of_a_path_is_an_id(ann: Any) -> None:
     error = check_shape(ann.post("/v1/documents/", {"text": "a"}), 405, "method_not_allowed")
     assert error["message"].endswith("it knows DELETE, GET, PATCH. /v1/documents does, without the extra slash.")
+    for path in ("/v1/documents", "/v1/models", "/v1/voices"):
+        error = check_shape(ann.get(f"{path}/"), 404, "unknown_route", "not_found_error")
+        assert error["message"] == f"There is no such route; it is {path}, without the extra slash."
+    error = check_shape(ann.delete("/v1/documents/"), 422, "invalid_id")  # the id was forgotten
+    assert error["param"] == "id"
 
 
 @pytest.mark.parametrize("begun", [False, True])
