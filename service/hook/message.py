@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from pearl.errors import InputError
-from service.importers.git_process import git_answer
+from service.importers.git_process import git_answer, git_path
 
 # what git keeps while it makes commits by itself, or goes on with one
 UNDER_WAY = ("rebase-merge", "rebase-apply", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD")
@@ -23,8 +23,8 @@ def is_unwanted(repository: Path, source: str | None) -> bool:
     if source or os.environ.get("PEARL_NO_DRAFT") or os.environ.get("GIT_EDITOR") == ":":
         return True
     paths = [word for name in UNDER_WAY for word in ("--git-path", name)]
-    answer = git_answer(repository, "rev-parse", *paths, in_hook=True)
-    return any((repository / line).exists() for line in answer.splitlines())
+    answer = git_path(repository, "rev-parse", *paths, in_hook=True)
+    return any((repository / line).exists() for line in answer.split("\n"))
 
 
 def comment_mark(repository: Path) -> bytes:

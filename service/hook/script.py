@@ -11,7 +11,7 @@ from pathlib import Path
 from pearl.errors import Conflict, InputError
 from pearl.options import writing
 from pearl.whole_files import opened
-from service.importers.git_process import git_answer
+from service.importers.git_process import git_path
 
 NAME = "prepare-commit-msg"
 OURS = "# Written by `pearl hook install`, which renews it; `pearl hook remove` removes it."
@@ -29,7 +29,7 @@ exit 0
 def script_path(repository: Path) -> Path:
     """The hook's path, wherever the repository's settings and worktrees put it. Raises InputError."""
     try:
-        top = Path(git_answer(repository, "rev-parse", "--show-toplevel").removesuffix("\n"))
+        top = Path(git_path(repository, "rev-parse", "--show-toplevel"))
     except InputError as error:
         if "not a git repository" in error.message:
             raise InputError(
@@ -38,7 +38,7 @@ def script_path(repository: Path) -> Path:
                 code="no_repository",
             ) from error
         raise
-    return top / git_answer(top, "rev-parse", "--git-path", "hooks").removesuffix("\n") / NAME
+    return top / git_path(top, "rev-parse", "--git-path", "hooks") / NAME
 
 
 def install(path: Path, options: Sequence[str]) -> None:

@@ -37,6 +37,12 @@ def git_answer(source: Path, *arguments: str, in_hook: bool = False) -> str:
         return output.read().decode(errors="replace")
 
 
+def git_path(source: Path, *arguments: str, in_hook: bool = False) -> str:
+    """The path that git answers, or one on each line, in whatever bytes. Raises InputError like :func:`git_answer`."""
+    with run_git(source, *arguments, in_hook=in_hook) as output:
+        return os.fsdecode(output.read()).removesuffix("\n")
+
+
 @contextmanager
 def run_git(source: Path, *arguments: str, in_hook: bool = False) -> Iterator[IO[bytes]]:
     """Git's output; its process ends with the block. Raises InputError with git's own words if it fails.
