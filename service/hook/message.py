@@ -12,7 +12,7 @@ from service.importers.git_process import git_answer, git_path
 # what git keeps while it makes commits by itself, or goes on with one
 UNDER_WAY = ("rebase-merge", "rebase-apply", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD")
 SETTINGS = r"^(core\.comment(char|string)|i18n\.commitencoding)$"
-SIGNED_OFF = re.compile(rb"[A-Z][A-Za-z-]*-[Bb]y: \S")  # git commit --signoff writes it before the hook runs
+TRAILER = re.compile(rb"[A-Za-z0-9-]+: \S")  # git commit --signoff and --trailer write them before the hook runs
 CUT = b" ------------------------ >8 ------------------------"
 NOTE = " PEARL drafted this message from the staged change. Edit it, or delete it to abort the commit."
 
@@ -44,9 +44,11 @@ def comment_mark(repository: Path) -> bytes:
 
 
 def has_text(content: bytes, mark: bytes) -> bool:
-    """True when a person or a program wrote a message already: anything but comments and lines of --signoff."""
+    """True when a person or a program wrote a message already: anything but comments, and trailers below an empty line
+    for the subject."""
     lines = content.partition(mark + CUT)[0].splitlines()  # below the cut stands the diff
-    return any(line.strip() and not line.startswith(mark) and not SIGNED_OFF.match(line) for line in lines)
+    written = [line for line in lines if line.strip() and not line.startswith(mark)]
+    return bool(written) and (bool(lines[0].strip()) or not all(map(TRAILER.match, written)))
 
 
 def with_draft(content: bytes, mark: bytes, draft: str) -> bytes:
