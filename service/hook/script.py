@@ -50,7 +50,9 @@ def install(path: Path, options: Sequence[str]) -> None:
         raise InputError("the command pearl is not found; put its folder into PATH.", code="pearl_not_found")
     line = f'{shlex.join([pearl, "hook", "run", *options])} "$@"'
     if _exists(path) and not is_ours(path):
-        raise Conflict(f"{path}: another hook is there and stays as it is; add this line to it: {line}")
+        raise Conflict(
+            f"{path}: another hook is there and stays as it is; add this line to {_written_at(path)}: {line}"
+        )
     with writing(str(path)):
         path.parent.mkdir(parents=True, exist_ok=True)
         with opened(path) as file:
@@ -64,7 +66,8 @@ def remove(path: Path) -> bool:
         return False
     if not is_ours(path):
         raise Conflict(
-            f"{path}: this hook is not PEARL's; if it has a line that calls `pearl hook run`, take that out."
+            f"{path}: this hook is not PEARL's; if {_written_at(path)} has a line that calls `pearl hook run`, "
+            "take that out."
         )
     with writing(str(path)):
         path.unlink()
@@ -75,6 +78,12 @@ def is_ours(path: Path) -> bool:
     """True for a hook that :func:`install` wrote. Raises InputError when it cannot be read."""
     with writing(str(path)):
         return path.is_file() and OURS.encode() in path.read_bytes()
+
+
+def _written_at(path: Path) -> str:
+    """The file in which a person edits another's hook: "it", or the one that husky's generated hook runs."""
+    is_generated = path.parent.name == "_" and (path.parent / "h").is_file()
+    return str(path.parent.parent / NAME) if is_generated else "it"
 
 
 def _exists(path: Path) -> bool:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pearl.errors import Conflict
 from service.hook.message import is_unwanted
-from service.hook.script import script_path
+from service.hook.script import install, remove, script_path
 
 
 @pytest.fixture(autouse=True)
@@ -25,3 +26,16 @@ def test_folders_whose_names_are_not_utf_8(tmp_path):
     assert not is_unwanted(folder / "tree", None)
     (folder / ".git/CHERRY_PICK_HEAD").touch()
     assert is_unwanted(folder / "tree", None)
+
+
+def test_the_line_goes_into_the_hook_that_huskys_generated_one_runs(tmp_path):
+    generated = tmp_path / ".husky/_/prepare-commit-msg"
+    generated.parent.mkdir(parents=True)
+    generated.write_text('#!/usr/bin/env sh\n. "$(dirname "$0")/h"\n')
+    (generated.parent / "h").touch()
+    with pytest.raises(
+        Conflict, match=f"add this line to {tmp_path}/.husky/prepare-commit-msg: .* hook run --user ann"
+    ):
+        install(generated, ["--user", "ann"])
+    with pytest.raises(Conflict, match=f"if {tmp_path}/.husky/prepare-commit-msg has a line"):
+        remove(generated)
