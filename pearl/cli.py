@@ -175,6 +175,9 @@ def main() -> None:
     except OSError as error:
         from pearl.whole_files import NO_ROOM
 
+        if error.errno == errno.ENAMETOOLONG:
+            typer.echo(f"pearl: {error.filename}: a name in this path is too long; choose a shorter one.", err=True)
+            sys.exit(InputError.exit_status)
         if error.errno not in NO_ROOM:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to write would fail at exit again

@@ -127,6 +127,15 @@ def test_an_output_beyond_a_limit_is_one_line(tmp_path):
     assert (done.returncode, done.stderr) == (1, said)
 
 
+@pytest.mark.parametrize("words", [("import", "jsonl"), ("train", "select", "--out", "o", "--scores")])
+def test_a_name_that_is_too_long_is_one_line(tmp_path, words):
+    path = tmp_path / ("x" * 300)
+    environment = {**os.environ, "PEARL_HOME": str(tmp_path)}
+    done = subprocess.run([PEARL, *words, path], env=environment, capture_output=True, text=True, check=False)
+    said = f"pearl: {path}: a name in this path is too long; choose a shorter one.\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
 def test_a_locale_that_lacks_a_letter_is_no_disaster(tmp_path):
     # the terminal of a locale such as en_US, without .UTF-8
     environment = {**os.environ, "PEARL_HOME": str(tmp_path), "PYTHONIOENCODING": "ascii"}
