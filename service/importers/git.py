@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import regex
+
 from pearl.errors import InputError
 from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument
@@ -49,6 +51,8 @@ PROSE_WORDS = 3
 PATHS_SHOWN = 12
 PATH = r'(?:[^\s"]\S*|"[^"]+")'
 PATHS = re.compile(rf"{PATH}(?:, {PATH})*(?: and [\d,]+ more)?")  # as a request; a subject has blanks between its words
+# "Refactoring", "Tests, docs" and "v1.2.0" are subjects, "Makefile", "LICENSE" and "configure" paths
+SUBJECT_LIKE_PATHS = regex.compile(r"\p{Lu}\p{Ll}+(?<!file)(?:, \p{Ll}+)*|v?\d+(?:\.\d+)+")
 
 
 class GitImporter:
@@ -135,9 +139,12 @@ def _item(commit: Commit, me: Identities, options: Options, where: str) -> Sourc
 def whole_message(document: Document) -> Document:
     """The commit message that a document was imported from, its subject above its body; one of ``subjects``, whose
     changed paths asked for it, stays as it is."""
-    if not document.request or ("\n" not in document.text and PATHS.fullmatch(document.request)):
+    request = document.request
+    if not request:
         return document
-    return replace(document, text=f"{document.request}\n\n{document.text}", request=None)
+    if "\n" not in document.text and PATHS.fullmatch(request) and not SUBJECT_LIKE_PATHS.fullmatch(request):
+        return document
+    return replace(document, text=f"{request}\n\n{document.text}", request=None)
 
 
 def changed_paths(paths: Sequence[str]) -> str:
