@@ -89,11 +89,10 @@ def _introduction(short: list[str], marked: list[bool], following: list[int], st
         return _header_end(short, marked, below, least=2)
     if FORWARD_LINES.fullmatch(line) or _is_separator(line):
         return _header_end(short, marked, below, least=2) or start + 1
-    return (
-        _header_end(short, marked, start, least=3)
-        or _attribution_end(short, marked, following, start)
-        or _notes_end(short, following, start)
-    )
+    header = _header_end(short, marked, start, least=3)
+    if header and _is_of_mail(short[start:header]):
+        return header
+    return _attribution_end(short, marked, following, start) or _notes_end(short, following, start)
 
 
 def _is_separator(line: str) -> bool:
@@ -121,6 +120,14 @@ def _header_end(short: list[str], marked: list[bool], start: int, least: int) ->
             kinds.append(kind)
             end = number + 1
     return end if "from" in kinds and len(set(kinds)) >= least else None
+
+
+def _is_of_mail(header: list[str]) -> bool:
+    """True for a header that a mail program wrote; "From: London", "To: Paris", "Date: 3 March" are a journey's."""
+    text = "\n".join(header)
+    kinds = {_label(line) for line in header} - {None}
+    dated = (YEAR.search(text) or SHORT_DATE.search(text)) and TIME.search(text)
+    return bool("subject" in kinds or len(kinds) > 3 or dated or ADDRESS.search(text))
 
 
 def _notes_end(short: list[str], following: list[int], start: int) -> int | None:

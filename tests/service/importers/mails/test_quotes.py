@@ -36,6 +36,7 @@ Is four fine?
 > older
 """
 UNMARKED = "Yes.\n\nAm 03.03.2025 um 10:12 schrieb Bob:\n\nTee?\nOder Kaffee?\n"
+JOURNEY = "My plan:\n\nFrom: London\nTo: Paris\nDate: 3 March\n\nI bring the tea."
 FORWARD = "Look at this.\n\n---------- Forwarded message ---------\nBob is late again.\n"
 
 
@@ -47,6 +48,10 @@ FORWARD = "Look at this.\n\n---------- Forwarded message ---------\nBob is late 
         (TOP_POSTED.replace("\n", "\r\n"), "Yes, at four.", "Tea?"),
         (BETWEEN_THE_LINES, "Hi Bob,\n\nAt four.\n\nAlways.\n    - lemon\n    - plum", "Tea?\n\nAnd cake?"),
         (OUTLOOK, "Fine with me.", "Is four fine?\n> older"),
+        (OUTLOOK.replace("Subject: Tea\n", ""), "Fine with me.", "Is four fine?\n> older"),
+        (OUTLOOK.replace("Subject: Tea", "Cc: Carl").replace(", 2025", ""), "Fine with me.", "Is four fine?\n> older"),
+        (JOURNEY, JOURNEY, ""),
+        (JOURNEY.replace("London", "Bob <bob@example.org>"), "My plan:", "I bring the tea."),
         (UNMARKED, "Yes.", "Tee?\nOder Kaffee?"),
         (FORWARD, "Look at this.", "Bob is late again."),
         ("> Tea?\nYes.", "Yes.", "Tea?"),
