@@ -68,6 +68,8 @@ def why_out_of(place: str) -> str | None:
     if "T" in flags or "D" in flags:  # small letters are a server's own keywords
         return TRASH if "T" in flags else DRAFT
     *folders, name = place.split("/")[-4:]
+    if re.fullmatch(r",\d+", name):  # so MH renames what it deletes
+        return TRASH
     places = {folder_name(folder) for folder in folders}
     places.add(folder_name(name.removesuffix(".gz")))
     return next((reason for reason, names in LABELS.items() if not places.isdisjoint(names)), None)

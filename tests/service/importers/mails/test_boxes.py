@@ -73,6 +73,14 @@ def test_a_maildir_with_its_flags(read, tmp_path):
     assert sorted(reading.reasons) == ["draft", "in the trash", "in the trash", "not written by --me"]
 
 
+def test_mh_puts_a_comma_before_what_it_deletes(read, tmp_path):
+    (tmp_path / "sent").mkdir()
+    (tmp_path / "sent" / "1").write_text(mail(1, ANN, "Two jars."))
+    (tmp_path / "sent" / ",2").write_text(mail(2, ANN, "Deleted."))
+    reading = read("mbox", tmp_path, "ann@example.org")
+    assert (reading.texts, reading.reasons) == (["Two jars."], ["in the trash"])
+
+
 def test_a_text_behind_large_photos_is_read(read, tmp_path):
     photo = "--B\nContent-Type: image/jpeg\nContent-Transfer-Encoding: base64\n\n" + f"{'/9j/' * 19}\n" * 60_000
     text = "--B\nContent-Type: text/plain\n\n{}\n".format
