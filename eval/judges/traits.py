@@ -371,8 +371,9 @@ def recorded_vote(votes: Sequence[Verdict], cross_vote: str) -> Vote | None:
 
 
 def annotated(data: AnnotatedPairs, judgements: Judgements[TraitItem], options: TraitOptions) -> AnnotatedPairs:
-    """The data set with an annotator for each rule and its votes on the pairs that were judged. The judge, the order of
-    the rules in each vote and, beside each pair, the orders of its texts are kept there, too."""
+    """The data set with an annotator for each rule and its votes on the pairs that were judged, and none of an earlier
+    run's on the others. The judge, the order of the rules in each vote and, beside each pair, the orders of its texts
+    are kept there, too."""
     made = {
         "judge": judgements.model,
         "votes": options.votes,
@@ -380,7 +381,8 @@ def annotated(data: AnnotatedPairs, judgements: Judgements[TraitItem], options: 
         "seed": options.seed,
         "orders": [[options.ids[place] for place in order] for order in orders(options)],
     }
-    pairs = list(data.pairs)
+    none: dict[str, Vote | None] = dict.fromkeys(options.ids)
+    pairs = [pair.with_votes(none) if none.keys() & pair.annotations.keys() else pair for pair in data.pairs]
     for ballot in ballots(judgements.every, options):
         place = ballot.item.line - 1
         recorded = (recorded_vote(votes, options.cross_vote) for votes in ballot.votes)

@@ -125,6 +125,9 @@ def test_a_failed_call_is_never_a_vote_and_is_asked_again(annotate, judge_endpoi
     judge_endpoint.refuses = lambda number: (400, {}) if number == 17 else None
     annotate("--temperature", 1, "--max-in-flight", 1, value=json.loads(out.read_bytes()))
     assert [len(pair.annotations) for pair in read_pairs(out).pairs].count(1) == 1  # no vote of before
+    annotate("--temperature", 1, "--limit", 2, value=json.loads(out.read_bytes()))
+    numbers = [len(pair.annotations) for pair in read_pairs(out).pairs]
+    assert sorted(numbers) == [1] * 10 + [41] * 2  # nor where nobody was asked
 
 
 def test_odd_replies_are_counted_and_marked_invalid(annotate, judge_endpoint):
