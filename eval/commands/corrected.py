@@ -32,7 +32,7 @@ def corrected(
     judgements: list[Path] = typer.Option(..., metavar="J.jsonl", help="Judgements; repeatable."),
     labels: Path | None = typer.Option(None, metavar="L.jsonl", help="People's labels of some items."),
     labelled: int | None = typer.Option(
-        None, min=1, help="Without --labels: a random sample of this many of the recordings' own."
+        None, min=10, help="Without --labels: a random sample of this many of the recordings' own."
     ),
     risk: float = typer.Option(0.1, help="Highest error rate that a trusted judge may have."),
     confidence: float = typer.Option(0.95, help="Confidence that its error rate is no higher."),

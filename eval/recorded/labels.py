@@ -280,7 +280,8 @@ class LabelledItems:
 
 
 def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
-    """Raises InputError for labels of unknown items, and where people gave only one label."""
+    """Raises InputError for labels of unknown items, where people gave only one label, and for a majority of fewer than
+    ten answered items."""
     check_items(people, {item.id for item in items})
     answered = [item for item in items if item.answers]
     says = {answer for item in answered for answer in item.answers}
@@ -300,6 +301,13 @@ def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
             "judge cannot be measured on one kind of item.",
             param="labels",
             code="one_class",
+        )
+    if (decided := sum(label is not None for label in gold)) < FEWEST_LABELS:
+        raise InputError(
+            f"{people.file}: {decided} answered items have a label that most raters agree on; fewer than "
+            f"{FEWEST_LABELS} say too little of a judge.",
+            param="labels",
+            code="too_few_labels",
         )
     labels = sorted(used | says)
     shares = np.array([[item.answers.count(label) / len(item.answers) for label in labels] for item in answered])

@@ -205,6 +205,10 @@ def test_most_raters_decide_and_an_even_vote_is_no_label(corrected):
     [
         ([], "labels.jsonl: there is no label in it"),
         (LABELS[:9], "labels of 9 items; fewer than 10"),
+        (
+            [*LABELS[12:24], *({**line, "rater": "Ben", "label": "baseline"} for line in LABELS[12:16])],
+            "labels.jsonl: 8 answered items",
+        ),
         (LABELS[:15], "every label is 'proposed'; a judge cannot be measured"),
         (
             [{"id": f"i{n}", "label": "AB"[n % 2]} for n in range(12)],
