@@ -131,7 +131,7 @@ def file_names(paths: Sequence[Path]) -> list[str]:
 def caption_of(result: Json, part: Json | None = None) -> str:
     """The number of requests and users of a result, or of a part of it, and what the part is."""
     of = part or result
-    counts = f"{counted(of['n'], 'request')} of {counted(of['users'], 'user')}"
+    counts = counted(of["n"], "request") + (f" of {counted(of['users'], 'user')}" if of["users"] else "")
     sentences = [f"{counts}; 95% intervals by bootstrap over {of['resampled']}."]
     if part is not None and "threshold" in part:
         sentences.append(

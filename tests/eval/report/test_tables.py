@@ -54,6 +54,11 @@ def test_figures():
     assert table.rows[1][4] == "-"
 
 
+def test_users_are_not_counted_where_no_record_names_one():
+    caption = figures_table(RESULT | {"n": 1, "users": 0, "resampled": "requests"}, METRICS).caption
+    assert caption == "1 request; 95% intervals by bootstrap over requests."
+
+
 def test_a_part_of_the_result_says_which():
     aside = RESULT | {"threshold": 0.5, "documents_set_aside": 1234, "records_left_without_documents": 2, "n": 1198}
     caption = figures_table(RESULT, METRICS, aside).caption
