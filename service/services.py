@@ -256,7 +256,11 @@ def retriever_entry(settings: Settings) -> Entry:
     try:
         entry = find_entry(name)
     except NotFound as error:
-        raise InputError(f"PEARL_RETRIEVER={name!r}: {error.message}", code="invalid_setting") from error
+        raise InputError(
+            f"PEARL_RETRIEVER={name!r}: there is no such retriever; there are {', '.join(SERVED)} and folders of "
+            "artifacts.",
+            code="invalid_setting",
+        ) from error
     if not entry.served:
         raise InputError(
             f"PEARL_RETRIEVER={name!r}: it reads for seconds on all cores; use it with 'pearl rank' and 'pearl eval'.",

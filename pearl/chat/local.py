@@ -64,8 +64,9 @@ class LocalChatModel:
             tokenizer = AutoTokenizer.from_pretrained(self._model)
             model: Any = AutoModelForCausalLM.from_pretrained(self._model, dtype="auto")
         except (OSError, ValueError) as error:
+            what = " ".join(str(error).split())  # transformers' own words take several lines
             raise ChatError(
-                f"{self._model}: is no causal model with its tokenizer: {error}", code="llm_not_found"
+                f"{self._model}: is no causal model with its tokenizer: {what}", code="llm_not_found"
             ) from error
         if not tokenizer.chat_template:
             raise ChatError(

@@ -31,7 +31,8 @@ def test_settings_that_cannot_be_used_stop_the_start(tmp_path: Any, options: Any
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("magic", "There is no model 'magic'"),
+        ("magic", "there is no such retriever; there are embedded, bm25, "),
+        ("magic", "fusion, random, recent and folders of artifacts."),
         ("likelihood", "reads for seconds on all cores"),
         ("/", "is not an artifact"),
         ("./nowhere", "is not an artifact"),

@@ -85,6 +85,9 @@ def test_loading_says_what_is_missing(chat_folder, tmp_path, monkeypatch):
     LocalChatModel(str(chat_folder)).load()
     with pytest.raises(ChatError, match="no causal model"):
         LocalChatModel(str(tmp_path)).load()
+    with pytest.raises(ChatError, match="nobody/none: is no causal model") as caught:
+        LocalChatModel("nobody/none").load()  # transformers says it in two lines
+    assert "\n" not in caught.value.message
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(InputError, match=r"needs transformers, .* 'pearl-writing\[eval\]'"):
         LocalChatModel(str(chat_folder)).load()
