@@ -280,8 +280,8 @@ class LabelledItems:
 
 
 def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
-    """Raises InputError for labels of unknown items, where people gave only one label, and for a majority of fewer than
-    ten answered items."""
+    """Raises InputError for labels of unknown items, where people gave only one label, and where raters agree on fewer
+    than ten items."""
     check_items(people, {item.id for item in items})
     answered = [item for item in items if item.answers]
     says = {answer for item in answered for answer in item.answers}
@@ -302,9 +302,10 @@ def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
             param="labels",
             code="one_class",
         )
-    if (decided := sum(label is not None for label in gold)) < FEWEST_LABELS:
+    # fewer labels than that are left where drafts failed: what was paid for is then not thrown away
+    if len(majorities) < FEWEST_LABELS <= len(people.labels):
         raise InputError(
-            f"{people.file}: {decided} answered items have a label that most raters agree on; fewer than "
+            f"{people.file}: {len(majorities)} items have a label that most raters agree on; fewer than "
             f"{FEWEST_LABELS} say too little of a judge.",
             param="labels",
             code="too_few_labels",

@@ -207,7 +207,7 @@ def test_most_raters_decide_and_an_even_vote_is_no_label(corrected):
         (LABELS[:9], "labels of 9 items; fewer than 10"),
         (
             [*LABELS[12:24], *({**line, "rater": "Ben", "label": "baseline"} for line in LABELS[12:16])],
-            "labels.jsonl: 8 answered items",
+            "labels.jsonl: 8 items have a label that most raters agree on",
         ),
         (LABELS[:15], "every label is 'proposed'; a judge cannot be measured"),
         (
