@@ -15,39 +15,15 @@ import regex
 from pearl.errors import InputError
 from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument
+from service.importers.commits.footers import own_text
+from service.importers.commits.programs import is_generated, is_programs, own_subject
 from service.importers.git_process import git_answer, run_git, split_at_nul
 from service.importers.identities import Identities
-from service.importers.quotes import tidy
 from service.importers.requests import as_request
 
-# hash, parents, author's time, name and address as written and as .mailmap has them, subject, body, its trailers
-FIELDS = ("%H", "%P", "%at", "%an", "%ae", "%aN", "%aE", "%s", "%b", "%(trailers)")
+# hash, parents, author's time, name and address as written and as .mailmap has them, committer, subject, body
+FIELDS = ("%H", "%P", "%at", "%an", "%ae", "%aN", "%aE", "%cn <%ce>", "%s", "%b")
 NO_BODY = "no body"
-# what git, a forge or a bot wrote, not the author
-GENERATED_SUBJECT = re.compile(
-    r"(?:fixup|squash|amend)! |Re(?:vert|apply) \"|Merge (?:branch|pull request|tag|remote)|Bump \S+ from "
-    r"|Squashed commit of the following:"
-)
-# the line by which an assistant signs the message that it wrote
-WRITTEN_BY_PROGRAM = re.compile(
-    r"^(?:\N{ROBOT FACE} ?)?Generated (?:with|by) \[[^\]\n]+\]\(https?://\S+\)\s*$", re.MULTILINE
-)
-# the sentences of git revert, git cherry-pick -x and git merge, the log that git merge --squash writes, and the rule of
-# a forge above its trailers
-GENERATED_TEXT = re.compile(
-    r"^This reverts commit [0-9a-f]{7,64}(?: \(\"[^\"\n]{1,200}\"\))?(?:, reversing\s+changes made to [0-9a-f]{7,64})?"
-    r"(?:\.|$)[ \t]*"
-    r"|^\(cherry picked from commit [0-9a-f]{7,64}\)$"
-    r"|^(?:# )?Conflicts:\n(?:(?:#\t|\t|#? {2,8})\S[^\n]*(?:\n|\Z))+"
-    r"|^(?:Squashed commit of the following:\n+)?commit [0-9a-f]{40,64}\n(?:Merge: [^\n]*\n)?Author: [^\n]*\n"
-    r"Date: [^\n]*(?:\n(?: {4}[^\n]*)?)*"
-    r"|^-{9}\Z",
-    re.MULTILINE,
-)
-# "Note: it whistles now, too" has the form of a trailer and is prose
-TRAILERS_OF_WORDS = re.compile(r"(?:bug|cc|closes|fixes|issue|link|refs?|related|resolves|see|to)\Z", re.IGNORECASE)
-PLAIN_WORD = re.compile(r"(?<!\S)[a-z]+(?=[.;!?]?(?:\s|\Z))")
-PROSE_WORDS = 3
 PATHS_SHOWN = 12
 PATH = r'(?:[^\s"]\S*|"[^"]+")'
 PATHS = re.compile(rf"{PATH}(?:, {PATH})*(?: and [\d,]+ more)?")  # as a request; a subject has blanks between its words
@@ -103,8 +79,9 @@ class Commit:
     parents: str
     time: str
     authors: tuple[str, ...]  # names and addresses
+    committer: str  # name and address
     subject: str
-    body: str  # without trailers
+    body: str
     paths: tuple[str, ...] = ()  # what it changed, where that was asked for
 
 
@@ -115,15 +92,15 @@ def _item(commit: Commit, me: Identities, options: Options, where: str) -> Sourc
         return LeftOut(where, "merge")
     if not commit.time:
         raise InputError("The commit has no time that git can read.", param="time", code="invalid_timestamp")
-    if WRITTEN_BY_PROGRAM.search(commit.body):
+    if is_programs(commit.authors[0], commit.committer, commit.subject, commit.body):
         return LeftOut(where, "written by a program")
-    text, request = commit.body, commit.subject
+    text, request = own_text(commit.body), own_subject(commit.subject)
     if not text.strip():
         if not options.subjects:
             return LeftOut(where, NO_BODY)
-        if GENERATED_SUBJECT.match(commit.subject):
+        if is_generated(request):
             return LeftOut(where, "generated subject")
-        text, request = commit.subject, changed_paths(commit.paths)
+        text, request = request, changed_paths(commit.paths)
     if not text.strip():
         return LeftOut(where, NO_TEXT)
     document = Document(
@@ -202,21 +179,6 @@ def _commits(source: Path, with_paths: bool) -> Iterator[Commit]:
 
 
 def _commit(fields: list[str]) -> Commit:
-    hash_, parents, time, *authors, subject, body, trailers = fields[: len(FIELDS)]
-    body = body.rstrip()
-    body = body.removesuffix(trailers.rstrip()) if trailers.strip() and not _is_prose(trailers) else body
-    body = GENERATED_TEXT.sub("", body.rstrip())
+    hash_, parents, time, *authors, committer, subject, body = fields[: len(FIELDS)]
     paths = tuple(path.removeprefix("\n") for path in fields[len(FIELDS) :])
-    return Commit(hash_, parents, time, tuple(authors), subject, tidy(body.split("\n")), paths)
-
-
-def _is_prose(trailers: str) -> bool:
-    """True for sentences behind a plain word and a colon, which git takes for trailers where they are the last
-    paragraph."""
-    for line in trailers.splitlines():
-        name, _, value = line.partition(":")
-        if line[:1].isspace() or not line:
-            continue  # it goes on with the line above
-        if not name.isalpha() or TRAILERS_OF_WORDS.match(name) or len(PLAIN_WORD.findall(value)) < PROSE_WORDS:
-            return False
-    return True
+    return Commit(hash_, parents, time, tuple(authors), committer, subject, body, paths)

@@ -19,10 +19,10 @@ ENVIRONMENT = {
 }
 
 
-def git(repository, *arguments, message: bytes | None = None, author="Ann Lee <ann@example.org>"):
-    name, address = author.removesuffix(">").split(" <")
+def git(repository, *arguments, message: bytes | None = None, author="Ann Lee <ann@example.org>", committer="Carl"):
+    name, address = author.removesuffix(">").rsplit(" <", 1)
     identity = {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": address}
-    identity |= {"GIT_COMMITTER_NAME": "Carl", "GIT_COMMITTER_EMAIL": "carl@example.org"}
+    identity |= {"GIT_COMMITTER_NAME": committer, "GIT_COMMITTER_EMAIL": "carl@example.org"}
     command = ["git", "-C", str(repository), *arguments]
     subprocess.run(command, input=message, env=ENVIRONMENT | identity, check=True, capture_output=True)
 
@@ -62,20 +62,41 @@ def test_trailers_are_not_text(read, repository):
 
 
 @pytest.mark.parametrize(
-    ("paragraph", "stays"),
+    ("paragraph", "own"),
     [
-        ("Note: the lid may now stay open.", True),
-        ("Before: two cups in one minute.\nAfter: two cups in\n  half a minute.", True),
-        ("Note: the lid may now stay open.\nSigned-off-by: Ann Lee <ann@example.org>", False),
-        ("Reviewers: Ann Lee, Bob Baker, Carl May", False),
-        ("Reviewers: ann, bob, carl, dora", False),
-        ("Fixes: 1234567 (close the lid before it boils)", False),
-        ("Change-Id: I0123", False),
+        ("Note: the lid may now stay open.", "Note: the lid may now stay open."),
+        ("Before: two cups in one minute.\nAfter: two cups in\n  half a minute.",) * 2,
+        (
+            "Note: the lid may now stay open.\nSigned-off-by: Ann Lee <ann@example.org>",
+            "Note: the lid may now stay open.",
+        ),
+        ("Reviewers: Ann Lee, Bob Baker, Carl May", ""),
+        ("Reviewers: ann, bob, carl, dora", ""),
+        ("Fixes: 1234567 (close the lid before it boils)", ""),
+        ("Change-Id: I0123", ""),
     ],
 )
-def test_sentences_that_git_takes_for_trailers_are_text(read, repository, paragraph, stays):
+def test_sentences_that_git_takes_for_trailers_are_text(read, repository, paragraph, own):
     commit(repository, f"Boil\n\nTwo cups.\n\n{paragraph}\n")
-    assert read("git", repository, "ann lee").texts == [f"Two cups.\n\n{paragraph}" if stays else "Two cups."]
+    assert read("git", repository, "ann lee").texts == [f"Two cups.\n\n{own}".rstrip()]
+
+
+def test_what_only_refers_to_something_is_no_text(read, repository):
+    commit(repository, "Merged PR 7: Boil (#3)\n\nTwo cups.\n\nRelated work items: #4711\n")
+    commit(repository, "Cool\n\nFixes #15\n\nDepends on !143\n")
+    reading = read("git", repository, "ann lee")
+    assert [(document.request, document.text) for document in reading.documents] == [("Boil", "Two cups.")]
+    assert reading.reasons == ["no body"]
+    assert read("git", repository, "ann lee", subjects=True).texts == ["Cool", "Two cups."]
+
+
+def test_what_aider_committed_is_not_its_authors(read, repository):
+    commit(repository, "Boil\n\nTwo cups.\n", author="Ann Lee (aider) <ann@example.org>")
+    commit(repository, "Cool\n\nIn a jug.\n", committer="Ann Lee (aider)")
+    commit(repository, "Pour\n\nSlowly.\n")
+    reading = read("git", repository, "ann@example.org", subjects=True)
+    assert reading.reasons == ["written by a program"] * 2
+    assert reading.texts == ["Slowly."]
 
 
 def test_a_message_that_an_assistant_signed_is_not_its_authors(read, repository):
