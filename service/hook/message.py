@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from pearl.errors import InputError
+from service.hook.editor import nobody_looks
 from service.importers.git_process import git_answer, git_path
 
 # what git keeps while it makes commits by itself, or goes on with one
@@ -18,9 +19,9 @@ NOTE = " PEARL drafted this message from the staged change. Edit it, or delete i
 
 
 def is_unwanted(repository: Path, source: str | None) -> bool:
-    """True when git has a message, opens no editor or is in a rebase, cherry-pick, revert or merge, and when the person
-    wants no draft this time."""
-    if source or os.environ.get("PEARL_NO_DRAFT") or os.environ.get("GIT_EDITOR") == ":":
+    """True when git has a message or is in a rebase, cherry-pick, revert or merge, nobody would see a draft, or the
+    person wants none this time."""
+    if source or os.environ.get("PEARL_NO_DRAFT") or nobody_looks(repository):
         return True
     paths = [word for name in UNDER_WAY for word in ("--git-path", name)]
     answer = git_path(repository, "rev-parse", *paths, in_hook=True)

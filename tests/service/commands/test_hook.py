@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pearl.cli import main
+from service.hook.editor import UNATTENDED
 
 HELP = b"\n# Please enter the commit message for your changes.\n#\n# On branch main\n"
 DRAFT = "Boil less water\n\nNobody drinks five, so two cups will do.\n#2 is mended."
@@ -44,7 +45,7 @@ def ready(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Pa
 
 def set_apart(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """Run in the folder's repository, with its home and no configuration of git but its own."""
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
+    for name in [name for name in os.environ if name.startswith("GIT_") or name in UNATTENDED]:
         patch.delenv(name)
     patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     patch.setenv("HOME", str(folder))
@@ -153,6 +154,49 @@ def test_commits_that_have_a_message_are_not_drafted(
     monkeypatch.setenv("PEARL_NO_DRAFT", "1")
     git("commit", "--allow-empty")
     assert Path("../seen").read_text().startswith("\n# Please enter")
+    assert endpoint.requests == []
+
+
+@pytest.mark.parametrize(
+    ("words", "environment"),
+    [
+        ((), {"GIT_EDITOR": "true"}),
+        (("-c", "core.editor=cat >/dev/null"), {}),
+        ((), {"VISUAL": "/bin/true"}),
+        ((), {"GIT_EDITOR": "code"}),
+        ((), {"CI": "true"}),
+    ],
+)
+def test_a_draft_that_nobody_would_see_is_not_committed(
+    command: Any, ann: None, endpoint: Any, monkeypatch: pytest.MonkeyPatch, words: Any, environment: dict[str, str]
+) -> None:
+    assert command("hook", "install").status == 0
+    for name in ("GIT_EDITOR", "VISUAL", "EDITOR"):
+        monkeypatch.delenv(name, raising=False)
+    Path("../code").write_text("#!/bin/sh\n(sleep 0.1) &\n")  # it leaves its window open
+    Path("../code").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{Path('..').resolve()}{os.pathsep}{os.environ['PATH']}")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("EDITOR", str(Path("../editor").resolve()))
+    before = git("rev-parse", "HEAD")
+    done = subprocess.run(["git", *words, "commit"], capture_output=True, text=True, check=False)
+    assert (done.returncode, "Aborting commit due to empty commit message" in done.stderr) == (1, True)
+    assert git("rev-parse", "HEAD") == before
+    no_editor = subprocess.run(["git", "commit", "--no-edit"], capture_output=True, text=True, check=False)
+    assert (no_editor.returncode, git("rev-parse", "HEAD")) == (1, before)
+    assert endpoint.requests == []
+
+
+def test_commits_that_a_rebase_makes_are_not_drafted(
+    command: Any, ann: None, endpoint: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command("hook", "install").status == 0
+    git("commit", "-m", "Boil less")
+    monkeypatch.setenv("GIT_SEQUENCE_EDITOR", "sed -i s/^pick/reword/")
+    Path("../says").write_text("Boil much less\n")
+    git("rebase", "-q", "-i", "HEAD~1")
+    assert git("log", "-1", "--format=%B").strip() == "Boil much less"
     assert endpoint.requests == []
 
 

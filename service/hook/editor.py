@@ -1,0 +1,87 @@
+"""Editors that show a draft to nobody before it is committed, for they end by themselves."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from pearl.errors import InputError
+from service.importers.git_process import git_answer
+
+# variables of the services that build and test; nobody sits before those
+UNATTENDED = ("CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION")
+NO_EDITORS = {
+    *(":", "true", "false", "[", "test", "exit", "return", "sleep", "echo", "printf", "cat", "touch"),
+    *("awk", "git", "perl", "sed", "gnome-open", "start", "xdg-open"),
+}
+# these end at once, and leave their window open, unless an option says that they wait for it
+LEAVE_AT_ONCE = {
+    *("atom", "bbedit", "code", "code-insiders", "codium", "cursor", "gvim", "kate", "mate", "mvim", "open", "subl"),
+    *("charm", "idea", "phpstorm", "pycharm", "webstorm", "windsurf", "zed"),
+}
+WAITS = re.compile(r"--(?:wait|block|nofork)\b.*|-[A-Za-z]*[bfwW]")
+BEFORE_PROGRAMS = re.compile(r"(?:.*/)?(?:busybox|command|env|exec|nice|nohup|setsid|sudo|time)|\w+=.*|-.*")
+SHELL = re.compile(r"(?:.*/)?(?:ba|da|k|z)?sh")
+SCRIPT_BYTES = 2_000  # of an editor that is a script; a longer one does something
+
+
+def nobody_looks(repository: Path) -> bool:
+    """True, within a hook of git, where what git opens as its editor ends by itself, and on services that build."""
+    if any(os.environ.get(name, "").lower() not in ("", "0", "false") for name in UNATTENDED):
+        return True
+    try:
+        return _ends_by_itself(git_answer(repository, "var", "GIT_EDITOR", in_hook=True))
+    except InputError:  # git knows no editor, and will stop
+        return False
+
+
+def _ends_by_itself(script: str, within_script: bool = False) -> bool:
+    """True for a command line, or a shell's script, that calls no editor which stays open."""
+    try:
+        commands = list(_commands(script))
+    except ValueError:  # an open quote
+        return False
+    return bool(commands) and all(_is_no_editor(command, within_script) for command in commands)
+
+
+def _commands(script: str) -> Iterator[list[str]]:
+    """The words of each command, from the program on."""
+    for line in script.splitlines():
+        words = shlex.shlex(line, posix=True, punctuation_chars=";&|")
+        words.whitespace_split = True
+        command: list[str] = []
+        for word in (*words, ";"):
+            if set(word) <= set(";&|"):
+                if command:
+                    yield command
+                command = []
+            elif command or not BEFORE_PROGRAMS.fullmatch(word):
+                command.append(word)
+
+
+def _is_no_editor(command: list[str], within_script: bool) -> bool:
+    program, *options = command
+    if SHELL.fullmatch(program) and options:
+        program, *options = options
+        if program == "-c":
+            return _ends_by_itself("".join(options[:1]), within_script)
+    path = Path(shutil.which(program) or Path(os.path.expandvars(program)).expanduser())
+    names = {path.name, path.resolve().name}
+    if names & NO_EDITORS:
+        return True
+    if names & LEAVE_AT_ONCE:
+        return not any(map(WAITS.fullmatch, options))
+    return not within_script and _ends_by_itself(_shell_script(path), within_script=True)
+
+
+def _shell_script(path: Path) -> str:
+    """The content of a short script of a shell; empty for anything else."""
+    try:
+        content = path.read_bytes() if path.stat().st_size <= SCRIPT_BYTES else b""
+    except OSError:
+        return ""
+    return content.decode(errors="replace") if re.match(rb"#!.*sh\s*\n", content) else ""
