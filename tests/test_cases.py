@@ -1,0 +1,279 @@
+"""The cases of the shared folder, where it is: small inputs from public reports, and what must come out of each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from pearl.chat.fake import FakeChatModel
+from pearl.settings import load_settings
+from service.app import create_app
+
+CASES = Path(os.environ.get("PEARL_SHARED", Path(__file__).parents[1] / ".." / "shared")) / "cases"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A document: its text, whatever its empty lines, and its request and time where the case names them."""
+
+    text: str
+    request: str | None = None
+    time: str = ""  # how it begins, in UTC
+    file: str = ""  # whose time it has
+
+    def matches(self, found: dict[str, Any], folder: Path) -> bool:
+        return (
+            re.sub(r"\n+", "\n", found["text"]) == self.text
+            and self.request in (None, found.get("request"))
+            and f"{datetime.fromtimestamp(found['timestamp'], UTC)}".startswith(self.time)
+            and (not self.file or abs((folder / self.file).stat().st_mtime - found["timestamp"]) < 2)
+        )
+
+
+@dataclass(frozen=True)
+class Import:
+    """`pearl import` of these words brings these texts and no other; ``says`` is found in what it tells."""
+
+    words: str
+    texts: tuple[Text, ...]
+    says: str = ""
+    again: str = ""  # other words that must bring the same
+
+    def check(self, folder: Path, tools: Tools) -> None:
+        for number, words in enumerate(filter(None, (self.words, self.again))):
+            user = f"user{number}"
+            ran = tools.pearl("import", *shlex.split(words), "--user", user, "--json", "-")
+            assert ran.status == 0, ran.err
+            assert re.search(self.says, ran.out + ran.err, re.DOTALL | re.IGNORECASE), ran.out + ran.err
+            lines = tools.pearl("export", "--user", user, "--history", "-").out.splitlines()
+            found = [json.loads(line) for line in lines]
+            missing = [text for text in self.texts if not any(text.matches(each, folder) for each in found)]
+            assert (missing, len(found)) == ([], len(self.texts)), found
+
+
+@dataclass(frozen=True)
+class Commits:
+    """`pearl import git` of a repository with these messages brings these texts."""
+
+    texts: tuple[str, ...]
+    left_out: dict[str, int]
+
+    def check(self, folder: Path, tools: Tools) -> None:
+        for name, value in {"GIT_CONFIG_NOSYSTEM": "1", "HOME": str(tools.path)}.items():
+            tools.patch.setenv(name, value)
+        git = ["git", "-C", str(tools.path), "-c", "user.name=Ann Lee", "-c", "user.email=ann@example.org"]
+        subprocess.run([*git, "init", "-q"], check=True)
+        for message in sorted(folder.glob("messages/*.txt")):
+            subprocess.run([*git, "commit", "-q", "--allow-empty", "-F", message], check=True)
+        ran = tools.pearl("import", "git", tools.path, "--user", "ann", "--me", "ann@example.org", "--json", "-")
+        lines = tools.pearl("export", "--user", "ann", "--history", "-").out.splitlines()
+        assert sorted(json.loads(line)["text"] for line in lines) == sorted(self.texts)
+        assert ran.json["left_out"] == self.left_out
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Both of OpenAI's routes answer the conversation of body.json, and the model is asked as for these messages of it,
+    in this order. With ``refused`` behind it, it is an error."""
+
+    request: str
+    as_for: tuple[int, ...]
+    refused: dict[str, Any] | None = None
+
+    def check(self, folder: Path, tools: Tools) -> None:
+        body = json.loads((folder / "body.json").read_text())
+        messages = body.pop("messages")
+        model, key = FakeChatModel(), tools.pearl("keys", "create", "--user", "ann", "--json", "-").json["key"]
+        settings = load_settings(home=tools.path / "home", retriever="bm25", embed_in_background=False)
+        app = create_app(settings, model=model, encoder=tools.encoder())
+        with TestClient(app, headers={"Authorization": f"Bearer {key}"}) as client:
+            client.put("/v1/voices/email", json={}).raise_for_status()
+            for path, name in (("/v1/chat/completions", "messages"), ("/v1/responses", "input")):
+                for each in (messages, [messages[place] for place in self.as_for]):
+                    answer = client.post(path, json={**body, name: each})
+                    assert answer.status_code == 200, (path, answer.text)
+                assert model.calls[-2][0] == model.calls[-1][0]
+                assert model.calls[-1][0][-1].content.endswith(f"{self.request}\n</request>")
+                if self.refused:
+                    answer = client.post(path, json={**body, name: [*messages, self.refused]})
+                    assert answer.status_code == 422, (path, answer.text)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """`pearl judge authorship` reads these verdicts in the replies of replies.json."""
+
+    read: dict[str, str]
+    command: str = "judge authorship --runs 1 --choose order=random --llm openai"
+
+    def check(self, folder: Path, tools: Tools) -> None:
+        replies = json.loads((folder / "replies.json").read_text())
+        tools.endpoint().says = lambda body: next(
+            reply for item, reply in replies.items() if f"[{item}]" in str(body["messages"])
+        )
+        files = {
+            "items": folder / "items.jsonl",
+            "judgements": tools.path / "judged.jsonl",
+            "replies": tools.path / "r",
+        }
+        ran = tools.pearl(*self.command.split(), **files)
+        assert ran.status == 0, ran.err
+        lines = map(json.loads, files["judgements"].read_text().splitlines())
+        assert {line["item"]: line["verdict"] for line in lines} == self.read
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Every alpha of ratings.csv is 1, or an error names one of these lines."""
+
+    lines: tuple[int, ...]
+
+    def check(self, folder: Path, tools: Tools) -> None:
+        ran = tools.pearl("eval", "agreement", "--ratings", folder / "ratings.csv", "--json", "-")
+        if ran.status:
+            assert ran.status == 2
+            assert any(f"ratings.csv:{line}" in ran.err for line in self.lines), ran.err
+            return
+        alphas = {name: each for name, each in ran.json["coefficients"].items() if "alpha" in name}
+        assert {name: each and each["value"] for name, each in alphas.items()} == dict.fromkeys(alphas, 1)
+
+
+@dataclass
+class Tools:
+    """What a case is run with."""
+
+    pearl: Callable[..., Any]
+    path: Path  # a folder of the case's own
+    patch: pytest.MonkeyPatch
+    encoder: Callable[[], Any]
+    endpoint: Callable[[], Any]
+
+
+ANN = "--me ann@example.org"
+SUNDAY = "Can you row on Sunday?"
+ROWS = {
+    "01": Import(
+        f"mbox Sent {ANN}",
+        (
+            Text("The boat needs paint before it needs a name."),
+            Text("I have them, in the shed behind the school.", "Who has the long oars?"),
+            Text("Tea at four, whoever is dry.\nFrom then on there is cake."),
+        ),
+        again=f"Sent {ANN}",
+    ),
+    "02": Import(
+        f"mbox Sent.mbox {ANN}",
+        (
+            Text("The boat needs paint before it needs a name.\nFrom here on I paint alone."),
+            Text("I have them, in the shed.", "Who has the long oars?"),
+        ),
+    ),
+    "06": Import(
+        f"mbox Sent.mbox {ANN}",
+        (Text("Thanks, the other cable did it."), Text("Noch nicht, das kommt am Montag."), Text("Yes, close it.")),
+    ),
+    "07": Import(
+        f"mbox list.mbox {ANN}",
+        (
+            Text("From six, says the keeper.", "Is the lock open on Sunday?"),
+            Text("Tea is at four.\n-=-=- and cake -=-=- at five."),
+        ),
+    ),
+    "08": Import(
+        f"mbox mails {ANN}",
+        (Text("Dear landlord, the roof leaks, and so does my patience."),),
+        says='"[^"]*draft[^"]*": ?1',
+    ),
+    "11": Commits(
+        (
+            "A seed was in it.",
+            "A leaf was in it.",
+            "The lid is of glass now, so one sees the water.",
+            "It is of wood.",
+            "Only words changed.",
+            "This refs #12 and closes the old tap, which nobody used.",
+        ),
+        left_out={"no body": 2},
+    ),
+    "14": Import(
+        "markdown vault",
+        (
+            Text("The first note.", time="2023-07-27"),
+            Text("The second note.", time="2023-05-06 14:30"),
+            Text("The third note.", time="2023-11-11"),
+            Text("The fourth note.", time="2023-04-03"),
+        ),
+    ),
+    "15": Import(
+        "markdown notes",
+        (
+            Text("Es war ein kalter Frühling.", file="notes/season.md"),
+            Text("Nobody knows when.", file="notes/tbd.md"),
+            Text("This one has no date at all.", file="notes/none.md"),
+            Text("The date is a link to a daily note.", time="2023-05-06"),
+            Text("The zone has one digit, which YAML allows.", time="2024-01-01 05:00"),
+        ),
+        says=r"season\.md.*tbd\.md|: [23]\b[^\n]*time of the file",
+    ),
+    "18": Import("markdown export", (Text("What lies in the shed, lies in the shed.", "The shed", time="2021-03-04"),)),
+    "20": Conversation("status of part 3", as_for=(1, 0)),
+    "21": Conversation("status of part 4", as_for=(0, 2), refused={"role": "user", "content": None}),
+    "26": Ratings(lines=(7, 8)),
+    "27": Verdicts(
+        {"prose": "B", "newline": "B", "line": "B", "both": "both", "two": "invalid", "quoted": "invalid"},
+    ),
+    "28": Verdicts(
+        {
+            **dict.fromkeys(("boxed", "mathbox", "plain"), "B"),
+            **dict.fromkeys(("tag", "tick", "arrow"), "A"),
+            **dict.fromkeys(("cross", "doubt"), "invalid"),
+        }
+    ),
+    "30": Import(
+        f"mbox Out.mbx {ANN}",
+        (
+            Text("The plan is bold.\nAnn"),
+            Text("The plan is a long line that was broken here and goes on."),
+            Text("The plan is attached."),
+            Text("A plain mail, as they were in 2002."),
+        ),
+    ),
+    "31": Import(
+        f"mbox Sent.mbox {ANN}",
+        (
+            *(Text(f"I can do Sunday at one, with the long oars.{number}", SUNDAY) for number in ("", " (2)", " (3)")),
+            Text("The dates are these:\n2013/11/5 rowing\n2013/11/6 tea, with bob@example.net"),
+        ),
+    ),
+}
+FOLDERS = {folder.name[:2]: folder for folder in sorted(CASES.glob("[0-9][0-9]-*"))}
+
+
+@pytest.mark.parametrize("number", sorted(ROWS.keys() | FOLDERS.keys()))
+def test_what_must_come_out_of_a_case(
+    number: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    run_pearl: Callable[..., Any],
+    word_encoder: Callable[[], Any],
+    request: pytest.FixtureRequest,
+) -> None:
+    if number not in FOLDERS:
+        pytest.skip(f"there is no case {number} in {CASES}; set PEARL_SHARED")
+    if number not in ROWS:
+        pytest.skip(f"{FOLDERS[number]}: no row here says what must come out")
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(FOLDERS[number])
+    tools = Tools(run_pearl, tmp_path, monkeypatch, word_encoder, lambda: request.getfixturevalue("judge_endpoint"))
+    ROWS[number].check(FOLDERS[number], tools)
