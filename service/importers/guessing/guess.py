@@ -13,6 +13,7 @@ from pearl.errors import InputError
 from service.importers.folders import walk
 from service.importers.guessing.lookalikes import advice
 from service.importers.guessing.sight import Sight, look
+from service.importers.mails.boxes import is_mbox
 from service.importers.notes.kinds import NOTE_SUFFIXES
 
 NOTES = rf".*(?:{'|'.join(map(re.escape, NOTE_SUFFIXES))})"
@@ -122,7 +123,7 @@ SIGNS = (
     Sign("markdown", "a folder of notes or posts", lambda sight: sight.is_folder and _is_site(sight)),
     Sign("git", "a git repository", lambda sight: sight.is_folder and _is_repository(sight)),
     Sign("mbox", "mail", lambda sight: bool(sight.holds(MAIL))),
-    Sign("mbox", "mail", lambda sight: sight.begins(rb"From \S+.*\d\d:\d\d")),
+    Sign("mbox", "mail", lambda sight: is_mbox(sight.head)),
     Sign("mbox", "mail", _is_mh),
     Sign("mbox", "a mail", lambda sight: sight.suffix == ".eml"),
     Sign("jsonl", "a history file", _lines_with("id", "text")),

@@ -6,6 +6,7 @@ What is packed is unpacked into a temporary folder, for a mail is looked up when
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import re
 import tempfile
@@ -20,6 +21,7 @@ from pearl.history import GZIP_MAGIC
 from pearl.whole_files import NO_ROOM
 from service.importers.archive import DAMAGED, is_zip, open_zip
 from service.importers.disk_index import temporary_full
+from service.importers.mails.headers import FIELD_NAME
 
 LINE_BYTES = 1 << 20
 HEAD_BYTES = 1 << 16  # a mail that many gateways signed has more than 4,096 bytes of headers above its From:
@@ -29,14 +31,20 @@ BOUNDARY_CHARACTERS = 300
 PACKED_AT_MOST = 200  # times its packed size: mail packs to a fifth, what is packed to a thousandth is a trap
 TRAP_BYTES = 100_000_000
 BOM = b"\xef\xbb\xbf"
-# in this order a line that starts with "From " is no sentence
-BOUNDARY = (re.compile(rb"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s"), re.compile(rb"\d\d?:\d\d"), re.compile(rb"\d{4}"))
-QUOTED_BOUNDARY = re.compile(rb"^>(>*From )", re.MULTILINE)
+# "From ", "From -", "From ???@???", "From ann@example.org 2024-07-01 10:00"; a header below it makes it a separator
+SEPARATOR = re.compile(rb"From(?: [^\s\"]*| \".*\")?(?:\s.*\d.*)?\s*")
+DATED = re.compile(rb"From .*?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s.*?\d\d?:\d\d.*?\d{4}")  # a damaged one may follow
+BINARY = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
+HEADER_LINES = 1_000
+USUAL = {b"date", b"message-id", b"received", b"return-path", b"subject", b"to", b"mime-version", b"content-type"}
+ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+ESCAPED_SENDER = re.compile(rb"^(>+)From:", re.MULTILINE)  # imap-backup
+HEADER_END = re.compile(rb"\n\r?\n")
 BASE64_LINE = re.compile(rb"[A-Za-z0-9+/=]{60,}\r?")
 HEADER_LINE = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,60}:[ \t]")
-SENDER_LINE = re.compile(rb"^from:", re.IGNORECASE | re.MULTILINE)
+SENDER_LINE = re.compile(rb"^>*from:", re.IGNORECASE | re.MULTILINE)
 MAILDIR = {"cur", "new"}
-NO_BOX = "is not an mbox file; its first line must start with 'From '."
+NO_BOX = "is not an mbox file; its first line must start with 'From ', and the header of a mail must follow."
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,7 @@ class Box:
         with self.path.open("rb") as file:
             file.seek(start)
             content = file.read(length) if length <= MESSAGE_BYTES else _without_attachments(file, length)
-        return content.lstrip(BOM + b"\r\n") if self.single else QUOTED_BOUNDARY.sub(rb"\1", content)
+        return _unescaped(content.lstrip(BOM + b"\r\n") if self.single else content, not self.single)
 
 
 @contextmanager
@@ -189,12 +197,18 @@ def _head(path: Path) -> bytes:
 def _kind(name: str, path: Path, head: bytes) -> str | None:
     """``mbox``, ``mail`` for a single one, or None."""
     start = head.lstrip(BOM + b"\r\n")
-    if start.startswith(b"From "):
+    if is_mbox(start):
         return "mbox"
     if name.lower().removesuffix(".gz").endswith(".eml"):
         return None if start.startswith(b"\0") else "mail"  # macOS packs a binary ._NAME.eml beside each
     is_mail = bool(HEADER_LINE.match(start) and SENDER_LINE.search(start))
     return "mail" if is_mail and (path.parent.name in MAILDIR or path.suffix == "") else None
+
+
+def is_mbox(head: bytes) -> bool:
+    """True if an mbox file begins so: with a separator and a mail's header."""
+    file = io.BytesIO(head.lstrip(BOM + b"\r\n"))
+    return _separates(file.readline(), file)
 
 
 def _spans(file: IO[bytes], advance: Callable[[int], None]) -> Iterator[Span]:
@@ -205,7 +219,7 @@ def _spans(file: IO[bytes], advance: Callable[[int], None]) -> Iterator[Span]:
     for line in iter(lambda: file.readline(LINE_BYTES), b""):
         number += at_line_start
         start = line.removeprefix(BOM)
-        if at_line_start and start.startswith(b"From ") and (opening is None or _is_boundary(start)):
+        if at_line_start and start.startswith(b"From") and _separates(start, file):
             if opening is not None:
                 yield Span(*opening, line_start - opening[2])
             opening = (number, start[:BOUNDARY_CHARACTERS], line_start + len(line))
@@ -245,11 +259,32 @@ def _skip_to_boundary(file: IO[bytes], end: int) -> None:
         before = (before + chunk)[-2:]
 
 
-def _is_boundary(line: bytes) -> bool:
-    position = 0
-    for expression in BOUNDARY:
-        match = expression.search(line, position, BOUNDARY_CHARACTERS)
-        if match is None:
-            return False
-        position = match.end()
-    return True
+def _separates(line: bytes, file: IO[bytes]) -> bool:
+    """True for a line above a mail's header, which begins where the file stands; the file is left there."""
+    line = line[:BOUNDARY_CHARACTERS]
+    dated = DATED.match(line) is not None
+    if not (dated or SEPARATOR.fullmatch(line)):
+        return False
+    start, names, first = file.tell(), set(), b""
+    for number in range(HEADER_LINES):
+        below = file.readline(HEAD_BYTES)
+        first = first or below
+        field = FIELD_NAME.match(below)
+        if field:
+            names.add(field[1].lower().lstrip(b">"))
+        elif not (number and below[:1] in (b" ", b"\t")) and not below.startswith(b">From "):
+            break
+        if dated and names:
+            break
+    file.seek(start)
+    return bool(names if dated else b"from" in names and names & USUAL) or (dated and bool(BINARY.search(first)))
+
+
+def _unescaped(mail: bytes, boxed: bool) -> bytes:
+    """The mail without the marks before lines with From, the sender's field among them where a program marked it, too."""
+    end = HEADER_END.search(mail)
+    header = mail[: end.start() if end else HEAD_BYTES]
+    escaped = ESCAPED_SENDER.search(header)
+    if escaped and not re.search(rb"^from:", header, re.IGNORECASE | re.MULTILINE):
+        return re.sub(rb"^%b(>*From)" % escaped[1], rb"\1", mail, flags=re.MULTILINE)
+    return ESCAPED.sub(rb"\1", mail) if boxed else mail

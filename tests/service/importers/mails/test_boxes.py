@@ -7,6 +7,7 @@ import zipfile
 import pytest
 
 from pearl.errors import InputError, StoreError
+from service.importers.guessing.guess import guess_importer
 from service.importers.mails.boxes import open_boxes
 
 MAIL = "From: {}\nSubject: Tea\nDate: Mon, 03 Mar 2025 10:12:00 +0100\nMessage-ID: <{}@example.org>\n{}\n{}\n"
@@ -146,6 +147,75 @@ def test_mails_below_the_signatures_of_many_gateways(read, tmp_path):
     assert [(document.text, document.request) for document in reading.documents] == [
         ("Two jars.", "Is there marmalade?")
     ]
+
+
+HEADER = "Message-ID: <{0}@x>\nDate: Mon, 03 Mar 2025 10:12:00 +0100\nFrom: Ann Lee <ann@example.org>\n"
+
+
+@pytest.mark.parametrize(
+    "separator",
+    [
+        *("From ", "From", "From -", "From ???@???", "From ann@example.org", "From - 2025-03-03T10:12:00Z"),
+        *("From ann@example.org Lun 3 Mar 2025", 'From "Ann Lee" 03.03.25 10:12', "From - Mon Mar  3 10:12:00 2025"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_separators_in_the_forms_of_many_programs(read, tmp_path, separator, end):
+    source = tmp_path / "Sent"
+    mails = (f"{separator}\n{HEADER.format(number)}\nFrom {number} on.\n\n" for number in range(3))
+    source.write_bytes("".join(mails).replace("\n", end).encode())
+    assert read("mbox", source, "ann@example.org").texts == [f"From {number} on." for number in range(3)]
+    assert guess_importer(source).kind == "mbox"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "From bob@example.org Mon Mar  3 09:12:00 2025\nis what stands above his mail.",
+        "From bob@example.org Mon Mar  3 09:12:00 2025\n\nis what stands above his mail.",
+        "From ann\nSubject: her answer\nTo: you",
+        "From 7 to 9\nNote: bring cups\nFrom: the kitchen",
+        "From the list:\nFrom: the kitchen\nTo: the garden",
+        "From ",
+    ],
+)
+def test_a_line_without_a_header_below_it_separates_nothing(read, tmp_path, line):
+    source = tmp_path / "Sent"
+    source.write_text(f"{OPENING}{HEADER.format(1)}\nTea.\n\n{line}\n\n{SENT}")
+    assert texts(read("mbox", source, "ann@example.org")) == [
+        "From one to three.",
+        f"Tea.\n\n{line}".rstrip(),
+        "Two jars.",
+    ]
+
+
+def test_a_text_that_begins_with_from_is_no_mbox(read, tmp_path):
+    (tmp_path / "notes").write_text("From here on: tea.\nNote: two jars.\n")
+    (tmp_path / "Sent").write_text(SENT)
+    assert len(read("mbox", tmp_path, "ann@example.org").texts) == 2
+
+
+@pytest.mark.parametrize("mark", [">", ">>"])
+def test_a_program_that_escapes_each_line_with_from(read, tmp_path, mark):
+    source = tmp_path / "Sent.mbox"
+    text = f"{mark}From here on.\n{mark}Fromage.\n{mark}From: Bob, tea."
+    header = HEADER.replace("From:", f"{mark}From:")
+    source.write_text(f"{OPENING}{header.format(1)}\n{text}\n\n{OPENING}{HEADER.format(2)}\nTwo.\n")
+    assert read("mbox", source, "ann@example.org").texts == ["From here on.\nFromage.\nFrom: Bob, tea.", "Two."]
+
+
+@pytest.mark.parametrize(
+    "piece", ["From \n", "From \nA: b\n", "From x\n>From \n", "From x Mon 1:00 2025\n", "From 1\n \n"]
+)
+def test_lines_that_begin_with_from_take_no_more_than_their_length(grows_linearly, tmp_path, piece):
+    source = tmp_path / "Sent"
+
+    def spans(text: str) -> None:
+        source.write_text(text)
+        with open_boxes(source) as (box,):
+            list(box.spans(lambda amount: None))
+
+    grows_linearly(lambda text: spans(f"{OPENING}{HEADER.format(1)}\n{text}"), piece, 8_000)
 
 
 def test_a_file_named_as_a_mail_is_counted_whatever_it_holds(read, tmp_path):
