@@ -6,7 +6,6 @@ The standard library's ``email`` follows brackets and parts by recursion, so tha
 from __future__ import annotations
 
 import binascii
-import codecs
 import re
 from email.utils import mktime_tz, parsedate_tz
 from itertools import groupby
@@ -14,6 +13,7 @@ from urllib.parse import unquote
 
 from pearl.errors import InputError
 from service.importers.dates import read_date
+from service.importers.mails.charsets import decode_bytes
 
 HEADER_BYTES = 1 << 17
 FIELD_CHARACTERS = 4_000
@@ -24,33 +24,10 @@ ENCODED_WORDS = re.compile(rf"(?:{ENCODED_WORD.pattern})+", re.IGNORECASE)
 BETWEEN_WORDS = re.compile(r"(\?=)\s+(?==\?)")
 PARAMETER = re.compile(r";\s*([^\s=;]+)\s*=\s*(\"[^\"]*\"|[^\s;]*)")
 ANGLE = re.compile(r"<([^<>]*)>")
-# codecs of Python that are no charsets, or that take more than linear time
-NO_CHARSETS = {"punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"}
-# what Windows' programs write under the name of a smaller charset, and browsers read (the WHATWG's encoding standard)
-LARGER = {
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "tis-620": "cp874",
-    "iso8859-1": "cp1252",
-    "iso8859-9": "cp1254",
-    "iso8859-11": "cp874",
-    "big5": "big5hkscs",
-}
-# names that Python lacks; those with x- before a known one are told by it
-ALSO_CALLED = {
-    "iso-8859-8-i": "iso-8859-8",  # Outlook's Hebrew
-    "iso-8859-8-e": "iso-8859-8",
-    "windows-31j": "cp932",  # Java's Japanese
-    "windows-874": "cp874",
-    "windows-949": "cp949",
-}
-UNKNOWN_CHARSETS = (None, "", "us-ascii", "ascii", "unknown-8bit", "default")
 
 
 def split_header(raw: bytes) -> tuple[dict[str, str], bytes]:
-    """The first field of each name, unfolded, by lower-case name; and the body. Bytes that are no ASCII are UTF-8."""
+    """The first field of each name, unfolded, by lower-case name; and the body."""
     fields: dict[str, list[bytes]] = {}
     current: list[bytes] = []
     end = len(raw)
@@ -73,7 +50,7 @@ def split_header(raw: bytes) -> tuple[dict[str, str], bytes]:
 
 
 def _value(name: str, lines: list[bytes]) -> str:
-    text = b" ".join(line.strip() for line in lines).decode(errors="replace").strip()
+    text = decode_bytes(b" ".join(line.strip() for line in lines), None).strip()
     # the last reference is what was answered
     return text[-FIELD_CHARACTERS:] if name == "references" else text[:FIELD_CHARACTERS]
 
@@ -99,39 +76,6 @@ def _word_bytes(word: re.Match[str]) -> bytes:
         return binascii.a2b_base64(data + b"===")
     except binascii.Error:
         return word.group().encode(errors="replace")
-
-
-def decode_bytes(data: bytes, charset: str | None) -> str:
-    """Text in the charset it is said to be in; UTF-8 or Windows-1252 where that is unknown or plainly wrong."""
-    charset = charset and charset.partition("*")[0].strip().lower()
-    if charset not in UNKNOWN_CHARSETS:
-        try:
-            codec = _text_codec(charset or "")
-            if codec != "cp1252":  # the name that programs give to what they have not looked at
-                return data.decode(codec, errors="replace")
-        except (LookupError, ValueError):
-            return data.decode(errors="replace")
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("cp1252", errors="replace")
-
-
-def is_charset(name: str) -> bool:
-    """True for a charset that :func:`decode_bytes` knows."""
-    try:
-        _text_codec(name.lower())
-    except (LookupError, ValueError):
-        return False
-    return True
-
-
-def _text_codec(charset: str) -> str:
-    charset = charset.removeprefix("x-")
-    name = codecs.lookup(ALSO_CALLED.get(charset, charset)).name
-    if name.replace("-", "_") in NO_CHARSETS:
-        raise LookupError(name)
-    return LARGER.get(name, name)
 
 
 def parse_sender(value: str) -> tuple[str, str]:

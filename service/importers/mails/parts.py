@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from pearl.errors import InputError
 from service.importers.html_text import html_to_text, without_data
-from service.importers.mails.headers import decode_bytes, is_charset, parameter, split_header
+from service.importers.mails.charsets import decode_bytes, is_charset
+from service.importers.mails.headers import parameter, split_header
 
 HTML_CHARACTERS = 1_000_000
 META_CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?([A-Za-z0-9_-]{2,40})", re.IGNORECASE)

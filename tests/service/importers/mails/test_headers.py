@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.importers.mails.headers import decode_bytes, decode_words, parameter, parse_sender, split_header
+from service.importers.mails.headers import decode_words, parameter, parse_sender, split_header
 
 
 @pytest.mark.parametrize(
@@ -66,32 +66,6 @@ def test_senders(value, sender):
 )
 def test_encoded_words(value, text):
     assert decode_words(value) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "written", "named"),
-    [
-        ("It’s “tea” – €5", "cp1252", "iso-8859-1"),
-        ("Şeker – €5", "cp1254", "iso-8859-9"),
-        ("请给我茶。镕", "gbk", "gb2312"),
-        ("①お茶", "cp932", "Shift_JIS"),
-        ("똠방각하", "cp949", "ks_c_5601-1987"),
-        ("Thé à 5 €", "utf-8", "iso-8859-1"),
-        ("Thé", "iso-8859-1", "iso-8859-1"),
-        ("תה", "iso-8859-8", "iso-8859-8-i"),
-        ("①お茶", "cp932", "Windows-31J"),
-        ("お茶", "shift_jis", "x-sjis"),
-        ("请给我茶", "gbk", "x-gbk"),
-        ("Thé", "mac_roman", "x-mac-roman"),
-    ],
-)
-def test_a_charset_by_the_name_of_a_smaller_one_or_by_its_own(text, written, named):
-    assert decode_bytes(text.encode(written), named) == text
-
-
-@pytest.mark.parametrize("charset", ["punycode", "idna", "unicode-escape", "rot13", "x-hex", "x-unheard-of", "\0", ""])
-def test_what_is_no_charset_is_read_as_utf_8(charset):
-    assert decode_bytes("Thé?".encode(), charset) == "Thé?"
 
 
 @pytest.mark.parametrize(
