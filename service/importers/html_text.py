@@ -8,6 +8,7 @@ from __future__ import annotations
 import html as entities
 import re
 import string
+from collections.abc import Iterator
 
 SKIPPED = {"script", "style", "title", "template"}  # not a head, which may have no end: the rest in it is no text
 BLOCKS = {
@@ -49,22 +50,21 @@ def html_to_text(html: str) -> str:
     return lines.text()
 
 
-def _marks(html: str) -> list[tuple[str, bool, str, str]]:
-    """The text up to each tag, and the tag: its name, whether it ends, its attributes."""
-    marks = []
+def _marks(html: str) -> Iterator[tuple[str, bool, str, str]]:
+    """Yield the text up to each tag, and the tag: its name, whether it ends, its attributes."""
     position = start = 0
     find = _Finder(html)
     while True:
         start = html.find("<", start)
         if start < 0:
-            marks.append(("", False, "", html[position:]))
-            return marks
+            yield "", False, "", html[position:]
+            return
         if html.startswith("<!--", start):
             end = find.after("-->", start + 2)
-            marks.append(("", False, "", html[position:start]))
+            yield "", False, "", html[position:start]
         elif html.startswith(("<!", "<?"), start):  # Word's conditions and the document's type
             end = find.after(">", start)
-            marks.append(("", False, "", html[position:start]))
+            yield "", False, "", html[position:start]
         else:
             tag = TAG.match(html, start)
             if tag is None:
@@ -72,7 +72,7 @@ def _marks(html: str) -> list[tuple[str, bool, str, str]]:
                 continue
             end = _tag_end(html, tag.end(), find)
             name = tag[2].lower()
-            marks.append((name, bool(tag[1]), html[tag.end() : end - 1], html[position:start]))
+            yield name, bool(tag[1]), html[tag.end() : end - 1], html[position:start]
             if name in ("script", "style", "title") and not tag[1]:  # marks within them are none
                 closing = find.closing(name, end)
                 if closing > end:

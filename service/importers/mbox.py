@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pearl.errors import InputError
 from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.disk_index import DiskIndex
@@ -14,7 +12,13 @@ from service.importers.folders import unread
 from service.importers.identities import Identities
 from service.importers.ids import content_id, stable_id
 from service.importers.mails.boxes import Box, Span, open_boxes, plain_size
-from service.importers.mails.cleaning import read_patch, unwrap, without_banners, without_images, without_scrubbed
+from service.importers.mails.cleaning import (
+    read_patch,
+    unwrap,
+    without_attached,
+    without_banners,
+    without_images,
+)
 from service.importers.mails.endings import RepeatedEndings
 from service.importers.mails.headers import HEADER_BYTES, parse_date, parse_sender
 from service.importers.mails.kinds import ENCRYPTED, folder_name, label_names, why_left_out, why_out_of
@@ -56,7 +60,7 @@ class MboxImporter:
                     _note(archive, number, span)
             for box in boxes:
                 for span in box.spans(options.advance):
-                    yield _item(archive, box, span, options)
+                    yield from _items(archive, box, span, options)
             remark = archive.others.remark()
             if remark is not None:
                 yield remark
@@ -97,40 +101,40 @@ def _note(archive: _Archive, number: int, span: Span) -> None:
     if header.id:
         archive.index.put(header.id, f"{number} {span.start} {span.length}")
     if archive.me.match(*header.sender):
-        with suppress(InputError):  # told when it is read for its text
-            parts = parts_of(box.content(span.start, span.length))
-            archive.endings.note(_words(parts, header.sender[0]).own)
+        parts = parts_of(box.content(span.start, span.length))
+        archive.endings.note(_words(parts, header.sender[0]).own)
 
 
-def _item(archive: _Archive, box: Box, span: Span, options: Options) -> SourceDocument | LeftOut:
+def _items(archive: _Archive, box: Box, span: Span, options: Options) -> list[SourceDocument | LeftOut]:
+    """The mail as a document, and its parts that cannot be read; or why it is left out."""
     where = f"{box.name}:{span.line}"
     raw = box.content(span.start, span.length)
     envelope = read_envelope(raw)
     if not any(envelope.sender):
-        return LeftOut(where, "damaged message", "'From' is missing or not an address.", "From")
+        return [LeftOut(where, "damaged message", "'From' is missing or not an address.", "From")]
     if not options.identities.match(*envelope.sender, account=envelope.sender[1]):
         places = [*label_names(envelope.fields), *map(folder_name, Path(box.place).parts[-3:])]
         archive.others.note_other(*envelope.sender, places)
-        return LeftOut(where, NOT_MINE)
+        return [LeftOut(where, NOT_MINE)]
     archive.others.note_own(envelope.sender[0])
     time = envelope.time if envelope.time is not None else _opening_time(span.opening)
     if time is None:
-        return LeftOut(where, "damaged message", "'Date' is missing or not a date.", "Date")
-    try:
-        parts = parts_of(raw)
-    except InputError as error:
-        return LeftOut.because_of(error, where)
+        return [LeftOut(where, "damaged message", "'Date' is missing or not a date.", "Date")]
+    parts = parts_of(raw)
+    flaws = dict.fromkeys(part.flaw for part in parts if part.flaw)
     reason = why_out_of(box.place) or why_left_out(envelope.fields, parts)
     if reason is not None:
-        return LeftOut(where, reason)
+        return [LeftOut(where, reason)]
     if box.ends_with(span) and is_cut_off(raw):
-        return LeftOut(where, "damaged message", CUT_OFF)
+        return [LeftOut(where, "damaged message", CUT_OFF)]
     words = _words(parts, envelope.sender[0])
     if words.author and not archive.me.match(*words.author):
-        return LeftOut(where, NOT_MINE)
+        return [LeftOut(where, NOT_MINE)]
     text = archive.endings.cut(words.own)
+    if not text.strip() and flaws:
+        return [LeftOut(where, "damaged message", flaw) for flaw in list(flaws)[:1]]
     if not text.strip():
-        return LeftOut(where, ENCRYPTED if b"-----BEGIN PGP MESSAGE" in raw else NO_TEXT)
+        return [LeftOut(where, ENCRYPTED if b"-----BEGIN PGP MESSAGE" in raw else NO_TEXT)]
     document = Document(
         id=stable_id(envelope.id) if envelope.id else content_id(raw),
         text=text,
@@ -138,11 +142,12 @@ def _item(archive: _Archive, box: Box, span: Span, options: Options) -> SourceDo
         request=_request(archive, envelope, words.quoted),
         voice=options.voice,
     )
-    return SourceDocument(options.owner, document, where)
+    damaged = (LeftOut(where, "damaged part of a message", flaw) for flaw in flaws)
+    return [SourceDocument(options.owner, document, where), *damaged]
 
 
 def _words(parts: list[MailPart], sender: str) -> _Words:
-    text = unwrap(without_scrubbed(text_of(parts).replace("\r\n", "\n").replace("\r", "\n")))
+    text = unwrap(without_attached(text_of(parts).replace("\r\n", "\n").replace("\r", "\n")))
     patch = read_patch(text)
     split = split_mail(patch.message if patch else text, sender)
     author = parse_sender(patch.author) if patch and patch.author else None
@@ -155,10 +160,9 @@ def _request(archive: _Archive, envelope: Envelope, quoted: str) -> str | None:
         answered = archive.find(message_id)
         if answered is None:
             continue
-        try:
-            request = as_request(without_banners(_words(parts_of(answered), read_envelope(answered).sender[0]).own))
-        except InputError:
-            continue
+        words = _words(parts_of(answered), read_envelope(answered).sender[0])
+        # a desk's mail begins with the line above which it is to be answered
+        request = as_request(without_banners(words.own or words.quoted))
         if request:
             return request
     return as_request(_quoted_request(quoted)) or as_request(envelope.subject)

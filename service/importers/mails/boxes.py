@@ -281,7 +281,7 @@ def _separates(line: bytes, file: IO[bytes]) -> bool:
 
 
 def _unescaped(mail: bytes, boxed: bool) -> bytes:
-    """The mail without the marks before lines with From, the sender's field among them where a program marked it, too."""
+    """The mail without the marks before lines with From; with those of a program that marks the sender's field, too."""
     end = HEADER_END.search(mail)
     header = mail[: end.start() if end else HEAD_BYTES]
     escaped = ESCAPED_SENDER.search(header)

@@ -73,11 +73,6 @@ def decode_bytes(data: bytes, charset: str | None) -> str:
     return _decode_lines(data, ("utf-8", codec) if latin else (codec, "utf-8"))
 
 
-def is_charset(name: str) -> bool:
-    """True for a charset that :func:`decode_bytes` knows."""
-    return _codec(name) is not None
-
-
 def _codec(charset: str | None) -> str | None:
     """Python's name for a charset; None where there is none, and for one that says nothing."""
     name = (charset or "").partition("*")[0].strip("\"'; ").lower()

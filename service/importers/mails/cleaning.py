@@ -8,17 +8,36 @@ from dataclasses import dataclass
 from service.importers.mails.phrases import BANNER_MARK, BANNERS
 from service.importers.quotes import tidy
 
-PGP_LINE = re.compile(r"-----(BEGIN|END) PGP ([A-Z ]{3,40}?)-----\s*")
+SIGNED = re.compile(
+    r"^-----BEGIN PGP SIGNED MESSAGE-----[ \t]*\n(?:.+\n)*\n?((?s:.*?))(?=^-----BEGIN PGP SIGNATURE|\Z)", re.MULTILINE
+)
+ARMOUR = re.compile(
+    r"^-----BEGIN PGP [A-Z ]{3,40}-----[ \t]*$(?s:.*?)(?:^-----END PGP [A-Z ]{3,40}-----[ \t]*(?:\n|\Z)|\Z)",
+    re.MULTILINE,
+)
+ESCAPED_DASH = re.compile("^- ", re.MULTILINE)
 BANNER_LINES = 8  # a gateway's warning stands at the top
 LINE_CHARACTERS = 300
-# a word for a picture alone, with a number, a colon or a file's name; "[images of cats]" is a person's
-IMAGE = re.compile(
+# stand-ins for pictures and files; "[images of cats]" is a person's
+STAND_IN = re.compile(
     r"[ \t]?\[(?:(?:image|inline image|bild|imagen|immagine|imagem|afbeelding|obraz|изображение|画像|图片|cid)"
     r"(?:\s?\d{0,4}|\s?:[^\[\]\n]{0,200}|[ .]?[^\[\]\n]{0,80}\b(?:png|jpe?g|gif|bmp|svg|webp|heic))"
-    r"|embedded image[^\[\]\n]{0,200})\]|[ \t]?<image\d{1,6}\.\w{1,5}>",
+    r"|embedded image[^\[\]\n]{0,200}|attachment \"[^\[\]\n]{1,300}\" deleted by [^\[\]\n]{1,100}"
+    r"|non-text portions of this message have been removed)\]"
+    r"|[ \t]?<image\d{1,6}\.\w{1,5}>|[ \t]?<<(?:file: ?)?[^<>\n]{1,150}\.\w{2,5}>>"
+    r"|[ \t]?\(see attached file: [^()\n]{1,200}\)|\ufffc",
     re.IGNORECASE,
 )
-SCRUBBED = re.compile(r"^-{10,20} next part -{10,20}$", re.MULTILINE)
+# files in a text: Eudora's paths, uuencode, BinHex, and base64 below its fields
+ATTACHED = re.compile(
+    r"^(?i:attachment converted|embedded content): ?.*[\\/:].*$"
+    r"|^begin [0-7]{3,4} \S.*\n(?:(?:[ -`]{1,70}\n)+end$|(?:M[ -`]{40,61}\n)+)"
+    r"|^\((?i:this file must be converted with binhex).*\s+:[^\s:]*(?:\n[^\s:]+)*:?"
+    r"|^(?:--\S{4,70}\n(?:[\w-]{4,40}: .*\n(?:[ \t]+\S.*\n)*){1,10}\n)?"
+    r"(?:[A-Za-z0-9+/]{60,76}\n){3,}[A-Za-z0-9+/]*={0,2}$"
+    r"|^-{10,20} next part -{10,20}\n(?s:.*)",  # Mailman's archives
+    re.MULTILINE,
+)
 SCISSORS = re.compile(r"---|-{1,10} ?-*>?(?:8<|>8) ?-{1,80}.{0,20}")
 DIFF_START = re.compile(r"diff --git \S+ \S")
 OLDER_DIFF_START = re.compile(r"Index: \S|diff -\w+ ")  # followed by a rule or the names of the two versions
@@ -39,28 +58,12 @@ def unwrap(text: str) -> str:
     """The text without PGP's armour: what is signed stays, what is encrypted, keys and signatures go."""
     if "-----BEGIN PGP" not in text:
         return text
-    plain: list[str] = []
-    within: str | None = None  # the kind of the armour around the line
-    header = False
-    for line in text.split("\n"):
-        mark = PGP_LINE.fullmatch(line[:LINE_CHARACTERS])
-        if mark and mark[1] == "BEGIN":
-            within, header = mark[2], True
-        elif mark:
-            within = None
-        elif within is None:
-            plain.append(line)
-        elif within == "SIGNED MESSAGE" and not header:
-            plain.append(line.removeprefix("- "))
-        elif not line.strip():
-            header = False
-    return "\n".join(plain)
+    return ARMOUR.sub("", SIGNED.sub(lambda signed: ESCAPED_DASH.sub("", signed[1]), text)).rstrip("\n")
 
 
-def without_scrubbed(text: str) -> str:
-    """The text without the notes on attachments that Mailman's archives have below it."""
-    scrubbed = SCRUBBED.search(text)
-    return text[: scrubbed.start()] if scrubbed else text
+def without_attached(text: str) -> str:
+    """The text without the files that programs wrote into it, or their paths."""
+    return ATTACHED.sub("", text)
 
 
 def read_patch(text: str) -> Patch | None:
@@ -102,12 +105,10 @@ def _without_trailers(lines: list[str]) -> list[str]:
 
 def without_images(text: str) -> str:
     """The text without ``[image: cup.png]`` and its like; lines that held nothing else go."""
-    if "[" not in text and "<image" not in text:
-        return text
     shown_lines: list[str] = []
     for line in text.split("\n"):
-        shown = IMAGE.sub("", line)
-        if shown is not line and shown != line:
+        shown = STAND_IN.sub("", line)
+        if shown != line:
             shown = shown.removeprefix(" ")
             if not shown.strip():
                 continue

@@ -164,6 +164,17 @@ def test_of_hostile_mails_each_is_left_out_and_the_rest_goes_on(read, tmp_path):
     assert [error.where.rpartition(":")[2] for error in reading.errors] == ["1", "7"]
 
 
+def test_a_damaged_part_is_counted_and_the_others_are_read(read, tmp_path):
+    source = tmp_path / "a.eml"
+    source.write_text(
+        "From: ann@example.org\nDate: Mon, 03 Mar 2025 10:12:00 +0100\nContent-Type: multipart/mixed; boundary=B\n\n"
+        "--B\n\nTea at four.\n--B\nContent-Transfer-Encoding: base64\n\nVGVhP\n--B--\n"
+    )
+    reading = read("mbox", source, "ann@example.org")
+    assert (reading.texts, reading.reasons) == (["Tea at four."], ["damaged part of a message"])
+    assert reading.errors[0].error == "a part of it is in damaged base64."
+
+
 def test_other_addresses_of_the_same_person_are_told(read, tmp_path):
     sent = mail("4", "A. <ann@home.example>", "Four.")
     sent["X-Gmail-Labels"] = "Sent,Opened"

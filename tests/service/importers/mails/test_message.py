@@ -97,6 +97,21 @@ TYPE = "Content-Type: text/plain; charset="
             "One line that goes on.\n> a b\n-- \nAnn",
         ),
         (TYPE + "utf-8; format=flowed; delsp=yes", "auto \nmatic", "automatic"),
+        # Eudora's marks, whatever it left of the header
+        (TYPE + "utf-8", "<x-html>\n<p>Tea <b>at</b></p><p>four</p></x-html>\nI come.", "Tea at\n\nfour\nI come."),
+        (TYPE + "utf-8; format=flowed", "<X-FLOWED>Tea \nat four.\n> a \n> b</X-FLOWED>\n", "Tea at four.\n> a b"),
+        (TYPE + "utf-8", "<x-rich>Tea <bold>at</bold>\nfour.\n\nI come.", "Tea at four.\nI come."),
+        ("Content-Type: text/html", "<x-flowed>Tea \nat four.\n\nI come.</x-flowed>", "Tea at four.\n\nI come."),
+        (TYPE + "utf-8", "The mark <x-html> of Eudora", "The mark <x-html> of Eudora"),
+        (
+            "Content-Type: text/enriched",
+            "<color><param>0000,0000,FFFF</param>Tea</color> & <<milk\nat four.\n\n<excerpt>Tea?</excerpt>\n\nYes.",
+            "Tea & <milk at four.\n> Tea?\n\nYes.",
+        ),
+        (TYPE + "utf-8", "<!DOCTYPE html>\n<html><p>Tea?</p></html>", "Tea?"),
+        # what it says of its encoding is not true
+        (TYPE + "utf-8\nContent-Transfer-Encoding: base64", "Tea at four.\nI come.", "Tea at four.\nI come."),
+        (TYPE + "utf-8\nContent-Transfer-Encoding: base64", "VGjDqT8=\n-- \na footer", "Thé?"),
     ],
 )
 def test_the_text_of_one_part(headers, body, text):
@@ -121,7 +136,8 @@ ATTACHED = "Content-Type: text/plain\nContent-Disposition: attachment\n\nA file"
         (parts("mixed", ATTACHED, FORWARDED, HTML), "As HTML"),
         (parts("mixed", FORWARDED), ""),
         (parts("mixed", PLAIN)[:-7], "As text"),
-        (mail("Content-Type: multipart/mixed", "no boundary"), ""),
+        (mail("Content-Type: multipart/mixed", "no boundary"), "no boundary"),
+        (mail("Content-Type: multipart/mixed; boundary=B", "<x-html><b>Tea</b>?</x-html>"), "Tea?"),
     ],
 )
 def test_the_text_of_several_parts(raw, text):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.errors import InputError
 from service.importers.mails.parts import MAX_DEPTH, MAX_PARTS, parts_of, text_of, unflow
 
 
@@ -16,14 +15,24 @@ def test_parts_within_parts():
     assert (part.kind, part.body) == ("text/plain", b"Tea.")
 
 
-def test_parts_nested_too_deep():
-    with pytest.raises(InputError, match="nested more than 20 deep"):
-        parts_of(nested(1_500))
+HEAD = b"Content-Type: multipart/mixed; boundary=B\n\n"
+BAD = b"Content-Transfer-Encoding: base64\n\nVGVhP\n"
 
 
-def test_no_more_parts_than_anybody_sends():
-    body = b"Content-Type: multipart/mixed; boundary=B\n\n" + b"--B\n\nx\n" * (2 * MAX_PARTS)
-    assert len(parts_of(body)) == MAX_PARTS
+@pytest.mark.parametrize(
+    ("raw", "read", "flaw"),
+    [
+        (nested(1_500), 0, "its parts are nested more than 20 deep."),
+        (HEAD + b"--B\n\nx\n" * (2 * MAX_PARTS), MAX_PARTS, "it has more than 1,000 parts."),
+        (HEAD + b"--B\n\nTea.\n--B\n" + BAD + b"--B--\n", 1, "a part of it is in damaged base64."),
+        (HEAD + b"--B\n\nTea.\n--B\n" + HEAD + b"--B--\n", 1, "its parts are missing."),
+        (HEAD + b"This is a multi-part message in MIME format.\n", 0, "its parts are missing."),
+    ],
+)
+def test_a_part_that_cannot_be_read_has_a_flaw_and_the_others_are_read(raw, read, flaw):
+    parts = parts_of(raw)
+    assert [part.flaw for part in parts if part.flaw] == [flaw]
+    assert sum(not part.flaw for part in parts) == read
 
 
 def test_the_closing_mark_ends_the_parts():
