@@ -21,7 +21,10 @@ LABELS = {
         "垃圾邮件|垃圾郵件|스팸함|спам|ongewenst|skräppost|søppelpost|roskaposti|wiadomości-śmieci",
         DRAFT: "draft|drafts|entwürfe|entwurf|brouillons|borradores|rascunhos|bozze|concepten|utkast|kladder|"
         "luonnokset|wersje robocze|koncepty|черновики|чернетки|taslaklar|πρόχειρα|下書き|草稿|임시보관함|ciorne|"
-        "piszkozatok",
+        "piszkozatok|robocze|rascunho|esborranys|nacrti|skice|osnutki|чернови|draf|thư nháp|ร่างจดหมาย|טיוטות|المسودات|"
+        "postponed|postponed-msgs|postponed-mail|unsent|unsent messages|outbox|templates|postausgang|vorlagen|"
+        "boîte d'envoi|modèles|bandeja de salida|plantillas|caixa de saída|modelos|posta in uscita|modelli|"
+        "postvak uit|sjablonen|utkorgen|mallar|utboks|maler|udbakke|lähtevät|szablony|исходящие|шаблоны",
         TRASH: "trash|bin|deleted|deleted items|deleted messages|gelöschte elemente|gelöschte objekte|"
         "éléments supprimés|messages supprimés|elementos eliminados|mensajes eliminados|posta eliminata|"
         "messaggi eliminati|verwijderde items|verwijderde berichten|itens excluídos|itens eliminados|borttaget|"
@@ -34,7 +37,20 @@ LABELS = {
 }
 LABEL = re.compile(r'"[^"]*"|[^,"]+')
 IMAP_LETTERS = re.compile(r"&([A-Za-z0-9+,]{2,200})-")
-MOZILLA_DELETED = 0x0008
+# fields of mails that were not sent: Outlook's X-Unsent, X-Mozilla-Draft-Info, Roundcube's, Horde's, K-9's and others'
+UNSENT = re.compile(
+    r"x-(?:[a-z0-9]+-)*(?:unsent|drafts?)(?:-info)?|x-(?:claws|sylpheed)-end-special-headers|x-mutt-fcc|x-k9mail-identity"
+)
+FLAGS = re.compile(r"\b(?:flags?|labels?|keywords|status)\b")  # fields in which an export keeps \Draft and its like
+BITS = (
+    ("x-mozilla-status", 0x8, TRASH),
+    ("x-mozilla-status", 0x800, DRAFT),  # queued
+    ("x-mozilla-status2", 0x20_0000, TRASH),
+    ("x-mozilla-status2", 0x100_0000, DRAFT),  # a template
+    ("x-evolution", 0x2, TRASH),
+    ("x-evolution", 0x4, DRAFT),
+)
+HEX = re.compile(r"(?:[0-9a-f]{8}-)?([0-9a-f]{1,8})\b", re.IGNORECASE)
 # the words of the second half are a person's too, who tells when they are away; a program puts a colon behind them
 AUTOMATIC_SUBJECT = re.compile(
     r"(?:automatic reply|automated reply|auto(?:matic)?[ -]?(?:reply|response)|automatische antwort|"
@@ -96,13 +112,22 @@ def label_names(fields: dict[str, str]) -> list[str]:
 
 
 def _place(fields: dict[str, str]) -> str | None:
-    """The place where a mail lies, from Gmail's labels and the marks of Thunderbird and others for deleted mail."""
+    """The place where a mail lies, from the labels, flags and fields that programs give it."""
+    labels = set(label_names(fields))
+    for name, value in fields.items():
+        if UNSENT.fullmatch(name) and value.strip().lower() not in ("", "0", "no", "false"):
+            return DRAFT
+        if FLAGS.search(name):
+            labels.update(re.findall(r"\\(\w+)", value.casefold()))
     for reason, names in LABELS.items():
-        if not set(label_names(fields)).isdisjoint(names):
+        if not labels.isdisjoint(names):
             return reason
-    status = fields.get("x-mozilla-status", "")[:8]
-    if re.fullmatch(r"[0-9A-Fa-f]+", status) and int(status, 16) & MOZILLA_DELETED:
-        return TRASH
+    if "mail-draft" in fields.get("x-uniform-type-identifier", ""):  # Apple Mail
+        return DRAFT
+    for name, bit, reason in BITS:
+        number = HEX.match(fields.get(name, ""))
+        if number and int(number[1], 16) & bit:
+            return reason
     marks = fields.get("x-status", "")[:20] + fields.get("status", "")[:20]
     return TRASH if "D" in marks else DRAFT if "T" in fields.get("x-status", "")[:20] else None
 
