@@ -10,10 +10,13 @@ import re
 from collections.abc import Sequence
 
 from service.importers.mails.phrases import (
+    ABOVE,
+    ANSWER,
     FIRST_PERSON,
     FORWARD_LINES,
     JOINED_VERBS,
     LABELS,
+    LINE,
     OPENERS,
     SEPARATORS,
     SPOKEN,
@@ -35,6 +38,32 @@ YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 SHORT_DATE = re.compile(r"(?<!\d)(?:\d{1,2}[./-] ?\d{1,2}[./-] ?(?:\d\d|\d{4})|\d{4}[./-]\d\d?[./-]\d\d?)(?!\d)")
 TIME = re.compile(r"(?<!\d)\d{1,2}[:.h]\d\d(?!\d)")
 BRACKETED_ADDRESS = re.compile(r"[<(\[][^\s<>()\[\]]{1,64}@[^\s<>()\[\]]{1,200}[>)\]]")
+ADDRESS_WORD = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,200}\w")
+# the date ends with its last digit or what belongs to that: 10:12 AM, 10.12 Uhr, 5日
+DATE_AND_NAME = re.compile(r"(.*\d(?:日| ?[ap]\.?m\.?| Uhr| ?h| GMT| \(?UTC\)?)?)[\s,;:]*([^\d]*)", re.IGNORECASE)
+DATE_WORDS = 4  # a weekday, "at", a month, "Uhr"
+NAME_WORDS = 6
+PARTICLES = {
+    "van",
+    "de",
+    "der",
+    "den",
+    "von",
+    "zu",
+    "da",
+    "di",
+    "du",
+    "la",
+    "le",
+    "del",
+    "dos",
+    "bin",
+    "al",
+    "of",
+    "the",
+    "and",
+}
+DESK_CHARACTERS = 120
 ADDRESS_AND_VERB = re.compile(r"@[^\s<>]{1,80}> \S{1,16} ?[:：]$")
 WORD = re.compile(r"[^\s,;<>\[\]\"]+")
 # GroupWise's and supercite's introductions have the mark of a quote themselves
@@ -83,8 +112,10 @@ def _introduction(short: list[str], marked: list[bool], following: list[int], st
     """Past the last line of what introduces a quote at this line; None if nothing does."""
     below = following[start]
     line = short[start]
-    if GROUPWISE.fullmatch(line):
+    if GROUPWISE.fullmatch(line) or _is_of_desk(short, start):
         return start + 1
+    if below == start + 1 and _is_frame(line) and _is_of_desk(short, below):
+        return below + 1
     if RULE.fullmatch(line):
         return _header_end(short, marked, below, least=2)
     if FORWARD_LINES.fullmatch(line) or _is_separator(line):
@@ -92,7 +123,27 @@ def _introduction(short: list[str], marked: list[bool], following: list[int], st
     header = _header_end(short, marked, start, least=3)
     if header and _is_of_mail(short[start:header]):
         return header
-    return _attribution_end(short, marked, following, start) or _notes_end(short, following, start)
+    return _notes_end(short, following, start) or _attribution_end(short, marked, following, start)
+
+
+def _is_frame(line: str) -> bool:
+    return not any(map(str.isalnum, line))
+
+
+def _is_of_desk(short: list[str], number: int) -> bool:
+    """True for a line of a help desk's that asks to answer above it: between signs, below a rule, or by itself."""
+    line = short[number] if number < len(short) else ""
+    words = line.strip(" #=*-_~!+<>[]()|.:\u2010\u2011\u2012\u2013\u2014\u2015")
+    if not 3 <= len(words) <= DESK_CHARACTERS:
+        return False
+    before, _, behind = line.partition(words)
+    if before.startswith("##-") and behind.endswith("-##"):  # Zendesk, in the language of the desk
+        return True
+    if not (ABOVE.search(words) and LINE.search(words)):
+        return False
+    above, below = (short[at] if 0 <= at < len(short) else "" for at in (number - 1, number + 1))
+    framed = min(len(before.strip()), len(behind.strip())) > 1 or (above and _is_frame(above))
+    return bool(framed or (ANSWER.search(words) and not above and not below))
 
 
 def _is_separator(line: str) -> bool:
@@ -157,14 +208,37 @@ def _attribution_end(short: list[str], marked: list[bool], following: list[int],
     for end in range(start + 1, min(start + ATTRIBUTION_LINES, len(short)) + 1):
         if not short[end - 1] or marked[end - 1]:
             return None
-        if short[end - 1][-1] not in ":：":
-            continue
         below = following[end - 1]
         is_marked = below < len(short) and below - end <= 2 and (marked[below] or bool(NAMED_QUOTE.match(short[below])))
-        if _opens(short, start, end) and _attributes(" ".join(short[start:end]), is_marked):
-            return end
-        return None
+        text = " ".join(short[start:end])
+        if text[-1] not in ":：":
+            broken = end == start + 1 or short[start][-1] == "<"
+            alone = broken and below < len(short) and not short[end] and not (start and short[start - 1])
+            if (is_marked or alone) and _is_sender_and_date(text.replace("< ", "<"), is_marked):
+                return end
+            continue
+        return end if _opens(short, start, end) and _attributes(text, is_marked) else None
     return None
+
+
+def _is_sender_and_date(text: str, is_marked: bool) -> bool:
+    """True for a name, an address and a date before or behind them, and nothing else; without marks below that is so
+    only of an address in brackets and a date without a word before it."""
+    address = BRACKETED_ADDRESS.search(text) or (ADDRESS_WORD.search(text) if is_marked else None)
+    if address is None or len(text) > LINE_CHARACTERS or not _has_date(text):
+        return False
+    before, behind = text[: address.start()], text[address.end() :].strip(DASHES + ",.;()")
+    dated = DATE_AND_NAME.fullmatch(before) if not behind else None
+    date, name = (dated[1], dated[2]) if dated else (behind, before)
+    words = name.strip(" \"',").split()
+    opens = date[:1].isdigit() or _first_word(date) in OPENERS
+    return (
+        len(words) <= NAME_WORDS
+        and not any((word[0].islower() and word not in PARTICLES) or word[0].isdigit() for word in words)
+        and _has_date(date)
+        and len(re.findall(r"[^\W\d_]+", date)) <= DATE_WORDS
+        and (is_marked or opens)
+    )
 
 
 def _opens(short: list[str], start: int, end: int) -> bool:

@@ -85,6 +85,33 @@ FORWARD_LINES = re.compile(
     r"начало переадресованного сообщения|下面是被转发的邮件|転送されたメッセージ)\s*[:：]?",
     re.IGNORECASE,
 )
+# "Please type your reply above this line", or not below it: how help desks divide their mails from what answers them
+ABOVE = re.compile(
+    r"\b(?:above|oberhalb|über|au[- ]dessus|encima|arriba|acima|sopra|boven|ovan|ovenfor|over|yläpuol|powyżej|nad|výše|"
+    r"выше|над|вище|üst|yukarı|föl[ée]|felett|deasupra|πάνω|iznad|trên|di atas|damunt)"
+    r"|より上|の上|上方|以上|之上|위에|위쪽|เหนือ|ด้านบน|מעל|فوق|أعلى"
+    r"|\b(?:not|nicht|pas|no|não|non|niet)\b.{1,40}\b(?:below|unter|dessous|debajo|abaixo|sotto|onder)",
+    re.IGNORECASE,
+)
+LINE = re.compile(
+    r"\b(?:line|zeile|linie|ligne|l[ií]nea|linha|riga|regel|lijn|raden|linje|rivi|lini|řád|riad|строк|лини|черт|рядк|"
+    r"satır|çizgi|sor|rând|γραμμή|red|crt|dòng|baris|garis)|[行線线줄]|บรรทัด|เส้น|שור|קו|سطر|خط",
+    re.IGNORECASE,
+)
+ANSWER = re.compile(
+    r"repl|respon|answer|comment|antwor|schreib|répon|écri|resp[uo]|contest|escrib|escrev|rispo|scriv|antwoord|svar|"
+    r"skriv|vasta|odpow|odpov|ответ|відпов|yanıt|cevap|válasz|răspun|απαντ|odgovor|返信|回复|回覆|답장|회신|ตอบ|"
+    r"trả lời|balas|השב|תגוב|الرد|\bwrite|\btype",
+    re.IGNORECASE,
+)
+# the way out of a mailing list
+LEAVE = re.compile(
+    r"unsubscri|opt[- ]out|you (?:received|(?:are|were) (?:receiving|currently subscribed|subscribed|sent)) |abmeld|"
+    r"abbestell|austrag|désabonn|désinscri|darse de baja|cancelar .{0,20}(?:suscripción|inscrição)|disiscri|cancellar|"
+    r"afmeld|uitschrij|avregistr|avprenum|peruuta|wypis|odhlás|отпис|abonelikten|leiratkoz|dezabon|"
+    r"退会|解除|退订|取消订阅|수신거부",
+    re.IGNORECASE,
+)
 # "Sent from my iPhone": such a line names what it was sent with, one of DEVICES
 FOOTERS = re.compile(
     r"(?:sent|sendt|envoyé|enviado|enviada|inviato|gesendet|verstuurd|verzonden|skickat|wysłan[eoa]|odesláno|odoslané|"

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 
 from service.importers.mails.introductions import find_introductions
-from service.importers.mails.phrases import DEVICES, DISCLAIMERS, FOOTERS, PAPER, sign_offs
+from service.importers.mails.phrases import DEVICES, DISCLAIMERS, FOOTERS, LEAVE, PAPER, sign_offs
 from service.importers.quotes import QUOTE_MARK, Parts, tidy
 
 LINE_CHARACTERS = 300
@@ -29,7 +29,8 @@ RULE = re.compile(r" ?[_~-]{20,}")  # mailing lists put their own lines below on
 DRAWN_RULE = re.compile(
     r"[ \t\u3000]{0,40}(?:[━─═＝=*＊_~+☆★◇◆■□・…#-]{5,200}|(?:[-=*_~] ){4,80}[-=*_~]?)[ \t\u3000]{0,40}"
 )
-LIST = re.compile(r"unsubscribe|mailing list|mailinglist|subscribed|listinfo|https?://|www\.|\S@\S", re.IGNORECASE)
+LINK = re.compile(r"https?://|www\.|\S@\S")
+LIST = re.compile(rf"unsubscribe|mailing list|mailinglist|subscribed|listinfo|{LINK.pattern}", re.IGNORECASE)
 FOOTER_OF_A_LIST = 12
 FORWARD_START = re.compile(
     r"-{4,30} ?(?:Start of f|F)orwarded message(?: from .{1,200})? ?-{4,30}[ \t]*$", re.IGNORECASE
@@ -142,8 +143,7 @@ def _without_ending(lines: list[str], author: str) -> list[str]:
 def _without_signature(lines: list[str]) -> list[str]:
     for position in range(max(0, len(lines) - SIGNATURE_LINES), len(lines)):
         line = lines[position].rstrip()[:LINE_CHARACTERS]
-        below = lines[position + 1 :]
-        if line in ("--", "__") or (RULE.fullmatch(line) and _is_list_footer(below)):
+        if line in ("--", "__") or (_is_frame(line) and _is_list_footer(lines[position:])):
             return lines[:position]
         if position and _is_drawn_signature(lines[position - 1 :]):
             return lines[:position]
@@ -166,12 +166,28 @@ def _without_contact_data(lines: list[str], author: str) -> list[str]:
     return lines
 
 
+def _is_frame(line: str) -> bool:
+    return bool(line.strip()) and not any(map(str.isalnum, line[:LINE_CHARACTERS]))
+
+
 def _is_list_footer(lines: list[str]) -> bool:
-    """A few lines with an address, or nothing; authors draw rules as well."""
-    written = [line for line in lines if line.strip() and not RULE.fullmatch(line.rstrip())]
-    return not written or (
-        len(written) <= FOOTER_OF_A_LIST and any(LIST.search(line[:LINE_CHARACTERS]) for line in written)
-    )
+    """True for a rule and a few lines with an address or nothing below it, to the end; others may follow.
+
+    Authors draw rules as well; only the long ones of lists need no word on leaving them.
+    """
+    blocks: list[list[str]] = []
+    for line in lines:
+        if _is_frame(line):
+            blocks.append([line.rstrip()])
+        elif line.strip():
+            blocks[-1].append(line[:LINE_CHARACTERS])
+    return bool(blocks[0][1:] or RULE.fullmatch(blocks[0][0])) and all(map(_is_of_list, blocks))
+
+
+def _is_of_list(block: list[str]) -> bool:
+    text = "\n".join(block[1:])
+    marked = LIST.search(text) if RULE.fullmatch(block[0]) else LEAVE.search(text) and LINK.search(text)
+    return len(block) == 1 or (len(block) <= FOOTER_OF_A_LIST + 1 and bool(marked))
 
 
 def _is_sign_off(line: str) -> bool:

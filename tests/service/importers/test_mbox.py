@@ -228,6 +228,12 @@ def test_the_request_is_without_what_others_programs_added(read, tmp_path):
     assert read("mbox", source, "ann@example.org").documents[0].request == "Tea?"
 
 
+def test_the_request_of_a_help_desk_stands_below_its_line(read, tmp_path):
+    ticket = "##- Please type your reply above this line -##\n\nBob (Desk)\n\nIs the tea hot?"
+    source = box(tmp_path / "a.mbox", mail("1", BOB, ticket), mail("2", ANN, "Yes.", answers="1"))
+    assert read("mbox", source, "ann@example.org").documents[0].request == "Bob (Desk)\n\nIs the tea hot?"
+
+
 def test_somebody_elses_archive(read, tmp_path):
     source = box(tmp_path / "a.mbox", mail("1", BOB, "Tea?"), mail("2", BOB, "Milk?"))
     reading = read("mbox", source, "ann@example.org")
