@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from pearl.errors import InputError, Interrupted, PearlError, StoreError
 from pearl.templates import DEFAULT_TEMPLATE
-from pearl.texts import check_characters, check_id, check_text, parse_timestamp
+from pearl.texts import check_characters, check_id, check_text, counted, parse_timestamp
 from pearl.words import count_words
 from service.hook.drafted import REASON, DraftedMessages
 from service.import_record import Gone, ImportRecord
@@ -27,6 +27,7 @@ from service.store.voices import check_name
 BATCH_DOCUMENTS = 1_000
 BATCH_CHARACTERS = 8_000_000  # a batch is in memory whole, and a document may have a megabyte
 ERRORS_KEPT = 100
+UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 COMMIT = "commit"  # the template of commit messages, which PEARL's hook drafts
 
 
@@ -131,6 +132,11 @@ def run_import(
             database.forget_deleted()  # the earlier versions
     if tally.outcomes[Outcome.CONFLICT] and ids_stay and not update:
         tally.remarks.append("--update takes over what differs, another --voice too.")
+    if tally.unreadable and not tally.refused:
+        texts = counted(tally.unreadable, "text")
+        tally.remarks.append(
+            f"Characters that could not be read ({UNREADABLE}): {texts}, first {tally.first_unreadable}."
+        )
     gone = record.gone(database, options.user) if update and not tally.refused else ()
     summary = tally.summary(known_users, options.identities, time.monotonic() - started)
     return summary if tally.refused else replace(summary, import_ids=record.ids, gone=gone)
@@ -234,10 +240,16 @@ class _Tally:
     errors_total: int = 0
     remarks: list[str] = field(default_factory=list)
     refused: bool = False
+    unreadable: int = 0  # texts or requests with characters that could not be read
+    first_unreadable: str = ""
 
     def count(self, batch: list[SourceDocument], outcomes: list[Outcome]) -> None:
         self.outcomes.update(outcomes)
         for item, outcome in zip(batch, outcomes, strict=True):
+            new = outcome in (Outcome.CREATED, Outcome.REPLACED)
+            if new and UNREADABLE in f"{item.document.text}{item.document.request}":
+                self.unreadable += 1
+                self.first_unreadable = self.first_unreadable or item.where
             if outcome is Outcome.CONFLICT:
                 message = f"'{item.document.id}' is already there with another text, request or voice; the first stays."
                 self._problem(ImportProblem(item.where, message, "id"))

@@ -125,6 +125,13 @@ def test_no_importer_can_store_what_is_unusable(database, bad, field_, reason):
     assert [(problem.where, problem.field) for problem in summary.errors] == [("fake:1", field_)]
 
 
+def test_texts_with_unreadable_characters_are_counted_once(database):
+    items = [found(1), found(2, "Th\N{REPLACEMENT CHARACTER}"), found(3, request="Th\N{REPLACEMENT CHARACTER}?")]
+    remark = "Characters that could not be read (\N{REPLACEMENT CHARACTER}): 2 texts, first fake:2."
+    assert run(database, items).remarks == (remark,)
+    assert run(database, items).remarks == ()  # nothing new
+
+
 def test_short_documents_are_left_out_if_wanted(database):
     texts = ["", "Tea.", "Tea at four.", "Tea at four, please.", "四時にお茶をください。"]
     items = [found(number, text) for number, text in enumerate(texts)]
