@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html as entities
 import re
-import string
 from collections.abc import Iterator
 
 SKIPPED = {"script", "style", "title", "template"}  # not a head, which may have no end: the rest in it is no text
@@ -25,8 +24,11 @@ MAX_LISTS = 100
 EMOJI = re.compile(r"""\balt=["']?([^"'\x00-\x7f]{1,12})["']?(?:\s|/|$)""")  # signs alone are no file's name
 OUTLOOKS_ITEM = re.compile("^[\u00b7\u2022\u00a7o]\u00a0[\u00a0 ]*")  # a paragraph that looks like one of a list
 MAX_QUOTES = 10  # marks in front of a line: a mail is not answered more often
-TAG = re.compile(r"<(/?)([A-Za-z][^\s/<>]*)")
-SMALL = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
+# a comment, Word's conditions and the document's type, a tag; one that does not end goes on to the end of the text
+MARK = re.compile(
+    r"<!(?=--)(?s:.*?)(?:-->|\Z)|<[!?][^>]*+(?:>|\Z)"
+    r"""|<(/?)([A-Za-z][^\s/<>]*+)((?:[^>=]|="[^"]*+"|='[^']*+'|=)*+)(?:>|\Z)"""
+)
 SPACE = re.compile(r"[ \t\r\n\f]+")
 DATA = re.compile(r"(data:[\w.+-]{1,60}/[\w.+-]{1,60};base64,)[A-Za-z0-9+/=%\r\n]{100,}")
 LONG_NUMBER = re.compile(r"&#[xX]?[0-9A-Fa-f]{8,};?")  # no character; html.unescape raises on thousands of digits
@@ -52,76 +54,17 @@ def html_to_text(html: str) -> str:
 
 def _marks(html: str) -> Iterator[tuple[str, bool, str, str]]:
     """Yield the text up to each tag, and the tag: its name, whether it ends, its attributes."""
-    position = start = 0
-    find = _Finder(html)
-    while True:
-        start = html.find("<", start)
-        if start < 0:
-            yield "", False, "", html[position:]
-            return
-        if html.startswith("<!--", start):
-            end = find.after("-->", start + 2)
-            yield "", False, "", html[position:start]
-        elif html.startswith(("<!", "<?"), start):  # Word's conditions and the document's type
-            end = find.after(">", start)
-            yield "", False, "", html[position:start]
-        else:
-            tag = TAG.match(html, start)
-            if tag is None:
-                start += 1  # a sign of its own
-                continue
-            end = _tag_end(html, tag.end(), find)
-            name = tag[2].lower()
-            yield name, bool(tag[1]), html[tag.end() : end - 1], html[position:start]
-            if name in ("script", "style", "title") and not tag[1]:  # marks within them are none
-                closing = find.closing(name, end)
-                if closing > end:
-                    end = closing
-        position = start = end
-
-
-def _tag_end(html: str, position: int, find: _Finder) -> int:
-    """Past the ``>`` that ends a tag; one in quotes does not."""
-    while True:
-        end = find.after(">", position)
-        quote = min((at for at in (find.value(mark, position) for mark in "\"'") if at >= 0), default=end)
-        if quote >= end:
-            return end
-        closing = find.after(html[quote + 1], quote + 2, missing=-1)
-        if closing < 0:
-            return end
-        position = closing
-
-
-class _Finder:
-    """Positions in a text by search; that something does not come any more is found once."""
-
-    def __init__(self, html: str) -> None:
-        self._html = html
-        self._lower = html.translate(SMALL)
-        self._next: dict[str, int] = {}
-
-    def _find(self, piece: str, position: int) -> int:
-        known = self._next.get(piece, -2)
-        if known == -1 or known >= position:
-            return known
-        self._next[piece] = self._lower.find(piece, position)
-        return self._next[piece]
-
-    def after(self, piece: str, position: int, missing: int | None = None) -> int:
-        """Past the next such piece; the end of the text where there is none."""
-        start = self._find(piece, position)
-        if start < 0:
-            return len(self._html) if missing is None else missing
-        return start + len(piece)
-
-    def value(self, quote: str, position: int) -> int:
-        """The position of the next ``=`` before this quote."""
-        return self._find(f"={quote}", position)
-
-    def closing(self, name: str, position: int) -> int:
-        """The position of the next ``</name``, -1 for none."""
-        return self._find(f"</{name}", position)
+    position = 0
+    unmarked = {"script", "style", "title"}  # marks within them are none
+    while mark := MARK.search(html, position):
+        name = (mark[2] or "").lower()
+        yield name, bool(mark[1]), mark[3] or "", html[position : mark.start()]
+        position = mark.end()
+        if name in unmarked and not mark[1]:
+            closing = re.compile(f"</{name}", re.ASCII | re.IGNORECASE).search(html, position)
+            position = closing.start() if closing else position
+            unmarked -= set() if closing else {name}
+    yield "", False, "", html[position:]
 
 
 class _Lines:

@@ -5,10 +5,10 @@ The standard library's ``email`` follows brackets and parts by recursion, so tha
 
 from __future__ import annotations
 
-import binascii
 import re
+from email.errors import HeaderParseError
+from email.header import decode_header
 from email.utils import mktime_tz, parsedate_tz
-from itertools import groupby
 from urllib.parse import unquote
 
 from pearl.errors import InputError
@@ -19,9 +19,7 @@ HEADER_BYTES = 1 << 17
 FIELD_CHARACTERS = 4_000
 LINE = re.compile(rb"[^\n]*(?:\n|\Z)")
 FIELD_NAME = re.compile(rb"([!-9;-~]+)[ \t]*:")
-ENCODED_WORD = re.compile(r"=\?([^?\s]{1,60})\?([bq])\?([^?]*)\?=", re.IGNORECASE)
-ENCODED_WORDS = re.compile(rf"(?:{ENCODED_WORD.pattern})+", re.IGNORECASE)
-BETWEEN_WORDS = re.compile(r"(\?=)\s+(?==\?)")
+ENCODED_WORDS = re.compile(r"=\?[^?\s]{1,60}\?[bq]\?[^?]*\?=(?:\s*=\?[^?\s]{1,60}\?[bq]\?[^?]*\?=)*", re.IGNORECASE)
 PARAMETER = re.compile(r";\s*([^\s=;]+)\s*=\s*(\"[^\"]*\"|[^\s;]*)")
 ANGLE = re.compile(r"<([^<>]*)>")
 
@@ -56,26 +54,16 @@ def _value(name: str, lines: list[bytes]) -> str:
 
 
 def decode_words(value: str) -> str:
-    """The text of a field, its encoded words (RFC 2047) decoded."""
-    if "=?" not in value:
-        return value
-    return ENCODED_WORDS.sub(_decoded_words, BETWEEN_WORDS.sub(r"\1", value))
+    """The text of a field, its encoded words (RFC 2047) decoded; words next to each other may divide a character."""
+    return ENCODED_WORDS.sub(_decoded_words, value) if "=?" in value else value
 
 
 def _decoded_words(match: re.Match[str]) -> str:
-    """The text of words next to each other; senders divide them within a character."""
-    words = groupby(ENCODED_WORD.finditer(match.group()), lambda word: word[1].lower())
-    return "".join(decode_bytes(b"".join(map(_word_bytes, same)), charset) for charset, same in words)
-
-
-def _word_bytes(word: re.Match[str]) -> bytes:
-    data = word[3].encode(errors="replace")
-    if word[2] in "qQ":
-        return binascii.a2b_qp(data, header=True)
     try:
-        return binascii.a2b_base64(data + b"===")
-    except binascii.Error:
-        return word.group().encode(errors="replace")
+        words = decode_header(match.group())
+    except HeaderParseError:
+        return match.group()
+    return "".join(word if isinstance(word, str) else decode_bytes(word, charset) for word, charset in words)
 
 
 def parse_sender(value: str) -> tuple[str, str]:
