@@ -59,6 +59,8 @@ class MboxImporter:
                 for span in box.spans(options.advance):
                     _note(archive, number, span)
             for box in boxes:
+                if box.flaw:
+                    yield LeftOut(box.name, "unreadable file", box.flaw)
                 for span in box.spans(options.advance):
                     yield from _items(archive, box, span, options)
             remark = archive.others.remark()

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+from zipfile import ZipFile, ZipInfo
 
 from pearl.errors import InputError
 from pearl.history import GZIP_MAGIC
@@ -59,16 +60,18 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A file with mails: how to name it to a person, its path in the source, where it lies on the disk, and whether it
-    is one mail."""
+    """A file with mails."""
 
-    name: str
-    place: str
-    path: Path
-    single: bool
+    name: str  # for a person
+    place: str  # its path in the source
+    path: Path  # where it lies on the disk
+    single: bool  # it is one mail
+    flaw: str | None = None  # why it cannot be read
 
     def spans(self, advance: Callable[[int], None]) -> Iterator[Span]:
         """The places of its mails in order."""
+        if self.flaw:
+            return
         if self.single:
             size = self.path.stat().st_size
             advance(size)
@@ -91,7 +94,10 @@ class Box:
 
 @contextmanager
 def open_boxes(source: Path) -> Iterator[list[Box]]:
-    """The mailboxes of a source, unpacked while in use. Raises InputError if there are none, or if one is damaged."""
+    """The mailboxes of a source, unpacked while in use; of several files those that are damaged have a flaw.
+
+    Raises InputError if there are none, or if the source itself is damaged.
+    """
     with tempfile.TemporaryDirectory(prefix="pearl-import-") as folder:
         try:
             yield list(_boxes(source, Path(folder)))
@@ -115,8 +121,12 @@ def plain_size(source: Path) -> int | None:
 
 def _boxes(source: Path, folder: Path) -> Iterator[Box]:
     if source.is_dir():
-        paths = _paths(source)
-        boxes = [box for path in paths for box in _opened(str(path), str(path.relative_to(source)), path, folder)]
+        places = ((path, str(path.relative_to(source))) for path in _paths(source))
+        boxes = [
+            box
+            for path, place in places
+            for box in _readable(str(path), place, _opened(str(path), place, path, folder))
+        ]
     elif is_zip(source):
         boxes = list(_unzipped(source, folder))
     else:
@@ -146,6 +156,14 @@ def _paths(source: Path) -> Iterator[Path]:
                 yield path
 
 
+def _readable(name: str, place: str, boxes: Iterator[Box]) -> list[Box]:
+    """What is in one file of several, or that it is damaged."""
+    try:
+        return list(boxes)
+    except DAMAGED as error:
+        return [Box(name, place, Path(), True, f"cannot be read: {error}")]
+
+
 def _opened(name: str, place: str, path: Path, folder: Path) -> Iterator[Box]:
     """The box in a file, none if it is something else."""
     head = _head(path)
@@ -153,26 +171,40 @@ def _opened(name: str, place: str, path: Path, folder: Path) -> Iterator[Box]:
         with gzip.open(path) as packed:
             path = _unpacked(packed, path.stat().st_size, folder)
         head = _head(path)
+    if b"\r" in head and b"\n" not in head:
+        with _MacFile(path) as file:
+            path = _unpacked(file, path.stat().st_size, folder)
+        head = _head(path)
     kind = _kind(name, Path(name), head)
     if kind:
         yield Box(name, place, path, kind == "mail")
+
+
+class _MacFile(io.FileIO):
+    """A file with the lines of an old Mac, read with those of other machines."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return (super().read(size) or b"").replace(b"\r", b"\n")
 
 
 def _unzipped(source: Path, folder: Path) -> Iterator[Box]:
     with open_zip(source) as packed:
         for member in packed.infolist():
             name = f"{source}/{member.filename}"
-            if member.is_dir():
-                continue
-            with packed.open(member) as stream:
-                head = stream.read(HEAD_BYTES)
-            if head.startswith(GZIP_MAGIC) or _kind(name, Path(name), head):
-                with packed.open(member) as stream:
-                    path = _unpacked(stream, member.compress_size, folder)
-                yield from _opened(name, member.filename, path, folder)
+            if not member.is_dir():
+                yield from _readable(name, member.filename, _member(packed, member, name, folder))
 
 
-def _unpacked(stream: IO[bytes] | gzip.GzipFile, packed_bytes: int, folder: Path) -> Path:
+def _member(packed: ZipFile, member: ZipInfo, name: str, folder: Path) -> Iterator[Box]:
+    with packed.open(member) as stream:
+        head = stream.read(HEAD_BYTES)
+    if head.startswith(GZIP_MAGIC) or _kind(name, Path(name), head):
+        with packed.open(member) as stream:
+            path = _unpacked(stream, member.compress_size, folder)
+        yield from _opened(name, member.filename, path, folder)
+
+
+def _unpacked(stream: IO[bytes] | gzip.GzipFile | io.FileIO, packed_bytes: int, folder: Path) -> Path:
     handle, name = tempfile.mkstemp(dir=folder)
     most = max(TRAP_BYTES, PACKED_AT_MOST * packed_bytes)
     try:
@@ -207,7 +239,8 @@ def _kind(name: str, path: Path, head: bytes) -> str | None:
 
 def is_mbox(head: bytes) -> bool:
     """True if an mbox file begins so: with a separator and a mail's header."""
-    file = io.BytesIO(head.lstrip(BOM + b"\r\n"))
+    start = head.lstrip(BOM + b"\r\n")
+    file = io.BytesIO(start if b"\n" in start else start.replace(b"\r", b"\n"))
     return _separates(file.readline(), file)
 
 

@@ -243,6 +243,28 @@ def test_a_damaged_gzip_file(read, tmp_path, cut):
         read("mbox", source, "ann")
 
 
+def test_a_damaged_file_among_others_is_counted(read, tmp_path):
+    (tmp_path / "whole").write_text(SENT)
+    (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(SENT.encode())[:-12])
+    reading = read("mbox", tmp_path, "ann@example.org")
+    assert (texts(reading), reading.reasons) == (["From one to three.", "Two jars."], ["unreadable file"])
+    source = tmp_path / "a.zip"
+    with zipfile.ZipFile(source, "w") as packed:
+        packed.writestr("Sent", SENT)
+        packed.writestr("two.eml", mail(4, ANN, "Four jars."))
+    source.write_bytes(source.read_bytes().replace(b"Four jars", b"Five jars"))
+    reading = read("mbox", source, "ann@example.org")
+    assert (texts(reading), reading.reasons) == (["From one to three.", "Two jars."], ["unreadable file"])
+    assert reading.errors[0].where == f"{source}/two.eml"
+
+
+def test_the_lines_of_an_old_mac(read, tmp_path):
+    source = tmp_path / "Out"
+    source.write_bytes((INBOX + "\n" + SENT).replace("\n", "\r").encode())
+    assert guess_importer(source).kind == "mbox"
+    assert texts(read("mbox", source, "ann@example.org")) == ["From one to three.", "Two jars."]
+
+
 def test_a_trap_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr("service.importers.mails.boxes.TRAP_BYTES", 1_000_000)
     source = tmp_path / "a.mbox.gz"
