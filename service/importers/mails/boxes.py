@@ -100,7 +100,7 @@ def open_boxes(source: Path) -> Iterator[list[Box]]:
     """
     with tempfile.TemporaryDirectory(prefix="pearl-import-") as folder:
         try:
-            yield list(_boxes(source, Path(folder)))
+            yield _boxes(source, Path(folder))
         except DAMAGED as error:
             raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
 
@@ -119,14 +119,12 @@ def plain_size(source: Path) -> int | None:
         raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
 
 
-def _boxes(source: Path, folder: Path) -> Iterator[Box]:
+def _boxes(source: Path, folder: Path) -> list[Box]:
     if source.is_dir():
-        places = ((path, str(path.relative_to(source))) for path in _paths(source))
-        boxes = [
-            box
-            for path, place in places
-            for box in _readable(str(path), place, _opened(str(path), place, path, folder))
-        ]
+        boxes = []
+        for path in _paths(source):
+            place = str(path.relative_to(source))
+            boxes += _readable(str(path), place, _opened(str(path), place, path, folder))
     elif is_zip(source):
         boxes = list(_unzipped(source, folder))
     else:
@@ -135,9 +133,11 @@ def _boxes(source: Path, folder: Path) -> Iterator[Box]:
         boxes = list(_opened(str(source), source.name, source, folder))
         if not boxes:
             raise InputError(f"{source}: {NO_BOX}", code="not_an_mbox")
+    if boxes and all(box.flaw for box in boxes):
+        raise InputError(f"{source}: {boxes[0].flaw}", code="unreadable_file")
     if not boxes:
         raise InputError(f"{source}: there is no mbox file, no Maildir and no .eml file in it.", code="no_files")
-    yield from boxes
+    return boxes
 
 
 def _paths(source: Path) -> Iterator[Path]:

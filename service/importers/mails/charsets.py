@@ -31,6 +31,7 @@ PREFIX = re.compile(r"""(?:charset=|3d|x-|["'\s_])+""")
 RENAMED = (
     (re.compile(r"(?:windows-31|sji).*"), "cp932"),
     (re.compile(r"cp5022\d"), "iso2022_jp"),
+    (re.compile(r"mac-?ce.*"), "mac_latin2"),
     (re.compile(r"(?:windows|win|ms|cp|ibm|dos)[-_ ]?(?:cp)?-?(\d{3,4})(?!\d).*"), r"cp\1"),
     (re.compile(r"iso[-_ ]?8859[-_ ]?(\d\d?).*"), r"iso8859-\1"),
     (re.compile(r"(utf-?(?:8|16|32)|iso-2022-jp|big5|koi8-[ru]|euc-?(?:jp|kr)|ks_c_5601).*"), r"\1"),

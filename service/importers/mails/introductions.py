@@ -69,6 +69,7 @@ WORD = re.compile(r"[^\s,;<>\[\]\"]+")
 # GroupWise's and supercite's introductions have the mark of a quote themselves
 SUPERCITE = re.compile(r'>{2,8} "[^"]{1,80}" == ')
 GROUPWISE = re.compile(r">{3} [^>]{1,100}>?.{0,60} >{3}")
+# "BB> " of The Bat, "Bob> " of supercite, and bars
 NAMED_QUOTE = re.compile(r" {0,6}(?:[A-Z][A-Za-z]{0,9}>|\|)(?: |$)")
 
 
@@ -114,7 +115,7 @@ def _introduction(short: list[str], marked: list[bool], following: list[int], st
     line = short[start]
     if GROUPWISE.fullmatch(line) or _is_of_desk(short, start):
         return start + 1
-    if below == start + 1 and _is_frame(line) and _is_of_desk(short, below):
+    if below == start + 1 and is_frame(line) and _is_of_desk(short, below):
         return below + 1
     if RULE.fullmatch(line):
         return _header_end(short, marked, below, least=2)
@@ -126,8 +127,9 @@ def _introduction(short: list[str], marked: list[bool], following: list[int], st
     return _notes_end(short, following, start) or _attribution_end(short, marked, following, start)
 
 
-def _is_frame(line: str) -> bool:
-    return not any(map(str.isalnum, line))
+def is_frame(line: str) -> bool:
+    """True for a line of signs alone."""
+    return bool(line.strip()) and not any(map(str.isalnum, line[:LINE_CHARACTERS]))
 
 
 def _is_of_desk(short: list[str], number: int) -> bool:
@@ -142,7 +144,7 @@ def _is_of_desk(short: list[str], number: int) -> bool:
     if not (ABOVE.search(words) and LINE.search(words)):
         return False
     above, below = (short[at] if 0 <= at < len(short) else "" for at in (number - 1, number + 1))
-    framed = min(len(before.strip()), len(behind.strip())) > 1 or (above and _is_frame(above))
+    framed = min(len(before.strip()), len(behind.strip())) > 1 or is_frame(above)
     return bool(framed or (ANSWER.search(words) and not above and not below))
 
 

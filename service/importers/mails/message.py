@@ -40,10 +40,11 @@ def read_envelope(raw: bytes) -> Envelope:
     ids = MESSAGE_ID.findall(fields.get("message-id", ""))
     answered = MESSAGE_ID.findall(fields.get("in-reply-to", ""))
     references = MESSAGE_ID.findall(fields.get("references", ""))
+    dates = (fields.get("date", ""), fields.get("received", "").rpartition(";")[2])
     return Envelope(
         id=ids[0] if ids else None,
         sender=_sender(fields),
-        time=parse_date(fields.get("date", "")),
+        time=next((time for date in dates if (time := parse_date(date)) is not None), None),
         subject=bare_subject(decode_words(fields.get("subject", ""))),
         answers=(*answered, *references[:-2:-1]),  # the last reference is what was answered, the others are older
         fields=fields,

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from service.importers.mails.introductions import find_introductions
+from service.importers.mails.introductions import LINE_CHARACTERS, NAMED_QUOTE, find_introductions, is_frame
 from service.importers.mails.phrases import DEVICES, DISCLAIMERS, FOOTERS, LEAVE, PAPER, sign_offs
 from service.importers.quotes import QUOTE_MARK, Parts, tidy
 
-LINE_CHARACTERS = 300
 SIGNATURE_LINES = 40  # how far from the end a signature may start
 FOOTER_LINES = 8
 LONG_CHARACTERS = 60  # of a quoted line that a program may have broken
@@ -32,12 +31,14 @@ DRAWN_RULE = re.compile(
 LINK = re.compile(r"https?://|www\.|\S@\S")
 LIST = re.compile(rf"unsubscribe|mailing list|mailinglist|subscribed|listinfo|{LINK.pattern}", re.IGNORECASE)
 FOOTER_OF_A_LIST = 12
-FORWARD_START = re.compile(
-    r"-{4,30} ?(?:Start of f|F)orwarded message(?: from .{1,200})? ?-{4,30}[ \t]*$", re.IGNORECASE
+# forwarded mails of mutt's and Gnus's; AOL's quotes
+BETWEEN = (
+    (
+        re.compile(r"^-{4,30} ?(?:Start of f|F)orwarded message(?: from .{1,200})? ?-{4,30}[ \t]*$", re.IGNORECASE),
+        re.compile(r"^-{4,30} ?End (?:of )?forwarded message ?-{4,30}[ \t]*$", re.IGNORECASE),
+    ),
+    (re.compile(r"^<<\s*"), re.compile(r"\s*>>\s*$")),
 )
-FORWARD_END = re.compile(r"-{4,30} ?End (?:of )?forwarded message ?-{4,30}[ \t]*$", re.IGNORECASE)
-# "BB> " of The Bat, "Bob> " of supercite, and bars: marks of a quote below its introduction
-NAMED_MARK = re.compile(r" {0,6}(?:[A-Z][A-Za-z]{0,9}>|\|)(?: |$)")
 CONTACT = re.compile(r"\+?\d[\d ()/.-]{6,}|https?://|www\.|\S@\S|\b(?:tel|fon|phone|mobil\w*|fax)\b", re.IGNORECASE)
 
 
@@ -66,31 +67,16 @@ def split_mail(text: str, author: str = "") -> Parts:
 
 
 def _with_marks(lines: list[str]) -> list[str]:
-    """The lines with the usual mark before those of a forwarded mail whose end mutt or Gnus marked, and before those
-    between ``<<`` and ``>>``, as AOL quoted."""
-    ends = [number for number, line in enumerate(lines) if FORWARD_END.match(line)]
-    starts = [number for number, line in enumerate(lines) if FORWARD_START.match(line)]
-    marked, done = list(lines), -1
-    for start in starts if ends else ():
-        if done < start < ends[-1]:
-            done = ends[bisect_left(ends, start)]
-            marked[start : done + 1] = ["", *(f"> {line}" for line in lines[start + 1 : done]), ""]
-    return _with_marks_of_aol(marked)
-
-
-def _with_marks_of_aol(lines: list[str]) -> list[str]:
-    ends = [number for number, line in enumerate(lines) if line.rstrip().endswith(">>")]
-    if not ends:
-        return lines
-    marked: list[str] = []
-    until = -1
-    for number, line in enumerate(lines):
-        if line.startswith("<<") and number > until and ends and ends[-1] >= number:
-            until = ends[bisect_left(ends, number)]
-        if number <= until:
-            line = "> " + line.strip().removeprefix("<<").removesuffix(">>").strip()
-        marked.append(line)
-    return marked
+    """The lines with the usual mark before those that a program put between two marks of its own."""
+    for begin, end in BETWEEN:
+        ends = [number for number, line in enumerate(lines) if end.search(line)]
+        until = -1
+        for number, line in enumerate(lines if ends else ()):
+            if until < number <= ends[-1] and begin.match(line):
+                until = ends[bisect_left(ends, number)]
+            if number <= until:
+                lines[number] = ">" + end.sub("", begin.sub("", line))
+    return lines
 
 
 def _parted(lines: list[str], mark: re.Pattern[str]) -> tuple[list[str], list[str]]:
@@ -132,7 +118,7 @@ def latest_quoted(quoted: str) -> str:
 def _mark_of(lines: list[str]) -> re.Pattern[str] | None:
     """The mark of the quoted lines below an introduction, None if the first line has none."""
     first = next((line for line in lines if line.strip()), "")
-    return next((mark for mark in (QUOTE_MARK, NAMED_MARK) if mark.match(first)), None)
+    return next((mark for mark in (QUOTE_MARK, NAMED_QUOTE) if mark.match(first)), None)
 
 
 def _without_ending(lines: list[str], author: str) -> list[str]:
@@ -143,7 +129,7 @@ def _without_ending(lines: list[str], author: str) -> list[str]:
 def _without_signature(lines: list[str]) -> list[str]:
     for position in range(max(0, len(lines) - SIGNATURE_LINES), len(lines)):
         line = lines[position].rstrip()[:LINE_CHARACTERS]
-        if line in ("--", "__") or (_is_frame(line) and _is_list_footer(lines[position:])):
+        if line in ("--", "__") or (is_frame(line) and _is_list_footer(lines[position:])):
             return lines[:position]
         if position and _is_drawn_signature(lines[position - 1 :]):
             return lines[:position]
@@ -166,10 +152,6 @@ def _without_contact_data(lines: list[str], author: str) -> list[str]:
     return lines
 
 
-def _is_frame(line: str) -> bool:
-    return bool(line.strip()) and not any(map(str.isalnum, line[:LINE_CHARACTERS]))
-
-
 def _is_list_footer(lines: list[str]) -> bool:
     """True for a rule and a few lines with an address or nothing below it, to the end; others may follow.
 
@@ -177,7 +159,7 @@ def _is_list_footer(lines: list[str]) -> bool:
     """
     blocks: list[list[str]] = []
     for line in lines:
-        if _is_frame(line):
+        if is_frame(line):
             blocks.append([line.rstrip()])
         elif line.strip():
             blocks[-1].append(line[:LINE_CHARACTERS])

@@ -26,6 +26,7 @@ JAPANESE = "ボートを塗りました。春に川へ出します。"
         ("Thé", "mac_roman", "x-mac-roman"),
         ("Thé – €", "cp1252", "windows1252"),
         ("Thé", "cp850", "cp-850"),
+        ("Łódź", "mac_latin2", "x-mac-ce"),
         ("Чай", "cp1251", "win-1251"),
         ("Thé", "utf-8", "utf8mb4"),
         ("Thé", "utf-8", '3D"utf-8"'),

@@ -43,6 +43,12 @@ def test_senders(sender, name):
     assert read_envelope(mail(f"From: {sender}")).sender == (name, "ann@example.org")
 
 
+@pytest.mark.parametrize("date", ["", "Date: when it was sent\n"])
+def test_when_it_was_received_stands_in_for_an_unreadable_date(date):
+    header = f"{date}Received: from a\n\tby b; Mon, 03 Mar 2025 10:12:00 +0100"
+    assert read_envelope(mail(header)).time == 1740993120.0
+
+
 def test_an_empty_envelope():
     envelope = read_envelope(b"")
     assert (envelope.id, envelope.sender, envelope.time, envelope.answers) == (None, ("", ""), None, ())
