@@ -17,7 +17,7 @@ from service.importers.mails.boxes import is_mbox
 from service.importers.notes.kinds import NOTE_SUFFIXES
 
 NOTES = rf".*(?:{'|'.join(map(re.escape, NOTE_SUFFIXES))})"
-MAIL = r".*\.(?:mbox|eml)(?:\.gz)?|.*\.msf|mbox|(?:inbox|sent)(?:\.gz)?|(?:cur|new)/\d[^/]*"  # Thunderbird: Sent.msf
+MAIL = r".*\.(?:mbo?x|eml)(?:\.gz)?|.*\.msf|mbox|(?:inbox|sent)(?:\.gz)?|(?:cur|new)/\d[^/]*"  # Thunderbird: Sent.msf
 PICTURES = r".*\.(?:png|jpe?g|gif|svg|webp|ico|pdf|mp[34]|css|scss)"
 SITE_FILES = (
     r"hugo\.(?:toml|ya?ml|json)|astro\.config\..*|gatsby-config\..*|eleventy\.config\..*"

@@ -24,7 +24,7 @@ STAND_IN = re.compile(
     r"(?:\s?\d{0,4}|\s?:[^\[\]\n]{0,200}|[ .]?[^\[\]\n]{0,80}\b(?:png|jpe?g|gif|bmp|svg|webp|heic))"
     r"|embedded image[^\[\]\n]{0,200}|attachment \"[^\[\]\n]{1,300}\" deleted by [^\[\]\n]{1,100}"
     r"|non-text portions of this message have been removed)\]"
-    r"|[ \t]?<image\d{1,6}\.\w{1,5}>|[ \t]?<<(?:file: ?)?[^<>\n]{1,150}\.\w{2,5}>>"
+    r"|[ \t]?<image\d{1,6}\.\w{1,5}>|(?<!\S)<<(?:file: ?)?[^<>\n]{1,150}\.\w{2,5}>>(?!\S)"
     r"|[ \t]?\(see attached file: [^()\n]{1,200}\)|\ufffc",
     re.IGNORECASE,
 )

@@ -41,7 +41,7 @@ BRACKETED_ADDRESS = re.compile(r"[<(\[][^\s<>()\[\]]{1,64}@[^\s<>()\[\]]{1,200}[
 ADDRESS_WORD = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,200}\w")
 # the date ends with its last digit or what belongs to that: 10:12 AM, 10.12 Uhr, 5日
 DATE_AND_NAME = re.compile(r"(.*\d(?:日| ?[ap]\.?m\.?| Uhr| ?h| GMT| \(?UTC\)?)?)[\s,;:]*([^\d]*)", re.IGNORECASE)
-DATE_WORDS = 4  # a weekday, "at", a month, "Uhr"
+DATE_WORDS = 7  # "terça-feira, 5 de março de 2025 às 10:12"
 NAME_WORDS = 6
 PARTICLES = {
     "van",
@@ -64,6 +64,7 @@ PARTICLES = {
     "and",
 }
 DESK_CHARACTERS = 120
+DESK_GAP = 16  # between "above" and "line"
 ADDRESS_AND_VERB = re.compile(r"@[^\s<>]{1,80}> \S{1,16} ?[:：]$")
 WORD = re.compile(r"[^\s,;<>\[\]\"]+")
 # GroupWise's and supercite's introductions have the mark of a quote themselves
@@ -141,11 +142,12 @@ def _is_of_desk(short: list[str], number: int) -> bool:
     before, _, behind = line.partition(words)
     if before.startswith("##-") and behind.endswith("-##"):  # Zendesk, in the language of the desk
         return True
-    if not (ABOVE.search(words) and LINE.search(words)):
+    place, mark = ABOVE.search(words), LINE.search(words)
+    if not (place and mark and max(mark.start() - place.end(), place.start() - mark.end()) < DESK_GAP):
         return False
     above, below = (short[at] if 0 <= at < len(short) else "" for at in (number - 1, number + 1))
     framed = min(len(before.strip()), len(behind.strip())) > 1 or is_frame(above)
-    return bool(framed or (ANSWER.search(words) and not above and not below))
+    return framed or bool(ANSWER.search(words) and not above and not below)
 
 
 def _is_separator(line: str) -> bool:

@@ -163,13 +163,15 @@ def _is_list_footer(lines: list[str]) -> bool:
             blocks.append([line.rstrip()])
         elif line.strip():
             blocks[-1].append(line[:LINE_CHARACTERS])
-    return bool(blocks[0][1:] or RULE.fullmatch(blocks[0][0])) and all(map(_is_of_list, blocks))
+    written = [line for block in blocks for line in block[1:]]
+    if RULE.fullmatch(blocks[0][0]):
+        few = len(written) <= FOOTER_OF_A_LIST and any(map(LIST.search, written))
+        return few or not written or _leads_out("\n".join(written))
+    return bool(blocks[0][1:]) and all(len(block) == 1 or _leads_out("\n".join(block[1:])) for block in blocks)
 
 
-def _is_of_list(block: list[str]) -> bool:
-    text = "\n".join(block[1:])
-    marked = LIST.search(text) if RULE.fullmatch(block[0]) else LEAVE.search(text) and LINK.search(text)
-    return len(block) == 1 or (len(block) <= FOOTER_OF_A_LIST + 1 and bool(marked))
+def _leads_out(text: str) -> bool:
+    return text.count("\n") < 2 * FOOTER_OF_A_LIST and bool(LEAVE.search(text) and LINK.search(text))
 
 
 def _is_sign_off(line: str) -> bool:

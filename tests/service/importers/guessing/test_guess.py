@@ -41,6 +41,7 @@ def laid(folder: Path, names: dict[str, bytes]) -> Path:
     ("name", "content", "kind"),
     [
         ("Sent", MAIL, "mbox"),
+        ("Sent", b"From \r\nMessage-ID: <1@x>\r\nDate: today\r\nFrom: ann@example.org\r\n\r\nTea.\r\n", "mbox"),
         ("Sent.mbox.gz", gzip.compress(MAIL, mtime=0), "mbox"),
         ("a.eml", b"From: Ann <ann@example.org>\n\nTea.\n", "mbox"),
         ("history.txt", LINE, "jsonl"),
@@ -78,6 +79,7 @@ def test_files(tmp_path, name, content, kind):
         ({"cur/1:2,S": b"", "new/2": b""}, "mbox"),
         ({"Local/Sent-2024": MAIL, "Local/Sent-2024.msf": b""}, "mbox"),
         ({"Inbox": MAIL}, "mbox"),
+        ({"Eudora/Out.mbx": MAIL}, "mbox"),
         ({"Archive/Inbox": MAIL}, "mbox"),
         ({"Exported/Sent.mbox/mbox": MAIL, "Exported/Sent.mbox/table_of_contents": b"\0"}, "mbox"),
         ({"Mail/work/cur/1741.M5:2,S": b""}, "mbox"),

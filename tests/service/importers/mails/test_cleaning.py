@@ -45,6 +45,7 @@ def test_images():
         ('Here.\n[attachment "tea.pdf" deleted by Ann Lee/Tea]', "Here."),
         ("Here. (See attached file: tea.pdf)", "Here."),
         ("Here. <<File: tea.pdf>>\n\ufffc", "Here."),
+        ("The link Tea.<<Cup.html>> is wrong.", "The link Tea.<<Cup.html>> is wrong."),
         ("I wrote a << b and c >> d. (See attached)", "I wrote a << b and c >> d. (See attached)"),
     ],
 )
