@@ -157,7 +157,7 @@ def _paths(source: Path) -> Iterator[Path]:
 
 
 def _readable(name: str, place: str, boxes: Iterator[Box]) -> list[Box]:
-    """What is in one file of several, or that it is damaged."""
+    """The boxes in one file of several; if it is damaged, one box that says so."""
     try:
         return list(boxes)
     except DAMAGED as error:
