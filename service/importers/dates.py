@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from email.utils import mktime_tz, parsedate_tz
+from datetime import MAXYEAR, UTC, date, datetime, timedelta
+from functools import cache
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pearl.errors import InputError
 from pearl.texts import parse_timestamp
 
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+if TYPE_CHECKING:
+    from dateparser.date import DateDataParser
+
 DAY_IN_NAME = re.compile(
     r"(?<!\d)(\d{4})([-_.]?)(\d\d)\2(\d\d)(?:[T _-]?(\d\d)[-:_.h]?([0-5]\d)(?:[-:_.]?[0-5]\d)?)?(?!\d)"
 )
@@ -20,18 +23,16 @@ MONTH_IN_NAME = re.compile(r"(?<!\d)(\d{4})[-_./](\d\d)(?!\d)")
 DAY_OF_MONTH = re.compile(r"(?<!\d)(\d\d)[-_.](\d\d)(?!\d)")
 DAY_IN_FOLDERS = re.compile(r"(?:^|/)((?:19|20)\d\d)/(\d\d)/(\d\d)(?:/|$|[-_])")
 YEAR = re.compile(r"(?:19|20)\d\d")
-NUMERIC = re.compile(
-    r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ,]+(\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d+)?)?)?\s*(.*)", re.ASCII
+# in a file's name a date of another form is looked for only where it has few words, a year and another number
+DATED_NAME = re.compile(r"(?=.*\d\D+\d)(?=.*\b(?:19|20)\d\d\b)\W*(?:\w+\W+){1,6}\w*\W*")
+YEAR_FIRST = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
+DAY_AND_MONTH = re.compile(r"(?<![\w:.])(\d{1,2})([-/])(\d{1,2})\2(\d{4}|\d\d)(?!\w)")  # with dots the day comes first
+ZONE_OF_ONE_DIGIT = re.compile(r"(?<=\d:\d\d) ?([+-])(\d)(?=(?::?\d\d)?$)")  # which YAML allows
+ORDINAL = re.compile(r"(?<=\d)(?:[ºª°]|ste|de|-го)(?!\w)")  # that the parser does not know
+LANGUAGES = (
+    *("en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "fi", "pl", "cs", "sk", "hu", "ru", "uk", "bg", "el"),
+    *("tr", "ro", "hr", "ca", "zh", "ja", "ko", "vi", "id", "hi", "ar", "he", "fa"),
 )
-DOTTED = re.compile(r"(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})(?:,? +(\d{1,2}:\d\d(?::\d\d)?))?", re.ASCII)
-WORDED = re.compile(
-    r"(?:[a-z]{3,9},? +)?(?:(?P<m1>[a-z]{3,9})\.? +(?P<d1>\d{1,2})(?:st|nd|rd|th)?,?|"
-    r"(?P<d2>\d{1,2})(?:st|nd|rd|th)? +(?P<m2>[a-z]{3,9})\.?,?) +(?P<year>\d{4})"
-    r"(?: +(?:at +)?(?P<time>\d{1,2}:\d\d.*))?",
-    re.ASCII,
-)
-CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d)?(?: *([ap])m)?.*")
-ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)?(?: ?[A-Za-z]{2,5})?$")
 MAX_DATE_CHARACTERS = 100
 EARLIEST_YEAR = 1900  # of diaries and letters that were typed later
 
@@ -49,24 +50,87 @@ class NamedDate:
         return seconds if self.start <= seconds < self.end else self.start
 
 
-def read_date(value: Any) -> float:
-    """Unix seconds from a date as people and programs write it; without a zone it is UTC. Raises InputError."""
-    if isinstance(value, (datetime.date, datetime.datetime)):
-        value = value.isoformat()
-    if isinstance(value, list) and value:
-        value = value[0]
-    text = str(value).strip().strip("[]<>\"'").strip() if isinstance(value, (str, int, float)) else ""
-    text = text[:MAX_DATE_CHARACTERS]
+def read_date(value: Any, day_first: bool = True) -> float:
+    """Unix seconds from a date as people and programs write it; without a zone it is UTC. Raises InputError.
+
+    ``day_first``: 03/04/2023 is in April.
+    """
+    text = _date_text(value)
     if re.fullmatch(r"\d{13}", text):  # milliseconds
         return parse_timestamp(int(text) / 1000, param="date")
     if re.fullmatch(r"\d{9,10}(?:\.\d+)?", text):
         return parse_timestamp(float(text), param="date")
-    with suppress(ValueError, OverflowError, TypeError, IndexError):
-        for read in (_numeric, _dotted, _compact, _mail_date, _worded):
-            seconds = read(text)
-            if seconds is not None:
-                return parse_timestamp(seconds, param="date")
-    return parse_timestamp(text or value, param="date")  # says what is wrong
+    moment = _moment(text, day_first)
+    if moment is None:
+        raise InputError(
+            f"'{text[:MAX_DATE_CHARACTERS]}' is no date that can be read.", param="date", code="invalid_timestamp"
+        )
+    return parse_timestamp((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp(), param="date")
+
+
+def possible_orders(value: Any) -> set[bool]:
+    """Whether in a date such as 03/04/2023 the day can come first: both where the date alone does not tell; no order
+    for other dates, and where it makes no difference."""
+    match = DAY_AND_MONTH.search(_date_text(value))
+    if match is None or match[1] == match[3]:
+        return set()
+    first, second, year = (int(match[number]) for number in (1, 3, 4))
+    year += 0 if year > 99 else 2000 if year < 69 else 1900
+    possible = {True: _day_of(year, second, first), False: _day_of(year, first, second)}
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    return {day_first for day_first, day in possible.items() if day and day < tomorrow}
+
+
+def _day_of(year: int, month: int, day: int) -> datetime | None:
+    try:
+        return datetime(year, month, day, tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _date_text(value: Any) -> str:
+    """The text of a field, of a list in it the first one's, of a link the page's."""
+    while isinstance(value, list) and value:
+        value = value[0]
+    if isinstance(value, date):
+        value = value.isoformat()
+    text = str(value).strip("[<\"' ") if isinstance(value, (str, int, float)) else ""
+    return re.split(r"[|\[\]<>\"]", text, maxsplit=1)[0].strip("' ")
+
+
+def _moment(text: str, day_first: bool) -> datetime | None:
+    if len(text) > MAX_DATE_CHARACTERS or not re.search(r"\d", text):  # the parser looks through all languages
+        return None
+    text = ZONE_OF_ONE_DIGIT.sub(r"\g<1>0\2", text)
+    with suppress(ValueError):
+        return datetime.fromisoformat(text)
+    order = "DMY" if day_first else "MDY"
+    if year_first := YEAR_FIRST.match(text):
+        if _day_of(*map(int, year_first.groups())) is None:
+            return None
+        order = "YMD"
+    found = _parser(order).get_date_data(ORDINAL.sub("", text)).date_obj
+    if found is not None:
+        return found
+    written = DAY_IN_NAME.search(text)  # with more behind it
+    day = _day(written[1], written[3], written[4], written[5], written[6]) if written else None
+    return datetime.fromtimestamp(day.start, UTC) if day else None
+
+
+@cache
+def _parser(order: str) -> DateDataParser:
+    from dateparser.date import DateDataParser  # takes a tenth of a second
+
+    settings = {
+        "DATE_ORDER": order,
+        "PREFER_LOCALE_DATE_ORDER": False,
+        "PARSERS": ["absolute-time"],  # no "yesterday"
+        "REQUIRE_PARTS": ["year", "month"],
+        "PREFER_DAY_OF_MONTH": "first",
+        "TIMEZONE": "UTC",
+        "RETURN_AS_TIMEZONE_AWARE": True,
+    }
+    return DateDataParser(languages=list(LANGUAGES), settings=settings, try_previous_locales=True)
 
 
 def date_in_name(name: str) -> NamedDate | None:
@@ -92,73 +156,23 @@ def date_in_name(name: str) -> NamedDate | None:
 
 
 def _day(year: str, month: str, day: str, hour: str | None = None, minute: str | None = None) -> NamedDate | None:
-    try:
-        at_hour = hour is not None and int(hour) < 24
-        clock = (int(hour or 0), int(minute or 0)) if at_hour else (0, 0)
-        moment = datetime.datetime(int(year), int(month), int(day), *clock, tzinfo=datetime.UTC)
-    except ValueError:
+    moment = _day_of(int(year), int(month), int(day))
+    if moment is None:
         return None
-    return _named(moment, moment + datetime.timedelta(days=1), exact=True)
+    if hour is not None and int(hour) < 24:
+        moment = moment.replace(hour=int(hour), minute=int(minute or 0))
+    return _named(moment, moment + timedelta(days=1), exact=True)
 
 
 def _span(year: str, month: str | None = None) -> NamedDate | None:
-    try:
-        start = datetime.datetime(int(year), int(month or 1), 1, tzinfo=datetime.UTC)
-        if month is None:
-            end = start.replace(year=start.year + 1)
-        else:
-            end = (start + datetime.timedelta(days=32)).replace(day=1)
-    except ValueError:
+    start = _day_of(int(year), int(month or 1), 1)
+    if start is None or start.year == MAXYEAR:
         return None
+    end = start.replace(year=start.year + 1) if month is None else (start + timedelta(days=32)).replace(day=1)
     return _named(start, end, exact=False)
 
 
-def _named(start: datetime.datetime, end: datetime.datetime, exact: bool) -> NamedDate | None:
-    if not EARLIEST_YEAR <= start.year <= datetime.datetime.now(datetime.UTC).year:
+def _named(start: datetime, end: datetime, exact: bool) -> NamedDate | None:
+    if not EARLIEST_YEAR <= start.year <= datetime.now(UTC).year:
         return None  # a number that is no date
     return NamedDate(start.timestamp(), end.timestamp(), exact)
-
-
-def _numeric(text: str) -> float | None:
-    match = NUMERIC.fullmatch(text)
-    if not match:
-        return None
-    year, month, day, hour, minute, second, zone = match.groups()
-    offset = ZONE.fullmatch(zone.strip())
-    moment = datetime.datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))
-    if offset is None:  # 2024-03-01 Fri 10:00, as Org and Logseq have it
-        clock = re.fullmatch(r"\D{2,10} ?(?:(\d{1,2}):(\d\d).*)?", zone.strip())
-        if clock is None:
-            return None
-        moment = moment.replace(hour=int(clock[1] or 0), minute=int(clock[2] or 0))
-    sign = offset[1] if offset else None
-    return datetime.datetime.fromisoformat(f"{moment.isoformat()}{sign or '+00:00'}").timestamp()
-
-
-def _dotted(text: str) -> float | None:
-    """1.3.2024 9:05: with dots the day always comes first."""
-    match = DOTTED.fullmatch(text)
-    return _numeric(f"{match[3]}-{match[2]}-{match[1]} {match[4] or '0:00'}") if match else None
-
-
-def _compact(text: str) -> float | None:
-    match = re.fullmatch(r"(\d{4})(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(?:\d\d)?Z?)?", text)
-    day = _day(*match.groups()) if match else None
-    return day.start if day else None
-
-
-def _worded(text: str) -> float | None:
-    match = WORDED.fullmatch(text.lower())
-    if not match:
-        return None
-    month = MONTHS.index((match["m1"] or match["m2"])[:3]) + 1
-    date = f"{match['year']}-{month:02}-{int(match['d1'] or match['d2']):02}"
-    clock = CLOCK.fullmatch(match["time"] or "0:00")
-    hour = int(clock[1]) if clock else 0
-    hour = hour % 12 + 12 * (clock[3] == "p") if clock and clock[3] else hour
-    return _numeric(f"{date} {hour}:{clock[2] if clock else '00'}")
-
-
-def _mail_date(text: str) -> float | None:
-    parsed = parsedate_tz(text) if re.match(r"[A-Za-z]{3}, \d{1,2} [A-Za-z]{3} \d{4} \d", text) else None
-    return None if parsed is None else float(mktime_tz(parsed))

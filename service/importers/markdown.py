@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -61,7 +62,7 @@ class MarkdownImporter:
         files = _files(source)
         if not files:
             raise InputError(f"{source}: there is no {', '.join(SUFFIXES)} file in it.", code="no_files")
-        dates = NoteDates(source if source.is_dir() else source.parent)
+        dates = NoteDates(source if source.is_dir() else source.parent, lambda: _all_fields(files))
         writers: Counter[str] = Counter()
         for entry in files:
             options.advance(1)
@@ -74,7 +75,8 @@ class MarkdownImporter:
                 yield from _items(note, dates, options)
             except InputError as error:
                 yield LeftOut.because_of(error, str(entry.path))
-        yield from _remarks(dates, writers, options)
+        yield from dates.remarks()
+        yield from _remarks(writers, options)
         yield from unread(source, UNREAD, "convert them to Markdown, for example 'pandoc FILE -t gfm -o FILE.md'.")
 
 
@@ -193,10 +195,14 @@ def _title_of_name(name: str) -> str:
     return stem if " " in stem else re.sub(r"[-_]+", " ", stem).strip() or stem
 
 
-def _remarks(dates: NoteDates, writers: Counter[str], options: Options) -> Iterator[Remark]:
-    if dates.by_file_time:
-        count = f"{dates.by_file_time:,}"
-        yield Remark(f"Files that say nowhere when they were written: {count}; the time of the file itself is taken.")
+def _all_fields(files: list[FolderEntry]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for entry in files:
+        if not entry.is_link and entry.path.is_file():  # a pipe can be read once
+            with suppress(InputError):
+                yield entry.name, _read_note(entry).fields
+
+
+def _remarks(writers: Counter[str], options: Options) -> Iterator[Remark]:
     if len(writers) > 1 and not options.me:
         named = ", ".join(f"{name} ({count:,})" for name, count in writers.most_common(5))
         yield Remark(f"The files name {len(writers):,} authors: {named}. Say with --me which of them is the user.")

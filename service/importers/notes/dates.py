@@ -3,46 +3,65 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from types import NoneType
 from typing import Any
 
 from pearl.errors import InputError
 from pearl.texts import parse_timestamp
-from service.importers.dates import date_in_name, read_date
+from service.importers.base import Remark
+from service.importers.dates import DATED_NAME, NamedDate, date_in_name, possible_orders, read_date
 from service.importers.git_process import git_answer, run_git, split_at_nul
 
 # when it was published comes before when it was begun; when it was last changed is better than nothing
 FIELDS = (
-    *("date", "publishedat", "pubdate", "publishdate", "datepublished", "published", "publishedon", "publishedtime"),
+    *(
+        "date",
+        "usercreatedtime",
+        "publishedat",
+        "pubdate",
+        "publishdate",
+        "datepublished",
+        "published",
+        "publishedon",
+        "publishedtime",
+    ),
     *("posted", "postdate", "created", "createdat", "datecreated", "createdtime", "creationdate", "createdon", "birth"),
-    *("updated", "lastmod", "modified", "dateupdated", "updatedat", "lastmodified"),
+    *("updated", "lastmod", "modified", "dateupdated", "datemodified", "updatedat", "lastmodified"),
 )
+NO_DATE = {"", "null", "~", "true", "false"}
+SHOWN = 5
 
 
 class NoteDates:
-    """Dates of the notes in a folder. The git log is read when the first note needs it."""
+    """Dates of the notes in a folder. ``notes`` gives the names and fields of all of them: they are asked for when the
+    first date may have the day or the month first, as the git log is when the first note needs it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, notes: Callable[[], Iterable[tuple[str, Mapping[str, Any]]]]) -> None:
         self._folder = folder
-        self.by_file_time = 0  # notes that nothing but the time of their file dates
+        self._notes = notes
+        self._by_file_time = 0  # notes that say nowhere when they were written
+        self._unreadable: dict[str, str] = {}  # what is wrong with the dates of notes, by name
+        self._swappable: list[str] = []  # names of notes in whose dates day and month can be swapped
 
     def of(self, name: str, fields: Mapping[str, Any], path: Path) -> float:
         """Unix seconds of the note at ``path``, which the folder knows by ``name``.
 
-        Raises InputError when a field is a date in the future, or no date and nothing else dates the note.
+        Raises InputError where only the git log could tell, and it cannot be read.
         """
-        problem: InputError | None = None
         try:
-            written = date_in_fields(fields)
+            written = date_in_fields(fields, lambda value: self._read(value, name))
         except InputError as error:
-            if error.code == "future_timestamp":
-                raise
-            written, problem = None, error
+            self._unreadable[name] = error.message
+            written = None
         if written is not None:
             return written
-        named = date_in_name(name)
+        named = date_in_name(name) or self._in_other_form(name)
         if named is not None and named.exact:
             return parse_timestamp(named.start, param="date")
         logged = self._logged.get(name)
@@ -50,12 +69,57 @@ class NoteDates:
             raise self._logged_error
         if logged is not None:
             return named.within(logged) if named else logged
-        if named is not None:
-            return named.within(path.stat().st_mtime)
-        if problem is not None:
-            raise problem
-        self.by_file_time += 1
-        return path.stat().st_mtime
+        self._by_file_time += named is None and name not in self._unreadable
+        time = path.stat().st_mtime
+        return named.within(time) if named else time
+
+    def remarks(self) -> Iterator[Remark]:
+        if self._by_file_time:
+            count = f"{self._by_file_time:,}"
+            yield Remark(
+                f"Files that say nowhere when they were written: {count}; the time of the file itself is taken."
+            )
+        if self._unreadable:
+            shown = " ".join(f"{name}: {problem}" for name, problem in islice(self._unreadable.items(), SHOWN))
+            yield Remark(
+                f"Dates that cannot be read: {len(self._unreadable):,}; the file's name, the git log or the file's own "
+                f"time dates these notes. {shown}"
+            )
+        if self._swappable and (self._orders[True] > 0) is (self._orders[False] > 0):
+            first, shown = "day" if self._day_first else "month", ", ".join(self._swappable[:SHOWN])
+            yield Remark(
+                f"Dates that may have the day or the month first: {len(self._swappable):,} ({shown}); the {first} "
+                f"is taken. Of the others {self._orders[True]:,} have the day first, {self._orders[False]:,} the month."
+            )
+
+    def _read(self, value: Any, name: str) -> float:
+        orders = possible_orders(value)
+        if len(orders) < 2:
+            return read_date(value, day_first=False not in orders)
+        self._swappable.append(name)
+        return read_date(value, self._day_first)
+
+    def _in_other_form(self, name: str) -> NamedDate | None:
+        stem = PurePosixPath(name).stem
+        with suppress(InputError):
+            if DATED_NAME.fullmatch(stem):
+                seconds = self._read(stem, name)
+                return NamedDate(seconds, seconds + 86_400, exact=True)
+        return None
+
+    @property
+    def _day_first(self) -> bool:
+        return self._orders[True] >= self._orders[False]
+
+    @cached_property
+    def _orders(self) -> Counter[bool]:
+        """The number of dates that can only have the day first (True) or the month."""
+        orders: Counter[bool] = Counter()
+        for name, fields in self._notes():
+            for value in (PurePosixPath(name).stem, *_dates_of(fields)):
+                possible = possible_orders(value)
+                orders.update(possible if len(possible) == 1 else ())
+        return orders
 
     @cached_property
     def _logged(self) -> dict[str, float]:
@@ -72,22 +136,28 @@ class NoteDates:
             return {}
 
 
-def date_in_fields(fields: Mapping[str, Any]) -> float | None:
+def date_in_fields(fields: Mapping[str, Any], read: Callable[[Any], float] = read_date) -> float | None:
     """The first field that is a date; None when no field wants to be one. Raises InputError for the first bad one."""
     problem: InputError | None = None
-    for name in FIELDS:
-        value = fields.get(name)
-        if value in (None, "", "null", "~", True, False) or str(value).lower() in ("true", "false"):
-            continue
-        if isinstance(value, dict):  # Material for MkDocs: date: {created: ...}
-            value = date_in_fields({str(key).lower(): when for key, when in value.items()})
+    for value in _dates_of(fields):
         try:
-            return read_date(value)
+            return read(value)
         except InputError as error:
             problem = problem or error
     if problem is not None:
         raise problem
     return None
+
+
+def _dates_of(fields: Mapping[str, Any]) -> Iterator[Any]:
+    """The values that want to be dates, the best first."""
+    for name in FIELDS:
+        value = fields.get(name)
+        if isinstance(value, dict):  # Material for MkDocs: date: {created: ...}
+            inner = {str(key).lower(): when for key, when in value.items()}
+            yield from (inner[name] for name in FIELDS if not isinstance(inner.get(name), (dict, NoneType)))
+        elif not (value is None or isinstance(value, bool) or (isinstance(value, str) and value.lower() in NO_DATE)):
+            yield value
 
 
 def dates_in_log(folder: Path) -> dict[str, float]:

@@ -132,8 +132,6 @@ def test_a_long_file_is_several_documents(read, tmp_path):
         (b"\x89PNG\r\n\x1a\n", "not utf8", None),
         (b"---\ntitle: [\n---\nTea.", "invalid front matter", "front matter"),
         (b"+++\ntitle\n+++\nTea.", "invalid front matter", "front matter"),
-        (b"---\ndate: soon\n---\nTea.", "invalid timestamp", "date"),
-        (b"---\ndate: 2999-01-01\n---\nTea.", "future timestamp", "date"),
         (b"x" * 10_000_001, "file too large", None),
     ],
 )

@@ -27,6 +27,56 @@ def test_when_it_was_published_comes_before_when_it_was_begun_or_changed():
     assert len(set(FIELDS)) == len(FIELDS)
 
 
+def vault(folder: Path, **notes: str) -> Path:
+    for name, date in notes.items():
+        (folder / f"{name}.md").write_text(f"---\ndate created: {date}\n---\nTea on {name}.")
+        os.utime(folder / f"{name}.md", (1_700_000_000, 1_700_000_000))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("others", "day", "said"),
+    [
+        ({"b": "25-12-2023 08:14 AM"}, "2023-04-03", None),
+        ({"b": "12/25/2023"}, "2023-03-04", None),
+        ({"b": "12/25/2023", "c": "06/30/2022", "d": "30/06/2022"}, "2023-03-04", "1 have the day first, 2 the month"),
+        ({"b": "3 June 2023", "c": "11/11/2023"}, "2023-04-03", "0 have the day first, 0 the month."),
+    ],
+)
+def test_the_other_notes_tell_whether_the_day_or_the_month_comes_first(read, tmp_path, others, day, said):
+    found = read("markdown", vault(tmp_path, a="03/04/2023 9:30", **others))
+    assert dates(found)["a.md"] == day
+    assert len(found.documents) == 1 + len(others)
+    assert [said in remark for remark in found.remarks] == ([] if said is None else [True])
+
+
+def test_a_note_whose_date_cannot_be_read_takes_the_time_of_its_file_and_is_named(read, tmp_path):
+    found = read("markdown", vault(tmp_path, a="2023-05-06", b="some day in 1999?", c="soon", d="2999-01-01"))
+    assert dates(found) == {"a.md": "2023-05-06", **dict.fromkeys(("b.md", "c.md", "d.md"), "2023-11-14")}
+    (remark,) = found.remarks
+    assert remark.startswith("Dates that cannot be read: 3; ")
+    assert "b.md: 'some day in 1999?' is no date that can be read. c.md: 'soon' is" in remark
+    assert "d.md: 'date' lies in the future" in remark
+    assert (found.left_out, found.errors) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("July 27th, 2023", "2023-07-27"),
+        ("27-07-2023", "2023-07-27"),
+        ("Donnerstag, 27. Juli 2023", "2023-07-27"),
+        ("Top 10 2023", "2023-11-14"),
+        ("Chapter 3 of 2023", "2023-11-14"),
+    ],
+)
+def test_a_files_name_may_be_a_date_in_any_form(read, tmp_path, name, day):
+    path = tmp_path / f"{name}.md"
+    path.write_text("Tea.")
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    assert list(dates(read("markdown", tmp_path)).values()) == [day]
+
+
 @pytest.fixture
 def clone(tmp_path, monkeypatch) -> Path:
     """A clone of a blog: every file in it is of today."""
