@@ -29,6 +29,8 @@ T = TypeVar("T")
 GZIP_MAGIC = b"\x1f\x8b"
 UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)  # how texts begin that PowerShell's > and "Unicode" in Windows' editors write
 NOT_FINITE = "is not JSON: NaN and infinity are no numbers there"
+PACKED_AT_MOST = 200  # times the packed size: texts pack to a fifth, what is packed to a thousandth is a trap
+TRAP_BYTES = 100_000_000
 MAX_LINE_BYTES = 16_000_000  # a document of a megabyte fits, however it is escaped; a binary file is no line
 
 
@@ -53,6 +55,8 @@ def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: No
             if position != done:
                 advance(position - done)
                 done = position
+                if isinstance(stream, gzip.GzipFile):
+                    check_unpacked(path, stream.tell(), position)
             if line is not None:
                 yield line
 
@@ -136,6 +140,12 @@ def decompressed(raw: io.BufferedReader[Any]) -> IO[bytes]:
     """The file itself, or what it holds if it is gzipped; in UTF-8 where it is UTF-16 by its byte order mark."""
     stream: Any = gzip.GzipFile(fileobj=raw) if raw.peek(2).startswith(GZIP_MAGIC) else raw
     return io.BufferedReader(_Utf8(stream)) if stream.peek(2).startswith(UTF_16) else stream
+
+
+def check_unpacked(path: Path, unpacked: int, packed: int) -> None:
+    """Raise InputError where so many bytes come out of a file, of which so many were read, that it is a trap."""
+    if unpacked > max(TRAP_BYTES, PACKED_AT_MOST * packed):
+        raise InputError(f"{path}: unpacks to more than {PACKED_AT_MOST} times its packed size.", code="too_large")
 
 
 def _bounded(stream: IO[bytes]) -> Iterator[bytes]:

@@ -23,6 +23,7 @@ from service.store import documents, users
 from service.store.database import Database
 from service.store.documents import Outcome
 from service.store.voices import check_name
+from service.temporary import clear_abandoned
 
 BATCH_DOCUMENTS = 1_000
 BATCH_CHARACTERS = 8_000_000  # a batch is in memory whole, and a document may have a megabyte
@@ -101,8 +102,8 @@ def run_import(
             f"--update: a document of '{importer.name}' does not keep its id when it is changed; import without it.",
             param="update",
         )
-    if not source.exists():
-        raise InputError(f"{source}: there is no such file or folder.", param="source", code="missing_file")
+    _check_source(source)
+    clear_abandoned()
     tally, known_users = _Tally(), _UserIds()
     record = ImportRecord(importer.name, source, update=update)
     transactions = _one_transaction(database) if strict else nullcontext(database.write)
@@ -140,6 +141,13 @@ def run_import(
     gone = record.gone(database, options.user) if update and not tally.refused else ()
     summary = tally.summary(known_users, options.identities, time.monotonic() - started)
     return summary if tally.refused else replace(summary, import_ids=record.ids, gone=gone)
+
+
+def _check_source(source: Path) -> None:
+    if not source.exists():
+        raise InputError(f"{source}: there is no such file or folder.", param="source", code="missing_file")
+    if source.is_char_device() or source.is_block_device():  # which may never end
+        raise InputError(f"{source}: is a device; write what it gives to a file and import that.", code="is_a_device")
 
 
 class _Refused(Exception):

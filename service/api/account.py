@@ -15,11 +15,11 @@ from service.api.dependencies import Caller, ServicesDep
 from service.api.idempotency import IdempotencyKey, once
 from service.calibrating.replies import forget_replies
 from service.export import export_pieces
-from service.importers.disk_index import temporary_full
 from service.services import Services
 from service.store import users
 from service.store.idempotency import Answer
 from service.store.users import User
+from service.temporary import temporary_full
 from service.threads import in_thread, in_writing_thread
 
 router = APIRouter(prefix="/v1", tags=["account"], route_class=KeyedRoute)

@@ -18,6 +18,7 @@ from service.commands.welcome import facts, welcome
 from service.logs import configure_logging
 from service.metrics import MULTIPROCESS_FOLDER
 from service.store.overview import overview
+from service.temporary import clear_abandoned
 
 log = logging.getLogger("pearl.service")
 
@@ -50,6 +51,7 @@ def serve(
         os.environ[f"{PREFIX}RETRIEVER_FORCE"] = "1"
     settings = load_settings()
     configure_logging(settings)
+    clear_abandoned()
     with closing(take_address(host, port)) as listening:
         if workers > 1:
             from service.services import Services

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from pearl.errors import InputError
+from pearl.history import check_unpacked
 from service.importers.folders import folder_entries
 
 ZIP_MAGIC = b"PK\3\4"
@@ -109,11 +110,12 @@ def is_zip(source: Path) -> bool:
 
 def open_zip(source: Path) -> zipfile.ZipFile:
     """Open a zip file. Raises BadZipFile for one that cannot be read, also for names that are no UTF-8 though they are
-    marked as it, and for a later version of the format."""
+    marked as it, and for a later version of the format; InputError for one that unpacks to too much."""
     try:
         packed = ZipExport(source)
     except (ValueError, OverflowError, NotImplementedError) as error:
         raise zipfile.BadZipFile(str(error)) from error
+    check_unpacked(source, sum(member.file_size for member in packed.infolist()), source.stat().st_size)
     for member in packed.infolist():  # Windows PowerShell packs folders with its own separator
         member.filename = member.filename.replace("\\", "/")
         packed.NameToInfo[member.filename] = member

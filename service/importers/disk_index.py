@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
-from pathlib import Path
+from contextlib import ExitStack
 from types import TracebackType
 
-from pearl.errors import StoreError
+from service.temporary import temporary_folder, temporary_full
 
 
 class DiskIndex:
     """Strings by key. Of several under one key the first stays. A context manager: the file goes with it."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="pearl-import-")
-        self._database = sqlite3.connect(Path(self._folder.name) / "index.db", isolation_level=None)
+        self._open = ExitStack()
+        folder = self._open.enter_context(temporary_folder())
+        self._database = sqlite3.connect(folder / "index.db", isolation_level=None)
+        self._open.callback(self._database.close)
         for statement in (
             "PRAGMA journal_mode=OFF",
             "PRAGMA synchronous=OFF",
@@ -28,8 +29,7 @@ class DiskIndex:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._database.close()
-        self._folder.cleanup()
+        self._open.close()
 
     def put(self, key: str, value: str) -> None:
         """Keep the value, unless the key has one. Raises StoreError if the temporary folder is full."""
@@ -41,15 +41,6 @@ class DiskIndex:
     def get(self, key: str) -> str | None:
         row = self._database.execute("SELECT value FROM entries WHERE key = ?", (_storable(key),)).fetchone()
         return None if row is None else str(row[0])
-
-
-def temporary_full(error: Exception) -> StoreError:
-    """The error for a temporary folder that takes no more."""
-    return StoreError(
-        f"The temporary folder {tempfile.gettempdir()} cannot be written ({error}); "
-        "free some space there or point TMPDIR elsewhere.",
-        code="disk_full",
-    )
 
 
 def _storable(text: str) -> str:

@@ -129,15 +129,20 @@ class _Source:
             try:
                 value, end = self._json.raw_decode(self._text, self._at)
             except (json.JSONDecodeError, RecursionError) as error:
-                too_long = len(self._text) - self._at > MAX_ELEMENT_CHARACTERS
-                if isinstance(error, RecursionError) or too_long or not self._more(size):
+                if isinstance(error, RecursionError) or not self._more_of_element(size):
                     raise InputError(f"is not JSON: {error}", code="invalid_json") from None
-                size *= 2
-                continue
-            if end == len(self._text) and self._more():  # a number may go on in the next chunk
-                continue
-            self._at = end
-            return value
+            else:
+                # a number may go on in the next chunk
+                if end < len(self._text) or not self._more_of_element(size):
+                    self._at = end
+                    return value
+            size *= 2  # so that an element is not read again for every chunk
+
+    def _more_of_element(self, size: int) -> bool:
+        """Read more, unless the element at which the text stands is too long already."""
+        if len(self._text) - self._at > MAX_ELEMENT_CHARACTERS:
+            raise InputError(f"an element has more than {MAX_ELEMENT_CHARACTERS:,} characters", code="invalid_json")
+        return self._more(size)
 
 
 def as_object(value: Any) -> dict[str, Any]:

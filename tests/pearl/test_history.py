@@ -258,3 +258,13 @@ def test_two_texts_by_one_id(write_lines: Any) -> None:
     path: Path = write_lines([owned("ann", "a", "one"), owned("ann", "a", "two")])
     with pytest.raises(InputError, match=r":2: id: is 'a', as another document of user 'ann' is"):
         read_histories(path)
+
+
+def test_a_packed_file_that_unpacks_to_too_much_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr("pearl.history.TRAP_BYTES", 1_000_000)
+    path = tmp_path / "trap.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"a": 1}\n' * 2_000_000))
+    lines = read_json_lines(path)
+    assert next(lines).value == {"a": 1}
+    with pytest.raises(InputError, match="unpacks to more than 200 times its packed size"):
+        list(lines)

@@ -194,6 +194,20 @@ def test_a_missing_source(database):
         run_import(database, FakeImporter(), Path("/nowhere/to/be/found"), Options())
 
 
+@pytest.mark.parametrize("kind", ["mbox", "jsonl", "markdown", "slack"])
+def test_a_device_is_no_source(database, kind):
+    with pytest.raises(InputError, match="/dev/zero: is a device; write what it gives to a file"):
+        run_import(database, load_importer(kind), Path("/dev/zero"), Options(user="ann", me=("ann",)))
+
+
+def test_an_import_clears_the_folders_of_killed_ones(database, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "pearl-import-0").mkdir()
+    (tmp_path / "pearl-import-0.lock").touch()
+    run(database, [found(1)])
+    assert not list(tmp_path.glob("pearl-import-*"))
+
+
 def test_the_source_is_closed_when_the_database_fails(database):
     importer = FakeImporter([found(number) for number in range(10)])
     with locked(database), pytest.raises(StoreError):

@@ -9,7 +9,6 @@ import gzip
 import io
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,18 +18,15 @@ from zipfile import ZipFile, ZipInfo
 
 from pearl.errors import InputError
 from pearl.history import GZIP_MAGIC
-from pearl.whole_files import NO_ROOM
 from service.importers.archive import DAMAGED, is_zip, open_zip
-from service.importers.disk_index import temporary_full
 from service.importers.mails.headers import FIELD_NAME
+from service.temporary import Unpacking, temporary_folder
 
 LINE_BYTES = 1 << 20
 HEAD_BYTES = 1 << 16  # a mail that many gateways signed has more than 4,096 bytes of headers above its From:
 MESSAGE_BYTES = 4_000_000  # of a mail that are kept
 ATTACHMENT_BYTES = 400_000  # of an attachment in a mail that has more; a photo may stand above the text
 BOUNDARY_CHARACTERS = 300
-PACKED_AT_MOST = 200  # times its packed size: mail packs to a fifth, what is packed to a thousandth is a trap
-TRAP_BYTES = 100_000_000
 BOM = b"\xef\xbb\xbf"
 # "From ", "From -", "From ???@???", "From ann@example.org 2024-07-01 10:00"; a header below it makes it a separator
 SEPARATOR = re.compile(rb"From(?: [^\s\"]*| \".*\")?(?:\s.*\d.*)?\s*")
@@ -98,9 +94,9 @@ def open_boxes(source: Path) -> Iterator[list[Box]]:
 
     Raises InputError if there are none, or if the source itself is damaged.
     """
-    with tempfile.TemporaryDirectory(prefix="pearl-import-") as folder:
+    with temporary_folder() as folder:
         try:
-            yield _boxes(source, Path(folder))
+            yield _boxes(source, folder)
         except DAMAGED as error:
             raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
 
@@ -120,17 +116,19 @@ def plain_size(source: Path) -> int | None:
 
 
 def _boxes(source: Path, folder: Path) -> list[Box]:
+    paths = list(_paths(source)) if source.is_dir() else [source]
+    unpacking = Unpacking(source, folder, sum(path.stat().st_size for path in paths))
     if source.is_dir():
         boxes = []
-        for path in _paths(source):
+        for path in paths:
             place = str(path.relative_to(source))
-            boxes += _readable(str(path), place, _opened(str(path), place, path, folder))
+            boxes += _readable(str(path), place, _opened(str(path), place, path, unpacking))
     elif is_zip(source):
-        boxes = list(_unzipped(source, folder))
+        boxes = list(_unzipped(source, unpacking))
     else:
         if not _head(source).strip():
             raise InputError(f"{source}: is empty.", code="empty_file")
-        boxes = list(_opened(str(source), source.name, source, folder))
+        boxes = list(_opened(str(source), source.name, source, unpacking))
         if not boxes:
             raise InputError(f"{source}: {NO_BOX}", code="not_an_mbox")
     if boxes and all(box.flaw for box in boxes):
@@ -164,16 +162,16 @@ def _readable(name: str, place: str, boxes: Iterator[Box]) -> list[Box]:
         return [Box(name, place, Path(), True, f"cannot be read: {error}")]
 
 
-def _opened(name: str, place: str, path: Path, folder: Path) -> Iterator[Box]:
+def _opened(name: str, place: str, path: Path, unpacking: Unpacking) -> Iterator[Box]:
     """The box in a file, none if it is something else."""
     head = _head(path)
     if head.startswith(GZIP_MAGIC):
         with gzip.open(path) as packed:
-            path = _unpacked(packed, path.stat().st_size, folder)
+            path = unpacking.unpack(packed)
         head = _head(path)
     if b"\r" in head and b"\n" not in head:
         with _MacFile(path) as file:
-            path = _unpacked(file, path.stat().st_size, folder)
+            path = unpacking.unpack(file)
         head = _head(path)
     kind = _kind(name, Path(name), head)
     if kind:
@@ -187,38 +185,21 @@ class _MacFile(io.FileIO):
         return (super().read(size) or b"").replace(b"\r", b"\n")
 
 
-def _unzipped(source: Path, folder: Path) -> Iterator[Box]:
+def _unzipped(source: Path, unpacking: Unpacking) -> Iterator[Box]:
     with open_zip(source) as packed:
         for member in packed.infolist():
             name = f"{source}/{member.filename}"
             if not member.is_dir():
-                yield from _readable(name, member.filename, _member(packed, member, name, folder))
+                yield from _readable(name, member.filename, _member(packed, member, name, unpacking))
 
 
-def _member(packed: ZipFile, member: ZipInfo, name: str, folder: Path) -> Iterator[Box]:
+def _member(packed: ZipFile, member: ZipInfo, name: str, unpacking: Unpacking) -> Iterator[Box]:
     with packed.open(member) as stream:
         head = stream.read(HEAD_BYTES)
     if head.startswith(GZIP_MAGIC) or _kind(name, Path(name), head):
         with packed.open(member) as stream:
-            path = _unpacked(stream, member.compress_size, folder)
-        yield from _opened(name, member.filename, path, folder)
-
-
-def _unpacked(stream: IO[bytes] | gzip.GzipFile | io.FileIO, packed_bytes: int, folder: Path) -> Path:
-    handle, name = tempfile.mkstemp(dir=folder)
-    most = max(TRAP_BYTES, PACKED_AT_MOST * packed_bytes)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            while piece := stream.read(1 << 20):
-                if file.tell() > most:
-                    message = f"a file in it is more than {PACKED_AT_MOST} times its packed size."
-                    raise InputError(message, code="too_large")
-                file.write(piece)
-    except OSError as error:
-        if error.errno in NO_ROOM:  # that is no fault of the source's
-            raise temporary_full(error) from error
-        raise
-    return Path(name)
+            path = unpacking.unpack(stream)
+        yield from _opened(name, member.filename, path, unpacking)
 
 
 def _head(path: Path) -> bytes:

@@ -126,6 +126,17 @@ def test_a_damaged_member_packed_by_lzma(tmp_path, read, kept):
         read(source)
 
 
+@pytest.mark.parametrize("read", [read_archive, read_boxes, look])
+def test_a_zip_file_that_unpacks_to_too_much_is_not_opened(tmp_path, monkeypatch, read):
+    monkeypatch.setattr("pearl.history.TRAP_BYTES", 1_000_000)
+    source = tmp_path / "trap.zip"
+    with zipfile.ZipFile(source, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(3):
+            archive.writestr(f"c{number}/messages.json", " " * 900_000)
+    with pytest.raises(InputError, match=r"trap\.zip: unpacks to more than 200 times its packed size"):
+        read(source)
+
+
 @pytest.mark.parametrize("read", [open_archive, open_boxes])
 def test_a_zip_file_that_breaks_off(tmp_path, read):
     cut = tmp_path / "cut.zip"

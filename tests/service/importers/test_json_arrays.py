@@ -79,6 +79,29 @@ def test_a_number_of_more_digits_than_python_reads():
     assert list(read_array(stream)) == [float("inf"), -2, {"a": 3}]
 
 
+@pytest.mark.parametrize("element", ["1", '"1', "[1,"])
+def test_a_long_element_is_not_read_again_for_every_chunk(element):
+    class Counting(io.BytesIO):
+        reads = 0
+
+        def read(self, size=-1):
+            self.reads += 1
+            return super().read(size)
+
+    stream = Counting(b"[" + element.encode() * CHUNK_BYTES * 60)
+    with pytest.raises(InputError):
+        list(read_array(stream))
+    assert stream.reads <= 10  # 60 chunks, each time twice as much
+
+
+def test_an_element_that_is_far_too_long(monkeypatch):
+    monkeypatch.setattr("service.importers.json_arrays.MAX_ELEMENT_CHARACTERS", CHUNK_BYTES)
+    reading = read_array(io.BytesIO(b"[1, " + b"1" * CHUNK_BYTES * 4))
+    assert next(reading) == 1
+    with pytest.raises(InputError, match="an element has more than 65,536 characters"):
+        next(reading)
+
+
 @pytest.mark.parametrize(("name", "kind"), [("[1]", "an array"), ("1", "a number"), ("{}", "an object")])
 def test_a_members_name_that_is_no_string(name, kind):
     text = f'{{"a": 1, {name}: [2]}}'

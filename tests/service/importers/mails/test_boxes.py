@@ -266,11 +266,29 @@ def test_the_lines_of_an_old_mac(read, tmp_path):
 
 
 def test_a_trap_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr("service.importers.mails.boxes.TRAP_BYTES", 1_000_000)
+    monkeypatch.setattr("pearl.history.TRAP_BYTES", 1_000_000)
     source = tmp_path / "a.mbox.gz"
     source.write_bytes(gzip.compress(OPENING.encode() + b"\0" * 10_000_000))
     with pytest.raises(InputError, match="more than 200 times its packed size"), open_boxes(source):
         pass
+
+
+def test_one_limit_is_for_all_that_an_archive_holds(tmp_path, monkeypatch):
+    monkeypatch.setattr("pearl.history.TRAP_BYTES", 1_000_000)
+    box = OPENING.encode() + b"\0" * 900_000
+    source, folder = tmp_path / "a.zip", tmp_path / "boxes"
+    folder.mkdir()
+    with zipfile.ZipFile(source, "w") as packed:
+        for number in range(3):
+            packed.writestr(f"{number}.mbox.gz", gzip.compress(box))
+            (folder / f"{number}.mbox.gz").write_bytes(gzip.compress(box))
+    for several in (source, folder):
+        with pytest.raises(InputError, match="more than 200 times its packed size"), open_boxes(several):
+            pass
+    (folder / "1.mbox.gz").unlink()
+    (folder / "2.mbox.gz").unlink()
+    with open_boxes(folder) as boxes:
+        assert len(boxes) == 1
 
 
 def test_what_was_unpacked_is_gone_afterwards(read, tmp_path, monkeypatch):
