@@ -1,7 +1,7 @@
 """Folders on the disk for the time of an import, and what may be unpacked into them.
 
-A process that is killed leaves its folder; the next import or server removes it. The lock beside a folder, which is taken
-before the folder is made, tells whether its process lives.
+A process that is killed leaves its folder; the next import or server removes it. The lock beside a folder, which is
+taken before the folder is made, tells whether its process lives.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -17,6 +17,7 @@ ENTRY_POINT_GROUP = "pearl.importers"
 # reasons that several importers give
 NOT_MINE = "not written by --me"
 NO_TEXT = "no text"
+SHOWN = 5  # examples in a remark
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,20 @@ class Remark:
     """Something about the source as a whole that the person should read below the counts: one sentence."""
 
     text: str
+
+
+class Flaws:
+    """What is left out of documents that are imported, by kind, for the summary."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[str]] = {}
+
+    def note(self, kind: str, where: str, problem: str = "") -> None:
+        self._found.setdefault(kind, []).append(f"{where}: {problem.rstrip('.')}" if problem else where)
+
+    def remarks(self) -> Iterator[Remark]:
+        for kind, found in self._found.items():
+            yield Remark(f"{kind}: {len(found):,} ({'; '.join(found[:SHOWN])}).")
 
 
 @dataclass(frozen=True, slots=True)

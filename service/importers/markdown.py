@@ -6,19 +6,21 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pearl.errors import InputError
 from pearl.history import UTF_16
 from pearl.records import Document
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument
+from service.importers.base import NO_TEXT, NOT_MINE, Flaws, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.folders import LINKED, FolderEntry, folder_entries, unread
 from service.importers.ids import stable_id
 from service.importers.notes.blocks import Block, divide, only_links, own_blocks, without_code
 from service.importers.notes.dates import NoteDates
-from service.importers.notes.front_matter import MAX_HEAD_CHARACTERS, split_front_matter, split_notion
+from service.importers.notes.front_matter import MAX_HEAD_CHARACTERS, UnreadableHead, split_front_matter, split_notion
+from service.importers.notes.joplin import SUFFIX as JOPLIN_ARCHIVE
+from service.importers.notes.joplin import split_record, unpacked
 from service.importers.notes.kinds import (
     CHAT,
     CLIPPING,
@@ -56,28 +58,36 @@ class MarkdownImporter:
     template = "post"
 
     def size(self, source: Path) -> int | None:
-        return len(_files(source))
+        return None if source.suffix.lower() == JOPLIN_ARCHIVE else len(_files(source))
 
     def read(self, source: Path, options: Options) -> Items:
-        files = _files(source)
+        with unpacked(source) as root:
+            yield from self._read(root, source if root.is_dir() else source.parent, options)
+
+    def _read(self, root: Path, shown: Path, options: Options) -> Items:
+        """Read what lies at ``root`` as what people know as a folder's, ``shown``."""
+        files = _files(root)
         if not files:
-            raise InputError(f"{source}: there is no {', '.join(SUFFIXES)} file in it.", code="no_files")
-        dates = NoteDates(source if source.is_dir() else source.parent, lambda: _all_fields(files))
-        writers: Counter[str] = Counter()
+            raise InputError(f"{shown}: there is no {', '.join(SUFFIXES)} file in it.", code="no_files")
+        flaws, writers = Flaws(), Counter[str]()
+        dates = NoteDates(root if root.is_dir() else shown, lambda: _all_fields(files), flaws)
         for entry in files:
             options.advance(1)
+            where = str(shown / entry.name)
             if entry.is_link:
-                yield LeftOut(str(entry.path), LINKED)
+                yield LeftOut(where, LINKED)
                 continue
             try:
-                note = _read_note(entry)
+                note = _read_note(entry, flaws)
                 writers.update(authors(note.fields)[:1])
-                yield from _items(note, dates, options)
+                for item in _items(note, dates, flaws, options):
+                    yield replace(item, where=where)
             except InputError as error:
-                yield LeftOut.because_of(error, str(entry.path))
+                yield LeftOut.because_of(error, where)
         yield from dates.remarks()
+        yield from flaws.remarks()
         yield from _remarks(writers, options)
-        yield from unread(source, UNREAD, "convert them to Markdown, for example 'pandoc FILE -t gfm -o FILE.md'.")
+        yield from unread(root, UNREAD, "convert them to Markdown, for example 'pandoc FILE -t gfm -o FILE.md'.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +99,7 @@ class NoteFile:
     fields: dict[str, Any]
     head: str
     body: str
+    left_out: str | None = None  # the reason, where the program that wrote it says that it is no text
 
 
 def _files(source: Path) -> list[FolderEntry]:
@@ -100,13 +111,13 @@ def _files(source: Path) -> list[FolderEntry]:
     ]
 
 
-def _read_note(entry: FolderEntry) -> NoteFile:
+def _read_note(entry: FolderEntry, flaws: Flaws) -> NoteFile:
     path = entry.path
     try:
-        size = path.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise InputError(f"has {size:,} bytes; the limit is {MAX_FILE_BYTES:,}.", code="file_too_large")
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise InputError(f"has more than {MAX_FILE_BYTES:,} bytes, the limit.", code="file_too_large")
         encoding = "UTF-16" if content.startswith(UTF_16) else "UTF-8"
         text = content.decode(encoding).removeprefix("\N{BOM}")
     except UnicodeDecodeError as error:
@@ -118,26 +129,29 @@ def _read_note(entry: FolderEntry) -> NoteFile:
     if "\0" in text:  # the Markdown parser would turn it into something harmless
         raise InputError("contains a NUL character; is it a binary file?", param="text", code="nul_character")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if record := split_record(text):
+        return NoteFile(path, entry.name, record.fields, "", record.body, record.left_out)
     try:
         if path.suffix.lower() == ".org":
             fields, body = read_org(text)
         else:
             fields, body = split_notion(text) if NOTION_ID.search(path.stem) else split_front_matter(text)
-    except InputError:
-        if not is_unfilled(text[:MAX_HEAD_CHARACTERS]):
-            raise
-        return NoteFile(path, entry.name, {}, text, "")  # {{date}} is no YAML
+    except UnreadableHead as error:
+        if is_unfilled(text[:MAX_HEAD_CHARACTERS]):
+            return NoteFile(path, entry.name, {}, text, "")  # {{date}} is no YAML
+        flaws.note("Front matter that cannot be read", entry.name, error.message)
+        fields, body = {}, error.body
     head = text[: len(text) - len(body)] if text.endswith(body) else ""
     return NoteFile(path, entry.name, fields, head, body)
 
 
-def _items(note: NoteFile, dates: NoteDates, options: Options) -> Iterator[SourceDocument | LeftOut]:
-    where = str(note.path)
+def _items(note: NoteFile, dates: NoteDates, flaws: Flaws, options: Options) -> Iterator[SourceDocument | LeftOut]:
+    where = note.name
     reason = _why_left_out(note, options)
     if reason:
         yield LeftOut(where, reason)
         return
-    blocks = _blocks(note)
+    blocks = _blocks(note, flaws)
     title = _text_field(note, "title") or _heading(blocks) or _title_of_name(note.name)
     if blocks and blocks[0].heading == title:
         blocks = blocks[1:]
@@ -157,7 +171,7 @@ def _items(note: NoteFile, dates: NoteDates, options: Options) -> Iterator[Sourc
 def _why_left_out(note: NoteFile, options: Options) -> str | None:
     if is_chat(note.body):
         return CHAT
-    reason = why_no_text(note.name, note.fields, note.head)
+    reason = note.left_out or why_no_text(note.name, note.fields, note.head)
     if reason and reason != CLIPPING:
         return reason
     writers = authors(note.fields)
@@ -166,13 +180,17 @@ def _why_left_out(note: NoteFile, options: Options) -> str | None:
     return CLIPPING if reason or (writers and has_foreign_source(note.fields)) else None
 
 
-def _blocks(note: NoteFile) -> list[Block]:
+def _blocks(note: NoteFile, flaws: Flaws) -> list[Block]:
     suffix = note.path.suffix.lower()
     if suffix == ".txt":
         text = split_quotes(note.body).own
         return [Block(text, words=len(text.split()))] if text.strip() else []
-    body = note.body if suffix == ".org" else without_code(note.body)
-    return own_blocks(clean_markup(body, mdx=suffix == ".mdx", text_first=suffix == ".mdwn"))
+
+    def say(kind: str) -> None:
+        flaws.note(kind, note.name)
+
+    body = note.body if suffix == ".org" else without_code(note.body, say)
+    return own_blocks(clean_markup(body, mdx=suffix == ".mdx", text_first=suffix == ".mdwn", note=say), say)
 
 
 def _heading(blocks: list[Block]) -> str | None:
@@ -199,7 +217,7 @@ def _all_fields(files: list[FolderEntry]) -> Iterator[tuple[str, dict[str, Any]]
     for entry in files:
         if not entry.is_link and entry.path.is_file():  # a pipe can be read once
             with suppress(InputError):
-                yield entry.name, _read_note(entry).fields
+                yield entry.name, _read_note(entry, Flaws()).fields
 
 
 def _remarks(writers: Counter[str], options: Options) -> Iterator[Remark]:

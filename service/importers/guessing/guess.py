@@ -120,6 +120,7 @@ SIGNS = (
     Sign("discord", "Discord's data package", lambda sight: bool(sight.holds(r"c?\d+/messages\.(?:json|csv)"))),
     Sign("discord", "JSON of DiscordChatExporter", _is_exporters),
     Sign("reddit", "the data that Reddit sends", lambda sight: bool(sight.holds(r"(?:comments|posts)\.csv"))),
+    Sign("markdown", "an archive of Joplin's", lambda sight: sight.suffix == ".jex"),
     Sign("markdown", "a folder of notes or posts", lambda sight: sight.is_folder and _is_site(sight)),
     Sign("git", "a git repository", lambda sight: sight.is_folder and _is_repository(sight)),
     Sign("mbox", "mail", lambda sight: bool(sight.holds(MAIL))),

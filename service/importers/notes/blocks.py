@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -20,6 +21,9 @@ LINK = re.compile(r"\[([^\[\]]{0,500})\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^
 ADDRESS = re.compile(r"<?https?://[^\s<>]{1,2000}>?")
 WORD = re.compile(r"\w[\w'’-]{0,100}")
 LINKS_WITH_FEW_WORDS = 3
+OPEN_FENCE = "Code blocks that are never closed, left out with what follows in them"
+OPEN_HTML = "HTML comments, scripts or styles that are never closed, left out with what follows in them"
+HTML_ENDS = {"<!--": "-->", "<script": "</script", "<style": "</style"}
 EMPHASIS = re.compile(r"(\*{1,3}|~~|`{1,2})(?=\S)([^*~`\n]{1,300})(?<=\S)\1")
 UNDERSCORED = re.compile(r"(?<!\w)(_{1,3})(?=\S)([^_\n]{1,300})(?<=\S)\1(?!\w)")
 
@@ -37,18 +41,26 @@ class Block:
     words: int = 0
 
 
-def without_code(body: str) -> str:
-    """The body with empty lines where code blocks stand, so that nothing in them is taken for markup."""
+def without_code(body: str, note: Callable[[str], None] = lambda kind: None) -> str:
+    """The body with empty lines where code blocks stand, so that nothing in them is taken for markup.
+
+    ``note`` is told of one that is never closed.
+    """
     lines = body.split("\n")
     for token in _parser().parse(body):
         if token.type == "fence" and token.map:
             first, last = token.map
+            if last == first + 1 or set(lines[last - 1].strip(" \t>")) != {token.markup[0]}:
+                note(OPEN_FENCE)
             lines[first:last] = [""] * (last - first)
     return "\n".join(lines)
 
 
-def own_blocks(body: str) -> list[Block]:
-    """The blocks in their own Markdown, without code blocks, quotes, pictures and link definitions."""
+def own_blocks(body: str, note: Callable[[str], None] = lambda kind: None) -> list[Block]:
+    """The blocks in their own Markdown, without code blocks, quotes, pictures and link definitions.
+
+    ``note`` is told of HTML that is never closed.
+    """
     tokens = _parser().parse(body)
     lines = body.split("\n")
     dropped = {number for token in tokens if token.type in DROPPED and token.map for number in range(*token.map)}
@@ -58,6 +70,9 @@ def own_blocks(body: str) -> list[Block]:
             continue
         text = "\n".join(lines[number] for number in range(*token.map) if number not in dropped)
         if token.type == "html_block":
+            begun = text.lstrip().lower()
+            if any(begun.startswith(start) and end not in begun for start, end in HTML_ENDS.items()):
+                note(OPEN_HTML)
             text = split_quotes(html_to_text(text)).own
         rest, links = LINK.subn(" ", text)
         rest, addresses = ADDRESS.subn(" ", rest)

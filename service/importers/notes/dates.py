@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from itertools import islice
 from pathlib import Path, PurePosixPath
 from types import NoneType
 from typing import Any
 
 from pearl.errors import InputError
 from pearl.texts import parse_timestamp
-from service.importers.base import Remark
+from service.importers.base import SHOWN, Flaws, Remark
 from service.importers.dates import DATED_NAME, NamedDate, date_in_name, possible_orders, read_date
 from service.importers.git_process import git_answer, run_git, split_at_nul
 
@@ -35,18 +34,20 @@ FIELDS = (
     *("updated", "lastmod", "modified", "dateupdated", "datemodified", "updatedat", "lastmodified"),
 )
 NO_DATE = {"", "null", "~", "true", "false"}
-SHOWN = 5
+UNREADABLE = "Dates that cannot be read, so that a file's name, the git log or its own time is taken"
 
 
 class NoteDates:
     """Dates of the notes in a folder. ``notes`` gives the names and fields of all of them: they are asked for when the
     first date may have the day or the month first, as the git log is when the first note needs it."""
 
-    def __init__(self, folder: Path, notes: Callable[[], Iterable[tuple[str, Mapping[str, Any]]]]) -> None:
+    def __init__(
+        self, folder: Path, notes: Callable[[], Iterable[tuple[str, Mapping[str, Any]]]], flaws: Flaws
+    ) -> None:
         self._folder = folder
         self._notes = notes
+        self._flaws = flaws
         self._by_file_time = 0  # notes that say nowhere when they were written
-        self._unreadable: dict[str, str] = {}  # what is wrong with the dates of notes, by name
         self._swappable: list[str] = []  # names of notes in whose dates day and month can be swapped
 
     def of(self, name: str, fields: Mapping[str, Any], path: Path) -> float:
@@ -54,11 +55,12 @@ class NoteDates:
 
         Raises InputError where only the git log could tell, and it cannot be read.
         """
+        is_said = False
         try:
             written = date_in_fields(fields, lambda value: self._read(value, name))
         except InputError as error:
-            self._unreadable[name] = error.message
-            written = None
+            self._flaws.note(UNREADABLE, name, error.message)
+            written, is_said = None, True
         if written is not None:
             return written
         named = date_in_name(name) or self._in_other_form(name)
@@ -69,7 +71,7 @@ class NoteDates:
             raise self._logged_error
         if logged is not None:
             return named.within(logged) if named else logged
-        self._by_file_time += named is None and name not in self._unreadable
+        self._by_file_time += named is None and not is_said
         time = path.stat().st_mtime
         return named.within(time) if named else time
 
@@ -78,12 +80,6 @@ class NoteDates:
             count = f"{self._by_file_time:,}"
             yield Remark(
                 f"Files that say nowhere when they were written: {count}; the time of the file itself is taken."
-            )
-        if self._unreadable:
-            shown = " ".join(f"{name}: {problem}" for name, problem in islice(self._unreadable.items(), SHOWN))
-            yield Remark(
-                f"Dates that cannot be read: {len(self._unreadable):,}; the file's name, the git log or the file's own "
-                f"time dates these notes. {shown}"
             )
         if self._swappable and (self._orders[True] > 0) is (self._orders[False] > 0):
             first, shown = "day" if self._day_first else "month", ", ".join(self._swappable[:SHOWN])

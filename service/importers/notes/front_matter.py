@@ -24,10 +24,18 @@ IKIWIKI_META = re.compile(r'\[\[!meta\s+(\w{1,30})="([^"\[\]]{0,500})"\s*\]\]')
 PROPERTY_LINE = re.compile(r"(?:- )?([A-Za-z][\w \-]{0,40}):: (.*)$")
 
 
+class UnreadableHead(InputError):
+    """Front matter that cannot be understood. ``body`` is the text below it."""
+
+    def __init__(self, reason: str, body: str) -> None:
+        super().__init__(f"cannot be understood: {reason}", param="front matter", code="invalid_front_matter")
+        self.body = body
+
+
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """The fields, their names normalized as by :func:`field_name`, and the text below.
 
-    Raises InputError when front matter is there but cannot be understood.
+    Raises UnreadableHead when front matter is there but cannot be understood.
     """
     text = text.lstrip("\n")
     for read in (_yaml, _toml, _json, _nikola, _pelican):
@@ -71,7 +79,7 @@ def _yaml(text: str) -> tuple[dict[str, Any], str] | None:
     if split is None:
         return None
     head, body = split
-    fields = _parsed(head, _yaml_fields)
+    fields = _parsed(head, body, _yaml_fields)
     if not isinstance(fields, dict) or not fields:
         return None  # without fields it is only a line across the page
     return fields, body
@@ -80,6 +88,8 @@ def _yaml(text: str) -> tuple[dict[str, Any], str] | None:
 def _yaml_fields(head: str) -> Any:
     if head.count("[") + head.count("{") > MAX_BRACKETS:
         raise ValueError(f"it has more than {MAX_BRACKETS:,} opening brackets")
+    if "*" in head and any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(head, Loader=yaml.CBaseLoader)):
+        raise ValueError("it repeats parts of itself (aliases), which may be without measure")
     return yaml.load(head, Loader=yaml.CBaseLoader)
 
 
@@ -97,7 +107,7 @@ def _hexo(text: str) -> tuple[str, str] | None:
 
 def _toml(text: str) -> tuple[dict[str, Any], str] | None:
     split = _between(text, "+++")
-    return None if split is None else (_parsed(split[0], _toml_fields), split[1])
+    return None if split is None else (_parsed(*split, _toml_fields), split[1])
 
 
 def _toml_fields(head: str) -> dict[str, Any]:
@@ -154,7 +164,7 @@ def _properties(text: str) -> dict[str, str]:
     return fields
 
 
-def _parsed(head: str, parse: Callable[[str], Any]) -> Any:
+def _parsed(head: str, body: str, parse: Callable[[str], Any]) -> Any:
     try:
         if len(head) > MAX_HEAD_CHARACTERS:
             raise ValueError(f"it has {len(head):,} characters; the limit is {MAX_HEAD_CHARACTERS:,}")
@@ -164,7 +174,7 @@ def _parsed(head: str, parse: Callable[[str], Any]) -> Any:
         if fields:
             return fields
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"cannot be understood: {reason}", param="front matter", code="invalid_front_matter") from None
+        raise UnreadableHead(reason, body) from None
 
 
 def _single_lines(head: str) -> dict[str, str]:

@@ -28,7 +28,7 @@ EMPTY_LINK = re.compile(r"\[\s*\]\([^()\n]{0,2000}\)(?:\{[^{}\n]{0,300}\})?")
 REFERENCE_LINK = re.compile(r"\[([^\[\]]{1,500})\]\s?\[[^\[\]\n]{0,200}\]")
 DEFINITION = re.compile(r"^ {0,3}\[(?!\^)([^\[\]\n]{1,200})\]:[ \t]", re.MULTILINE)
 BRACKETED = re.compile(r"(?<!\])(?<!\]\s)\[([^\[\]]{1,200})\](?![\[(:])")
-LINK_WITHOUT_TARGET = re.compile(r"\[([^\[\]]{1,500})\]\((?:\s|#[^()\s]{0,300})?\)")
+LINK_WITHOUT_TARGET = re.compile(r"\[([^\[\]]{1,500})\]\((?:\s|(?:#|:/)[^()\s]{0,300})?\)")  # ":/" in Joplin
 LINK_ATTRIBUTES = re.compile(r"(?<=\))\{[^{}\n]{1,300}\}")
 INLINE_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9.-]{0,40}(?:\s[^<>]{0,1000})?/?>")
 HIGHLIGHT = re.compile(r"==([^=\n]{1,1000})==")
@@ -45,25 +45,33 @@ QUOTED = re.compile(r"[ \t]{0,3}>[ \t]?")
 DROPPED_LINE = re.compile(
     r"\s*(?::::.*|\[\[?_?toc_?\]?\]|\{:toc\}|\\newpage|\\pagebreak|(?:#[\w/-]+[ \t]*)+"
     r"|(?:[-*+] )?(?:[A-Za-z][\w-]{0,40}|[A-Z][\w -]{0,40}):: .*|(?:[-*+] )?[a-z][\w-]{0,40}::"
-    r"|(?:SCHEDULED|DEADLINE|CLOSED): ?[<\[].*)\s*$",
+    r"|(?:SCHEDULED|DEADLINE|CLOSED|CLOCK): ?[<\[].*)\s*$",
     re.IGNORECASE,
 )
-DRAWER = re.compile(r"[ \t]*:(?:LOGBOOK|PROPERTIES):[ \t]*$")
+DRAWER = re.compile(r"[ \t]*:(?:LOGBOOK|PROPERTIES):[ \t]*$", re.IGNORECASE)
+PROPERTY = re.compile(r"[ \t]*:[\w-]{1,40}:(?:[ \t]|$)")
+HEADING = re.compile(r"(?:#{1,6}|\*{1,20})[ \t]")
 ORG_BLOCK = re.compile(r"[ \t]*(?:[-*+] )?#\+BEGIN_(\w+)", re.IGNORECASE)  # in an item of a list in Logseq
+ORG_END = re.compile(r"[ \t]*(?:#\+END_(\w+)\b|:END:[ \t]*$)", re.IGNORECASE)
+ORGS_OWN = {"SRC", "QUOTE", "EXAMPLE", "EXPORT", "COMMENT"}  # blocks of no prose of the author's
+OPEN_BLOCK = "Drawers and blocks that are never closed, of which only the marks are left out"
 ADMONITION = ("!!! ", "??? ", "???+ ", "=== ")
 MDX_CODE = re.compile(r"(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export\s+(?:const|default|function|let|async)\b)")
 
 
-def clean_markup(text: str, mdx: bool = False, text_first: bool = False) -> str:
+def clean_markup(
+    text: str, mdx: bool = False, text_first: bool = False, note: Callable[[str], None] = lambda kind: None
+) -> str:
     """The text without comments, tags of templates, embeds and marks of note-taking programs.
 
-    ``text_first``: a wikilink is ``[[words|page]]`` as in ikiwiki, not ``[[page|words]]``.
+    ``note`` is told of what is never closed; ``text_first``: a wikilink is
+    ``[[words|page]]`` as in ikiwiki, not ``[[page|words]]``.
     """
     text = without_data(text)
     for start, end in (("<!--", "-->"), ("{/*", "*/}"), ("%%", "%%")):
         text = _without_pairs(text, start, end)
     text = _without_tags(text)
-    text = _without_lines(text, mdx)
+    text = _without_lines(text, mdx, note)
     text = WIKILINK.sub(lambda match: _wikilink(match, text_first), text)
     text = DIRECTIVE.sub("", DIRECTIVE_AROUND_TEXT.sub("", text))
     text = IMAGE_BY_NAME.sub("", IMAGE.sub("", text))
@@ -173,34 +181,47 @@ def _wikilink(match: re.Match[str], text_first: bool) -> str:
     return f"[{shown}]()" if shown else ""  # a link still, for pages that are only links
 
 
-def _without_lines(text: str, mdx: bool) -> str:
+def _without_lines(text: str, mdx: bool, note: Callable[[str], None]) -> str:
     prose: list[str] = []
-    lines = iter(text.split("\n"))
-    for line in lines:
-        if DRAWER.match(line):
-            _skip(lines, lambda below: below.strip() == ":END:")
-        elif block := ORG_BLOCK.match(line):
-            content = list(_until(lines, re.compile(rf"[ \t]*#\+END_{re.escape(block[1])}\b", re.IGNORECASE)))
-            prose += [] if block[1].upper() in ("SRC", "QUOTE", "EXAMPLE", "EXPORT", "COMMENT") else content
+    lines = text.split("\n")
+    ends = block_ends(lines)
+    at = 0
+    while at < len(lines):
+        line, end = lines[at], ends.get(at)
+        at += 1
+        block, is_drawer = ORG_BLOCK.match(line), DRAWER.match(line)
+        if end is not None:
+            prose += lines[at:end] if block and block[1].upper() not in ORGS_OWN else []
+            at = end + 1
+        elif block or is_drawer:  # only the marks go: what stands below them is text
+            note(OPEN_BLOCK)
+            while is_drawer and at < len(lines) and PROPERTY.match(lines[at]):
+                at += 1
         elif mdx and MDX_CODE.match(line):
-            _skip(lines, lambda below: not below.strip())
+            while at < len(lines) and lines[at].strip():
+                at += 1
             prose.append("")
         elif not DROPPED_LINE.match(line):
             prose.append(line)
     return "\n".join(_admonitions(_callouts(prose)))
 
 
-def _skip(lines: Iterator[str], ends: Callable[[str], bool]) -> None:
-    for line in lines:
-        if ends(line):
-            return
-
-
-def _until(lines: Iterator[str], end: re.Pattern[str]) -> Iterator[str]:
-    for line in lines:
-        if end.match(line):
-            return
-        yield line
+def block_ends(lines: list[str]) -> dict[int, int]:
+    """The line of the end by that of the beginning, for Org's blocks and drawers that are closed."""
+    opened: dict[str, int] = {}
+    ends: dict[int, int] = {}
+    for number, line in enumerate(lines):
+        if DRAWER.match(line):
+            opened[""] = number
+        elif block := ORG_BLOCK.match(line):
+            opened[block[1].upper()] = number
+        elif end := ORG_END.match(line):
+            name = (end[1] or "").upper()
+            if name in opened:
+                ends[opened.pop(name)] = number
+        elif HEADING.match(line):
+            opened.pop("", None)  # a drawer ends before the next one
+    return ends
 
 
 def _callouts(lines: list[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from service.importers.notes.front_matter import field_name
+from service.importers.notes.markup import DRAWER, ORG_BLOCK, block_ends
 
 KEYWORD = re.compile(r"[ \t]*#\+(\w+):(?:[ \t]+(.*))?$")
 HEADLINE = re.compile(r"(\*+)[ \t]+(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)[ \t]+)?(?:\[#[A-Z]\][ \t]+)?(.*)$")
@@ -20,15 +21,14 @@ def read_org(text: str) -> tuple[dict[str, Any], str]:
     """The fields of its keywords and of the drawer before the first heading, and the rest as Markdown."""
     fields: dict[str, Any] = {}
     lines = []
-    in_block = has_heading = False
-    for line in text.split("\n"):
+    has_heading = False
+    all_lines = text.split("\n")
+    ends, end = block_ends(all_lines), -1
+    for number, line in enumerate(all_lines):
         keyword = KEYWORD.match(line)
         headline = HEADLINE.match(line)
-        marker = line.strip().lower()
-        if marker.startswith(("#+begin_", "#+end_")):
-            in_block = marker.startswith("#+begin_")
-            lines.append(line)
-        elif in_block:
+        end = max(end, ends.get(number, -1) if not DRAWER.match(line) else -1)
+        if number <= end or ORG_BLOCK.match(line):
             lines.append(line)
         elif keyword:
             fields.setdefault(field_name(keyword[1]), (keyword[2] or "").strip())

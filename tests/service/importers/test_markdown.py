@@ -130,8 +130,6 @@ def test_a_long_file_is_several_documents(read, tmp_path):
         (b"caf\xe9", "not utf8", None),
         (b"a\0b", "nul character", "text"),
         (b"\x89PNG\r\n\x1a\n", "not utf8", None),
-        (b"---\ntitle: [\n---\nTea.", "invalid front matter", "front matter"),
-        (b"+++\ntitle\n+++\nTea.", "invalid front matter", "front matter"),
         (b"x" * 10_000_001, "file too large", None),
     ],
 )
@@ -346,14 +344,61 @@ Bob said so.
     assert document.text == ("# Pour [#A]\n\nI like [green tea](https://example.org) and the pot.\n\n- one\n  - two")
 
 
-def test_hostile_front_matter_costs_only_its_file(read, tmp_path):
-    write(tmp_path, "good.md", "Good.")
-    write(tmp_path, "toml.md", f"+++\na = {'[' * 5_000}{']' * 5_000}\n+++\nTea.")
-    write(tmp_path, "yaml.md", f"---\na: {'[' * 5_000}{']' * 5_000}\n---\nTea.")
-    write(tmp_path, "long.md", "+++\na" + ".a" * 50_000 + " = 1\n+++\nTea.")
+HEADS = {
+    "open.md": "---\ntitle: [\n---\n",
+    "bare.md": "+++\ntitle\n+++\n",
+    "deep toml.md": f"+++\na = {'[' * 5_000}{']' * 5_000}\n+++\n",
+    "deep yaml.md": f"---\na: {'[' * 5_000}{']' * 5_000}\n---\n",
+    "long.md": "+++\na" + ".a" * 50_000 + " = 1\n+++\n",
+}
+
+
+def test_front_matter_that_cannot_be_read_does_not_cost_the_text(read, tmp_path):
+    for name, head in HEADS.items():
+        write(tmp_path, f"2024-03-01 {name}", f"{head}Tea.")
     reading = read("markdown", tmp_path)
-    assert reading.texts == ["Good."]
-    assert [error.reason for error in reading.errors] == ["invalid front matter"] * 3
+    assert reading.texts == ["Tea."] * len(HEADS)
+    assert reading.errors == []
+    (remark,) = reading.remarks
+    assert remark.startswith("Front matter that cannot be read: 5 (2024-03-01 bare.md: cannot be understood: ")
+
+
+LAUGHS = "\n".join(["a0: &a0 ha", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10))])
+
+
+@pytest.mark.parametrize("field", ["date", "created", "draft", "published", "status", "author", "tags", "title"])
+def test_aliases_in_front_matter_are_not_followed(read, tmp_path, field):
+    """They would unfold to a thousand million pieces."""
+    write(tmp_path, "2024-03-01 a.md", f"---\nsubtitle: Milk\n{LAUGHS}\n{field}: *a9\n---\nTea.")
+    (document,) = read("markdown", tmp_path).documents
+    assert (document.text, document.timestamp) == ("Tea.", 1709251200.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kept", "kind"),
+    [
+        (
+            "a.org",
+            "* Tea\n:PROPERTIES:\n:ID: 0b1c\nI like tea.\n* Milk\n:LOGBOOK:\nCLOCK: [2024-03-01]\n:END:\nAnd milk.",
+            "I like tea.\n\n# Milk\n\nAnd milk.",
+            "Drawers and blocks that are never closed",
+        ),
+        ("a.org", "Tea.\n#+BEGIN_QUOTE\nMilk.\n* Pots\nHot.", "Tea.\nMilk.\n\n# Pots\n\nHot.", "Drawers and blocks"),
+        ("a.md", "- Tea.\n  :logbook:\n  CLOCK: [2024]\n- Milk.", "- Tea.\n- Milk.", "Drawers and blocks"),
+        ("a.md", "- #+BEGIN_SRC c\n- Tea.\n- #+BEGIN_SRC c\n  boil();\n  #+END_SRC", "- Tea.", "Drawers and blocks"),
+        ("a.md", "Tea.\n\n```\nboil();\n\nMilk.", "Tea.", "Code blocks that are never closed"),
+        ("a.md", "- Tea.\n\n  ~~~\n  boil();\n\nMilk.", "- Tea.\n\nMilk.", "Code blocks that are never closed"),
+        ("a.md", "Tea.\n\n<!-- not\n\nthis", "Tea.", "HTML comments, scripts or styles"),
+        ("a.md", "Tea.\n\n```\nboil();\n```\n> ~~~\n> Bob's\n> ~~~\n- ```\n  x\n  ```", "Tea.", None),
+    ],
+)
+def test_what_is_never_closed_is_counted_and_the_rest_goes_on(read, tmp_path, name, text, kept, kind):
+    write(tmp_path, f"2024-03-01/{name}", text)
+    reading = read("markdown", tmp_path)
+    assert reading.texts == [kept]
+    assert [remark.startswith(kind) and f": 1 (2024-03-01/{name})." in remark for remark in reading.remarks] == (
+        [True] if kind else []
+    )
 
 
 def test_front_matter_of_many_brackets_is_refused_unread():

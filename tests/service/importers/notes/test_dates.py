@@ -54,8 +54,10 @@ def test_a_note_whose_date_cannot_be_read_takes_the_time_of_its_file_and_is_name
     found = read("markdown", vault(tmp_path, a="2023-05-06", b="some day in 1999?", c="soon", d="2999-01-01"))
     assert dates(found) == {"a.md": "2023-05-06", **dict.fromkeys(("b.md", "c.md", "d.md"), "2023-11-14")}
     (remark,) = found.remarks
-    assert remark.startswith("Dates that cannot be read: 3; ")
-    assert "b.md: 'some day in 1999?' is no date that can be read. c.md: 'soon' is" in remark
+    assert remark.startswith(
+        "Dates that cannot be read, so that a file's name, the git log or its own time is taken: 3 ("
+    )
+    assert "(b.md: 'some day in 1999?' is no date that can be read; c.md: 'soon' is" in remark
     assert "d.md: 'date' lies in the future" in remark
     assert (found.left_out, found.errors) == ([], [])
 
