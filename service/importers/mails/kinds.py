@@ -65,7 +65,7 @@ AUTOMATIC_SUBJECT = re.compile(
 CALENDAR_SUBJECT = re.compile(
     r"(?:accepted|declined|tentative|tentatively accepted|(?:updated )?invitation|cancell?ed event|zugesagt|abgesagt|"
     r"angenommen|abgelehnt|mit vorbehalt|termin(?:einladung)?|einladung|accepté|refusé|aceptado|aceptada|rechazado|"
-    r"rechazada|invitación|accettato|rifiutato|invito|geaccepteerd|geweigerd|uitnodiging): .*@ .*\d",  # a date
+    r"rechazada|invitación|accettato|rifiutato|invito|geaccepteerd|geweigerd|uitnodiging): (?>.*?@ ).*\d",  # a date
     re.IGNORECASE,
 )
 

@@ -16,7 +16,7 @@ SUBJECT_MARK = re.compile(
     r"(?:re|fwd?|aw|wg|sv|vs|vb|vl|antw|doorst|tr|rv|res|enc|rif|r|i|odp(?:owiedź)?|pd|ynt|i\u0307?lt|atb|vá|továbbítás|"
     r"σχετ|απ|προθ|отв|пересл|trả lời|השב|הועבר|رد|إعادة توجيه|پاسخ|回复|答复|转发|回覆|轉寄|返信|転送|회신|전달)"
     r"\.?(?:\[\d+\])?\s*[:：]"
-    r"|\[\s*(?:ext(?:ern(?:al)?)?(?:[ -]?(?:e-?)?mail)?|(?:\w+ )?patch\b[^\[\]]*)\s*\]\s*:?"
+    r"|\[\s*(?:ext(?:ern(?:al)?)?(?:[ -]?(?:e-?)?mail)?|(?:\w+ )?patch\b[^\[\]]*+)\s*\]\s*:?"
     r"|\bexternal:",
     re.IGNORECASE,
 )

@@ -15,7 +15,7 @@ DROPPED_PAIRS = {
     *("highlight", "codeblock", "code", "quote", "blockquote", "pullquote", "comment", "mermaid", "chart", "math"),
     *("katex", "gist", "tweet", "include_code", "epigraph", "video", "audio", "style", "script", "raw_html", "svg"),
 }
-TAG_NAME = re.compile(r"[-\s]*(/?)\s*([\w./-]+)")
+TAG_NAME = re.compile(r"[-\s]*+(/?)\s*+([\w./-]+)")
 WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n]{1,500})\]\]")
 DIRECTIVE = re.compile(r"\[\[!\w{1,40}(?:[^\[\]]|\[[^\[\]]{0,200}\]){0,2000}\]\]")  # ikiwiki's
 DIRECTIVE_AROUND_TEXT = re.compile(r'\[\[!\w{1,40}[^\[\]\n]{0,300}?"""|"""\s{0,20}\]\]')
@@ -43,7 +43,7 @@ OTHERS_CALLOUTS = {"quote", "cite"}
 QUOTED = re.compile(r"[ \t]{0,3}>[ \t]?")
 # lines that are no prose: directives' ends, table of contents, properties, tags alone, task meta data, references
 DROPPED_LINE = re.compile(
-    r"\s*(?::::.*|\[\[?_?toc_?\]?\]|\{:toc\}|\\newpage|\\pagebreak|(?:#[\w/-]+[ \t]*)+"
+    r"\s*(?::::.*|\[\[?_?toc_?\]?\]|\{:toc\}|\\newpage|\\pagebreak|(?:#[\w/-]++[ \t]*+)++"
     r"|(?:[-*+] )?(?:[A-Za-z][\w-]{0,40}|[A-Z][\w -]{0,40}):: .*|(?:[-*+] )?[a-z][\w-]{0,40}::"
     r"|(?:SCHEDULED|DEADLINE|CLOSED|CLOCK): ?[<\[].*)\s*$",
     re.IGNORECASE,
