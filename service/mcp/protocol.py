@@ -18,6 +18,7 @@ from pearl import __version__
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = "2026-07-28"
+SUPPORTED = [STATELESS, *HANDSHAKE]
 VERSION_HEADER = "mcp-protocol-version"
 META = "io.modelcontextprotocol/"
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
@@ -92,16 +93,20 @@ async def reply(message: McpMessage, tools: McpTools, headers: Mapping[str, str]
         headers = {name: value.strip() for name, value in headers.items()}
     named = None if headers is None else headers.get(VERSION_HEADER)
     version = meta.get(f"{META}protocolVersion", named)
-    stateless = f"{META}protocolVersion" in meta or named not in (None, *HANDSHAKE)
+    # a client that speaks both ways may name another revision in each place; as nothing is kept, neither does harm
+    two_eras = named != version and named in SUPPORTED and version in SUPPORTED
+    stateless = (
+        version == STATELESS if two_eras else version not in (None, *HANDSHAKE) or named not in (None, *HANDSHAKE)
+    )
     try:
-        if stateless:
+        if stateless and not two_eras:
             _check_header(headers, VERSION_HEADER, version)
             _check_version(version)
         if not message.is_request:
             return None
-        if stateless:
+        if stateless and not two_eras:
             _check_stateless(message, meta, headers)
-        result = await _result(message, tools, stateless)
+        result = await _result(message, tools, stateless, two_eras)
     except _Refusal as refusal:
         status = HTTP_STATUS.get(refusal.code, 400) if stateless else 200
         return McpReply(error_message(refusal.code, refusal.message, message, refusal.data), status)
@@ -121,9 +126,8 @@ def error_message(code: int, message: str, asked: McpMessage | None = None, data
 
 def _check_version(version: Any) -> None:
     if version != STATELESS:
-        supported = [STATELESS, *HANDSHAKE]
-        message = f"There is no protocol version '{str(version)[:40]}' here; there are {', '.join(supported)}."
-        raise _Refusal(UNSUPPORTED_VERSION, message, {"supported": supported, "requested": str(version)[:40]})
+        message = f"There is no protocol version '{str(version)[:40]}' here; there are {', '.join(SUPPORTED)}."
+        raise _Refusal(UNSUPPORTED_VERSION, message, {"supported": SUPPORTED, "requested": str(version)[:40]})
 
 
 def _check_stateless(message: McpMessage, meta: Mapping[str, Any], headers: Mapping[str, str] | None) -> None:
@@ -141,19 +145,19 @@ def _check_header(headers: Mapping[str, str] | None, name: str, value: Any) -> N
         raise _Refusal(HEADER_MISMATCH, f"The header '{name}' is not what the body says.")
 
 
-async def _result(message: McpMessage, tools: McpTools, stateless: bool) -> dict[str, Any]:
-    match message.method, stateless:
-        case "initialize", False:
+async def _result(message: McpMessage, tools: McpTools, stateless: bool, two_eras: bool) -> dict[str, Any]:
+    match message.method:
+        case "initialize" if two_eras or not stateless:
             wanted = message.params.get("protocolVersion")
             version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
             return {"protocolVersion": version, "serverInfo": SERVER, **ABOUT}
-        case "ping", False:
+        case "ping" if two_eras or not stateless:
             return {}
-        case "server/discover", True:
-            return {"supportedVersions": [STATELESS, *HANDSHAKE], **ABOUT}
-        case "tools/list", _:
+        case "server/discover" if two_eras or stateless:
+            return {"supportedVersions": SUPPORTED, **ABOUT}
+        case "tools/list":
             return {"tools": list(tools.listed.values())}
-        case "tools/call", _:
+        case "tools/call":
             name, arguments = message.params.get("name"), message.params.get("arguments") or {}
             if not isinstance(name, str) or name not in tools.listed:
                 raise _Refusal(INVALID_PARAMS, f"There is no such tool; there are {', '.join(tools.listed)}.")

@@ -60,7 +60,7 @@ class Toolbox:
         tool = TOOLS[name]
         try:
             try:
-                checked = tool.takes.model_validate(arguments)
+                checked = tool.takes.model_validate(_given(arguments, tool.takes))
             except ValidationError as error:
                 problem = error.errors()[0]
                 raise explain_validation({**problem, "loc": ("arguments", *problem["loc"])}) from None
@@ -138,6 +138,12 @@ class _Tool:
     takes: type[KnownFields]
     run: Callable[[Toolbox, Any], Awaitable[dict[str, Any]]]
     hints: dict[str, bool]
+
+
+def _given(arguments: dict[str, Any], takes: type[KnownFields]) -> dict[str, Any]:
+    """The arguments without optional ones that say nothing: many models fill in all that a schema names."""
+    needed = {name for name, field in takes.model_fields.items() if field.is_required()}
+    return {name: value for name, value in arguments.items() if name in needed or value not in (None, "", [], {})}
 
 
 READS = {"readOnlyHint": True, "openWorldHint": False}

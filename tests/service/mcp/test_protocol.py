@@ -85,12 +85,37 @@ def test_errors_of_the_protocol(method: str, params: Any, code: int) -> None:
         ("tools/list", {}, {"_meta": META}, -32020, 400),
         ("tools/list", {"mcp-protocol-version": "2030-01-01"}, {"_meta": META}, -32020, 400),
         ("tools/call", {**HEADERS, "mcp-name": "other"}, {"_meta": META, **ECHO}, -32020, 400),
-        ("tools/call", {**HEADERS, "mcp-protocol-version": "2025-11-25"}, {"_meta": META, **ECHO}, -32020, 400),
+        ("resources/list", {"mcp-protocol-version": "2025-11-25"}, {"_meta": META}, -32601, 404),
     ],
 )
 def test_errors_of_the_stateless_revision(method: str, headers: Any, params: Any, code: int, status: int) -> None:
     answered = answer(method, headers, **params)
     assert (answered.status, answered.body["error"]["code"]) == (status, code)
+
+
+OLD = {"io.modelcontextprotocol/protocolVersion": "2025-06-18"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "meta", "stateless"),
+    [
+        ({"mcp-protocol-version": "2025-11-25"}, META, True),
+        ({**HEADERS, "mcp-protocol-version": "2024-11-05"}, META, True),
+        ({"mcp-protocol-version": "2026-07-28"}, OLD, False),
+        ({"mcp-protocol-version": "2025-11-25"}, OLD, False),
+        ({}, OLD, False),
+        (None, OLD, False),
+    ],
+)
+def test_a_client_of_two_eras_is_answered(headers: Any, meta: Any, stateless: bool) -> None:
+    called = answer("tools/call", headers, _meta=meta, **ECHO)
+    assert (called.status, called.body["result"]["structuredContent"]) == (200, {"echo": {"a": 1}})
+    assert ("resultType" in called.body["result"]) is stateless
+    listed = answer("tools/list", headers, _meta=meta)
+    assert listed.body["result"]["tools"] == [{"name": "echo"}]
+    if headers and headers["mcp-protocol-version"] != "2025-11-25":
+        for method in ("ping", "initialize", "server/discover"):
+            assert "result" in answer(method, headers, _meta=meta).body
 
 
 def test_another_revision_is_told_which_there_are() -> None:
