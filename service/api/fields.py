@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pearl.errors import InputError
@@ -13,6 +21,12 @@ from pearl.texts import check_characters, check_id, check_text, parse_timestamp
 from service.store.voices import check_instructions, check_name
 
 CHECKED = "value"  # its name in a check's message until it is known where it stands
+
+
+def _check_limit(value: int, *, param: str) -> int:
+    if value < 1 and value != NO_LIMIT:
+        raise InputError(f"'{param}' must be at least 1, or {NO_LIMIT} for no limit.", code="invalid_limit")
+    return value
 
 
 def _checked(check: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -31,6 +45,13 @@ MaybeEmptyText = Annotated[str, AfterValidator(_checked(check_characters))]
 StandingInstructions = Annotated[str, AfterValidator(_checked(check_instructions))]
 Name = Annotated[str, BeforeValidator(_checked(check_id))]  # 1 to 200 printable characters; numbers become text
 StoredVoice = Annotated[str, BeforeValidator(_checked(check_name))]  # a Name, but for that of the whole history
+# most tokens or results; of llama.cpp's server and its kin clients know -1 for no limit
+NO_LIMIT = -1
+Limit = Annotated[
+    int,
+    AfterValidator(_checked(_check_limit)),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"const": NO_LIMIT}]}),
+]
 Timestamp = Annotated[float, BeforeValidator(_checked(parse_timestamp), json_schema_input_type=float | str)]
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, Field, WithJsonSchema
 
+from pearl.errors import InputError
 from pearl.records import Document
 from pearl.records import Request as Asked
+from pearl.texts import check_text
 from pearl.words import count_words
 from retriever.registry import SERVED
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, add_headers
-from service.api.fields import Text
+from service.api.fields import NO_LIMIT, Limit, Text
 from service.api.model_names import is_reranker
 from service.api.streaming import while_connected
 from service.embedding import WantedEncoder
@@ -25,20 +28,9 @@ router = APIRouter(tags=["rerank"], route_class=KeyedRoute)
 CHARACTERS_A_TOKEN = 4  # about, where a client limits a document's tokens
 
 
-class TextDocument(BaseModel):
-    """A document as an object; other fields are given back with ``return_documents``."""
-
-    model_config = ConfigDict(extra="allow")
-
-    text: Text = Field(description="The document's text.", examples=["Reset the index after a failed merge."])
-
-
-def _shape(document: Any) -> str:
-    return "(text)" if isinstance(document, str) else "(object)"
-
-
+TEXT = {"type": "string"}
 GivenDocument = Annotated[
-    Annotated[Text, Tag("(text)")] | Annotated[TextDocument, Tag("(object)")], Discriminator(_shape)
+    Any, WithJsonSchema({"anyOf": [TEXT, {"type": "object", "properties": {"text": TEXT}, "required": ["text"]}]})
 ]
 
 
@@ -56,23 +48,33 @@ class RerankIn(BaseModel):
         min_length=1,
         max_length=1000,
         fail_fast=True,
-        description="1 to 1,000 texts, or objects with a `text`.",
+        description="1 to 1,000 texts, or objects with a `text`, whose other fields come back with `return_documents`. "
+        "A document that cannot be read, such as an empty one, has no result; `meta.left_out` counts them.",
         examples=[["one", "two"]],
     )
-    top_n: int | None = Field(None, ge=1, description="Number of the best to give back; all by default.", examples=[3])
+    top_n: Limit | None = Field(None, description="Number of the best to give back; all by default.", examples=[3])
     return_documents: bool | None = Field(
         False, description="Give the documents back with their scores.", examples=[False]
     )
-    max_tokens_per_doc: int | None = Field(
-        None, ge=1, description="Read about this many tokens of each document; all by default.", examples=[4096]
+    max_tokens_per_doc: Limit | None = Field(
+        None, description="Read about this many tokens of each document; all by default.", examples=[4096]
     )
 
-    def texts(self) -> list[str]:
-        """The texts of the documents, cut to the limit of tokens."""
-        whole = [document if isinstance(document, str) else document.text for document in self.documents]
-        if self.max_tokens_per_doc is None:
-            return whole
-        return [text[: self.max_tokens_per_doc * CHARACTERS_A_TOKEN] for text in whole]
+    def texts(self) -> tuple[dict[int, str], Counter[str]]:
+        """The texts of the documents by place, cut to the limit of tokens; and how many could not be read, by the
+        error's code. Raises the first of these errors where no document can be read."""
+        end = None if self.max_tokens_per_doc in (None, NO_LIMIT) else self.max_tokens_per_doc * CHARACTERS_A_TOKEN
+        texts: dict[int, str] = {}
+        errors: list[InputError] = []
+        for index, document in enumerate(self.documents):
+            text, place = (document.get("text"), ".text") if isinstance(document, dict) else (document, "")
+            try:
+                texts[index] = check_text(text, param=f"documents.{index}{place}")[:end]
+            except InputError as error:
+                errors.append(error)
+        if not texts:
+            raise errors[0]
+        return texts, Counter(error.code for error in errors)
 
 
 class RerankResult(BaseModel):
@@ -100,7 +102,8 @@ class RerankOut(BaseModel):
     )
     usage: dict[str, int] = Field(description="Words read, as Jina's clients expect.", examples=[{"total_tokens": 12}])
     meta: dict[str, Any] = Field(
-        description="For Cohere's clients; `calibrated` is true when `relevance_score` is a probability.",
+        description="For Cohere's clients; `calibrated` is true when `relevance_score` is a probability. `left_out` "
+        "counts the documents that could not be read by what is wrong with them, where there are any.",
         examples=[{"api_version": {"version": "2"}, "calibrated": True}],
     )
 
@@ -118,8 +121,8 @@ async def rerank_again(request: Request, services: ServicesDep, caller: Caller, 
 
 
 async def _answer(request: Request, services: Services, user_id: int, body: RerankIn, version: str) -> RerankOut:
-    others = body.model is not None and is_reranker(body.model)
-    name = None if others else body.model
+    others = is_reranker(body.model or "")
+    name = None if others else body.model or None
     encoder = WantedEncoder(services.encoder)
 
     async def ranked() -> RerankOut:
@@ -136,14 +139,14 @@ async def _answer(request: Request, services: Services, user_id: int, body: Rera
 
 def _rerank(services: Services, encoder: WantedEncoder, body: RerankIn, name: str | None, version: str) -> RerankOut:
     retriever = services.retriever(name, encoder)
-    texts = body.texts()
-    ranking = retriever.rank(Asked(body.query), [Document(str(index), text) for index, text in enumerate(texts)])
+    texts, left_out = body.texts()
+    ranking = retriever.rank(Asked(body.query), [Document(str(index), text) for index, text in texts.items()])
     calibration = retriever.calibration
     results = []
-    for scored in ranking[: body.top_n]:
+    for scored in ranking[: None if body.top_n == NO_LIMIT else body.top_n]:
         index = int(scored.document.id)
         document = body.documents[index]
-        shown = {"text": document} if isinstance(document, str) else document.model_dump()
+        shown = {"text": document} if isinstance(document, str) else document
         results.append(
             RerankResult(
                 index=index,
@@ -156,10 +159,11 @@ def _rerank(services: Services, encoder: WantedEncoder, body: RerankIn, name: st
         id=new_id("rerank"),
         model=retriever.name,
         results=results,
-        usage={"total_tokens": sum(count_words(text) for text in [body.query, *texts])},
+        usage={"total_tokens": sum(count_words(text) for text in [body.query, *texts.values()])},
         meta={
             "api_version": {"version": version},
             "billed_units": {"search_units": 0},
             "calibrated": calibration.helps is not None,
+            **({"left_out": left_out} if left_out else {}),
         },
     )

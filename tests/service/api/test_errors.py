@@ -170,7 +170,7 @@ def test_an_unknown_field_is_named_with_the_known_ones(
     ("method", "path", "body", "place"),
     [
         ("DELETE", "/v1/documents/%20", None, "id"),
-        ("POST", "/v1/rerank", {"query": "a", "documents": ["one", "", "three"]}, "documents.1"),
+        ("POST", "/v1/rerank", {"query": "a", "documents": ["", " "]}, "documents.0"),
         ("POST", "/v1/documents", [{"text": "'value'"}, {"text": " "}], "1.text"),
     ],
 )
