@@ -13,22 +13,22 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.draft_form import UsageOut
 from service.api.drafts import finished
-from service.api.fields import Name
+from service.api.fields import Limit, Name
 from service.api.openai_calls import (
     MODEL,
+    Content,
+    ModelId,
     OpenAICall,
-    Part,
     Speaker,
     begin,
     content,
     evidence_of,
-    shape,
     text_of,
     voice_of_model,
 )
@@ -44,50 +44,41 @@ from service.threads import in_thread
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
 
 
-class TextPart(Part):
-    """A part of a message's content; only texts can be read."""
-
-    texts = ("text",)
-    type: Literal["text"] = Field(description="Always `text`.")
-
-
-Content = Annotated[Annotated[str, Tag("(text)")] | Annotated[list[TextPart], Tag("(parts)")], Discriminator(shape)]
-
-
 class ChatMessage(BaseModel):
     """A message of the conversation. Calls of tools and their results are passed over, as `x-pearl-ignored` says: what
-    came of them stands in the answer behind them."""
+    came of them stands in the answer behind them. So is a message without content."""
+
+    model_config = ConfigDict(extra="allow")
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"] = Field(
         description="The speaker.", examples=["user"]
     )
-    content: Content = Field(
-        description="The message; it may be `null` beside `tool_calls`.", examples=["Tomas asks to swap his Saturday"]
-    )
+    content: Content | None = Field(None, description="The message.", examples=["Tomas asks to swap his Saturday"])
 
     @model_validator(mode="before")
     @classmethod
-    def _call_without_text(cls, message: Any) -> Any:
-        if isinstance(message, dict) and (message.get("tool_calls") or message.get("function_call")):
-            return {**message, "content": message.get("content") or ""}
+    def _without_results(cls, message: Any) -> Any:
+        if isinstance(message, dict) and message.get("role") in ("tool", "function"):
+            return {"role": message["role"]}  # whatever it is, a picture too
         return message
 
     def turn(self) -> tuple[Speaker, str]:
-        text = text_of(self.content)
+        text, more = text_of(self.content), self.model_extra or {}
+        called = bool(more.get("tool_calls") or more.get("function_call"))
         match self.role:
             case "tool" | "function":
                 return "tools", ""
+            case "assistant" if called and not text:
+                return "tools", ""
             case "developer":
                 return "system", text
-            case "assistant" if not text:
-                return "tools", ""
         return self.role, text
 
 
 class StreamOptions(BaseModel):
     """Options of a stream."""
 
-    include_usage: bool = Field(False, description="Send a last chunk with the usage.", examples=[True])
+    include_usage: bool | None = Field(False, description="Send a last chunk with the usage.", examples=[True])
 
 
 class ChatIn(BaseModel):
@@ -97,23 +88,24 @@ class ChatIn(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    model: Name = Field(description=MODEL, examples=["email"])
+    model: ModelId = Field(WHOLE_HISTORY, description=MODEL, examples=["email"])
     messages: list[ChatMessage] = Field(
         min_length=1,
         fail_fast=True,
-        description="The last one, from the user, is the request, with the earlier ones that it follows up on.",
+        description="The user's last one is the request, with the earlier ones that it follows up on. Those of the "
+        "`system` and the `developer` are instructions wherever they stand.",
         examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
     )
     stream: bool | None = Field(False, description="Server-sent events.", examples=[False])
     stream_options: StreamOptions | None = Field(
         None, description="Options of the stream.", examples=[{"include_usage": True}]
     )
-    max_tokens: int | None = Field(
-        None, ge=1, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
+    max_tokens: Limit | None = Field(
+        None, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
     )
-    max_completion_tokens: int | None = Field(None, ge=1, description="The same, under its newer name.", examples=[400])
+    max_completion_tokens: Limit | None = Field(None, description="The same, under its newer name.", examples=[400])
     temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
-    top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling.", examples=[1])
+    top_p: float | None = Field(None, ge=0, le=1, description="Nucleus sampling.", examples=[1])
     n: int | None = Field(None, description="Must be 1.", examples=[1])
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
 
@@ -237,7 +229,7 @@ async def create_completion(
     events = await begin(request, services, caller.user, body.call())
     if body.stream:
         first = await anext(events)
-        with_usage = body.stream_options is not None and body.stream_options.include_usage
+        with_usage = body.stream_options is not None and bool(body.stream_options.include_usage)
         stream = _chunks(first, events, body.model, with_usage, services.metrics)
         return EventStream(stream, keep_alive_s=services.settings.keep_alive_s, failed=event)
     draft = await while_connected(request, lambda: finished(events))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Request
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from pearl.chat.base import Decoding, Role
@@ -17,8 +17,9 @@ from pearl.records import Draft
 from pearl.texts import check_characters, check_text
 from service.api.dependencies import add_headers, admission_of
 from service.api.draft_form import DecidedByOut, RetrievalOut
+from service.api.fields import NO_LIMIT, Name
 from service.api.model_names import is_chat_model
-from service.api.openai_fields import unreadable_part
+from service.api.openai_fields import BESIDE_TEXT, TEXT_PARTS, unreadable_part
 from service.client_tasks import is_client_task, pass_on
 from service.drafting import Commission, Event
 from service.services import Services
@@ -29,22 +30,32 @@ from service.threads import in_thread
 from service.turns import conversation
 
 MODEL = "`pearl`, or one of your voices. The name of a known model, like `gpt-4o`, stands for `pearl`; the header " + (
-    "`x-pearl-model` says so."
+    "`x-pearl-model` says so. `pearl` if absent."
 )
+ModelId = Annotated[Name, BeforeValidator(lambda value: value or WHOLE_HISTORY)]
 
 
 class Part(BaseModel):
-    """A part of a message's content; only those of the types that a shape calls texts can be read."""
+    """A part of a message's content: a text, or one that is passed over, such as a model's reasoning."""
 
-    texts: ClassVar[tuple[str, ...]]
-    text: str = Field(description="The text.", examples=["Tomas asks to swap his Saturday"])
+    type: str = Field(
+        "text",
+        description=f"All but {', '.join(f'`{kind}`' for kind in TEXT_PARTS)} are passed over.",
+        examples=["text"],
+        json_schema_extra={"enum": [*TEXT_PARTS, *BESIDE_TEXT]},
+    )
+    text: str | None = Field(description="The text.", examples=["Tomas asks to swap his Saturday"])
 
     @model_validator(mode="before")
     @classmethod
     def _readable(cls, part: Any) -> Any:
-        if isinstance(part, dict) and part.get("type") not in cls.texts:
-            message = unreadable_part(part.get("type"))
-            raise PydanticCustomError("unsupported", "{message}", {"message": message})
+        if not isinstance(part, dict):
+            return part
+        kind = part.get("type", "text" if "text" in part else None)
+        if kind in BESIDE_TEXT:
+            return {"type": kind, "text": None}
+        if kind not in TEXT_PARTS:
+            raise PydanticCustomError("unsupported", "{message}", {"message": unreadable_part(kind)})
         return part
 
 
@@ -53,8 +64,11 @@ def shape(content: Any) -> str:
     return "(parts)" if isinstance(content, list) else "(text)"
 
 
-def text_of(content: str | Sequence[Part]) -> str:
-    return content if isinstance(content, str) else "".join(part.text for part in content)
+Content = Annotated[Annotated[str, Tag("(text)")] | Annotated[list[Part], Tag("(parts)")], Discriminator(shape)]
+
+
+def text_of(content: str | Sequence[Part] | None) -> str:
+    return content if isinstance(content, str) else "".join(part.text or "" for part in content or ())
 
 
 Speaker = Role | Literal["tools"]  # tools: a model's call of a tool, or its result
@@ -63,8 +77,8 @@ Speaker = Role | Literal["tools"]  # tools: a model's call of a tool, or its res
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAICall:
     """A call, whatever its shape. ``turns`` stand in the field ``messages``, oldest first, those of ``tools`` without
-    a text; ``most_tokens`` is the caller's limit of the answer, in the field ``limit``; ``ignored`` fields were passed
-    over."""
+    a text; ``most_tokens`` is the caller's limit of the answer, in the field ``limit``, where -1 is none; ``ignored``
+    fields were passed over."""
 
     model: str
     turns: Sequence[tuple[Speaker, str]]
@@ -77,26 +91,37 @@ class OpenAICall:
     stop: tuple[str, ...] = ()
 
     def spoken(self) -> list[tuple[Role, str]]:
-        """The turns without those of tools: what came of them stands in the model's answer."""
-        return [(role, text) for role, text in self.turns if role != "tools"]
+        """What was said, up to the user's last message, which is the request; instructions stand first, wherever the
+        client put them. What came of tools stands in the model's answer. Raises InputError without a request."""
+        last = max((place for place, (role, _) in enumerate(self.turns) if role == "user"), default=None)
+        if last is None:
+            raise InputError("There is no message of the user: their last one is the request.", param=self.messages)
+        told: list[tuple[Role, str]] = [(role, text) for role, text in self.turns if role == "system"]
+        said = self.turns[: last + 1]
+        return told + [(role, text) for role, text in said if role != "system" and role != "tools"]
+
+    def passed_over(self) -> list[str]:
+        """The names of what was passed over: fields, and messages without a meaning here."""
+        behind = next((role for role, _ in reversed(self.turns) if role in ("user", "assistant")), None)
+        return [*self.ignored, *([f"{self.messages}.assistant"] if behind == "assistant" else [])]
 
     def commission(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> Commission:
         """The order to the drafting pipeline. Raises InputError for turns that cannot be answered."""
-        if self.turns[-1][0] != "user":
-            raise InputError("The last message must be the user's: it is the request.", param=self.messages)
         *earlier, (_, asked) = self.spoken()
         for _, text in earlier:
             check_characters(text, param=self.messages)
+        limit = usual_tokens if self.most_tokens in (None, NO_LIMIT) else self.most_tokens
         return Commission(
             request=check_text(asked, param=self.messages),
             voice=voice,
-            instructions="\n".join(text for role, text in earlier if role == "system"),
+            instructions="\n".join(text for role, text in earlier if role == "system" and text.strip()),
             before=conversation([(role, text) for role, text in earlier if role != "system"]),
             stop=self.stop,
             decoding=Decoding(
                 # tools ask for thousands as a matter of course, which must leave room for the request
-                max_tokens=min(self.most_tokens or usual_tokens, most_tokens),
-                temperature=self.temperature or 0.0,
+                max_tokens=min(limit, most_tokens),
+                # of no probability mass the likeliest token is left, and many endpoints refuse a top_p of 0
+                temperature=0.0 if self.top_p == 0 else self.temperature or 0.0,
                 top_p=self.top_p or 1.0,
                 stop=(CLOSING,),
             ),
@@ -110,7 +135,7 @@ async def begin(request: Request, services: Services, user: User, call: OpenAICa
     if voice is None and call.model != WHOLE_HISTORY:
         add_headers(request, {"x-pearl-model": WHOLE_HISTORY})
     # OpenAI's API has no such key, and neither a stream nor a client's own task is kept to be answered again
-    ignored = [*call.ignored, *(["Idempotency-Key"] if "Idempotency-Key" in request.headers else [])]
+    ignored = [*call.passed_over(), *(["Idempotency-Key"] if "Idempotency-Key" in request.headers else [])]
     if ignored:
         add_headers(request, {"x-pearl-ignored": ", ".join(ignored)})
     commission = call.commission(

@@ -24,6 +24,20 @@ PASSED_OVER = (
     "verbosity",
 )
 SERVER_TOOLS = ("web_search", "file_search", "code_interpreter", "image_generation", "mcp")  # beginnings of their types
+TEXT_PARTS = ("text", "input_text", "output_text")
+# no text of a person: a model's refusal or thoughts, or the work of tools
+BESIDE_TEXT = (
+    "refusal",
+    "thinking",
+    "redacted_thinking",
+    "reasoning",
+    "reasoning_text",
+    "summary_text",
+    "tool_call",
+    "tool_use",
+    "tool_result",
+    "function_call",
+)
 PARTS = {
     "image_url": "Images",
     "input_image": "Images",
@@ -38,7 +52,7 @@ NO_SERVER_TOOLS = "PEARL runs no tools, so the draft would lack its results. Lea
 def passed_over(fields: dict[str, Any]) -> list[str]:
     """The names of the fields that are passed over. Raises InputError for what cannot be: a text is no answer to it."""
     for name in ("tool_choice", "function_call"):
-        if fields.get(name) not in OPTIONAL:
+        if (fields.get(name) or None) not in OPTIONAL:
             raise _unsupported(name, f"'{name}' must be 'auto' or 'none': a draft is a text and calls no tools.")
     tools = fields.get("tools")
     for tool in tools if isinstance(tools, list) else ():
@@ -55,7 +69,7 @@ def passed_over(fields: dict[str, Any]) -> list[str]:
         raise _unsupported("modalities", "'modalities' must be ['text']: that is what a draft is.")
     for name in ("response_format", "text.format"):
         kind = fields.get(name)
-        if kind is not None and not (isinstance(kind, dict) and kind.get("type") == "text"):
+        if kind and not (isinstance(kind, dict) and kind.get("type") == "text"):
             raise _unsupported(name, f"'{name}' must be text: a draft is a letter, not JSON.")
     if fields.get("n") not in (None, 1):
         raise _unsupported("n", "'n' must be 1: a request has one draft.")

@@ -24,27 +24,33 @@ from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import finished
-from service.api.fields import MaybeEmptyText, Name
-from service.api.openai_calls import MODEL, OpenAICall, Part, Speaker, begin, content, evidence_of, shape, text_of
+from service.api.fields import Limit, MaybeEmptyText
+from service.api.openai_calls import (
+    MODEL,
+    Content,
+    ModelId,
+    OpenAICall,
+    Speaker,
+    begin,
+    content,
+    evidence_of,
+    shape,
+    text_of,
+)
 from service.api.openai_fields import passed_over, refuse_state
 from service.api.streaming import EventStream, event, while_connected
 from service.drafting import Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
 from service.store.ids import new_id
+from service.store.voices import WHOLE_HISTORY
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
 
 MESSAGE = "message"
-BESIDE = re.compile(r"reasoning|[a-z_]{1,40}_call(?:_output)?")  # of a dozen tools, and more to come
+# of a dozen tools, and more to come
+BESIDE = re.compile(r"reasoning|compaction|mcp_[a-z_]{1,40}|[a-z_]{1,40}_(?:call|output)")
 NO_MESSAGE = "Only messages can be read: PEARL calls no tools and keeps no conversation. Leave other items out."
 REQUEST = "Tomas asks to swap his Saturday"
-
-
-class InputPart(Part):
-    """A part of a message's content; only texts can be read."""
-
-    texts = ("input_text", "output_text")
-    type: Literal["input_text", "output_text"] = Field(description="The text's side.", examples=["input_text"])
 
 
 class InputMessage(BaseModel):
@@ -58,14 +64,14 @@ class InputMessage(BaseModel):
         if kind in (None, MESSAGE):
             return item
         if isinstance(kind, str) and BESIDE.fullmatch(kind):
-            return {"type": kind, "role": "assistant", "content": ""}
+            return {"type": kind, "role": "assistant"}
         raise PydanticCustomError("unsupported", "{message}", {"message": NO_MESSAGE})
 
     type: str | None = Field(MESSAGE, description="The item's type.", examples=[MESSAGE])
     role: Literal["system", "developer", "user", "assistant"] = Field(description="The speaker.", examples=["user"])
-    content: Annotated[
-        Annotated[str, Tag("(text)")] | Annotated[list[InputPart], Tag("(parts)")], Discriminator(shape)
-    ] = Field(description="The message.", examples=[REQUEST])
+    content: Content | None = Field(
+        None, description="The message; one without content is passed over.", examples=[REQUEST]
+    )
 
 
 class TextOptions(BaseModel):
@@ -83,24 +89,24 @@ class ResponseIn(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    model: Name = Field(description=MODEL, examples=["email"])
+    model: ModelId = Field(WHOLE_HISTORY, description=MODEL, examples=["email"])
     input: Annotated[
         Annotated[str, Tag("(text)")] | Annotated[list[InputMessage], Tag("(parts)"), Field(min_length=1)],
         Discriminator(shape),
     ] = Field(
-        description="The request; or messages, the last of which, from the user, is the request, with the earlier ones "
-        "that it follows up on.",
+        description="The request; or messages, of which the user's last one is the request, with the earlier ones that "
+        "it follows up on. Those of the `system` and the `developer` are instructions wherever they stand.",
         examples=[REQUEST],
     )
     instructions: MaybeEmptyText | None = Field(
         None, description="Instructions; they outrank the learned style.", examples=["At most five lines."]
     )
     stream: bool | None = Field(False, description="Server-sent events.", examples=[False])
-    max_output_tokens: int | None = Field(
-        None, ge=1, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
+    max_output_tokens: Limit | None = Field(
+        None, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
     )
     temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
-    top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling.", examples=[1])
+    top_p: float | None = Field(None, ge=0, le=1, description="Nucleus sampling.", examples=[1])
     text: TextOptions | None = Field(None, description="Options of the text.", examples=[None])
     store: bool | None = Field(
         None, description="Passed over: the draft is recorded, the answer is not.", examples=[False]
@@ -223,7 +229,7 @@ class ResponseOut(BaseModel):
             instructions=body.instructions,
             max_output_tokens=body.max_output_tokens,
             temperature=body.temperature or 0.0,
-            top_p=body.top_p or 1.0,
+            top_p=1.0 if body.top_p is None else body.top_p,
             output=[],
             usage=None,
             tools=[],
