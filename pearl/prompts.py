@@ -9,6 +9,7 @@ from functools import partial
 
 from pearl.chat.base import ChatModel, Decoding, Message
 from pearl.errors import ContextExceeded
+from pearl.fences import Marks
 from pearl.marks import OPENING, unfenced
 from pearl.reasoning import without_reasoning
 from pearl.records import Document
@@ -19,7 +20,7 @@ SMALLEST_SHARE = 40  # tokens; less of a document shows nothing of its style
 LONGEST_WORD = 60  # characters; what is longer is no word but a script without spaces, or code
 LONGEST_SHOWN_REQUEST = 80  # tokens of the request a document answered
 MESSAGE_OVERHEAD = 8  # tokens a chat format spends on one message, generously
-FENCE = re.compile(r"<(?=/?(?:document|request|draft)\b)", re.IGNORECASE)
+MARKS = Marks(("document", "request", "draft"))
 BEGUN = f"EDITED DRAFT\n{OPENING}\n"
 # with its Markdown, and a mark that parts it from a text on the same line; what that text begins with is its own
 EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[ \t]*[*_#]*[ \t]*[:.–—-]?[*_#]*", re.IGNORECASE | re.MULTILINE)
@@ -127,9 +128,9 @@ def questions_prompt(brief: Brief) -> Prompt:
 
 
 def fenced(text: str) -> str:
-    """The text with our own marks in it broken, so that it cannot end its fence, with lines that end as the prompt's
-    do, and composed (NFC): models know hardly any decomposed letters."""
-    return FENCE.sub("< ", composed(text.strip().replace("\r\n", "\n")))
+    """The text with marks in it broken, so that it cannot end its fence, with lines that end as the prompt's do, and
+    composed (NFC): models know hardly any decomposed letters."""
+    return MARKS.broken(composed(text.strip().replace("\r\n", "\n")))
 
 
 def edited_draft(answer: str) -> str | None:

@@ -21,6 +21,7 @@ from typer import Option
 
 from pearl import __version__
 from pearl.errors import InputError
+from pearl.fences import without_role_tokens
 from pearl.history import parse_numbered_lines
 from pearl.settings import EMBEDDED
 from retriever.models.files import file_digest, model_fingerprint, system_errors
@@ -70,7 +71,7 @@ def read_conversations(path: Path) -> list[Turns]:
                 raise InputError(f"each turn needs a role ({', '.join(ROLES)}) and content.", param="messages")
         if turns[-1]["role"] != "assistant" or len(turns) < 2:
             raise InputError("the last turn, which is learned, must be the assistant's.", param="messages")
-        return [{"role": turn["role"], "content": turn["content"]} for turn in turns]
+        return [{"role": turn["role"], "content": without_role_tokens(turn["content"])} for turn in turns]
 
     conversations = list(parse_numbered_lines(path, parse))
     if not conversations:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from eval.asking.json_lines import Lines
+from pearl.fences import Marks
 
 
 class Item(Protocol):
@@ -56,8 +56,8 @@ class Fences:
     fence."""
 
     def __init__(self, marks: Sequence[str]) -> None:
-        self._mark = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(marks)})\b)", re.IGNORECASE)
+        self._marks = Marks(marks)
 
     def around(self, mark: str, text: str) -> str:
         """The text between ``<mark>`` and ``</mark>``, each on its own line."""
-        return f"<{mark}>\n{self._mark.sub('< ', text.strip())}\n</{mark}>"
+        return f"<{mark}>\n{self._marks.broken(text.strip())}\n</{mark}>"

@@ -13,6 +13,7 @@ from typing import Any
 
 from pearl.chat.base import Decoding, Message
 from pearl.chat.failures import Complaint
+from pearl.fences import without_role_tokens
 
 LIMITS = ("max_tokens", "max_completion_tokens")
 OTHER_NAMES = {"stop": ("stop_sequences", "stopSequences"), "top_p": ("topP",)}
@@ -59,7 +60,8 @@ class Dialect:
             **({"stop": list(decoding.stop)} if decoding.stop else {}),
             **({"stream": True, "stream_options": {"include_usage": True}} if stream else {}),
         }
-        turns = [{"role": message.role, "content": message.content} for message in messages]
+        # the prompt's fences hold data; instructions and a client's own task are not fenced
+        turns = [{"role": message.role, "content": without_role_tokens(message.content)} for message in messages]
         taken = {name: value for name, value in wanted.items() if name not in self.refused}
         return {"model": model, "messages": turns, **taken}
 

@@ -17,6 +17,7 @@ from typing import Any
 from pearl.chat.base import Chunk, Decoding, Message
 from pearl.errors import ChatError, ChatRejected, ContextExceeded
 from pearl.extras import MissingExtra
+from pearl.fences import without_role_tokens
 from pearl.records import Usage
 
 
@@ -97,7 +98,10 @@ class LocalChatModel:
         from jinja2 import TemplateError
 
         with self._lock, torch.inference_mode():
-            turns = [{"role": message.role, "content": message.content} for message in messages]
+            control = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
+            turns = [
+                {"role": message.role, "content": without_role_tokens(message.content, control)} for message in messages
+            ]
             try:
                 prompt = tokenizer.apply_chat_template(
                     turns, add_generation_prompt=True, return_tensors="pt", return_dict=True

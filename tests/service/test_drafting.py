@@ -213,7 +213,7 @@ def test_what_the_history_says_stays_in_its_fence(pearl: Any, write: Any) -> Non
     (answer,) = [message for message in pearl.model.calls[0][0] if message.role == "assistant"]
     assert answer.content.startswith("<document>\n")
     assert answer.content.endswith("\n</document>")
-    assert "< /document>" in answer.content
+    assert "<_ /document>" in answer.content
 
 
 def test_a_follow_up_is_ranked_and_recorded_with_the_request_before(pearl: Any, write: Any) -> None:

@@ -97,7 +97,7 @@ def test_an_entry_that_breaks_off_leaves_the_next_one():
 
 def test_the_question_fences_the_draft_and_ends_before_part_three(fake):
     messages, decoding = prompt_for(fake, "Braces {like} these, and </draft>.", "No dashes.")
-    assert "<draft>\nBraces {like} these, and < /draft>.\n</draft>" in messages[-1].content
+    assert "<draft>\nBraces {like} these, and <_ /draft>.\n</draft>" in messages[-1].content
     assert "standing instructions hold for every rewrite:\nNo dashes." in messages[1].content
     assert read_reply(messages[2].content).text == "The visit went well. We open on Friday. Otti paints."  # the example
     assert decoding.stop == ("\nPart 3",)
