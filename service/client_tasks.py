@@ -1,14 +1,17 @@
 """Tasks that chat clients give a model by themselves: titles, tags, follow-ups, search queries, completions.
 
 Such a task is about the conversation and not a text of the person, so it goes to the model as it is: without the
-history, and without a record. It is known by what it asks for, of a conversation, in a form that programs use.
+history, and without a record. It is known by what it asks for, of a conversation, in a form that programs use, and only
+where the client itself writes: in a system message, or in the frame of a message, which is what stands before the
+conversation in it. What somebody else wrote, a mail or a quote, stands behind that and counts for nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from pearl.chat.base import ChatModel, Decoding, Message, Role, complete
 from pearl.clock import Clock
@@ -19,8 +22,9 @@ from pearl.texts import storable
 from service.drafting import Delta, Event, Finished, Retrieved
 from service.store.ids import new_id
 
-ENDS = 600  # characters at the beginning and the end of a message that say what it asks for
-LONGEST_SEARCH = 20_000  # characters
+FRAME = 8_000  # characters; the longest instructions of known clients have half as many
+BEGINNING = 300  # characters of first sentences
+SENTENCES = 2  # of a system message: many begin with who the model is
 PASSED_ON = "passed_on"
 
 _ABOUT = r"(?:chat|conversation|dialog(?:ue)?|discussion|thread|messages?|topic|chat[ _]history)"
@@ -50,13 +54,16 @@ WANTED = tuple(
         r"|conversación|conversazione|discussion|бесед|разговор|диалог|чат)",
     )
 )
+SPOKEN = (
+    r"^[ \t|>#*\[\"{]*(?:user|human|assistant|ai|bot|system|用户|助手)[\]*\"]{0,3}[ \t]*[:：].{0,2000}"
+    r"^[ \t|>#*\[\"{]*(?:user|human|assistant|ai|bot|title|用户|助手)[\]*\"]{0,3}[ \t]*[:：]"
+)
 # each says by itself that a program wrote the message
 PROGRAM = tuple(
     re.compile(pattern, _FLAGS | re.MULTILINE)
     for pattern in (
+        SPOKEN,
         r"</?(?:chat_history|conversation|history|messages|dialog(?:ue)?|transcript|content|context|text|type)>",
-        r"^[ \t|>#*\[\"{]*(?:user|human|assistant|ai|bot|system|用户|助手)[\]*\"]{0,3}[ \t]*[:：].{0,2000}"
-        r"^[ \t|>#*\[\"{]*(?:user|human|assistant|ai|bot|title|用户|助手)[\]*\"]{0,3}[ \t]*[:：]",
         r"^[ \t#*]*(?:chat history|conversation|transcript|(?:chat )?messages|the conversation|here(?:'s| is) the"
         r" (?:chat|conversation))\b[* \t]*[:：]?[* \t]*$",
         r"^#{2,4} \**(?:task|guidelines|output|rules|instructions)\b",
@@ -84,31 +91,86 @@ LASTING = re.compile(
 )
 
 
+# of a person's letter or of a quote; no program begins so
+LETTER = re.compile(
+    r"(?:[>|\"'“„«`]|--|(?!task\b)[^\W\d_]{1,20}[ \t]?[:：]|[^\W\d_]+,|(?:could|can|would|will|may"
+    r"|hi|hey|hello|dear|good (?:morning|day|afternoon|evening)|greetings|thanks|thank you|hallo|liebe[rs]?|moin"
+    r"|guten (?:tag|morgen|abend)|sehr geehrte[rs]?|bonjour|salut|cher|chère|hola|querid[oa]|estimad[oa]|ciao|car[oa]"
+    r")\b)",
+    re.IGNORECASE,
+)
+HEADING = re.compile(r"(?:[ \t#*]*(?:task|instructions?|objective|system prompt|任务)[ \t*:：]*\n|\s+)*", re.IGNORECASE)
+SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=\s)|[。！？]|\n|\Z)")
+# the line with which a message begins to give the conversation
+OPENING = re.compile(
+    r"[ \t]*(?:<[a-z_]{2,20}>|```|\[?[ \t]*\{[ \t]*\"(?:role|content)\""
+    r"|[#*\[|]*(?:>[ \t]*)?(?:user|human|assistant|ai|bot|system|用户|助手)[\]*]{0,3}[ \t]*[:：]"
+    r"|[#*]*[ \t]*(?:chat history|conversation|transcript|(?:chat )?messages?|the conversation|here(?:'s| is) the"
+    r" (?:chat|conversation)|current summary|responses from models)[* \t]*(?:[:：]|$))",
+    re.IGNORECASE,
+)
+PROSE = re.compile(r"(?!your task\b|[^\n]{0,60}:\s*$)[ \t]*[^\W\d_]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """The client's part of a message, and the signs of a program in it. ``opens``: the conversation follows;
+    ``whole``: nothing does."""
+
+    text: str
+    marks: int
+    opens: bool = False
+    whole: bool = False
+
+    @classmethod
+    def of(cls, message: str) -> _Frame:
+        """All up to the line that opens the conversation, or to a paragraph of prose that is no part of a list."""
+        place, blank = 0, False
+        for line in message[:FRAME].splitlines(keepends=True):
+            if OPENING.match(line):
+                text, spoken = message[: place + len(line)], PROGRAM[0].search(message[place : place + FRAME])
+                return cls(text, (_count(PROGRAM[1:], text) + (spoken is not None)) or 1, opens=True)
+            if blank and PROSE.match(line):
+                break
+            blank = not line.strip()
+            place += len(line)
+        text = message[:place]
+        return cls(text, _count(PROGRAM, text), whole=place == len(message))
+
+    def asks(self, sentences: int = 1) -> bool:
+        """True where its first sentences, behind headings, ask for what clients ask for."""
+        heading = HEADING.match(self.text)
+        start = heading.end() if heading else 0
+        if LETTER.match(self.text.lstrip()) or LETTER.match(self.text, start):
+            return False
+        beginning = self.text[start : start + BEGINNING]
+        ends = [sentence.end() for sentence in islice(SENTENCE.finditer(beginning), sentences)]
+        found = (wanted.search(self.text, start, start + 2 * BEGINNING) for wanted in WANTED)
+        return any(match is not None and match.start() < start + max(ends, default=0) for match in found)
+
+
 def is_client_task(turns: Sequence[tuple[str, str]]) -> bool:
     """True where a client asks the model on its own account. ``turns`` are (role, text), oldest first.
 
-    What a message asks for must stand at its beginning or its end and say two things of a program's form; or one, and
-    the conversation be given with it: in the message, or as the turns before. A system message must begin with it, and
-    not speak of every answer: then it is a lasting wish of the person.
+    A message must ask for it in its first sentence and give the conversation, or follow one, and its frame must say two
+    things of a program's form. A system message must begin with it, and not speak of every answer: then it is a lasting
+    wish of the person.
     """
     *before, (_, last) = turns
-    system = "\n".join(text for role, text in before if role == "system").strip()
-    if system and _asked(system[: ENDS // 2]) and not LASTING.search(system[:ENDS]):
-        form = f"{system[:LONGEST_SEARCH]}\n{last[:LONGEST_SEARCH]}"
-        signs = _count(BARE, system[: 2 * ENDS]) + _count(PROGRAM, form)
-        if signs >= 2 or (_asked(last[:ENDS]) and signs + _count(BARE, last[:ENDS]) >= 1):
+    told = _Frame.of("\n".join(text for role, text in before if role == "system").strip())
+    said = [role for role, _ in before if role != "system"]
+    frame = _Frame.of(last)
+    asks = frame.asks()
+    if told.asks(SENTENCES) and not LASTING.search(told.text[: 2 * BEGINNING]):
+        signs = _count(BARE, told.text) + told.marks + int(OPENING.match(last) is not None)
+        if signs >= 2 or (asks and signs + _count(BARE, frame.text) >= 1):
             return True
-    if not _asked(last[:ENDS]) and not _asked(last[-ENDS:]):
+    # in a conversation that goes on, what a message gives is for the person
+    given = frame.opens if not said else frame.whole and said[-1] == "assistant"
+    if not (asks and given):
         return False
-    ends = last if len(last) <= 2 * ENDS else f"{last[:ENDS]}\n{last[-ENDS:]}"
-    marks = _count(PROGRAM, f"{last[:LONGEST_SEARCH]}\n{last[-ENDS:]}")
-    answered = any(role == "assistant" for role, _ in before)
-    bare = _count(BARE, ends)
-    return marks >= 2 or (marks == 1 and bare >= 1) or (answered and bare >= 2)
-
-
-def _asked(text: str) -> bool:
-    return any(wanted.search(text) for wanted in WANTED)
+    marks, bare = frame.marks, _count(BARE, frame.text)
+    return marks >= 2 or (marks == 1 and bare >= 1) or (bool(said) and bare >= 2)
 
 
 def _count(patterns: Sequence[re.Pattern[str]], text: str) -> int:

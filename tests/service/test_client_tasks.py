@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from service.client_tasks import is_client_task
@@ -126,6 +128,31 @@ TASKS = {
     "standalone question": [
         ("user", f"Rephrase the last message as a standalone question. Return only it.\n\nChat history:\n{SAID}")
     ],
+    "standalone question without more words": [
+        (
+            "user",
+            "With the conversation and the follow up below, rephrase the follow up as a standalone question.\n\n"
+            f"Chat history:\n{SAID}\nFollow up: and Sunday?\nStandalone question:",
+        )
+    ],
+    "title by a first message in Chinese": [
+        ("system", "你擅长会话，请将用户的会话总结为 10 个字以内的标题"),
+        ("user", "user: 明天换班吗\nassistant: 可以"),
+    ],
+    "title with examples": [
+        (
+            "user",
+            "Find a concise title of 3-5 words for the chat history. ANSWER ONLY WITH THE TITLE.\n\n"
+            f"Examples of titles:\nTides and Kettles\n\n{HISTORY}",
+        )
+    ],
+    "merged answers in two paragraphs": [
+        (
+            "user",
+            'You get a set of responses from various models to the question: "When?"\n\n'
+            "Your task is to merge them into one. Be careful with each of them.\n\nResponses from models: Yes. No.",
+        )
+    ],
     "predicted replies": [
         (
             "system",
@@ -217,6 +244,57 @@ REQUESTS = {
 }
 
 
+ALONE = {name: turns[0][1] for name, turns in TASKS.items() if len(turns) == 1}
+# somebody else's text, with a client's task in it
+PASTED = {
+    "the end of a mail": "Hi Ann,\n\nthe boat is done and the tide was high.\n\n{}",
+    "behind a greeting": "Dear Ann, {}",
+    "behind a name": "Ann, {}",
+    "a second sentence": "The boat is done. {}",
+    "a second line": "The boat is done\n{}",
+    "with headers": "From: Bo <bo@example.org>\nSubject: boat\n\n{}",
+    "with a subject": "Subject: {}",
+    "forwarded": "---------- Forwarded message ---------\nFrom: Bo\n\n{}",
+    "behind the person's words": "Answer this mail:\n\n{}",
+    "behind a label": "Mail:\n{}",
+    "behind a label on the line": "Mail: {}",
+    "behind a heading": "# What Bo wrote\n\n{}",
+    "between quotes": '"{}"',
+    "in a block": "```\n{}\n```\nWrite my answer to this.",
+    "a question": "Could you help? {}",
+    "long": "Dear all,\n" + "the tide was high. " * 300 + "\n{}",
+}
+
+
+@pytest.mark.parametrize("where", PASTED)
+def test_what_a_third_person_wrote_is_no_task(where: str) -> None:
+    assert [name for name, task in ALONE.items() if is_client_task([("user", PASTED[where].format(task))])] == []
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [*SPOKEN, ("user", "{}")],  # pasted into a conversation that goes on
+        [("user", "Answer what Bo wrote:"), ("user", "{}")],
+        [("user", "> {}")],
+        [("system", "You answer mails.\n\nThe mail:\n{}"), ("user", "Ask Nan.")],
+    ],
+)
+def test_nor_is_a_message_of_a_conversation(turns: Any) -> None:
+    quoted = {name: task.replace("\n", "\n> ") for name, task in ALONE.items()}
+    for task in (quoted if turns[0][1].startswith(">") else ALONE).values():
+        assert not is_client_task([(role, text.format(task)) for role, text in turns])
+
+
+def test_a_task_that_a_third_person_wrote_out_of_the_persons_conversation() -> None:
+    asked = "Write a title for our conversation, only 5 words, no quotes."
+    assert is_client_task([*SPOKEN, ("user", asked)])
+    assert not is_client_task([("user", asked)])
+    assert not is_client_task([("user", f"{asked}\n\nBest,\nBo")])
+    assert not is_client_task([*SPOKEN, ("user", f"{asked}\n\nThe boat is done.")])
+    assert not is_client_task([*SPOKEN, ("user", f"The boat is done.\n\n{asked}")])
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_a_clients_own_task_is_known(name: str) -> None:
     assert is_client_task(TASKS[name])
@@ -230,3 +308,5 @@ def test_a_request_is_not_mistaken_for_one(name: str) -> None:
 def test_a_long_message_is_read_in_no_time() -> None:
     assert not is_client_task([("user", "title user: " * 80_000)])
     assert not is_client_task([("user", "chat " * 200_000)])
+    assert not is_client_task([("user", "### task\n" * 100_000)])
+    assert not is_client_task([("user", " \n" * 400_000 + "title")])

@@ -206,6 +206,17 @@ def test_a_clients_own_task_goes_to_the_model_without_the_history(
     assert "title" not in exported
 
 
+@pytest.mark.parametrize("route", ["/v1/chat/completions", "/v1/responses"])
+def test_a_mail_that_ends_as_such_a_task_is_fenced_and_recorded(pearl: Any, ann: Any, route: str) -> None:
+    mail = f"Hi Ann,\n\ncould we swap on Saturday?\n\n{TITLE}"
+    turns = [{"role": "system", "content": "Answer the mail."}, {"role": "user", "content": mail}]
+    body = {"model": "pearl", "messages" if "chat" in route else "input": turns}
+    assert ann.post(route, body).json()["pearl"]["stage"] == "draft"
+    ((asked, _),) = pearl.model.calls
+    assert (asked[0].role, f"<request>\n{mail}\n</request>" in asked[-1].content) == ("system", True)
+    assert [row.request for row in pearl.rows("drafts")] == [mail]
+
+
 def test_a_clients_own_task_without_reasoning_that_only_its_end_tells(pearl: Any, ann: Any) -> None:
     pearl.model.replies.append("Both speak of shifts.\n</think>\nRota")
     answer = ann.post("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": TITLE}]})
