@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -20,6 +20,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pearl.chat.choose import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES
 from pearl.errors import InputError
+from pearl.shown_urls import without_secrets
 from pearl.theta import read_theta
 
 EMBEDDED = "embedded"
@@ -58,7 +59,11 @@ class Settings(BaseSettings):
         description=", ".join(f"`{engine.name}` ({engine.summary})" for engine in ENGINES) + ", or `auto`: "
         "the endpoint if PEARL_LLM_BASE_URL, PEARL_LLM_MODEL or PEARL_LLM_API_KEY is set.",
     )
-    llm_base_url: str | None = Field(default=None, description="Base URL of the endpoint, usually ending in `/v1`.")
+    llm_base_url: str | None = Field(
+        default=None,
+        repr=False,  # it may hold a password
+        description="Base URL of the endpoint, usually ending in `/v1`.",
+    )
     # not longer than the column in which each draft names its model
     llm_model: str | None = Field(default=None, max_length=200, description="Model name to send to the endpoint.")
     llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")
@@ -232,7 +237,11 @@ class Settings(BaseSettings):
     @field_validator("llm_base_url")
     @classmethod
     def _called_by_http(cls, value: str | None) -> str | None:
-        if value and not HTTP_ADDRESS.match(value):
+        try:
+            usable = not value or (HTTP_ADDRESS.match(value) and urlsplit(value).port != 0)
+        except ValueError:
+            usable = False
+        if not usable:
             raise ValueError("is no address of an endpoint; write it as http://HOST:PORT/v1 or https://HOST/v1")
         return value
 
@@ -303,8 +312,8 @@ def _refuse_misspelt(names: Iterable[str]) -> None:
 def _explain(problem: ErrorDetails, options: Container[str]) -> str:
     """The problem of a setting, under the name of the option that gave it or else of its variable."""
     name = str(problem["loc"][0]) if problem["loc"] else "settings"
-    shown = "(hidden)" if "key" in name else repr(problem.get("input"))
-    message = problem["msg"].removeprefix("Value error, ")
+    shown = "(hidden)" if "key" in name else without_secrets(repr(problem.get("input")))
+    message = without_secrets(problem["msg"].removeprefix("Value error, "))
     if problem["type"] == "string_pattern_mismatch":
         message = f"there are {problem['ctx']['pattern'].strip('^()$').replace('|', ', ')}"
     elif problem["type"] == "bool_parsing":

@@ -16,6 +16,7 @@ from limits.strategies import MovingWindowRateLimiter
 from pearl.errors import AccessError, InputError
 from pearl.extras import MissingExtra
 from pearl.settings import Settings
+from pearl.shown_urls import why
 
 log = logging.getLogger("pearl.service")
 
@@ -53,7 +54,8 @@ class RateLimits:
         except (ConfigurationError, ValueError) as error:
             if settings.rate_limit_storage.startswith("redis") and find_spec("redis") is None:
                 raise MissingExtra("redis", "redis") from None
-            raise InputError(f"PEARL_RATE_LIMIT_STORAGE cannot be used: {error}", code="invalid_setting") from error
+            reason = why(error, settings.rate_limit_storage)
+            raise InputError(f"PEARL_RATE_LIMIT_STORAGE cannot be used: {reason}", code="invalid_setting") from None
         self._limiter = MovingWindowRateLimiter(storage)
 
     def take(self, key_id: str) -> tuple[bool, Allowance | None]:

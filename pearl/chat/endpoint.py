@@ -21,6 +21,7 @@ from pearl.chat.wire import PLAIN, http_client
 from pearl.errors import ChatError, ChatInterrupted, ChatRefused, ChatRejected, InputError
 from pearl.records import Usage
 from pearl.settings import Settings
+from pearl.shown_urls import without_secrets
 
 log = logging.getLogger("pearl.chat")
 
@@ -267,8 +268,9 @@ class EndpointChatModel:
 
 
 def address(settings: Settings) -> str:
-    """The address of the calls: without a setting the SDK follows OPENAI_BASE_URL, else its own default."""
-    return settings.llm_base_url or str(openai.AsyncOpenAI(api_key="none").base_url).rstrip("/")
+    """The address of the calls, as it may be shown: without a setting the SDK follows OPENAI_BASE_URL, else its own
+    default."""
+    return without_secrets(settings.llm_base_url or str(openai.AsyncOpenAI(api_key="none").base_url).rstrip("/"))
 
 
 def _pause(tries: int) -> float:

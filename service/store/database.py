@@ -21,6 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from pearl.errors import InputError, PearlError, StoreError
 from pearl.extras import missing_extra
 from pearl.private_files import private_file, private_folder
+from pearl.shown_urls import why
 from service.store import erasures, schema
 from service.store.tables import metadata
 
@@ -183,6 +184,8 @@ def _check_encoding(connection: Any, _record: object) -> None:
 def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
     try:
         parsed = make_url(url)
+        if "@" in (parsed.host or ""):
+            raise ValueError("the host has an @, of the password")
         if parsed.drivername in ("postgresql", "postgres"):  # as everybody writes it; psycopg is the driver we have
             parsed = parsed.set(drivername="postgresql+psycopg")
         if parsed.get_backend_name() == "sqlite":
@@ -213,7 +216,7 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
     except (ArgumentError, NoSuchModuleError, ImportError, OSError, ValueError) as error:
         if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error.name or "")):
             raise missing from None
-        raise InputError(f"PEARL_DATABASE_URL cannot be used: {error}", code="invalid_database_url") from error
+        raise InputError(f"PEARL_DATABASE_URL cannot be used: {why(error, url)}", code="invalid_database_url") from None
     raise InputError(
         f"PEARL_DATABASE_URL names {parsed.get_backend_name()}; use sqlite:///FILE or postgresql://...",
         code="invalid_database_url",

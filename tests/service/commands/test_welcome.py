@@ -47,6 +47,9 @@ def test_no_password_is_printed() -> None:
     text = said(NOTHING, database_url="postgresql://ann:secret@db/pearl")
     assert "pearl on db (PostgreSQL)" in text
     assert "secret" not in text
+    text = said(NOTHING, llm="openai", llm_base_url="https://ann:secret@llm/v1?api-key=secret&v=2", llm_model="m")
+    assert "m at https://***@llm/v1?api-key=***&v=2" in text
+    assert "secret" not in text
 
 
 @pytest.mark.parametrize("documents", [0, 2])

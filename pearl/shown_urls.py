@@ -1,0 +1,22 @@
+"""Addresses as they may be shown and logged: without the passwords and keys in them."""
+
+from __future__ import annotations
+
+import re
+
+# to the last @, for a password may have one, too
+USER = re.compile(r"(?<![^\s'\"=(])((?:[a-z][a-z\d+.-]*://)?)[^\s'\"]+@", re.IGNORECASE)
+KEY = re.compile(r"(?<=[?&])([\w-]*(?:key|token|secret|password|sig)[\w-]*=)[^&\s'\"]+", re.IGNORECASE)
+HIDDEN = "***"
+
+
+def without_secrets(text: str) -> str:
+    """The text with the user and password of each address in it hidden, and the keys among its parameters."""
+    return KEY.sub(rf"\1{HIDDEN}", USER.sub(rf"\1{HIDDEN}@", text))
+
+
+def why(error: Exception, url: str) -> str:
+    """The reason why an address cannot be used; a reader that fails on a password quotes a part of it."""
+    if isinstance(error, ValueError) and "@" in url:
+        return "it cannot be read; write %40 for @, %2F for / and %3A for : in its user and password"
+    return without_secrets(str(error))
