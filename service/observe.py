@@ -14,6 +14,7 @@ from service.store.ids import new_id
 log = logging.getLogger("pearl.access")
 
 USABLE_ID = re.compile(rb"[\w.:-]{1,128}")
+PAGES = ("/docs", "/openapi.json")
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
@@ -35,7 +36,11 @@ class Observe:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                extra = {"x-request-id": request_id, **state.get("extra_headers", {})}
+                extra = {"x-request-id": request_id, "x-content-type-options": "nosniff"}
+                # a person's texts are in no cache; those of the pages are nobody's
+                if not scope["path"].startswith(PAGES) and b"cache-control" not in dict(message["headers"]):
+                    extra["cache-control"] = "no-store"
+                extra |= state.get("extra_headers", {})
                 message["headers"] += [(name.encode(), value.encode()) for name, value in extra.items()]
             await send(message)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from typing import Any
 
@@ -36,6 +38,40 @@ def test_the_documentation_has_everything_with_it(pearl: Any) -> None:
         assert "//" not in asset
         assert pearl.client.get(f"/{asset}").status_code == 200
     assert "//" not in re.sub(r"//[^\n\"']*\n", "", page.replace("<!-- ", "")).replace("</", "")
+
+
+@pytest.mark.parametrize("path", ["/", "/docs"])
+def test_a_page_may_run_nothing_but_its_own(pearl: Any, path: str) -> None:
+    answer = pearl.client.get(path, headers={"Accept": "text/html"})
+    policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
+    assert (policy["default-src"], policy["frame-ancestors"], policy["base-uri"]) == ("'none'",) * 3
+    assert "unsafe" not in policy["script-src"]
+    for script in re.findall(r"<script>(.*?)</script>", answer.text, re.DOTALL):
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy["script-src"]
+    assert answer.text.count("<script") == answer.text.count("<script>") + answer.text.count('<script src="docs/')
+    assert " onclick" not in answer.text
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["x-frame-options"] == "DENY"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_what_is_a_persons_is_in_no_cache(pearl: Any) -> None:
+    ann = pearl.as_user("ann")
+    pearl.add("ann", "Kettle's on.")
+    answers = [
+        *(ann.get(path) for path in ("/v1/documents", "/v1/documents/d1", "/v1/profile", "/v1/export", "/v1/models")),
+        *(ann.get(path) for path in ("/v1/drafts", "/v1/voices", "/v1/documents/nothing")),
+        ann.post("/v1/drafts", {"request": "Write"}),
+        ann.post("/v1/drafts", {"request": "Write", "stream": True}),
+        ann.post("/v1/rerank", {"query": "tide", "documents": ["tide"]}),
+        pearl.client.get("/v1/documents"),
+    ]
+    for answer in answers:
+        assert answer.headers.get_list("cache-control") == ["no-store"], answer.url
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    for path in ("/docs", "/openapi.json", "/docs/assets/swagger-ui.css"):
+        assert "cache-control" not in pearl.client.get(path).headers
 
 
 @pytest.mark.parametrize("path", ["/v1/nothing", "/v1", "/v2/drafts", "/elsewhere", "/docs/assets/nothing.js"])
