@@ -1,4 +1,4 @@
-"""What a text must not do in a prompt: end the fence around it, or begin a turn of the conversation.
+"""Texts of other people in a prompt, which may neither end the fence around them nor begin a turn.
 
 Marks of ours and the control tokens of chat templates are broken in what a model is sent; what is stored stays as it
 is. A mark is known by how a reader sees it, whatever characters it is written in; a token by what a server's tokenizer

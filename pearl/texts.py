@@ -15,6 +15,7 @@ from pearl.errors import InputError, TooLarge
 
 MAX_TEXT_BYTES = 1_000_000
 MAX_ID_LENGTH = 200
+FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 to 9999, Unix seconds
 FUTURE_TOLERANCE_S = 300.0  # clocks differ; a document from next week is a mistake
 # Python reads more, among it quoted milliseconds as a moment of the 18th century
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
@@ -110,7 +111,7 @@ def parse_timestamp(value: Any, *, param: str = "timestamp", now: float | None =
             code="wrong_type",
         )
     seconds = _from_rfc3339(value, param) if isinstance(value, str) else _as_float(value)
-    if not math.isfinite(seconds) or not -62_135_596_800 <= seconds <= 253_402_300_799:
+    if not math.isfinite(seconds) or not FIRST_SECOND <= seconds <= LAST_SECOND:
         raise InputError(
             f"'{param}' is outside the years 1 to 9999; it must be in seconds, not milliseconds.",
             param=param,

@@ -26,7 +26,7 @@ def test_the_http_api_has_values_ranges_and_defaults() -> None:
     for name, about in (
         ("order", '| query | `"asc"`, `"desc"` | Order by time: oldest or newest first. By default `"desc"`. |'),
         ("limit", "| query | integer | Number per page. From 1 to 1,000. By default `20`. |"),
-        ("top_p", "| number or null |  | Nucleus sampling. Above 0, at most 1. |"),
+        ("top_p", "| number or null |  | Nucleus sampling. From 0 to 1. |"),
     ):
         assert f"| `{name}` {about}\n" in page
 

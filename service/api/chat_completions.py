@@ -21,6 +21,7 @@ from service.api.draft_form import UsageOut
 from service.api.drafts import finished
 from service.api.fields import Limit, Name
 from service.api.openai_calls import (
+    HAS_A_REQUEST,
     MODEL,
     Content,
     ModelId,
@@ -32,7 +33,7 @@ from service.api.openai_calls import (
     text_of,
     voice_of_model,
 )
-from service.api.openai_fields import passed_over
+from service.api.openai_fields import UNUSED, describe, passed_over
 from service.api.streaming import DONE, EventStream, event, while_connected
 from service.drafting import Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
@@ -86,7 +87,7 @@ class ChatIn(BaseModel):
     would have changed the answer; what a text cannot answer is refused. Tools that the caller would run are passed
     over, for the model may leave them uncalled; tools that OpenAI's server would run are refused."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", json_schema_extra=describe(UNUSED))
 
     model: ModelId = Field(WHOLE_HISTORY, description=MODEL, examples=["email"])
     messages: list[ChatMessage] = Field(
@@ -95,6 +96,7 @@ class ChatIn(BaseModel):
         description="The user's last one is the request, with the earlier ones that it follows up on. Those of the "
         "`system` and the `developer` are instructions wherever they stand.",
         examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
+        json_schema_extra=HAS_A_REQUEST,
     )
     stream: bool | None = Field(False, description="Server-sent events.", examples=[False])
     stream_options: StreamOptions | None = Field(
@@ -106,14 +108,13 @@ class ChatIn(BaseModel):
     max_completion_tokens: Limit | None = Field(None, description="The same, under its newer name.", examples=[400])
     temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
     top_p: float | None = Field(None, ge=0, le=1, description="Nucleus sampling.", examples=[1])
-    n: int | None = Field(None, description="Must be 1.", examples=[1])
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
 
     def call(self) -> OpenAICall:
         """The call that the body makes. Raises InputError for what cannot be done."""
         stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
         turns = [message.turn() for message in self.messages]
-        ignored = passed_over({**(self.model_extra or {}), "n": self.n})
+        ignored = passed_over(self.model_extra or {})
         return OpenAICall(
             model=self.model,
             turns=turns,

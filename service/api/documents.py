@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 from sqlalchemy import Connection
 
 from pearl.errors import Conflict, InputError
@@ -293,6 +293,12 @@ def _get(services: Services, user_id: int, document_id: str) -> DocumentOut:
 
 class DocumentChange(KnownFields):
     """The changes to make to a document."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": ["voice"]}, {"required": ["mine"], "properties": {"mine": {"type": "boolean"}}}]
+        }
+    )
 
     voice: StoredVoice | None = Field(
         None, description="The register it belongs to; null for none; unchanged if absent.", examples=["email"]

@@ -7,12 +7,12 @@ from typing import Literal
 import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import KnownFields, Name, Text
+from service.api.fields import KnownFields, Name, Text, where
 from service.api.idempotency import IdempotencyKey, once
 from service.store import feedback
 from service.store.idempotency import Answer
@@ -22,6 +22,17 @@ router = APIRouter(prefix="/v1/feedback", tags=["feedback"], route_class=KeyedRo
 
 class FeedbackIn(KnownFields):
     """The fate of a draft: accepted, edited or rejected."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "allOf": [
+                where(
+                    "outcome", "edited", {"required": ["final_text"], "properties": {"final_text": {"type": "string"}}}
+                ),
+                where("outcome", "rejected", {"properties": {"final_text": {"type": "null"}}}),
+            ]
+        }
+    )
 
     draft_id: Name = Field(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
     outcome: Literal["accepted", "edited", "rejected"] = Field(

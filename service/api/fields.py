@@ -17,8 +17,18 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pearl.errors import InputError
-from pearl.texts import check_characters, check_id, check_text, parse_timestamp
-from service.store.voices import check_instructions, check_name
+from pearl.texts import (
+    FIRST_SECOND,
+    LAST_SECOND,
+    MAX_ID_LENGTH,
+    MAX_TEXT_BYTES,
+    RFC_3339,
+    check_characters,
+    check_id,
+    check_text,
+    parse_timestamp,
+)
+from service.store.voices import MOST_INSTRUCTIONS, WHOLE_HISTORY, check_instructions, check_name
 
 CHECKED = "value"  # its name in a check's message until it is known where it stands
 
@@ -40,11 +50,29 @@ def _checked(check: Callable[..., Any]) -> Callable[[Any], Any]:
     return validate
 
 
-Text = Annotated[str, AfterValidator(_checked(check_text))]  # not empty, at most 1 MB, storable
-MaybeEmptyText = Annotated[str, AfterValidator(_checked(check_characters))]
-StandingInstructions = Annotated[str, AfterValidator(_checked(check_instructions))]
-Name = Annotated[str, BeforeValidator(_checked(check_id))]  # 1 to 200 printable characters; numbers become text
-StoredVoice = Annotated[str, BeforeValidator(_checked(check_name))]  # a Name, but for that of the whole history
+def _text(pattern: str, longest: int, **more: Any) -> WithJsonSchema:
+    """The schema of a text, for the API's description: what the check takes and a pattern can say."""
+    return WithJsonSchema({"type": "string", "maxLength": longest, "pattern": pattern, **more})
+
+
+# control characters, blanks, and what has no width
+_UNSEEN = (
+    r"\s\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
+)
+STORABLE = r"^[^\u0000]*$"
+NAME = rf"^(?! )(?:[^{_UNSEEN}]| (?!$))+$"
+# not empty, at most 1 MB, storable
+Text = Annotated[
+    str, AfterValidator(_checked(check_text)), _text(rf"^[^\u0000]*[^{_UNSEEN}][^\u0000]*$", MAX_TEXT_BYTES)
+]
+MaybeEmptyText = Annotated[str, AfterValidator(_checked(check_characters)), _text(STORABLE, MAX_TEXT_BYTES)]
+StandingInstructions = Annotated[str, AfterValidator(_checked(check_instructions)), _text(STORABLE, MOST_INSTRUCTIONS)]
+# 1 to 200 printable characters; numbers become text
+Name = Annotated[str, BeforeValidator(_checked(check_id)), _text(NAME, MAX_ID_LENGTH)]
+# a Name, but for that of the whole history
+StoredVoice = Annotated[
+    str, BeforeValidator(_checked(check_name)), _text(NAME, MAX_ID_LENGTH, **{"not": {"const": WHOLE_HISTORY}})
+]
 # most tokens or results; of llama.cpp's server and its kin clients know -1 for no limit
 NO_LIMIT = -1
 Limit = Annotated[
@@ -52,7 +80,23 @@ Limit = Annotated[
     AfterValidator(_checked(_check_limit)),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"const": NO_LIMIT}]}),
 ]
-Timestamp = Annotated[float, BeforeValidator(_checked(parse_timestamp), json_schema_input_type=float | str)]
+Timestamp = Annotated[
+    float,
+    BeforeValidator(_checked(parse_timestamp)),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": FIRST_SECOND, "maximum": LAST_SECOND},
+                {"type": "string", "pattern": f"^(?:{RFC_3339.pattern})$"},
+            ]
+        }
+    ),
+]
+
+
+def where(field: str, value: str, then: dict[str, Any]) -> dict[str, Any]:
+    """The schema that a body has where a field has this value, for the API's description."""
+    return {"if": {"properties": {field: {"const": value}}, "required": [field]}, "then": then}
 
 
 class KnownFields(BaseModel):

@@ -15,10 +15,12 @@ from typing import Annotated
 import anyio
 from fastapi import Header, Request
 from fastapi.responses import Response
+from pydantic import WithJsonSchema
 from sqlalchemy import Connection
 
 from pearl.errors import StoreError
-from pearl.texts import check_id
+from pearl.texts import MAX_ID_LENGTH, check_id
+from service.api.fields import NAME
 from service.services import Services
 from service.store import idempotency
 from service.store.idempotency import Answer, Call
@@ -32,6 +34,7 @@ Store = Callable[[Connection, Answer], None]
 
 IdempotencyKey = Annotated[
     str | None,
+    WithJsonSchema({"type": "string", "maxLength": MAX_ID_LENGTH, "pattern": NAME}),
     Header(
         alias="Idempotency-Key",
         description="1 to 200 characters; the same call under it is carried out once (24 hours).",

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import Request
-from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
+from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from pearl.chat.base import Decoding, Role
 from pearl.errors import InputError, NotFound
 from pearl.marks import CLOSING
 from pearl.records import Draft
-from pearl.texts import check_characters, check_text
+from pearl.texts import MAX_TEXT_BYTES, check_characters, check_text
 from service.api.dependencies import add_headers, admission_of
 from service.api.draft_form import DecidedByOut, RetrievalOut
-from service.api.fields import NO_LIMIT, Name
+from service.api.fields import NO_LIMIT, STORABLE, Name
 from service.api.model_names import is_chat_model
 from service.api.openai_fields import BESIDE_TEXT, TEXT_PARTS, unreadable_part
 from service.client_tasks import is_client_task, pass_on
@@ -35,6 +36,12 @@ MODEL = "`pearl`, or one of your voices. The name of a known model, like `gpt-4o
 ModelId = Annotated[Name, BeforeValidator(lambda value: value or WHOLE_HISTORY)]
 
 
+# the size is checked of a message's parts together
+Written = Annotated[str, WithJsonSchema({"type": "string", "maxLength": MAX_TEXT_BYTES, "pattern": STORABLE})]
+# of a conversation, at least one message is the user's
+HAS_A_REQUEST: JsonDict = {"contains": {"properties": {"role": {"const": "user"}}, "required": ["role"]}}
+
+
 class Part(BaseModel):
     """A part of a message's content: a text, or one that is passed over, such as a model's reasoning."""
 
@@ -44,7 +51,7 @@ class Part(BaseModel):
         examples=["text"],
         json_schema_extra={"enum": [*TEXT_PARTS, *BESIDE_TEXT]},
     )
-    text: str | None = Field(description="The text.", examples=["Tomas asks to swap his Saturday"])
+    text: Written | None = Field(description="The text.", examples=["Tomas asks to swap his Saturday"])
 
     @model_validator(mode="before")
     @classmethod
@@ -64,7 +71,7 @@ def shape(content: Any) -> str:
     return "(parts)" if isinstance(content, list) else "(text)"
 
 
-Content = Annotated[Annotated[str, Tag("(text)")] | Annotated[list[Part], Tag("(parts)")], Discriminator(shape)]
+Content = Annotated[Annotated[Written, Tag("(text)")] | Annotated[list[Part], Tag("(parts)")], Discriminator(shape)]
 
 
 def text_of(content: str | Sequence[Part] | None) -> str:
@@ -91,8 +98,9 @@ class OpenAICall:
     stop: tuple[str, ...] = ()
 
     def spoken(self) -> list[tuple[Role, str]]:
-        """What was said, up to the user's last message, which is the request; instructions stand first, wherever the
-        client put them. What came of tools stands in the model's answer. Raises InputError without a request."""
+        """The turns up to the user's last message, which is the request, behind all instructions, wherever the client
+        put them; without those of tools, whose results stand in the model's answer. Raises InputError without a
+        request."""
         last = max((place for place, (role, _) in enumerate(self.turns) if role == "user"), default=None)
         if last is None:
             raise InputError("There is no message of the user: their last one is the request.", param=self.messages)

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import KnownFields, Name, Text
+from service.api.fields import KnownFields, Name, Text, where
 from service.profile import Profile, choose_line, profile_of, use_as_instructions
 from service.profile_shown import shown_as
 from service.services import Services
@@ -55,6 +55,13 @@ class ProfileOut(BaseModel):
 
 class LineIn(KnownFields):
     """Your word on a line."""
+
+    model_config = ConfigDict(
+        json_schema_extra=where(
+            "state", "corrected", {"required": ["text"], "properties": {"text": {"type": "string"}}}
+        )
+        | {"else": {"properties": {"text": {"type": "null"}}}}
+    )
 
     state: Literal["listed", "confirmed", "corrected", "struck"] = Field(
         description="`listed` takes back what you said.", examples=["corrected"]

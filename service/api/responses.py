@@ -24,8 +24,9 @@ from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import finished
-from service.api.fields import Limit, MaybeEmptyText
+from service.api.fields import Limit, MaybeEmptyText, Text
 from service.api.openai_calls import (
+    HAS_A_REQUEST,
     MODEL,
     Content,
     ModelId,
@@ -37,7 +38,7 @@ from service.api.openai_calls import (
     shape,
     text_of,
 )
-from service.api.openai_fields import passed_over, refuse_state
+from service.api.openai_fields import STATE, TEXT_FORMAT, UNUSED, describe, passed_over, refuse_state
 from service.api.streaming import EventStream, event, while_connected
 from service.drafting import Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
@@ -67,7 +68,12 @@ class InputMessage(BaseModel):
             return {"type": kind, "role": "assistant"}
         raise PydanticCustomError("unsupported", "{message}", {"message": NO_MESSAGE})
 
-    type: str | None = Field(MESSAGE, description="The item's type.", examples=[MESSAGE])
+    type: str | None = Field(
+        MESSAGE,
+        description="The item's type.",
+        examples=[MESSAGE],
+        json_schema_extra={"pattern": f"^(?:{MESSAGE}|{BESIDE.pattern})$"},
+    )
     role: Literal["system", "developer", "user", "assistant"] = Field(description="The speaker.", examples=["user"])
     content: Content | None = Field(
         None, description="The message; one without content is passed over.", examples=[REQUEST]
@@ -77,7 +83,9 @@ class InputMessage(BaseModel):
 class TextOptions(BaseModel):
     """Options of the text."""
 
-    format: dict[str, Any] | None = Field(None, description="Must be a text.", examples=[{"type": "text"}])
+    format: dict[str, Any] | None = Field(
+        None, description="Must be a text.", examples=[{"type": "text"}], json_schema_extra=TEXT_FORMAT
+    )
     verbosity: str | None = Field(None, description="Passed over.", examples=[None])
 
 
@@ -87,11 +95,12 @@ class ResponseIn(BaseModel):
     would run are passed over, for the model may leave them uncalled; tools that OpenAI's server would run are
     refused."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", json_schema_extra=describe(UNUSED | STATE))
 
     model: ModelId = Field(WHOLE_HISTORY, description=MODEL, examples=["email"])
     input: Annotated[
-        Annotated[str, Tag("(text)")] | Annotated[list[InputMessage], Tag("(parts)"), Field(min_length=1)],
+        Annotated[Text, Tag("(text)")]
+        | Annotated[list[InputMessage], Tag("(parts)"), Field(min_length=1, json_schema_extra=HAS_A_REQUEST)],
         Discriminator(shape),
     ] = Field(
         description="The request; or messages, of which the user's last one is the request, with the earlier ones that "

@@ -29,7 +29,10 @@ class VoiceIn(KnownFields):
         examples=["British spelling."],
     )
     template: str = Field(
-        "free", description=f"The prompt template: {', '.join(template_names())}.", examples=["message"]
+        "free",
+        description="The prompt template.",
+        examples=["message"],
+        json_schema_extra={"enum": list(template_names())},
     )
     k: int | None = Field(
         None, ge=1, le=20, description="Documents to show the model; null for the template's number.", examples=[4]

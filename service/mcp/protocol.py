@@ -40,7 +40,12 @@ class McpMessage(BaseModel):
 
     jsonrpc: Literal["2.0"] = Field(description="Always `2.0`.", examples=["2.0"])
     method: str = Field(description="`tools/call`, `tools/list`, ...", examples=["tools/list"])
-    id: int | str = Field(default_factory=int, description="Absent in a notification.", examples=[1])
+    id: int | str = Field(
+        default_factory=int,
+        description="Absent in a notification.",
+        examples=[1],
+        json_schema_extra={"minimum": -(2**53), "maximum": 2**53},
+    )
     params: dict[str, Any] = Field({}, description="What the method takes.", examples=[{}])
 
     @model_validator(mode="before")

@@ -187,9 +187,20 @@ class _Untitled(GenerateJsonSchema):
         return False
 
 
+# engines that hold a model to a schema make a grammar of these, and some fail
+ELABORATE = ("pattern", "maxLength", "not")
+
+
+def _plain(schema: Any) -> Any:
+    """The schema without limits that the tool checks itself."""
+    if isinstance(schema, dict):
+        return {name: _plain(value) for name, value in schema.items() if name not in ELABORATE}
+    return [_plain(value) for value in schema] if isinstance(schema, list) else schema
+
+
 def _listed(name: str, tool: _Tool) -> dict[str, Any]:
-    schema = tool.takes.model_json_schema(schema_generator=_Untitled)
-    schema = {key: value for key, value in schema.items() if key not in ("title", "description")}
+    schema = _plain(tool.takes.model_json_schema(schema_generator=_Untitled))
+    schema = {key: schema[key] for key in ("type", "properties", "required", "additionalProperties")}
     return {"name": name, "description": tool.description, "inputSchema": schema, "annotations": tool.hints}
 
 
