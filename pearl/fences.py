@@ -16,23 +16,25 @@ from pearl.texts import is_blank
 APART = " "  # behind a bracket: no tokenizer, and no reader of code, takes it amiss
 BROKEN = "_ "  # with a blank alone a closing mark would still look like one
 MOST_FOLDED = 20_000  # characters remembered, of which a text has far fewer
-# letters of other scripts, and signs, that look like a letter (Unicode Technical Standard 39)
+# a letter of any Latin alphabet with a stroke, a hook, as a small capital or in a box
+LATIN = re.compile(r"(?:.*LATIN|REGIONAL INDICATOR SYMBOL).* LETTER (?:[A-Z-]{2,} )*([A-Z])(?: WITH .*)?")
+# letters of other scripts, and signs, that look like one (Unicode Technical Standard 39)
 LOOKALIKES = {
-    "a": "аαɑᴀ",
-    "c": "сϲᴄꮯ",
-    "d": "ԁɗᴅꓒđ",
-    "e": "еҽᴇ℮єɛεҿ",
-    "f": "ꞙғϝꜰꬵ",
-    "m": "мᴍϻʍ",
-    "n": "ոռпηɴ",
-    "o": "оοօᴏσөøꬽ0",
-    "p": "рρᴘ",
+    "a": "аαꓮᎪ",
+    "c": "сϲⲥꓚᏟ",
+    "d": "ԁꓓᎠ",
+    "e": "еҽ℮єεҿꓰᎬ",
+    "f": "ғϝꓝ",
+    "m": "мϻⲙꓟᎷ",
+    "n": "ոռпηŋꓠ",
+    "o": "оοօσөⲟꓳჿס0",
+    "p": "рρꓑᏢ",
     "q": "ԛգզ",
-    "r": "гᴦʀꭇꮁɾ",
-    "s": "ѕꜱʂ",
-    "t": "тτᴛƭŧ",
-    "u": "υսᴜʋꭎ",
-    "x": "хχ×",
+    "r": "гᴦꓣᎡ",
+    "s": "ѕꓢᏚ",
+    "t": "тτⲧꓔᎢ",
+    "u": "υսꓴ",
+    "x": "хχⲭꓫ×",
     "/": "∕⁄╱⧸⟋\\∖⧵⟍",
     "‹": "«〈⟨《⟪˂ᐸ❮❬❰≺⋖",  # an angle, if not that of a mark; people quote with it
 }
@@ -71,8 +73,15 @@ def _compatible(character: str) -> str:
     )
 
 
+def _seen(character: str) -> str:
+    """The character as a reader takes it, in lower case."""
+    plain = _compatible(character).casefold().translate(ALIKE)
+    latin = LATIN.fullmatch(unicodedata.name(plain, "")) if len(plain) == 1 and not plain.isascii() else None
+    return latin[1].lower() if latin else plain
+
+
 COMPATIBLE = _Folded(_compatible)
-SEEN = _Folded(lambda character: _compatible(character).casefold().translate(ALIKE))
+SEEN = _Folded(_seen)
 
 
 class Marks:
