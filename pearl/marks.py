@@ -7,6 +7,7 @@ import re
 from typing import Protocol
 
 from pearl.code_lines import CodeLines
+from pearl.held import Held
 from pearl.preamble import BLANK_LINE, ENDS, RULE, Beginning, beginning, unfinished_mark
 from pearl.reasoning import ReasoningFilter
 
@@ -45,7 +46,7 @@ class MarkFilter:
 
     def __init__(self, *, hold_reasoning: bool = False) -> None:
         self._reasoning = ReasoningFilter(hold=hold_reasoning)
-        self._held = ""
+        self._held = Held()
         self._stages: tuple[Stage, ...] = ()
 
     @property
@@ -63,11 +64,13 @@ class MarkFilter:
 
     def _take(self, text: str, *, final: bool) -> str:
         if not self._stages:
-            self._held += text
-            at = beginning(self._held, final=final)
+            if not self._held.add(text) and not final:
+                return ""
+            at = beginning(self._held.text(), final=final)
             if at is None:
                 return ""
-            text = self._held[at.start :]
+            text = self._held.text()[at.start :]
+            self._held = Held()
             self._stages = _stages(at)
         for stage in self._stages:
             text = stage.take(text, final=final)
@@ -148,20 +151,21 @@ class Lines:
     its beginning to ``_line`` and the rest to ``_text``, which return what becomes of them."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._held = Held()
         self._mid_line = False
         self.ended = False
 
     def take(self, text: str, *, final: bool) -> str:
         if self.ended:
             return ""
-        self._held += text
+        if not self._held.add(text) and not final:
+            return ""
         certain = ""
-        lines, self._held = self._held.split("\n"), ""
+        lines, self._held = self._held.text().split("\n"), Held()
         for place, line in enumerate(lines):
             last = place == len(lines) - 1
             if last and not final and not self._mid_line and MAYBE_FENCE_LINE.fullmatch(line):
-                self._held = line
+                self._held.keep(line)
             elif line or not last:
                 line += "" if last else "\n"
                 certain += self._line(line) if not self._mid_line else self._text(line)
@@ -188,7 +192,7 @@ class Fenced(Lines):
         self._fence = fence
         self._markdown = markdown
         self._inside = False  # a block of code is open in the text
-        self._pending = ""  # from a line that closes the fence, or opens a block
+        self._pending: list[str] = []  # from a line that closes the fence, or opens a block
 
     def _line(self, line: str) -> str:
         fence = FENCE_LINE.fullmatch(line)
@@ -202,17 +206,17 @@ class Fenced(Lines):
             self._inside = False
             return line
         if self._pending:
-            pending, self._pending = self._pending, ""
-            return pending + line
+            pending, self._pending = self._pending, []
+            return "".join((*pending, line))
         if self._markdown:
-            self._pending = line
+            self._pending = [line]
         else:
             self.ended = True
         return ""
 
     def _text(self, text: str) -> str:
         if self._pending:
-            self._pending += text
+            self._pending.append(text)
             return ""
         return text
 
@@ -224,7 +228,7 @@ class LoneFence(Lines):
     def __init__(self) -> None:
         super().__init__()
         self._open = ""  # the fence of the block of code that is open
-        self._pending = ""  # a fence that opens a block, and the blanks behind it
+        self._pending: list[str] = []  # a fence that opens a block, and the blanks behind it
 
     def _line(self, line: str) -> str:
         fence = FENCE_LINE.fullmatch(line)
@@ -237,39 +241,40 @@ class LoneFence(Lines):
         self._open = fence[1]
         if fence[2] or not self._open.startswith("`"):
             return line
-        self._pending = line
+        self._pending = [line]
         return ""
 
     def _text(self, text: str) -> str:
         if self._pending and text.isspace():
-            self._pending += text
+            self._pending.append(text)
             return ""
-        pending, self._pending = self._pending, ""
-        return pending + text
+        pending, self._pending = self._pending, []
+        return "".join((*pending, text))
 
 
 class PerhapsFenced:
     """A text that begins with a fence, kept to its end, which shows whether the fence is around it."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._held: list[str] = []
         self.ended = False
 
     def take(self, text: str, *, final: bool) -> str:
-        self._held += text
+        self._held.append(text)
         if self.ended or not final:
             return ""
         self.ended = True
-        around = AROUND.fullmatch(self._held.rstrip() + "\n")
+        whole = "".join(self._held)
+        around = AROUND.fullmatch(whole.rstrip() + "\n")
         after = ((around and around["after"]) or "").strip()
-        return around["text"] if around and all(map(_addressed, BLANK_LINE.split(after))) else self._held
+        return around["text"] if around and all(map(_addressed, BLANK_LINE.split(after))) else whole
 
 
 class ClosingWords:
     """Leaves out the last paragraphs where they are addressed to the person who asked, not to the text's reader."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._held = Held()
         self._end: int | None = None  # of the text in what is held, if all paragraphs behind it are addressed
         self._read = 0  # characters held of complete paragraphs
         self.ended = False
@@ -277,27 +282,29 @@ class ClosingWords:
     def take(self, text: str, *, final: bool) -> str:
         if self.ended:
             return ""
-        self._held += text
+        if not self._held.add(text) and not final:
+            return ""
+        held = self._held.text()
         self.ended = final
-        while blank := BLANK_LINE.search(self._held, self._read):
-            if self._end is None or not _addressed(self._held[self._read : blank.start()]):
+        while blank := BLANK_LINE.search(held, self._read):
+            if self._end is None or not _addressed(held[self._read : blank.start()]):
                 self._end = blank.start()
             self._read = blank.end()
-        last = self._held[self._read :]
+        last = held[self._read :]
         if self._end is None or not (_addressed(last) if final else _maybe_addressed(last)):
-            certain = len(self._held if final else self._held.rstrip())
+            certain = len(held if final else held.rstrip())
             self._end, self._read = None, 0
         else:
             certain, self._end, self._read = self._end, 0, self._read - self._end
-        ready, self._held = self._held[:certain], self._held[certain:]
-        return ready
+        self._held.keep(held[certain:])
+        return held[:certain]
 
 
 class Stripped:
     """Leaves out the blanks around a text."""
 
     def __init__(self) -> None:
-        self._blanks = ""
+        self._blanks: list[str] = []
         self._begun = False
         self.ended = False
 
@@ -306,11 +313,11 @@ class Stripped:
             text = text.lstrip()
         ready = text.rstrip()
         if not ready:
-            self._blanks += text
+            self._blanks.append(text)
             return ""
-        before, self._blanks = self._blanks, text[len(ready) :]
+        before, self._blanks = self._blanks, [text[len(ready) :]]
         self._begun = True
-        return before + ready
+        return "".join((*before, ready))
 
 
 def _addressed(paragraph: str) -> bool:

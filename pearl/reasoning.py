@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pearl.code_lines import LONGEST, CodeLines
+from pearl.held import Held
 
 _NAMES = (
     *("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad", "analysis"),
@@ -54,30 +55,32 @@ class ReasoningFilter:
 
     def __init__(self, *, hold: bool = False) -> None:
         self._hold = hold
-        self._held = ""
+        self._waiting = Held()
+        self._held = ""  # what is waiting, while it is looked at
         self._begun = False  # it is decided whether the beginning is unmarked reasoning
-        self._searched = 0  # characters of what is held that have no closing mark among them
         self._given = CodeLines()
         self._gave = False  # more than blanks
         self._depth = 0
-        self._aside = ""  # the reasoning since a mark last closed
+        self._aside: list[str] = []  # the reasoning since a mark last closed
+        self._aside_lines = CodeLines()
         self._closed_inside = False
         self.leaked = False
 
     def feed(self, text: str) -> str:
         """Take more of the answer; return the part that has become certain."""
-        self._held += text
-        return self._take(final=False)
+        return self._take(final=False) if self._waiting.add(text) else ""
 
     def finish(self) -> str:
         """Return held-back text that is no reasoning; of reasoning without an end, the part behind its last mark."""
         text = self._take(final=True)
         if not self._depth:
             return text
-        opened = 0 if self._closed_inside else self._aside.lower().rfind("<document>")
-        return text + (self._aside[opened:] if opened >= 0 else "")
+        aside = "".join(self._aside)
+        opened = 0 if self._closed_inside else aside.lower().rfind("<document>")
+        return text + (aside[opened:] if opened >= 0 else "")
 
     def _take(self, *, final: bool) -> str:
+        self._held = self._waiting.text()
         certain, more = "", True
         while more:
             if self._depth:
@@ -87,16 +90,16 @@ class ReasoningFilter:
             else:
                 more, text = self._pass(final=final)
                 certain += text
+        self._waiting.keep(self._held)
         return certain
 
     def _begin(self, *, final: bool) -> bool:
         """Past unmarked reasoning; False where more text must come to tell."""
         start = self._held.lstrip()
         if self._hold or UNMARKED.match(start):
-            if closed := CLOSES.search(self._held, self._searched):
+            if closed := CLOSES.search(self._held):
                 self._held = self._held[closed.end() :]
             elif not final:
-                self._searched = max(0, len(self._held) - LONGEST_MARK)
                 return False
         elif not final and (not start or (len(start) < TELLING and MAYBE_UNMARKED.match(start))):
             return False
@@ -107,21 +110,24 @@ class ReasoningFilter:
         """Skip to the end of the reasoning; False if it has not come yet."""
         place = 0
         while self._depth and (mark := MARKS.search(self._held, place)):
-            self._aside += self._held[place : mark.start()]
+            self._put_aside(self._held[place : mark.start()])
             place = mark.end()
             if mark["closes"]:
                 self._depth -= 1
-                self._aside, self._closed_inside = "", True
-            elif LINE_OF_MARKS.match(self._aside.rpartition("\n")[2]):
+                self._aside, self._aside_lines, self._closed_inside = [], CodeLines(), True
+            elif _of_marks(self._aside_lines.after("").line):
                 self._depth += 1
         self._held = self._held[place:]
         if not self._depth:
             self._closed_inside, self._given = False, CodeLines()
             return True
         keep = 0 if final else _unfinished(self._held)
-        self._aside += self._held[: len(self._held) - keep]
+        self._put_aside(self._held[: len(self._held) - keep])
         self._held = self._held[len(self._held) - keep :]
         return False
+
+    def _put_aside(self, text: str) -> None:
+        self._aside.append(self._aside_lines.take(text))
 
     def _pass(self, *, final: bool) -> tuple[bool, str]:
         """The text to the next mark of reasoning; False where there is none yet."""
@@ -134,7 +140,7 @@ class ReasoningFilter:
                 if mark["closes"]:
                     self.leaked |= self._gave
                 else:
-                    self._depth, self._aside = 1, ""
+                    self._depth, self._aside, self._aside_lines = 1, [], CodeLines()
                 return True, text
             text += self._give(before + mark[0])
             place = mark.end()
@@ -147,7 +153,7 @@ class ReasoningFilter:
 
     def _begins_a_line(self, before: str) -> bool:
         place = self._given.after(before)
-        return not place.in_block and len(place.line) <= LONGEST and LINE_OF_MARKS.match(place.line) is not None
+        return not place.in_block and _of_marks(place.line)
 
     def _give(self, text: str) -> str:
         self._gave |= bool(text.strip())
@@ -162,6 +168,10 @@ def without_reasoning(answer: str) -> str:
         if not reasoning.leaked:
             break
     return text
+
+
+def _of_marks(line: str) -> bool:
+    return len(line) <= LONGEST and LINE_OF_MARKS.match(line) is not None
 
 
 def _unfinished(text: str) -> int:

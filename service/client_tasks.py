@@ -21,6 +21,7 @@ from pearl.records import Draft, Retrieval, Revision
 from pearl.texts import storable
 from service.drafting import Delta, Event, Finished, Retrieved
 from service.store.ids import new_id
+from service.threads import in_reading_thread
 
 FRAME = 8_000  # characters; the longest instructions of known clients have half as many
 BEGINNING = 300  # characters of first sentences
@@ -192,7 +193,7 @@ async def pass_on(
     with clock.stage("generate_ms"):
         # whole, for a mark that ends the reasoning may be the first sign that there was any
         reply = await complete(model, [Message(role, text) for role, text in turns], replace(decoding, stop=()))
-    text = without_reasoning(storable(reply.text))
+    text = await in_reading_thread(without_reasoning, storable(reply.text))
     if not text.strip():
         raise ChatRefused(f"The model '{model.name}' answered nothing.")
     yield Delta(text)

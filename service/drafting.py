@@ -19,7 +19,6 @@ from pearl.prompts import (
     Brief,
     Prompt,
     draft_prompt,
-    edited_draft,
     listed_questions,
     questions_prompt,
     revision_decoding,
@@ -34,7 +33,7 @@ from service.evidence import Shortlist, evidence
 from service.history_cache import HistoryCache
 from service.likeness import LikenessCache
 from service.polishing import Polisher, Wish, check_wish, likeness_scores
-from service.reading import Reading, read_text
+from service.reading import Reading, read_revision
 from service.repetition import Repetitions
 from service.store import calibrations, drafts, profiles
 from service.store.calibrations import CalibrationKey
@@ -42,7 +41,7 @@ from service.store.database import Database
 from service.store.ids import new_id
 from service.store.users import User
 from service.store.voices import Voice
-from service.threads import FairThreads, in_thread, in_writing_thread
+from service.threads import FairThreads, in_reading_thread, in_thread, in_writing_thread
 from service.turns import NOTHING_BEFORE, Conversation, in_context
 
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
@@ -167,17 +166,16 @@ class Drafter:
             draft = await self._ask(brief, draft, commission, clock)
             decision = draft.revision
         if not draft.questions:
-            reading = Reading(Repetitions(brief), commission.stop, hold_reasoning=self._thinks_unmarked)
+            repetitions = await in_reading_thread(Repetitions, brief)
+            reading = Reading(repetitions, commission.stop, hold_reasoning=self._thinks_unmarked)
             async with aclosing(self._write(prompt, commission, reading, clock)) as pieces:
                 async for piece in pieces:
-                    draft = replace(
-                        draft,
-                        text=draft.text + piece.text,
-                        usage=draft.usage + (piece.usage or Usage()),
-                        finish_reason=piece.finish_reason or draft.finish_reason,
-                    )
+                    if piece.usage or piece.finish_reason:
+                        usage = draft.usage + (piece.usage or Usage())
+                        draft = replace(draft, usage=usage, finish_reason=piece.finish_reason or draft.finish_reason)
                     if piece.text and not decision.applied and not wish.candidates:
                         yield Delta(piece.text)
+            draft = replace(draft, text=reading.text)
             theirs = self._likenesses_of(user, commission.voice)
             if decision.applied:
                 draft = await self._better(draft, await self._revise(brief, draft, commission, clock), theirs, clock)
@@ -264,7 +262,7 @@ class Drafter:
                 decoding = Decoding(max_tokens=most, began=commission.decoding.began)
                 reply = await complete(self.model, questions_prompt(brief).messages, decoding)
                 draft = replace(draft, usage=draft.usage + reply.usage)
-                if questions := listed_questions(storable(reply.text)):
+                if questions := await in_reading_thread(listed_questions, storable(reply.text)):
                     return replace(draft, stage="needs_input", questions=questions)
                 if reply.finish_reason != "length":
                     break
@@ -275,29 +273,28 @@ class Drafter:
     ) -> AsyncGenerator[Chunk, None]:
         """The draft in the answer, piece by piece. Raises ChatRefused for an answer without one, InputError for one
         that was cut off before it."""
-        finish_reason = None
+        begun, finish_reason = False, None
         with clock.stage("generate_ms"):
             async with aclosing(self.model.stream(prompt.messages, commission.decoding)) as chunks:
                 async for chunk in chunks:
                     try:
-                        text = reading.feed(chunk.text)
+                        text = await reading.read(chunk)
                     finally:
                         self._thinks_unmarked = reading.thinks_unmarked
+                    begun = begun or bool(text)
                     finish_reason = chunk.finish_reason or finish_reason
-                    if chunk.finish_reason:
-                        text += reading.finish()
                     if reading.ended and not chunk.finish_reason:
                         yield Chunk(text, "stop", await in_thread(self._estimate, prompt, reading.text))
                         break
                     yield replace(chunk, text=text)
-        if not reading.text and finish_reason == "length":
+        if not begun and finish_reason == "length":
             raise InputError(
                 f"The model used up {counted(commission.decoding.max_tokens, 'token')} before the text began; raise "
                 f"{commission.limit}, or PEARL_MAX_DRAFT_TOKENS where a request names none.",
                 param=commission.limit,
                 code="max_tokens_too_small",
             )
-        if not reading.text:
+        if not begun:
             raise ChatRefused(f"The model '{self.model.name}' answered nothing; rephrase the request.")
 
     def _estimate(self, prompt: Prompt, written: str) -> Usage:
@@ -315,8 +312,8 @@ class Drafter:
             except (ChatError, ContextExceeded) as error:
                 return replace(draft, revision=_not_revised("revision_failed", error.message))
         draft = replace(draft, usage=draft.usage + reply.usage)
-        answer = edited_draft(prompt.begun + storable(reply.text)) or ""
-        edited, cut, looped = read_text(answer, Repetitions(brief), commission.stop)
+        answer = prompt.begun + storable(reply.text)
+        edited, cut, looped = await in_reading_thread(read_revision, answer, brief, commission.stop)
         if not edited or reply.finish_reason == "length":
             return replace(
                 draft, revision=_not_revised("revision_unreadable", "The model gave no readable edited draft.")

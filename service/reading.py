@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pearl.chat.base import Chunk
 from pearl.errors import ChatRefused
 from pearl.loops import LoopFilter
 from pearl.marks import MarkFilter
+from pearl.prompts import Brief, edited_draft
 from pearl.texts import storable
 from service.repetition import RepetitionFilter, Repetitions
 from service.stops import StopFilter
+from service.threads import in_reading_thread
 
+LONG = 2000  # characters of a piece that are not read beside other requests: reading them takes milliseconds
 UNMARKED_REASONING = "The model began with reasoning that it did not mark; ask again, and it will be left out."
 
 
@@ -24,10 +28,10 @@ class Reading:
 
     def __init__(self, repetitions: Repetitions, stop: Sequence[str] = (), *, hold_reasoning: bool = False) -> None:
         self.thinks_unmarked = hold_reasoning
-        self.text = ""
         self._repetitions = repetitions
         self._stop_texts = stop
-        self._answer = ""
+        self._answer: list[str] = []
+        self._given: list[str] = []
         self._begin(hold_reasoning=hold_reasoning)
 
     def _begin(self, *, hold_reasoning: bool) -> None:
@@ -35,6 +39,11 @@ class Reading:
         self._repetition = RepetitionFilter(self._repetitions)
         self._loops = LoopFilter()
         self._stops = StopFilter(self._stop_texts)
+
+    @property
+    def text(self) -> str:
+        """The draft so far."""
+        return "".join(self._given)
 
     @property
     def cut(self) -> int:
@@ -49,17 +58,24 @@ class Reading:
         """True past a text that is to end the draft."""
         return self._stops.ended
 
+    async def read(self, chunk: Chunk) -> str:
+        """Take a chunk as :meth:`feed` does, the last one to the end of the draft; what takes long, off the event
+        loop."""
+        long = len(chunk.text) > LONG
+        text = await in_reading_thread(self.feed, chunk.text) if long else self.feed(chunk.text)
+        return text + await in_reading_thread(self.finish) if chunk.finish_reason else text
+
     def feed(self, piece: str) -> str:
         """Take a piece; return the draft that has become certain. Raises ChatRefused for reasoning given as text."""
         piece = storable(piece)
-        self._answer += piece
+        self._answer.append(piece)
         text = self._marks.feed(piece)
         if self._marks.leaked and not self.thinks_unmarked:
             self.thinks_unmarked = True
-            if self.text:
+            if any(self._given):
                 raise ChatRefused(UNMARKED_REASONING)
             self._begin(hold_reasoning=True)  # the other filters hold reasoning back, too
-            text = self._marks.feed(self._answer)
+            text = self._marks.feed("".join(self._answer))
         return self._give(self._stops.feed(self._loops.feed(self._repetition.feed(text))))
 
     def finish(self) -> str:
@@ -68,7 +84,7 @@ class Reading:
         return self._give(self._stops.feed(text + self._loops.finish()) + self._stops.finish())
 
     def _give(self, text: str) -> str:
-        self.text += text
+        self._given.append(text)
         return text
 
 
@@ -77,3 +93,8 @@ def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple
     repetition, loops, stops = RepetitionFilter(repetitions), LoopFilter(), StopFilter(stop)
     read = loops.feed(repetition.feed(text) + repetition.finish()) + loops.finish()
     return (stops.feed(read) + stops.finish()).strip(), repetition.cut, loops.cut
+
+
+def read_revision(answer: str, brief: Brief, stop: Sequence[str]) -> tuple[str, int, int]:
+    """The edited draft in a whole answer, read as a text is; empty where there is none."""
+    return read_text(edited_draft(answer) or "", Repetitions(brief), stop)

@@ -23,8 +23,25 @@ SAYS = re.compile(
 )
 ENGLISH = 0.2  # of a sentence's words are common in English; of seven German ones one may be, such as "am"
 WORD = regex.compile(r"\w+(?:['’]\w+)?")  # with combining marks
-# a run of marks is read once, not from each of them
-SENTENCE = re.compile(rf"(?<![.!?:;])[.!?:;]+[{CLOSERS}]*\s+|[{FULL_STOPS}]+[{CLOSERS}]*\s*|\n+")
+# a draft is read by runs of these kinds of characters, each of them once
+KINDS = re.compile(
+    rf"(?P<marks>[.!?:;]+)|(?P<stops>[{FULL_STOPS}]+)|(?P<lines>\n+)|(?P<blanks>[^\S\n]+)|(?P<closers>[{CLOSERS}]+)"
+    rf"|(?P<letters>[^\s.!?:;{FULL_STOPS}{CLOSERS}]+(?:[^\S\n]+[^\s.!?:;{FULL_STOPS}{CLOSERS}]+)*)"
+)
+TEXT = "letters"
+# what may go on with what has come of a sentence's end; from anything else on another sentence begins, where it ended
+END: dict[str, dict[str, str]] = {
+    TEXT: {},
+    "marks": {"marks": "marks", "closers": "closed marks", "blanks": "ended", "lines": "ended"},
+    "closed marks": {"closers": "closed marks", "blanks": "ended", "lines": "ended"},
+    "stops": {"stops": "stops", "closers": "closed stops", "blanks": "ended", "lines": "ended"},
+    "closed stops": {"closers": "closed stops", "blanks": "ended", "lines": "ended"},
+    "ended": {"blanks": "ended", "lines": "ended"},
+    "lines": {"lines": "lines"},
+}
+BEGINS = {"marks": "marks", "stops": "stops", "lines": "lines"}
+WHOLE = frozenset({"stops", "closed stops", "ended", "lines"})
+LETTER = re.compile(r"[^\W\d]|\n")
 
 Words = tuple[str, ...]
 
@@ -57,7 +74,9 @@ class RepetitionFilter:
 
     def __init__(self, repetitions: Repetitions) -> None:
         self._repetitions = repetitions
-        self._held = ""
+        self._held: list[str] = []
+        self._end = TEXT  # how far the end of a sentence has come
+        self._says = False  # since the last end there was more than a number: "1." ends no sentence
         self._line_begun = False  # the line that goes on has text already
         self.cut = 0
 
@@ -65,21 +84,24 @@ class RepetitionFilter:
         """Take more of the draft; return the part that has become certain."""
         if not self._repetitions:
             return text
-        self._held += text
-        certain, start, seen = "", 0, 0
-        for end in SENTENCE.finditer(self._held):
-            if end.end() == len(self._held):  # more blanks may follow
-                break
-            if re.search(r"[^\W\d]|\n", self._held[seen : end.end()]):  # "1." ends no sentence
-                certain += self._sentence(self._held[start : end.end()])
-                start = end.end()
-            seen = end.end()
-        self._held = self._held[start:]
-        return certain
+        certain = []
+        for run in KINDS.finditer(text):
+            kind = run.lastgroup or TEXT
+            end = END[self._end].get(kind)
+            if end is None:
+                if self._end in WHOLE:
+                    if self._says:
+                        certain.append(self.finish())
+                    self._says = False
+                end = BEGINS.get(kind, TEXT)
+            self._end = end
+            self._says = self._says or LETTER.search(run[0]) is not None
+            self._held.append(run[0])
+        return "".join(certain)
 
     def finish(self) -> str:
         """Return the part that was held back and is no repetition."""
-        last, self._held = self._held, ""
+        last, self._held = "".join(self._held), []
         return self._sentence(last)
 
     def _sentence(self, text: str) -> str:

@@ -10,32 +10,52 @@ class StopFilter:
     they would also match the marks around its answer."""
 
     def __init__(self, stops: Sequence[str]) -> None:
-        self._stops = tuple(stops)
-        self._held = ""
+        self._stops = [_Stop(stop) for stop in stops]
+        self._held = ""  # as much as may begin one of them
         self.ended = False
 
     def feed(self, text: str) -> str:
         """Take more of the text; return the part that has become certain."""
         if self.ended:
             return ""
-        self._held += text
-        # (end, start) of each: the first to be complete counts, as when the text comes letter by letter
-        ends = [(at + len(stop), at) for stop in self._stops if (at := self._held.find(stop)) >= 0]
+        ends = [(end, len(self._held) + end - len(stop.text)) for stop in self._stops if (end := stop.feed(text))]
         self.ended = bool(ends)
-        return self._give(min(ends)[1] if ends else _certain(self._held, *self._stops))
+        self._held += text
+        # the first to be complete counts, as when the text comes letter by letter
+        begun = max((stop.begun for stop in self._stops), default=0)
+        certain = min(ends)[1] if ends else len(self._held) - begun
+        ready, self._held = self._held[:certain], self._held[certain:]
+        return ready
 
     def finish(self) -> str:
         """Return the part that was held back and belongs to the text after all."""
-        return "" if self.ended else self._give(len(self._held))
-
-    def _give(self, length: int) -> str:
-        ready, self._held = self._held[:length], self._held[length:]
+        ready, self._held = "" if self.ended else self._held, ""
         return ready
 
 
-def _certain(text: str, *marks: str) -> int:
-    """The length of the text that cannot be the beginning of one of the marks."""
-    for length in range(min(max(map(len, marks), default=1) - 1, len(text)), 0, -1):
-        if any(len(mark) > length and mark.startswith(text[-length:]) for mark in marks):
-            return len(text) - length
-    return len(text)
+class _Stop:
+    """A text that is looked for in another, each character of which is read once (Knuth, Morris and Pratt)."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.begun = 0  # characters of it at the end of what was read
+        self._shorter = [0]  # for each number of characters begun: how many they end with that begin it, too
+        for place in range(1, len(text)):
+            self._shorter.append(self._next(self._shorter[-1], text[place]))
+
+    def feed(self, text: str) -> int:
+        """Read more; return the place in it where the text looked for ends first, 0 if it does not."""
+        place = 0
+        while place < len(text):
+            if not self.begun and (place := text.find(self.text[0], place)) < 0:
+                return 0
+            self.begun = self._next(self.begun, text[place])
+            place += 1
+            if self.begun == len(self.text):
+                return place
+        return 0
+
+    def _next(self, begun: int, character: str) -> int:
+        while begun and self.text[begun] != character:
+            begun = self._shorter[begun - 1]
+        return begun + (self.text[begun] == character)

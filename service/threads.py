@@ -29,15 +29,26 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 async def in_writing_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function that writes to the store as :func:`in_thread` does, in a thread that no reader needs: SQLite has
     one lock for all writers, and who waits for it may wait for seconds."""
+    return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=_limiter(_writers, WRITERS))
+
+
+async def in_reading_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function that reads a model's answer as :func:`in_thread` does, one at a time: only one thread computes in
+    any case, and the event loop would wait for its turn behind all of them."""
+    return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=_limiter(_readers, 1))
+
+
+def _limiter(of_loop: RunVar[anyio.CapacityLimiter], most: int) -> anyio.CapacityLimiter:
     try:
-        writers = _writers.get()
+        limiter = of_loop.get()
     except LookupError:
-        writers = anyio.CapacityLimiter(WRITERS)
-        _writers.set(writers)
-    return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=writers)
+        limiter = anyio.CapacityLimiter(most)
+        of_loop.set(limiter)
+    return limiter
 
 
 _writers: RunVar[anyio.CapacityLimiter] = RunVar("writers")  # of the event loop
+_readers: RunVar[anyio.CapacityLimiter] = RunVar("readers")
 
 
 class FairThreads:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import ssl
 from collections.abc import AsyncIterator
 from functools import cache
@@ -13,6 +15,9 @@ import openai
 from pearl.errors import ChatError
 
 MOST_BYTES = 16_000_000  # of one answer; a long draft has some 100 kB, one event a token
+MOST_EVENT_BYTES = 1_000_000  # of one event, which is parsed at once
+AT_ONCE = 500  # bytes that are read before other tasks have their turn: some ten events of one letter
+EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
 # compressed, a few bytes could become any number of them
 PLAIN = {"accept-encoding": "identity"}
 
@@ -44,21 +49,32 @@ async def _bound(response: Any) -> None:
 
 
 class BoundedStream(httpx2.AsyncByteStream):
-    """The bytes of another stream, at most MOST_BYTES of them."""
+    """The bytes of another stream, at most MOST_BYTES of them and MOST_EVENT_BYTES between two ends of events, a few at
+    a time: what comes in one read would be worked off without a turn for any other task."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        read = 0
-        async for piece in self._stream:
-            read += len(piece)
+        read, event, end = 0, 0, b""
+        async for received in self._stream:
+            read += len(received)
             if read > MOST_BYTES:
-                raise ChatError(
-                    f"The model's endpoint sent more than {MOST_BYTES // 1_000_000} MB in one answer.",
-                    code="llm_too_long",
-                )
-            yield piece
+                raise _too_long(MOST_BYTES, "one answer")
+            for place in range(0, len(received), AT_ONCE):
+                piece = received[place : place + AT_ONCE]
+                end = end[-3:] + piece
+                event += len(piece)
+                for ended in EVENT_END.finditer(end):
+                    event = len(end) - ended.end()
+                if event > MOST_EVENT_BYTES:
+                    raise _too_long(MOST_EVENT_BYTES, "one piece")
+                yield piece
+                await asyncio.sleep(0)
 
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+
+def _too_long(most: int, what: str) -> ChatError:
+    return ChatError(f"The model's endpoint sent more than {most // 1_000_000} MB in {what}.", code="llm_too_long")

@@ -17,6 +17,7 @@ from pearl.records import Usage
 from pearl.side_by_side import side_by_side
 
 AT_ONCE = 8  # calls for one draft
+LONG = 10_000  # characters of a reply that takes a while to read, in a thread then
 
 
 async def write_candidates(
@@ -47,7 +48,11 @@ async def write_candidates(
 
     async def in_one_reply() -> None:
         for number in numbers:
-            candidates[number] = candidate_of(draft, await say(messages, replace(decoding, seed=number)))
+            reply = await say(messages, replace(decoding, seed=number))
+            if isinstance(reply, Failed) or len(reply.text) <= LONG:
+                candidates[number] = candidate_of(draft, reply)
+            else:
+                candidates[number] = await asyncio.to_thread(candidate_of, draft, reply)
 
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):

@@ -78,6 +78,7 @@ def text_of(content: str | Sequence[Part] | None) -> str:
     return content if isinstance(content, str) else "".join(part.text or "" for part in content or ())
 
 
+MOST_STOPS = 64  # each is looked for in each piece of the answer
 Speaker = Role | Literal["tools"]  # tools: a model's call of a tool, or its result
 
 
@@ -118,6 +119,8 @@ class OpenAICall:
         *earlier, (_, asked) = self.spoken()
         for _, text in earlier:
             check_characters(text, param=self.messages)
+        if len(self.stop) > MOST_STOPS:
+            raise InputError(f"'stop' may have {MOST_STOPS} texts; it has {len(self.stop):,}.", param="stop")
         limit = usual_tokens if self.most_tokens in (None, NO_LIMIT) else self.most_tokens
         return Commission(
             request=check_text(asked, param=self.messages),

@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -19,6 +19,7 @@ import pytest
 from pearl.chat.base import Chunk, Decoding, Message, Reply, complete
 from pearl.chat.endpoint import EndpointChatModel, Limits
 from pearl.chat.failures import LONGEST_WAIT_S
+from pearl.chat.wire import AT_ONCE, BoundedStream
 from pearl.errors import (
     ChatError,
     ChatInterrupted,
@@ -835,6 +836,38 @@ def test_an_answer_without_end_or_words_is_cut_at_its_bytes(talk, piece, monkeyp
     monkeypatch.setattr("pearl.chat.wire.MOST_BYTES", 200_000)
     error, _ = talk(asking(ChatError), Answer(endless(piece), then="wait"))
     assert error.code == "llm_too_long"
+
+
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\r", b"\r\n\r\n"])
+def test_one_event_without_end_is_cut_at_its_bytes_and_many_are_read(end, monkeypatch):
+    monkeypatch.setattr("pearl.chat.wire.MOST_EVENT_BYTES", 2000)
+
+    async def read(*pieces: bytes) -> tuple[bytes, int]:
+        async def received() -> AsyncIterator[bytes]:
+            for piece in pieces:
+                yield piece
+
+        turns = 0
+
+        async def another() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        beside = asyncio.ensure_future(another())
+        try:
+            return b"".join([piece async for piece in BoundedStream(received())]), turns
+        finally:
+            beside.cancel()
+
+    many = (b"data: a" * 20 + end) * 100
+    for cut in (len(many), 7, 142):
+        whole, turns = asyncio.run(read(*(many[at : at + cut] for at in range(0, len(many), cut))))
+        assert whole == many
+        assert turns >= len(many) // AT_ONCE
+    with pytest.raises(ChatError, match="one piece"):
+        asyncio.run(read(many, b"data: a" * 300))
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])
