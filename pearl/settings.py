@@ -134,10 +134,15 @@ class Settings(BaseSettings):
         ge=1,
         description="Drafts that a worker process writes at once; more are answered 503 with `retry-after`.",
     )
-    history_cache_documents: int = Field(
-        default=50_000,
+    history_cache_bytes: int = Field(
+        default=300_000_000,
         ge=1,
-        description="Documents whose indexes are kept in memory per process, about 6 kB each.",
+        description="Memory for the indexes of histories, bytes a process: some 6 kB for a document of 350 characters.",
+    )
+    max_user_bytes: int = Field(
+        default=100_000_000,
+        ge=1,
+        description="Most bytes of texts and requests in the history of one user; to add more is refused.",
     )
     embed_in_background: bool = Field(
         default=True, description="Compute missing embeddings after an import, while no request waits."

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pearl.clock import Clock
 from pearl.records import Document, Request, ScoredDocument
 from retriever.base import Index, Retriever, ranked
-from service.store import documents, users
+from service.store import documents, samples, users
 from service.store.database import Database
 from service.store.documents import Digests
+from service.store.samples import RANKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,11 @@ class History:
 
 
 Key = tuple[int, str | None]  # user's row id, voice
+BYTES_OF_DOCUMENT, BYTES_OF_CHARACTER = 2_500, 10  # of the index, the text included
 
 
 class HistoryCache:
-    """The least recently used histories make room when there are too many documents.
+    """The least recently used histories make room when all together take too many bytes.
 
     The version in the store says whether a kept history is still true, so that changes made by another process count
     at once. Of several calls for one history, one builds it, from the kept one where there is one.
@@ -49,7 +51,7 @@ class HistoryCache:
         database: Database,
         retriever_of: Callable[[int, Clock], Retriever],
         *,
-        max_documents: int,
+        max_bytes: int,
         incomplete: Callable[[int], None] = lambda user_id: None,
     ) -> None:
         """``retriever_of`` gives the retriever for a user's row id, with the time that it has to prepare a history;
@@ -57,7 +59,7 @@ class HistoryCache:
         self._database = database
         self._retriever_of = retriever_of
         self._incomplete = incomplete
-        self._max_documents = max_documents
+        self._max_bytes = max_bytes
         self._kept: OrderedDict[Key, History] = OrderedDict()
         self._building: dict[Key, threading.Lock] = {}
         self._lock = threading.Lock()
@@ -154,13 +156,13 @@ class HistoryCache:
         user_id, voice = key
         with self._database.read() as connection:
             version = users.history_version(connection, user_id)
-            samples = tuple(documents.samples(connection, user_id, voice))
+            read = tuple(samples.newest_samples(connection, user_id, voice, RANKED))
         with self._lock:
             previous = self._kept.get(key)
         missing = Clock(clock.limit_ms, started=clock.started)
         retriever = self._retriever_of(user_id, missing)
-        index = retriever.index(samples) if previous is None else retriever.update(previous.index, samples)
-        history = History(version, samples, index, version, missing.not_embedded)
+        index = retriever.index(read) if previous is None else retriever.update(previous.index, read)
+        history = History(version, read, index, version, missing.not_embedded)
         with self._lock:
             if self._building.get(key) is building:  # else it was forgotten meanwhile: nothing of it may stay
                 self._kept[key] = history
@@ -170,11 +172,13 @@ class HistoryCache:
 
     def _make_room(self) -> None:
         total = sum(map(_size, self._kept.values()))
-        while total > self._max_documents and len(self._kept) > 1:
+        while total > self._max_bytes and len(self._kept) > 1:
             key, dropped = self._kept.popitem(last=False)
             self._building.pop(key, None)
             total -= _size(dropped)
 
 
 def _size(history: History) -> int:
-    return max(len(history.documents), 1)  # so that there is an end to empty ones, too
+    """Bytes, about: an empty one takes some, too."""
+    read = sum(len(document.text) + len(document.request or "") for document in history.documents)
+    return BYTES_OF_DOCUMENT * (len(history.documents) + 1) + BYTES_OF_CHARACTER * read

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from pearl.errors import NotFound
 from pearl.manner.habits import Habit, habits, occasions
@@ -17,12 +18,20 @@ from pearl.manner.reference import ANY, OF_TEMPLATE, shipped
 from pearl.manner.yardstick import LEAST_DRAFTS, Yardstick
 from pearl.records import Document
 from pearl.stats import Bootstrap
-from service.store import documents, profiles, users, voices
+from service.kept import KeptByPerson
+from service.store import profiles, samples, users, voices
+from service.store.database import Database
+from service.store.paging import AT_ONCE
 from service.store.profiles import CONFIRMED, CORRECTED, DELETED, LISTED, STRUCK, LineChoice, StoredProfile
+from service.store.samples import LONGEST, MANNER
 from service.store.tables import documents as documents_table
 from service.store.tables import drafts, feedback
+from service.store.tables import profiles as profiles_table
+from service.store.tables import voices as voices_table
 
 MOST_TEXTS = 500  # the newest ones; manners change, and a long history is read in time
+MOST_PAIRS = 500  # of drafts and sent texts, the newest ones, that say what edits change
+MOST_BYTES = 50_000_000  # of the cards in memory
 LEAST_FOR_TREND = 6
 
 
@@ -54,12 +63,17 @@ class CardLine:
 
 @dataclass(frozen=True, slots=True)
 class SentPair:
-    """A draft, the text that was sent, and the counts of what changed."""
+    """A draft and the text that was sent, the beginnings of both, and the counts of what changed."""
 
     draft: str
     sent: str
     edit: dict[str, Any]
     created_at: float
+
+    @property
+    def whole(self) -> bool:
+        """False where a text is cut: its end is no edit."""
+        return max(len(self.draft), len(self.sent)) < LONGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +114,43 @@ class Profile:
         }
 
 
+class ProfileCache(KeptByPerson[Profile]):
+    """The cards of a user's voices, as :func:`profile_of` gives them."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, _read, size=_size, most_bytes=MOST_BYTES, stamp=_stamp)
+
+
+def _read(connection: Connection, user_id: int, voice: str | None) -> Callable[[], Profile]:
+    card = profile_of(connection, user_id, voice)
+    return lambda: card
+
+
+def _stamp(connection: Connection, user_id: int) -> Hashable:
+    """Changes with whatever a card is made of beside the history."""
+    changes = [
+        (drafts, drafts.c.created_at),
+        (feedback, feedback.c.created_at),
+    ]
+    counts = [
+        tuple(connection.execute(select(func.count(), func.max(time)).where(table.c.user_id == user_id)).one())
+        for table, time in changes
+    ]
+    chosen = [
+        select(voices_table.c.name, voices_table.c.template).where(voices_table.c.user_id == user_id),
+        select(profiles_table.c.voice, profiles_table.c.changed_at).where(profiles_table.c.user_id == user_id),
+    ]
+    return (*counts, *(frozenset(map(tuple, connection.execute(rows))) for rows in chosen))
+
+
+def _size(card: Profile) -> int:
+    return 100_000 + 4 * sum(len(pair.draft) + len(pair.sent) for pair in card.sent)
+
+
 def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profile:
     """The card as the store is now. Raises NotFound for an unknown voice."""
     template = voices.get(connection, user_id, voice).template if voice is not None else ""
-    own = documents.newest_samples(connection, user_id, voice, MOST_TEXTS)
+    own = samples.newest_samples(connection, user_id, voice, replace(MANNER, texts=MOST_TEXTS))
     yardstick = _yardstick(connection, user_id, own, template)
     stored = profiles.get(connection, user_id, voice)
     sent = sent_pairs(connection, user_id, voice)
@@ -120,7 +167,7 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
         tuple(_lines(shown.listed, stored)),
         outcomes_of(connection, user_id, voice),
         tuple(sent),
-        tuple(pushes([(pair.draft, pair.sent) for pair in sent])),
+        tuple(pushes([(pair.draft, pair.sent) for pair in sent if pair.whole][-MOST_PAIRS:])),
     )
 
 
@@ -169,8 +216,16 @@ def _keep(connection: Connection, user_id: int, card: Profile, stored: StoredPro
 def _yardstick(connection: Connection, user_id: int, own: Sequence[Document], template: str) -> Yardstick:
     """The model's drafts for requests that the texts answered, where there are enough, else many authors."""
     asked = {document.request for document in own if document.request}
-    written = select(drafts.c.request, drafts.c.text).where(drafts.c.user_id == user_id, drafts.c.text != "")
-    texts = [text for request, text in connection.execute(written) if request in asked] if asked else []
+    written = (
+        select(_beginning(drafts.c.request), _beginning(drafts.c.text))
+        .where(drafts.c.user_id == user_id, drafts.c.text != "")
+        .order_by(drafts.c.created_at.desc())
+        .execution_options(yield_per=AT_ONCE)
+    )
+    texts: list[str] = []
+    if asked:
+        with connection.execute(written) as rows:
+            texts = list(islice((text for request, text in rows if request in asked), MOST_TEXTS))
     if len(texts) >= LEAST_DRAFTS:
         return Yardstick.of_drafts(texts)
     return Yardstick.of_authors(shipped(OF_TEMPLATE.get(template, ANY)))
@@ -192,13 +247,22 @@ def _lines(measured: Sequence[Habit], stored: StoredProfile) -> list[CardLine]:
 def sent_pairs(connection: Connection, user_id: int, voice: str | None) -> list[SentPair]:
     """The drafts of a voice that were sent, changed or not, with the sent texts, oldest first."""
     rows = connection.execute(
-        select(drafts.c.text, documents_table.c.text.label("sent"), feedback.c.edit, feedback.c.created_at)
+        select(
+            _beginning(drafts.c.text).label("text"),
+            _beginning(documents_table.c.text).label("sent"),
+            feedback.c.edit,
+            feedback.c.created_at,
+        )
         .join(feedback, feedback.c.draft_id == drafts.c.id)
         .join(documents_table, documents_table.c.seq == feedback.c.document_seq)
         .where(drafts.c.user_id == user_id, *_in(voice))
         .order_by(feedback.c.created_at, feedback.c.id)
     )
     return [SentPair(row.text, row.sent, row.edit, row.created_at) for row in rows if row.edit]
+
+
+def _beginning(text: ColumnElement[str]) -> ColumnElement[str]:
+    return func.substr(text, 1, LONGEST)
 
 
 def outcomes_of(connection: Connection, user_id: int, voice: str | None) -> dict[str, int]:

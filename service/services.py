@@ -26,8 +26,10 @@ from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
 from service.history_cache import HistoryCache
 from service.key_uses import KeyUses
 from service.likeness import LikenessCache
+from service.memory import give_back
 from service.model_watch import WatchedModel
 from service.polishing import make_polisher
+from service.profile import ProfileCache
 from service.store import embeddings
 from service.store.database import Database
 from service.threads import WRITERS, FairThreads, in_thread
@@ -60,7 +62,10 @@ class Services:
         """Put the parts together. Raises InputError for settings that cannot be used."""
         self.settings = settings
         self.database = Database(
-            settings.resolved_database_url, timeout_s=settings.database_timeout_s, pool_size=THREADS + WRITERS
+            settings.resolved_database_url,
+            timeout_s=settings.database_timeout_s,
+            pool_size=THREADS + WRITERS,
+            user_bytes=settings.max_user_bytes,
         )
         self.encoder: ReadingEncoder = encoder or SentenceEncoder(settings.encoder)
         check_retriever(settings, self.encoder)
@@ -69,10 +74,11 @@ class Services:
         self.histories = HistoryCache(
             self.database,
             self._retriever_of,
-            max_documents=settings.history_cache_documents,
+            max_bytes=settings.history_cache_bytes,
             incomplete=self._embedder.prefer,
         )
         self.likenesses = LikenessCache(self.database)
+        self.profiles = ProfileCache(self.database)
         self.ranking = FairThreads(settings.retrieval_queue)
         self.model = WatchedModel(model or make_chat_model(settings, self._precedence.of_request), self._count_failure)
         self.polisher = make_polisher(settings, rewards)
@@ -145,6 +151,7 @@ class Services:
         """
         try:
             self.likenesses.forget_deleted(user_id)
+            self.profiles.forget_deleted(user_id)
             self.histories.forget_deleted(user_id)
             return self.database.forget_deleted()
         except StoreError as error:  # what was to be deleted is: only its traces are not
@@ -152,10 +159,13 @@ class Services:
             return False
 
     def sweep(self) -> None:
-        """Write down uses of keys, let go of what other processes deleted, and erase what could not be erased then."""
+        """Write down uses of keys, let go of what other processes deleted, give back memory, and erase what could not
+        be erased then."""
         self.key_uses.flush()
         self.histories.sweep()
         self.likenesses.sweep()
+        self.profiles.sweep()
+        give_back()
         if not self.database.erase_owed():
             log.info("erasing: the database's files are being read; it is tried again.")
 

@@ -12,12 +12,12 @@ from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, Text, where
-from service.profile import Profile, choose_line, profile_of, use_as_instructions
+from service.profile import Profile, choose_line, use_as_instructions
 from service.profile_shown import shown_as
 from service.services import Services
 from service.store import profiles, voices
 from service.store.profiles import DELETED, LineChoice, checked_choice
-from service.threads import in_thread, in_writing_thread
+from service.threads import in_writing_thread
 
 router = APIRouter(prefix="/v1/profile", tags=["profile"], route_class=KeyedRoute)
 
@@ -97,7 +97,7 @@ async def get_profile(
     ] = "json",
 ) -> Response:
     """It is the caller's own; nobody can name another person. Texts that are mostly the machine's do not count."""
-    card = await in_thread(_read, services, caller.user.id, voices.chosen(voice))
+    card = await services.ranking.run(caller.user.id, services.profiles.get, caller.user.id, voices.chosen(voice))
     return _answer(card) if format == "json" else PlainTextResponse(shown_as(card, format))
 
 
@@ -135,19 +135,14 @@ def _answer(card: Profile) -> JSONResponse:
     return JSONResponse(card.to_json())
 
 
-def _read(services: Services, user_id: int, voice: str | None) -> Profile:
-    with services.database.read() as connection:
-        return profile_of(connection, user_id, voice)
-
-
 def _stand(services: Services, user_id: int, voice: str | None, standing: bool) -> Profile:
-    card = _read(services, user_id, voice)
+    card = services.profiles.get(user_id, voice)
     with services.database.write() as connection:
         return use_as_instructions(connection, user_id, card, standing)
 
 
 def _choose(services: Services, user_id: int, voice: str | None, name: str, choice: LineChoice) -> Profile:
-    card = _read(services, user_id, voice)
+    card = services.profiles.get(user_id, voice)
     with services.database.write() as connection:
         return choose_line(connection, user_id, card, name, choice)
 

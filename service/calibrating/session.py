@@ -33,6 +33,7 @@ from service.services import Services
 from service.store import calibrations, documents, feedback, profiles, users, voices
 from service.store.calibrations import CalibrationKey, StoredCalibration
 from service.store.ids import new_id
+from service.store.samples import Sample, newest_samples
 from service.store.users import User
 from service.store.voices import Voice
 
@@ -115,7 +116,7 @@ def _study(services: Services, session: Session, subject: Subject, console: Cons
     services.embed(user.id)
     with services.database.read() as connection:
         history = documents.all_of_user(connection, user.id, subject.key.voice)
-        own = {document.id for document in documents.samples(connection, user.id, subject.key.voice)}
+        own = {document.id for document in newest_samples(connection, user.id, subject.key.voice, Sample())}
         sent = {entry.document_id for entry in feedback.all_of_user(connection, user.id) if entry.document_id}
     retriever = services.retriever_of(user.id)
     with console.status("Ranking what lay before each text..."):

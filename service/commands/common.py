@@ -17,7 +17,9 @@ from service.store.database import Database
 @contextmanager
 def open_database(settings: Settings) -> Iterator[Database]:
     """The store with its schema up to date."""
-    database = Database(settings.resolved_database_url, timeout_s=settings.database_timeout_s)
+    database = Database(
+        settings.resolved_database_url, timeout_s=settings.database_timeout_s, user_bytes=settings.max_user_bytes
+    )
     try:
         database.migrate()
         yield database

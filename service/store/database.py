@@ -34,10 +34,16 @@ ERASURE_RETRY_S = 0.02
 class Database:
     """One engine and its two kinds of transaction."""
 
-    def __init__(self, url: str, *, timeout_s: float = 10.0, pool_size: int = 10) -> None:
-        """Make the engine; it connects on first use. Raises InputError if the URL cannot be used."""
+    def __init__(
+        self, url: str, *, timeout_s: float = 10.0, pool_size: int = 10, user_bytes: int | None = None
+    ) -> None:
+        """Make the engine; it connects on first use. ``user_bytes``: the most that a user's history may have.
+
+        Raises InputError if the URL cannot be used.
+        """
         self.engine = _create_engine(url, timeout_s, pool_size)
         self._timeout_s = timeout_s
+        self._user_bytes = user_bytes
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._file = self.engine.url.database if self.is_sqlite else None
 
@@ -57,7 +63,9 @@ class Database:
         ``within_s``: how long to wait for a lock, in place of the usual time. Raises StoreError (store_locked) then.
         """
         with self._translated(), self.engine.connect() as connection:
-            connection = connection.execution_options(pearl_write=True, pearl_within_s=within_s)
+            connection = connection.execution_options(
+                pearl_write=True, pearl_within_s=within_s, pearl_user_bytes=self._user_bytes
+            )
             with connection.begin():
                 if within_s is not None and not self.is_sqlite:
                     connection.exec_driver_sql(f"SET LOCAL lock_timeout = {_milliseconds(within_s)}")

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    Row,
+    Select,
+    cast,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
-from pearl.errors import NotFound
-from pearl.manner.edits import MOSTLY, edit_between
+from pearl.errors import NotFound, TooLarge
+from pearl.manner.edits import edit_between
 from pearl.records import Document
 from pearl.templates import DEFAULT_TEMPLATE
 from service.store import embeddings, erasures, jobs, users, voices
 from service.store.ids import digest
-from service.store.paging import AT_ONCE, PageQuery, page_of
+from service.store.paging import PageQuery, page_of
 from service.store.tables import documents, drafts, feedback
 
 LOOKED_UP_AT_ONCE = 5_000  # ids; databases limit the variables of a statement
@@ -60,7 +70,7 @@ def add(connection: Connection, additions: Sequence[Addition], *, template: str 
     """Add documents of any users, in order; what is already there stays as it is unless an addition replaces it.
 
     New voices are made with this template, the users' indexes are marked stale, and their embeddings are queued.
-    Raises NotFound when a user is gone.
+    Raises NotFound when a user is gone, TooLarge where a history would be over its limit.
     """
     owners = {addition.user_id for addition in additions}
     if users.lock(connection, owners) != owners:
@@ -96,7 +106,28 @@ def add(connection: Connection, additions: Sequence[Addition], *, template: str 
         voices.ensure(connection, _voices_by_user(stored), template)
         users.touch_history(connection, owners)
         jobs.enqueue(connection, jobs.EMBED, owners)
+        for owner in owners:
+            _check_size(connection, owner)
     return outcomes
+
+
+def _check_size(connection: Connection, user_id: int) -> None:
+    """Check that the history has no more bytes than the database was opened for. Raises TooLarge if it has."""
+    most = connection.get_execution_options().get("pearl_user_bytes")
+    if most is None:
+        return
+    is_sqlite = connection.dialect.name == "sqlite"  # not all that are in use know octet_length
+    sizes = [
+        func.coalesce(func.length(cast(column, LargeBinary)) if is_sqlite else func.octet_length(column), 0)
+        for column in (documents.c.text, documents.c.request)
+    ]
+    there = connection.scalar(select(func.sum(sizes[0] + sizes[1])).where(documents.c.user_id == user_id)) or 0
+    if there > most:
+        raise TooLarge(
+            f"The history would have {int(there):,} bytes; the limit for a user is {most:,} (PEARL_MAX_USER_BYTES). "
+            "Delete documents that drafts need not learn from, or have the limit raised.",
+            code="history_full",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +255,7 @@ def get(connection: Connection, user_id: int, document_id: str) -> Document:
     row = connection.execute(_select(user_id).where(documents.c.document_id == document_id)).first()
     if row is None:
         raise not_found(document_id)
-    return _document(row)
+    return document_of(row)
 
 
 def page(connection: Connection, user_id: int, wanted: PageQuery, voice: str | None = None) -> Page:
@@ -234,57 +265,20 @@ def page(connection: Connection, user_id: int, wanted: PageQuery, voice: str | N
     """
     rows, has_more = page_of(
         connection,
-        _of_voice(user_id, voice),
+        of_voice(user_id, voice),
         wanted,
         noun="document",
         id=documents.c.document_id,
         order=(documents.c.timestamp, documents.c.seq),
         searched=("text",),
     )
-    return Page([_document(row) for row in rows], has_more)
+    return Page([document_of(row) for row in rows], has_more)
 
 
 def all_of_user(connection: Connection, user_id: int, voice: str | None = None) -> list[Document]:
     """The history, or one voice of it, oldest first."""
-    ordered = _of_voice(user_id, voice).order_by(documents.c.timestamp, documents.c.seq)
-    return [_document(row) for row in connection.execute(ordered)]
-
-
-def samples(connection: Connection, user_id: int, voice: str | None = None) -> list[Document]:
-    """The history, or one voice of it, oldest first, without texts that are mostly the machine's.
-
-    A style must not learn itself: a draft that was sent with few changes is left out until its owner says that it is
-    theirs, and so is every later document with the same text, such as the sent mail in an import.
-    """
-    history = all_of_user(connection, user_id, voice)
-    return list(_without_machine_texts(history, _machine_texts(connection, user_id)))
-
-
-def newest_samples(connection: Connection, user_id: int, voice: str | None, most: int) -> list[Document]:
-    """The last of :func:`samples`, oldest first; of a long history no more is read."""
-    machine = _machine_texts(connection, user_id)
-    ordered = _of_voice(user_id, voice).order_by(documents.c.timestamp.desc(), documents.c.seq.desc())
-    with connection.execute(ordered.execution_options(yield_per=AT_ONCE)) as rows:
-        newest = list(islice(_without_machine_texts(map(_document, rows), machine), most))
-    return newest[::-1]
-
-
-def _without_machine_texts(history: Iterable[Document], machine: Mapping[bytes, float]) -> Iterator[Document]:
-    for document in history:
-        if not machine or (document.timestamp or 0.0) < machine.get(digest(document.text), math.inf):
-            yield document
-
-
-def _machine_texts(connection: Connection, user_id: int) -> dict[bytes, float]:
-    """The digests of texts that are mostly the machine's, with the time of the first document of each."""
-    rows = connection.execute(
-        select(documents.c.text_digest, func.min(documents.c.timestamp))
-        .join(feedback, feedback.c.document_seq == documents.c.seq)
-        .where(documents.c.user_id == user_id)
-        .where(feedback.c.mine.is_(False) | (feedback.c.mine.is_(None) & (feedback.c.machine_share > MOSTLY)))
-        .group_by(documents.c.text_digest)
-    )
-    return {bytes(text): since for text, since in rows}
+    ordered = of_voice(user_id, voice).order_by(documents.c.timestamp, documents.c.seq)
+    return [document_of(row) for row in connection.execute(ordered)]
 
 
 def stream(connection: Connection, user_id: int, batch: int = 500) -> Iterator[Document]:
@@ -361,13 +355,13 @@ def _select(user_id: int) -> Select[Any]:
     ).where(documents.c.user_id == user_id)
 
 
-def _of_voice(user_id: int, voice: str | None) -> Select[Any]:
+def of_voice(user_id: int, voice: str | None) -> Select[Any]:
     """The history, or one voice of it."""
     query = _select(user_id)
     return query if voice is None else query.where(documents.c.voice == voice)
 
 
-def _document(row: Row[Any]) -> Document:
+def document_of(row: Row[Any]) -> Document:
     return Document(row.document_id, row.text, row.timestamp, row.request, row.voice)
 
 

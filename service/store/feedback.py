@@ -42,7 +42,7 @@ class Feedback:
 
     @property
     def is_sample(self) -> bool:
-        """True when drafts learn from the sent text, as :func:`service.store.documents.samples` has it."""
+        """True when drafts learn from the sent text, as :mod:`service.store.samples` has it."""
         return self.machine_share <= MOSTLY if self.mine is None else self.mine
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Select, tuple_
@@ -12,7 +11,8 @@ from sqlalchemy import Column, Connection, Row, Select, tuple_
 from pearl.errors import InputError
 from pearl.words import folded
 
-AT_ONCE = 100  # rows in memory, each of which may have a megabyte
+AT_ONCE = 10  # rows in memory, each of which may have a megabyte
+PAGE = 4_000_000  # characters of a page; the row that reaches them is its last
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ def page_of(
     order: Sequence[Column[Any]],
     searched: Sequence[str],
 ) -> tuple[list[Row[Any]], bool]:
-    """The page's rows, and True when more follow. The ``order`` is unique; ``searched`` are columns with words.
+    """The page's rows, fewer than asked for where they are long, and True when more follow. The ``order`` is unique;
+    ``searched`` are columns with words.
 
     Raises InputError when no row of the query has the id of ``after``.
     """
@@ -52,18 +53,23 @@ def page_of(
         whole = whole.where(position < tuple(last) if wanted.newest_first else position > tuple(last))
     whole = whole.order_by(*(column.desc() if wanted.newest_first else column for column in order))
     if wanted.words is None:
-        rows = list(connection.execute(whole.limit(wanted.limit + 1)))
-    else:
-        rows = list(islice(_containing(connection, whole, wanted.words, searched), wanted.limit + 1))
-    return rows[: wanted.limit], len(rows) > wanted.limit
+        whole = whole.limit(wanted.limit + 1)
+    page: list[Row[Any]] = []
+    characters = 0
+    with connection.execute(whole.execution_options(yield_per=AT_ONCE)) as rows:
+        for row in rows if wanted.words is None else _containing(rows, wanted.words, searched):
+            if len(page) == wanted.limit or characters >= PAGE:
+                return page, True
+            page.append(row)
+            characters += sum(len(value) for value in row if isinstance(value, str))
+    return page, False
 
 
-def _containing(connection: Connection, query: Select[Any], words: str, columns: Sequence[str]) -> Iterator[Row[Any]]:
+def _containing(rows: Iterable[Row[Any]], words: str, columns: Sequence[str]) -> Iterator[Row[Any]]:
     """The rows that have every word in one of the columns, folded here: SQLite folds the case of ASCII alone. Phones
     and word processors write another apostrophe than keyboards do."""
     parts = folded(words.replace("’", "'")).split()
-    with connection.execute(query.execution_options(yield_per=AT_ONCE)) as rows:
-        for row in rows:
-            text = folded("\n".join(getattr(row, column) for column in columns).replace("’", "'"))
-            if all(word in text for word in parts):
-                yield row
+    for row in rows:
+        text = folded("\n".join(getattr(row, column) for column in columns).replace("’", "'"))
+        if all(word in text for word in parts):
+            yield row

@@ -161,7 +161,7 @@ class House:
 
     def retrieve_with(self, retriever: Retriever, budget_ms: float | None = None) -> None:
         """Draft with another retriever than the settings can name."""
-        self.services.histories = HistoryCache(self.database, lambda *_: retriever, max_documents=1000)
+        self.services.histories = HistoryCache(self.database, lambda *_: retriever, max_bytes=10**9)
         self.services.drafter = Drafter(
             self.database, self.services.histories, self.model, self.services.ranking, retrieval_budget_ms=budget_ms
         )

@@ -16,7 +16,7 @@ from retriever.base import Index, Retriever
 from retriever.baselines.bm25 import BM25Retriever
 from retriever.calibrated.artifact import artifact_retriever
 from service.embedding import Precedence, StoredEncoder
-from service.history_cache import HistoryCache
+from service.history_cache import BYTES_OF_DOCUMENT, HistoryCache
 from service.store import documents, users
 from service.store.database import Database
 from service.store.documents import Addition
@@ -47,7 +47,7 @@ def retriever() -> CountingRetriever:
 
 @pytest.fixture
 def cache(pearl: Any, retriever: CountingRetriever) -> HistoryCache:
-    return HistoryCache(pearl.database, lambda *_: retriever, max_documents=5)
+    return HistoryCache(pearl.database, lambda *_: retriever, max_bytes=7 * (BYTES_OF_DOCUMENT + 100))
 
 
 def texts(cache: HistoryCache, user_id: int, voice: str | None = None) -> list[str]:
@@ -276,7 +276,16 @@ def test_what_only_grew_stays(pearl: Any, cache: HistoryCache) -> None:
 def test_of_empty_histories_only_so_many_are_kept(pearl: Any, cache: HistoryCache) -> None:
     for number in range(9):
         cache.get(pearl.user(f"user{number}").id, None)
-    assert len(cache._kept) == 5
+    assert len(cache._kept) == 7
+
+
+def test_a_long_text_takes_the_room_of_many(pearl: Any, cache: HistoryCache, retriever: CountingRetriever) -> None:
+    pearl.add("ann", "One.")
+    pearl.add("ben", "long " * 400)
+    ann, ben = (pearl.user(name).id for name in ("ann", "ben"))
+    for user in (ann, ben, ann):
+        cache.get(user, None)
+    assert retriever.built == [1, 1, 1]
 
 
 class Writer:
@@ -321,7 +330,7 @@ def test_what_is_committed_counts_at_once_whoever_else_writes(
     def retriever_of(user_id: int, clock: Clock) -> Retriever:
         return artifact_retriever(folder, StoredEncoder(database, word_encoder(), user_id, Precedence()))
 
-    cache = HistoryCache(database, retriever_of, max_documents=1000)
+    cache = HistoryCache(database, retriever_of, max_bytes=10**9)
     with database.write() as connection:
         ann = users.ensure(connection, {"ann"})["ann"].id
     writers = [Writer(name, database, ann, cache.forget_deleted) for name in "abc"]

@@ -151,7 +151,7 @@ def test_a_user_made_next_does_not_inherit_another_process_cache(pearl: Any, ann
     from retriever.baselines.bm25 import BM25Retriever
     from service.history_cache import HistoryCache
 
-    other = HistoryCache(pearl.database, lambda *_: BM25Retriever(), max_documents=100)
+    other = HistoryCache(pearl.database, lambda *_: BM25Retriever(), max_bytes=10**9)
     pearl.add("ann", Document("c", "More.", 7.0), Document("d", "And more.", 8.0))
     first = pearl.user("ann").id
     assert len(other.get(first, None).documents) == 4

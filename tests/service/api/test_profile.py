@@ -47,6 +47,22 @@ def sent(pearl: Any, ann: Any, drafted: str, text: str | None, request: str = "S
     return str(draft["id"])
 
 
+def test_a_card_is_computed_once_until_something_changes(pearl: Any, ann: Any) -> None:
+    def kept() -> Any:
+        return pearl.services.profiles.get(pearl.user("ann").id, "email")
+
+    first = card(ann, voice="email")
+    made = kept()
+    assert card(ann, voice="email") == first
+    assert kept() is made
+    sent(pearl, ann, "The tide is up.", None)
+    assert kept() is not made
+    made = kept()
+    ann.put("/v1/profile/lines/semicolons", {"state": "struck"}, params={"voice": "email"})
+    assert kept() is not made
+    assert line(ann, "semicolons")["state"] == "struck"
+
+
 def test_a_card_says_what_the_texts_show(ann: Any) -> None:
     found = card(ann, voice="email")
     assert (found["object"], found["voice"], found["texts"], found["occasions"]) == ("profile", "email", 8, 8)

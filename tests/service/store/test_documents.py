@@ -5,11 +5,13 @@ import time
 import numpy as np
 import pytest
 
-from pearl.errors import InputError, NotFound
+from pearl.errors import InputError, NotFound, TooLarge
 from pearl.records import Document
 from service.store import documents, drafts, embeddings, feedback, user_counts, users, voices
+from service.store.database import Database
 from service.store.documents import Addition, Outcome
 from service.store.paging import PageQuery
+from service.store.samples import Sample, newest_samples
 from service.store.tables import documents as documents_table
 
 CREATED, EXISTS, CONFLICT = Outcome.CREATED, Outcome.EXISTS, Outcome.CONFLICT
@@ -291,7 +293,53 @@ def test_the_newest_samples_are_the_end_of_all_samples(ann, draft):
     ann.add(*texts, copy, document("blog", timestamp=now + 200, voice="blog"))
     with ann.database.read() as connection:
         for voice in (None, "email"):
-            samples = documents.samples(connection, ann.id, voice)
+            samples = newest_samples(connection, ann.id, voice, Sample())
             assert len(samples) == (251 if voice is None else 250)
             for most in (1, 3, 250, 500):
-                assert documents.newest_samples(connection, ann.id, voice, most) == samples[-most:]
+                assert newest_samples(connection, ann.id, voice, Sample(most)) == samples[-most:]
+
+
+def test_a_sample_ends_where_its_characters_do_and_has_one_text_at_least(ann):
+    ann.add(*(document(f"d{number}", "x" * 10 * number, timestamp=float(number)) for number in range(1, 6)))
+
+    def lengths(sample: Sample) -> list[int]:
+        with ann.database.read() as connection:
+            return [len(read.text) for read in newest_samples(connection, ann.id, None, sample)]
+
+    assert lengths(Sample()) == [10, 20, 30, 40, 50]
+    assert lengths(Sample(characters=95)) == [40, 50]
+    assert lengths(Sample(characters=95, longest=25)) == [20, 25, 25, 25]
+    assert lengths(Sample(characters=5)) == [50]
+    assert lengths(Sample(2, longest=25)) == [25, 25]
+
+
+def test_a_page_ends_where_it_is_long(ann, monkeypatch):
+    monkeypatch.setattr("service.store.paging.PAGE", 1_000)
+    ann.add(*(document(f"d{number}", f"word {number} " * 50, timestamp=float(number)) for number in range(1, 8)))
+    with ann.database.read() as connection:
+        for words in (None, "word"):
+            found, after = [], None
+            while True:
+                page = documents.page(connection, ann.id, PageQuery(100, after, words=words))
+                assert len(page.documents) <= 3
+                found += page.documents
+                if not page.has_more:
+                    break
+                after = found[-1].id
+            assert [each.id for each in found] == ann.ids
+        assert len(list(documents.stream(connection, ann.id))) == 7
+
+
+def test_a_history_has_a_most_of_bytes(ann, bob, database_url):
+    bob.add(document("z", "ü" * 80))
+    small = Database(database_url, user_bytes=100)
+    try:
+        with small.write() as connection:
+            documents.add(connection, [Addition(ann.id, document("a", "ü" * 20, request="é" * 20))])
+        too_large = pytest.raises(TooLarge, match="would have 104 bytes; the limit for a user is 100")
+        with too_large as caught, small.write() as connection:
+            documents.add(connection, [Addition(ann.id, document("b", "c" * 24))])
+        assert caught.value.code == "history_full"
+    finally:
+        small.close()
+    assert ann.ids == ["a"]

@@ -1,0 +1,103 @@
+"""Results of one person's history that take long: made once, and kept while they stay true."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+from weakref import WeakValueDictionary
+
+from sqlalchemy import Connection
+
+from service.store import users
+from service.store.database import Database
+
+T = TypeVar("T")
+
+Key = tuple[int, str | None]  # user's row id, voice
+
+
+class KeptByPerson(Generic[T]):
+    """The latest results, up to a number of bytes. The history's version in the store, and the ``stamp`` of whatever
+    else a result is made of, say whether it is still true. Of several calls for one result, one makes it."""
+
+    def __init__(
+        self,
+        database: Database,
+        read: Callable[[Connection, int, str | None], Callable[[], T]],
+        *,
+        size: Callable[[T], int],
+        most_bytes: int,
+        stamp: Callable[[Connection, int], Hashable] = lambda connection, user_id: None,
+    ) -> None:
+        """``read`` takes from the store what a result is made of, and returns the work that is left."""
+        self._database = database
+        self._read = read
+        self._size = size
+        self._most_bytes = most_bytes
+        self._stamp = stamp
+        self._kept: OrderedDict[Key, tuple[int, Hashable, T]] = OrderedDict()
+        self._making: WeakValueDictionary[Key, _Turn] = WeakValueDictionary()
+        self._lock = threading.Lock()
+
+    @property
+    def people(self) -> int:
+        """The number of results in memory."""
+        return len(self._kept)
+
+    def get(self, user_id: int, voice: str | None) -> T:
+        """The result for the user's history, or for one voice of it. Raises NotFound when the user is gone, and what
+        reading raises."""
+        key = (user_id, voice)
+        with self._lock:
+            turn = self._making.setdefault(key, _Turn())
+        with turn.lock:
+            with self._database.read() as connection:
+                version, stamp = users.history_version(connection, user_id), self._stamp(connection, user_id)
+                with self._lock:
+                    made_at, stamped, result = self._kept.get(key, (None, None, None))
+                    if result is not None and (made_at, stamped) == (version, stamp):
+                        self._kept.move_to_end(key)
+                        return result
+                make = self._read(connection, user_id, voice)
+            made = make()
+            with self._database.read() as connection:
+                there = users.history_versions(connection, {user_id})
+            if there.get(user_id) == version:  # else something was deleted meanwhile: nothing of it may stay
+                self._keep(key, version, stamp, made)
+            return made
+
+    def _keep(self, key: Key, version: int, stamp: Hashable, made: T) -> None:
+        with self._lock:
+            self._kept[key] = version, stamp, made
+            self._kept.move_to_end(key)
+            total = sum(self._size(result) for _, _, result in self._kept.values())
+            while total > self._most_bytes and self._kept:
+                _, (_, _, dropped) = self._kept.popitem(last=False)
+                total -= self._size(dropped)
+
+    def forget_deleted(self, user_id: int) -> None:
+        """Let go of this user's results: they are made of texts that may be gone."""
+        with self._lock:
+            for key in [key for key in self._kept if key[0] == user_id]:
+                del self._kept[key]
+
+    def sweep(self) -> None:
+        """Let go of the results of histories that another process changed or deleted."""
+        with self._lock:
+            known = {user_id for user_id, _ in self._kept}
+        if not known:
+            return
+        with self._database.read() as connection:
+            versions = users.history_versions(connection, known)
+        with self._lock:
+            for key in [key for key, (version, _, _) in self._kept.items() if versions.get(key[0]) != version]:
+                del self._kept[key]
+
+
+class _Turn:
+    """Whoever makes a result has it; gone when nobody does."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()

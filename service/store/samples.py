@@ -1,0 +1,70 @@
+"""The texts of a history that show its owner's manner: those that are not mostly the machine's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, select
+
+from pearl.manner.edits import MOSTLY
+from pearl.records import Document
+from service.store.documents import document_of, of_voice
+from service.store.paging import AT_ONCE
+from service.store.tables import documents as table
+from service.store.tables import feedback
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The part of a history that is read: the newest ``texts``, of each at most ``longest`` characters, and no more
+    than ``characters`` in all, requests included."""
+
+    texts: int | None = None
+    longest: int | None = None
+    characters: int | None = None
+
+
+# a person's manner shows in so much of what they wrote; a history may be hundreds of times as long
+LONGEST = 20_000
+MANNER = Sample(texts=5_000, longest=LONGEST, characters=500_000)
+RANKED = Sample(characters=20_000_000)  # to rank takes ten bytes of memory for each
+
+
+def newest_samples(connection: Connection, user_id: int, voice: str | None, sample: Sample) -> list[Document]:
+    """The newest documents of the history, or of one voice of it, oldest first, without texts that are mostly the
+    machine's; no more than the sample says, but one at least.
+
+    A style must not learn itself: a draft that was sent with few changes is left out until its owner says that it is
+    theirs, and so is every later document with the same text, such as the sent mail in an import.
+    """
+    machine = _machine_texts(connection, user_id)
+    query = of_voice(user_id, voice).add_columns(table.c.text_digest)
+    if sample.longest is not None:
+        cut = {name: func.substr(table.c[name], 1, sample.longest).label(name) for name in ("text", "request")}
+        query = query.with_only_columns(*(cut.get(column.key, column) for column in query.selected_columns))
+    ordered = query.order_by(table.c.timestamp.desc(), table.c.seq.desc())
+    newest: list[Document] = []
+    characters = 0
+    with connection.execute(ordered.execution_options(yield_per=AT_ONCE)) as rows:
+        for row in rows:
+            if machine and row.timestamp >= machine.get(bytes(row.text_digest), math.inf):
+                continue
+            characters += len(row.text) + len(row.request or "")
+            full = len(newest) == sample.texts or (sample.characters is not None and characters > sample.characters)
+            if full and newest:
+                break
+            newest.append(document_of(row))
+    return newest[::-1]
+
+
+def _machine_texts(connection: Connection, user_id: int) -> dict[bytes, float]:
+    """The digests of texts that are mostly the machine's, with the time of the first document of each."""
+    rows = connection.execute(
+        select(table.c.text_digest, func.min(table.c.timestamp))
+        .join(feedback, feedback.c.document_seq == table.c.seq)
+        .where(table.c.user_id == user_id)
+        .where(feedback.c.mine.is_(False) | (feedback.c.mine.is_(None) & (feedback.c.machine_share > MOSTLY)))
+        .group_by(table.c.text_digest)
+    )
+    return {bytes(text): since for text, since in rows}
