@@ -25,6 +25,8 @@ and meant for programs.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class PearlError(Exception):
     """Base of all of them. Exit status 1, HTTP 500 unless a subclass says otherwise."""
@@ -44,6 +46,7 @@ class PearlError(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
+        self.public = message
         self.param = param
         self.code = code or self.default_code
         self.retry_after = retry_after  # seconds
@@ -97,8 +100,14 @@ class Unauthenticated(AccessError):
 
 
 class StoreError(PearlError):
+    """``public`` is the message for callers of the API, where it names a path or a server that is the operator's."""
+
     http_status = 503
     default_code = "store_unavailable"
+
+    def __init__(self, message: str, *, public: str | None = None, **more: Any) -> None:
+        super().__init__(message, **more)
+        self.public = self.public if public is None else public
 
 
 class Overloaded(PearlError):

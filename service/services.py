@@ -165,6 +165,7 @@ class Services:
         self.histories.sweep()
         self.likenesses.sweep()
         self.profiles.sweep()
+        self.database.keep_room()
         give_back()
         if not self.database.erase_owed():
             log.info("erasing: the database's files are being read; it is tried again.")

@@ -88,7 +88,7 @@ async def delete_me(services: ServicesDep, caller: Caller) -> Response:
 
 
 def _delete(services: Services, user_id: int) -> bool:
-    with services.database.write() as connection:
+    with services.database.write(deletes=True) as connection:
         users.remove(connection, user_id)
         forget_replies(services.settings.home, user_id)  # or the user stays: nobody could ask again
     return services.forget_deleted(user_id)

@@ -268,7 +268,7 @@ async def delete_documents(
 def _delete_all(
     services: Services, user_id: int, voice: str | None, import_id: str | None
 ) -> tuple[imports.Undone, bool]:
-    with services.database.write() as connection:
+    with services.database.write(deletes=True) as connection:
         if import_id is not None:
             undone = imports.undo(connection, user_id, import_id)
         else:
@@ -336,7 +336,7 @@ async def delete_document(services: ServicesDep, caller: Caller, id: DocumentId)
 
 
 def _delete(services: Services, user_id: int, document_id: str) -> bool:
-    with services.database.write() as connection:
+    with services.database.write(deletes=True) as connection:
         documents.remove(connection, user_id, document_id)
     return services.forget_deleted(user_id)
 

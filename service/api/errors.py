@@ -46,7 +46,7 @@ def error_body(error: PearlError) -> dict[str, Any]:
     """The shape above. A database that cannot answer is its operator's to mend, so the log says why, too."""
     if isinstance(error, StoreError):
         log.warning("%s: %s", error.code, error.message, extra={"fields": {"code": error.code}})
-    return {"error": {"message": error.message, "type": error.type, "param": error.param, "code": error.code}}
+    return {"error": {"message": error.public, "type": error.type, "param": error.param, "code": error.code}}
 
 
 def error_headers(error: PearlError) -> dict[str, str]:

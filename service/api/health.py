@@ -64,12 +64,14 @@ def _database(services: Services) -> str:
     try:
         current, newest = services.database.schema_version(to_write=True)
     except PearlError as error:
-        return error.message
+        return error.public
     return "ok" if current == newest else f"The schema is at {current}, not {newest}; run 'pearl migrate'."
 
 
 def _models(services: Services) -> str:
-    return services.load_error or ("ok" if services.loaded.is_set() else "loading")
+    if services.load_error is not None:  # nobody's key was asked for, and its path names a person
+        return services.load_error.replace(str(services.settings.home), "PEARL_HOME")
+    return "ok" if services.loaded.is_set() else "loading"
 
 
 @operator_router.get(

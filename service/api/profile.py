@@ -148,7 +148,7 @@ def _choose(services: Services, user_id: int, voice: str | None, name: str, choi
 
 
 def _forget(services: Services, user_id: int, voice: str | None) -> bool:
-    with services.database.write() as connection:
+    with services.database.write(deletes=True) as connection:
         if voice is not None:
             voices.get(connection, user_id, voice)
         profiles.remove(connection, user_id, voice)

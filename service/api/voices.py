@@ -147,7 +147,7 @@ async def delete_voice(services: ServicesDep, caller: Caller, name: VoiceName) -
 
 
 def _delete(services: Services, user_id: int, name: str) -> bool:
-    with services.database.write() as connection:
+    with services.database.write(deletes=True) as connection:
         voices.remove(connection, user_id, name)
     return services.forget_deleted(user_id)
 

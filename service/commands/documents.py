@@ -149,7 +149,7 @@ def delete(
             confirm(f"Delete {counted(count, 'document')} of the voice '{voice}' of {owner.name}?", yes=yes)
         elif count:
             confirm(f"Delete what the import '{import_id}' brought ({counted(count, 'document')})?", yes=yes)
-        with database.write() as connection:
+        with database.write(deletes=True) as connection:
             if import_id is not None:
                 removed = imports.undo(connection, owner.id, import_id).removed
             elif voice is not None:

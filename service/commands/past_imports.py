@@ -53,7 +53,7 @@ def undo(
             count = imports.count_unchanged(connection, owner, id)
         if count:  # else the undoing says what is wrong
             confirm(f"Remove what the import '{id}' brought ({counted(count, 'document')})?", yes=yes)
-        with database.write() as connection:
+        with database.write(deletes=True) as connection:
             undone = imports.undo(connection, owner, id)
         erase(database)
     if json:

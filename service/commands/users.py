@@ -54,7 +54,7 @@ def delete(
             for count, noun in ((has.documents, "document"), (has.voices, "voice"), (has.drafts, "draft"))
         )
         confirm(f"Delete {user.name} with {everything} and {counted(has.keys, 'key')}? It cannot be undone.", yes=yes)
-        with database.write() as connection:
+        with database.write(deletes=True) as connection:
             users.remove(connection, user.id)
             forget_replies(settings.home, user.id)
         erase(database)

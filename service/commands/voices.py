@@ -145,7 +145,7 @@ def delete(
             owner = users.chosen(connection, user)
             voice = voices.get_counted(connection, owner.id, name)
         confirm(f"Delete the voice '{name}' of {owner.name}? Its settings go, its documents stay.", yes=yes)
-        with database.write() as connection:
+        with database.write(deletes=True) as connection:
             voices.remove(connection, owner.id, name)
         erase(database)
     stay = f"; {counted(voice.documents, 'document')} of it stay in the history" if voice.documents else ""

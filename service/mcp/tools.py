@@ -67,7 +67,7 @@ class Toolbox:
             answer = await tool.run(self, checked)
         except PearlError as error:
             return {
-                "content": [{"type": "text", "text": error.message}],
+                "content": [{"type": "text", "text": error.public}],
                 "structuredContent": error_body(error),
                 "isError": True,
             }

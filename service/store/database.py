@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -23,10 +21,10 @@ from pearl.extras import missing_extra
 from pearl.private_files import private_file, private_folder
 from pearl.shown_urls import why
 from service.store import erasures, schema
+from service.store.sqlite_files import SqliteFiles, disk_fails, disk_full, of_file, read_only
 from service.store.tables import metadata
 
 MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for the time of a migration
-LEAST_ROOM = 2**20  # bytes on the disk, for a draft to be stored
 ERASURE_WAIT_S = 1.0  # how long the answer to a deletion waits for readers to end
 ERASURE_RETRY_S = 0.02
 
@@ -41,7 +39,7 @@ class Database:
 
         Raises InputError if the URL cannot be used.
         """
-        self.engine = _create_engine(url, timeout_s, pool_size)
+        self.engine, self._files = _create_engine(url, timeout_s, pool_size)
         self._timeout_s = timeout_s
         self._user_bytes = user_bytes
         self.is_sqlite = self.engine.dialect.name == "sqlite"
@@ -50,18 +48,21 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One view of the data, whatever others change meanwhile. Raises StoreError when the database cannot answer."""
-        with self._translated(), self.engine.connect() as connection:
+        with self._translated(to_write=False), self.engine.connect() as connection:
             if not self.is_sqlite:  # there a transaction sees one state of the data anyway
                 connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             with connection.begin():
                 yield connection
 
     @contextmanager
-    def write(self, within_s: float | None = None) -> Iterator[Connection]:
+    def write(self, within_s: float | None = None, *, deletes: bool = False) -> Iterator[Connection]:
         """All changes or none. SQLite's one write lock is taken at the start, so it cannot be lost half-way.
 
         ``within_s``: how long to wait for a lock, in place of the usual time. Raises StoreError (store_locked) then.
+        ``deletes``: to delete, it may use the room on the disk that is kept for that.
         """
+        if deletes and self._files is not None:
+            self._files.give_room()
         with self._translated(), self.engine.connect() as connection:
             connection = connection.execution_options(
                 pearl_write=True, pearl_within_s=within_s, pearl_user_bytes=self._user_bytes
@@ -70,10 +71,14 @@ class Database:
                 if within_s is not None and not self.is_sqlite:
                     connection.exec_driver_sql(f"SET LOCAL lock_timeout = {_milliseconds(within_s)}")
                 yield connection
+            if self._files is not None:
+                self._files.check_kept()
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translated(self, *, to_write: bool = True) -> Iterator[None]:
         try:
+            if self._files is not None:
+                self._files.check(to_write=to_write)
             yield
         except PearlError:
             raise
@@ -119,15 +124,16 @@ class Database:
         return version
 
     def _check_writable(self, connection: Connection) -> None:
-        if self._file is None:
-            if connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
-                raise _read_only()
-            return
-        folder = Path(self._file).resolve().parent
-        if not os.access(folder, os.W_OK):  # of a read-only file system it says so to root, too
-            raise _disk_fails(folder)
-        if shutil.disk_usage(folder).free < LEAST_ROOM:
-            raise _disk_full(str(folder))
+        if self._files is not None:
+            self._files.check(to_write=True)
+            self._files.check_room()
+        elif connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
+            raise _read_only()
+
+    def keep_room(self) -> None:
+        """Keep some of the disk for deletions (SQLite)."""
+        if self._files is not None:
+            self._files.keep_room()
 
     def forget_deleted(self, within_s: float = ERASURE_WAIT_S) -> bool:
         """Make what was deleted unreadable in the files as well, as far as the database can; False when it could not
@@ -189,7 +195,7 @@ def _check_encoding(connection: Any, _record: object) -> None:
         )
 
 
-def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
+def _create_engine(url: str, timeout_s: float, pool_size: int) -> tuple[Engine, SqliteFiles | None]:
     try:
         parsed = make_url(url)
         if "@" in (parsed.host or ""):
@@ -208,9 +214,11 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
             _make_folder(file.parent)
             engine = create_engine(parsed, connect_args={"timeout": timeout_s}, pool_size=pool_size)
             event.listen(engine, "do_connect", lambda *_: _keep_private(file))
+            files = SqliteFiles(file)
             event.listen(engine, "connect", partial(_prepare_sqlite, timeout_s))
+            event.listen(engine, "connect", lambda *_: files.note_opened())
             event.listen(engine, "begin", _begin_sqlite)
-            return engine
+            return engine, files
         if parsed.get_backend_name() == "postgresql":
             # what the URL says itself comes behind ours, so that it counts
             options = f"-c lock_timeout={_milliseconds(timeout_s)} {parsed.query.get('options', '')}".strip()
@@ -220,7 +228,7 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
                 arguments["connect_timeout"] = str(math.ceil(timeout_s))
             engine = create_engine(parsed, pool_size=pool_size, pool_pre_ping=True, connect_args=arguments)
             event.listen(engine, "connect", _check_encoding)
-            return engine
+            return engine, None
     except (ArgumentError, NoSuchModuleError, ImportError, OSError, ValueError) as error:
         if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error.name or "")):
             raise missing from None
@@ -253,7 +261,8 @@ def _prepare_sqlite(timeout_s: float, connection: Any, record: Any) -> None:
     connection.isolation_level = None  # the driver's own BEGIN comes too late; ours is in _begin_sqlite
     _switch_to_wal(connection, time.monotonic() + timeout_s)
     # FULL: what was acknowledged is on the disk, also when the power fails
-    for pragma in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+    # mmap_size: a file that is cut would end the process
+    for pragma in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON", "mmap_size=0"):
         connection.execute(f"PRAGMA {pragma}")
 
 
@@ -295,24 +304,11 @@ FULL = ("53100", "database or disk is full")
 NO_ROOM_TO_OPEN = "SQLITE_IOERR_SHMSIZE"  # the file beside it that its processes share cannot grow
 BROKEN_DISK = ("disk i/o error",)
 READ_ONLY = ("25006", "0A000")  # a statement that writes, and "BEGIN READ WRITE" on a standby
+NOT_WRITABLE = ("attempt to write a readonly",)
+DAMAGED = ("database disk image is malformed",)
 FORBIDDEN = ("42501",)
 NO_SCHEMA = ("42P01", "42703", "no such table", "no such column", "has no column named")
-CLOSED = ("unable to open database file", "file is not a database", "attempt to write a readonly")
-
-
-def _disk_full(where: str) -> StoreError:
-    return StoreError(
-        f"The disk is full: {where} has no room left. Free some space there and try again; nothing was half-written.",
-        code="disk_full",
-    )
-
-
-def _disk_fails(folder: Path) -> StoreError:
-    return StoreError(
-        f"The disk under {folder} fails: it is read-only, over a quota, full or broken. The system's log says which; "
-        "mend it and try again; nothing was half-written.",
-        code="disk_failed",
-    )
+CLOSED = ("unable to open database file", "file is not a database")
 
 
 def _read_only() -> StoreError:
@@ -337,10 +333,18 @@ def _explain(error: DBAPIError, file: str | None) -> StoreError:
             retry_after=1.0,
         )
     if is_one_of(FULL) or getattr(error.orig, "sqlite_errorname", None) == NO_ROOM_TO_OPEN:
-        where = f"{Path(file).resolve().parent}" if file is not None else "the database's server"
-        return _disk_full(where)
+        return disk_full(Path(file).resolve().parent if file is not None else Path("the database's server"))
     if is_one_of(BROKEN_DISK) and file is not None:  # SQLite says no more: the system may have made the disk read-only
-        return _disk_fails(Path(file).resolve().parent)
+        return disk_fails(Path(file).resolve().parent)
+    if is_one_of(NOT_WRITABLE) and file is not None:
+        return read_only(file)
+    if is_one_of(DAMAGED) and file is not None:
+        return of_file(
+            "{file} is damaged. Stop PEARL, keep a copy of the file, and restore a backup (pearl restore) or what "
+            "`sqlite3 FILE .recover` saves of it.",
+            file,
+            "store_damaged",
+        )
     if is_one_of(READ_ONLY):
         return _read_only()
     if is_one_of(FORBIDDEN):
@@ -352,16 +356,18 @@ def _explain(error: DBAPIError, file: str | None) -> StoreError:
     if is_one_of(NO_SCHEMA):
         return StoreError("The database has no up-to-date schema; run 'pearl migrate'.", code="schema_missing")
     if is_one_of(CLOSED) and file is not None:
-        return StoreError(
-            f"The database {file} cannot be opened: {cause}. PEARL_HOME names its folder, which must be writable, or "
+        return of_file(
+            f"{{file}} cannot be opened: {cause}. PEARL_HOME names its folder, which must be writable, or "
             "PEARL_DATABASE_URL the file.",
-            code="store_unreachable",
+            f"The database {file}",
+            "store_unreachable",
         )
     if file is None and error.statement is None and sqlstate is None and not error.connection_invalidated:
         # of no statement, but of a connection: these words quote no text, and the server's address stands before them
         reason = " ".join(str(error.orig).partition("\n")[0].rpartition(" failed: ")[2].split())
         return StoreError(
             f"The database cannot be opened ({reason}); check PEARL_DATABASE_URL, and that its server runs.",
+            public="The database's server does not answer.",
             code="store_unreachable",
             retry_after=1.0,
         )

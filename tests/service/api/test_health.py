@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -112,6 +113,28 @@ def test_models_that_cannot_be_loaded(house: Any, until: Any) -> None:
         until(lambda client=client: client.get("/health/ready").json()["status"] == "failed")
         answer = client.get("/health/ready")
         assert (answer.status_code, answer.json()["checks"]["models"]) == (503, message)
+
+
+def test_a_database_that_was_deleted_under_the_service(pearl: Any, until: Any) -> None:
+    until(lambda: pearl.client.get("/health/ready").status_code == 200)
+    ann = pearl.as_user("ann")
+    file = Path(pearl.database.engine.url.database)
+    file.unlink()
+    ready = pearl.client.get("/health/ready")
+    assert ready.status_code == 503
+    assert ready.json()["checks"]["database"].startswith("The database was deleted, replaced or cut while PEARL had it")
+    added = ann.post("/v1/documents", {"id": "a", "text": "Kept?"})
+    assert (added.status_code, added.json()["error"]["code"]) == (503, "store_gone")
+    strange = pearl.client.get("/v1/documents", headers={"Authorization": "Bearer pearl_nobody"})
+    for answer in (ready, added, strange):
+        assert str(file.parent) not in answer.text
+    assert not file.exists()
+
+
+def test_models_that_lie_in_the_data_folder_do_not_show_it(pearl: Any, until: Any) -> None:
+    until(lambda: pearl.client.get("/health/ready").status_code == 200)
+    pearl.services.load_error = f"{pearl.settings.home}/models/x is damaged."
+    assert pearl.client.get("/health/ready").json()["checks"]["models"] == "PEARL_HOME/models/x is damaged."
 
 
 def test_a_database_without_a_schema(pearl: Any, until: Any) -> None:

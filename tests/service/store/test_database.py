@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from pearl.records import Document
 from service.store import documents, user_counts, users
 from service.store.database import Database
 from service.store.documents import Addition
+from service.store.sqlite_files import RESERVE
 
 
 @pytest.fixture
@@ -207,6 +209,97 @@ def test_a_disk_that_takes_no_writes_is_not_called_full(sqlite_database, files_o
     assert names(sqlite_database) == []
     add_user(sqlite_database, "bob")
     assert names(sqlite_database) == ["bob"]
+
+
+@pytest.fixture
+def opened(sqlite_database) -> Path:
+    add_user(sqlite_database, "ann")
+    return Path(sqlite_database.engine.url.database)
+
+
+def fails(database: Database, code: str, *, reads: bool = True) -> None:
+    """Assert that writes, and reads, fail with this code, and that readiness says it."""
+    add = partial(add_user, database, "bob")
+    for call in (add, partial(database.schema_version, to_write=True), *((partial(names, database),) if reads else ())):
+        with pytest.raises(StoreError) as caught:
+            call()
+        assert caught.value.code == code
+        file = database.engine.url.database
+        assert str(file) in caught.value.message
+        assert str(Path(file).parent) not in caught.value.public
+
+
+def test_a_database_that_was_deleted_stores_nothing(sqlite_database, opened):
+    opened.unlink()
+    fails(sqlite_database, "store_gone")
+    assert not opened.exists()
+
+
+def test_a_database_that_was_replaced_stores_nothing(sqlite_database, opened, sqlite_template):
+    copy = opened.with_name("copy")
+    shutil.copy(sqlite_template, copy)
+    copy.replace(opened)
+    fails(sqlite_database, "store_gone")
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, lambda file: file.write_bytes(b"")])
+def test_a_log_that_is_lost_is_told_by_the_first_write(sqlite_database, opened, harm):
+    harm(opened.with_name("pearl.db-wal"))
+    with pytest.raises(StoreError) as caught:
+        add_user(sqlite_database, "bob")
+    assert caught.value.code == "store_gone"
+
+
+def test_an_index_that_was_cut_is_made_anew(sqlite_database, opened):
+    os.truncate(opened.with_name("pearl.db-shm"), 0)  # to touch it where it is mapped would end the process
+    assert names(sqlite_database) == ["ann"]
+    add_user(sqlite_database, "bob")
+    assert names(sqlite_database) == ["ann", "bob"]
+
+
+@pytest.mark.parametrize(("file", "reads"), [("pearl.db", True), ("pearl.db-wal", True), ("pearl.db-shm", False)])
+def test_files_that_cannot_be_written_are_not_touched(sqlite_database, opened, monkeypatch, file, reads):
+    """An immutable one is refused to the superuser, too, by os.access alone: SQLite has it open already."""
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != file and access(path, mode))
+    with pytest.raises(StoreError, match="chattr -i") as caught:
+        add_user(sqlite_database, "bob")
+    assert caught.value.code == "store_read_only"
+    if reads:
+        assert names(sqlite_database) == ["ann"]
+    else:
+        fails(sqlite_database, "store_read_only", reads=True)
+    monkeypatch.undo()
+    assert names(sqlite_database) == ["ann"]
+
+
+def test_a_damaged_database_says_what_to_do(sqlite_database, opened):
+    with sqlite_database.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    sqlite_database.close()
+    pages = opened.read_bytes()
+    opened.write_bytes(pages[:4096] + b"\xff" * (len(pages) - 4096))
+    with pytest.raises(StoreError, match=r"is damaged\. Stop PEARL, keep a copy of the file, and restore") as caught:
+        names(sqlite_database)
+    assert caught.value.code == "store_damaged"
+    assert str(opened) in caught.value.message
+
+
+def test_room_is_kept_for_deletions(sqlite_database, opened, monkeypatch):
+    reserve = opened.with_name("pearl.db-reserve")
+    sqlite_database.keep_room()
+    assert reserve.stat().st_blocks * 512 >= RESERVE
+    assert reserve.stat().st_mode & 0o077 == 0
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    add_user(sqlite_database, "bob")
+    assert reserve.stat().st_size == RESERVE
+    with sqlite_database.write(deletes=True):
+        assert reserve.stat().st_size == 0
+    sqlite_database.keep_room()
+    assert reserve.stat().st_size == 0
+    monkeypatch.undo()
+    sqlite_database.keep_room()
+    assert reserve.stat().st_size == RESERVE
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,147 @@
+"""The files of an SQLite database while they are open: there, writable, and whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from pearl.errors import StoreError
+from pearl.private_files import private_file
+
+LEAST_ROOM = 2**20  # bytes on the disk, for a draft to be stored
+RESERVE = 16 * 2**20  # bytes kept for deletions: what is deleted is overwritten, by way of the write-ahead log
+INDEX_BYTES = 2**15  # of the log's index, at least
+WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+
+
+class SqliteFiles:
+    """SQLite goes on with files that it opened, whatever becomes of their names, and ends the process by a signal
+    (SIGBUS) where the index of its log, which it maps into memory, is cut or immutable. So each transaction looks."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._wal, self._index = (file.with_name(file.name + end) for end in ("-wal", "-shm"))
+        self._reserve = file.with_name(file.name + "-reserve")
+        self._opened: tuple[int, int] | None = None
+        self._index_bytes = INDEX_BYTES
+
+    def note_opened(self) -> None:
+        """Remember which file a first connection opened."""
+        if self._opened is None:
+            self._opened = _identity(self.file)
+
+    def check(self, *, to_write: bool) -> None:
+        """Raise StoreError where a transaction would be lost or end the process: store_gone, store_read_only."""
+        if self._opened is None:
+            return
+        self._check_there()
+        # readers write to the index, too
+        for file in (self.file, self._wal, self._index) if to_write else (self._index,):
+            if not os.access(file, os.W_OK) and file.exists():
+                self._check_folder()
+                raise read_only(file)
+        if self._index.exists():
+            size = _size(self._index)
+            if size < self._index_bytes:  # zeros in place of what was cut: SQLite makes the index anew from the log
+                os.truncate(self._index, self._index_bytes)
+            self._index_bytes = max(size, self._index_bytes)
+
+    def check_kept(self) -> None:
+        """Raise StoreError unless what was committed just now stands in files that the next start will find."""
+        self._check_there()
+        try:
+            with self._wal.open("rb") as log:
+                begins = log.read(4)
+        except FileNotFoundError:
+            raise self._gone(self._wal) from None
+        if begins and begins not in WAL_MAGIC:
+            raise self._gone(self._wal)
+
+    def _check_there(self) -> None:
+        if _identity(self.file) != self._opened:
+            raise self._gone(self.file)
+
+    def _gone(self, file: Path) -> StoreError:
+        return of_file(
+            "{file} was deleted, replaced or cut while PEARL had it open, so nothing is stored any more. Stop PEARL, "
+            "put the file or a backup (pearl restore) in its place, and start it again.",
+            file,
+            "store_gone",
+        )
+
+    def check_room(self) -> None:
+        """Raise StoreError where the disk takes nothing, as far as that shows without a write."""
+        self._check_folder()
+        folder = self.file.resolve().parent
+        if shutil.disk_usage(folder).free < LEAST_ROOM:
+            raise disk_full(folder)
+
+    def _check_folder(self) -> None:
+        folder = self.file.resolve().parent
+        if not os.access(folder, os.W_OK):  # of a read-only file system it says so to root, too
+            raise disk_fails(folder, "store_read_only")
+
+    def keep_room(self) -> None:
+        """Keep some of the disk for deletions, where there is much more."""
+        if self._opened is None or _size(self._reserve) == RESERVE:
+            return
+        with suppress(OSError):  # the next sweep tries again
+            if shutil.disk_usage(self.file.resolve().parent).free > 4 * RESERVE:
+                private_file(self._reserve)
+                with self._reserve.open("r+b") as reserve:
+                    os.posix_fallocate(reserve.fileno(), 0, RESERVE)
+
+    def give_room(self) -> None:
+        """Give the disk what is kept for deletions, if it is so full that they need it."""
+        with suppress(OSError):
+            if _size(self._reserve) and shutil.disk_usage(self.file.resolve().parent).free < RESERVE:
+                os.truncate(self._reserve, 0)
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def of_file(message: str, file: Path | str, code: str) -> StoreError:
+    """An error about a file or folder of the database, which only its operator is shown the path of."""
+    public = message.format(file="the database")
+    return StoreError(message.format(file=file), public=public[:1].upper() + public[1:], code=code)
+
+
+def disk_full(folder: Path) -> StoreError:
+    return of_file(
+        "The disk is full: {file} has no room left. Free some space there and try again; nothing was half-written.",
+        folder,
+        "disk_full",
+    )
+
+
+def disk_fails(folder: Path, code: str = "disk_failed") -> StoreError:
+    return of_file(
+        "The disk under {file} fails: it is read-only, over a quota, full or broken. The system's log says which; "
+        "mend it and try again; nothing was half-written.",
+        folder,
+        code,
+    )
+
+
+def read_only(file: Path | str) -> StoreError:
+    return of_file(
+        "{file} takes no changes: it is read-only or immutable. Make it writable again for PEARL's user (chmod, chattr "
+        "-i); nothing was half-written.",
+        file,
+        "store_read_only",
+    )
