@@ -1,4 +1,4 @@
-"""Reading a judge's reply, declared as data: a line that says a verdict and nothing else, or a field of an object.
+"""Reading a judge's reply, declared as data: a line that says a verdict and nothing else, or a formal statement.
 
 Words of verdicts within sentences are what a justification is made of and say nothing. A reply that can be read in two
 ways is invalid, and what the judge repeats from the texts it was shown is not its own.
@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from eval.asking.lines import LONGEST_LINE, is_repeated, own_lines, quotes_half, with_fields_as_lines
-from eval.asking.reply import EMPTY, NO_VERDICT, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS, answer, leading_object
+from eval.asking.lines import LONGEST_LINE, is_repeated, quotes_half
+from eval.asking.reply import EMPTY, NO_VERDICT, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS, TAKEN_BACK, answer
+from eval.asking.said import BOX, SIGNS, Said, own_parts
 from eval.asking.verdict import Invalid, Points, Score
 
 VerdictT = TypeVar("VerdictT")
@@ -23,36 +24,39 @@ VerdictT = TypeVar("VerdictT")
 OPENING = r"[\s*_#`\"'“‘(\[{•=|:;–—-]*"
 CLOSING = r"[\s*_`\"'”’)\]}.,;:!=|–—-]*"
 
+NOUNS = ("verdict", "decision", "answer", "choice", "preference", "judgement", "judgment", "output", "conclusion")
+
 
 def line_of(label: str) -> re.Pattern[str]:
     """A line that holds the label and nothing else, or calls it the verdict: "My final verdict is LABEL."
 
     ``label`` is a regular expression; the groups ``says`` and ``tail`` are what stands before and behind it.
     """
-    nouns = "verdict|decision|answer|judge?ment|choice|output|conclusion"
-    says = rf"(?:my\s+|the\s+)?(?:final\s+)?(?:{nouns})(?:\s+is\b|\s*[*_]*\s*[:=–—-]){OPENING}"
+    says = rf"(?:my\s+|the\s+)?(?:final\s+)?(?:{'|'.join(NOUNS)})(?:\s+is\b|\s*[*_]*\s*[:=|–—-]){OPENING}"
     so = r"(?:(?:so|thus|hence|therefore|overall)\b\W{0,3})?"
     return re.compile(rf"{OPENING}{so}(?P<says>{says})?(?:{label})(?P<tail>{CLOSING})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Label(Generic[VerdictT]):
-    """A line that says a verdict; ``announced``: it calls it so; ``heading``: it ends with a colon."""
+    """A place that says a verdict."""
 
     place: int
     verdict: VerdictT | Invalid
-    announced: bool
-    heading: bool
+    announced: bool  # it calls it the verdict
+    heading: bool = False  # it ends with a colon
+    formal: bool = False  # a statement, which may stand anywhere
+    doubted: bool = False  # it may be meant otherwise
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar(Generic[VerdictT]):
-    """The verdict is the last line that matches ``line`` and nothing stands below it; or one of the ``fields`` of a
-    JSON object that begins the reply.
+    """The verdict is the last line that matches ``line`` and nothing stands below it; or what a box says, or one of the
+    ``fields`` of a JSON object or a tag, wherever it stands.
 
     ``verdict`` says what a match means, Invalid for words that were not offered. ``spelled``: the verdicts as the
     prompt asks for them. ``sections``: what headings without a colon say, in order, above what is written of each text.
-    ``leads``: the verdict may be the first line, too; ``takes_back`` tells if the lines below may mean another one.
+    ``leads``: the verdict may be the first line, too; ``takes_back``: the lines below a verdict may mean another one.
     ``once``: said again, even the same, it is none. ``alone``: a whole reply, or field, that is a verdict, too;
     ``number``: the verdict of a number in a field.
 
@@ -65,7 +69,9 @@ class Grammar(Generic[VerdictT]):
     fields: Sequence[str] = ()
     sections: Sequence[VerdictT] = ()
     leads: bool = False
-    takes_back: Callable[[VerdictT | Invalid, Sequence[str]], bool] = lambda verdict, below: False
+    takes_back: Callable[[VerdictT | Invalid, Sequence[str]], bool] = lambda verdict, below: any(
+        map(TAKEN_BACK.search, below)
+    )
     once: bool = False
     alone: re.Pattern[str] | None = None
     number: Callable[[float], VerdictT | Invalid] | None = None
@@ -79,62 +85,58 @@ class Grammar(Generic[VerdictT]):
                     raise ValueError(f"The grammar reads {other} where a reply says {spelling!r}, not {verdict}.")
 
     def read(self, reply: str, shown: Sequence[str] = ()) -> VerdictT | Invalid:
-        """The verdict of a reply. ``shown`` are the texts that the judge had before it: a line that it repeats from
-        there, with its neighbour, is not its own."""
+        """The verdict of a reply. ``shown`` are the texts that the judge had before it: what it repeats from there is
+        not its own."""
         text = answer(reply)
         if not text.strip():
             return Invalid(EMPTY)
-        if object_and_rest := leading_object(text):
-            return self._of_object(*object_and_rest, shown)
-        lines = own_lines(with_fields_as_lines(text, self.fields, shown), self.line.fullmatch)
-        if self.alone and len(lines) == 1 and (match := self.alone.fullmatch(lines[0])):
+        parts = own_parts(text, self.fields, shown, self.line.fullmatch)
+        if self.alone and len(parts) == 1 and isinstance(parts[0], str) and (match := self.alone.fullmatch(parts[0])):
             return self.verdict(match)
-        labels = [label for label in self._labels(lines, shown) if label.announced or not label.heading]
-        if not labels:
+        labels = [label for label in self._labels(parts, shown) if label.announced or not label.heading]
+        firm = [label for label in labels if not label.doubted]
+        if not firm:
             return Invalid(NO_VERDICT)
-        *others, last = labels
+        last = next((label for label in reversed(firm) if label.formal), firm[-1])
+        others = [label for label in labels if label is not last]
         if self.once and others:
             return Invalid(SEVERAL_VERDICTS)
-        ends = last.place == len(lines) - 1 and not last.heading
-        if not ends and not (self.leads and labels[0].place == 0):
+        lines = [part if isinstance(part, str) else "" for part in parts]
+        below = [line for line in lines[last.place + 1 :] if not SIGNS.fullmatch(line)]
+        ends = not below and not last.heading
+        if not (ends or last.formal or (self.leads and firm[0].place == 0)):
             return Invalid(NO_VERDICT)
         headings = self._are_sections([label for label in others if not label.announced])
-        if any(label.verdict != last.verdict for label in others if label.announced or not headings):
-            return Invalid(SEVERAL_VERDICTS)
-        if not ends and self.takes_back(last.verdict, lines[1:]):
+        unlike = [label for label in others if label.verdict != last.verdict]
+        if any(label.announced or not headings for label in unlike):
+            return Invalid(NO_VERDICT if all(label.doubted for label in unlike) else SEVERAL_VERDICTS)
+        if not ends and self.takes_back(last.verdict, below if last.formal else lines[1:]):
             return Invalid(SEVERAL_VERDICTS)
         return last.verdict
 
-    def _labels(self, lines: Sequence[str], shown: Sequence[str] = ()) -> Iterator[Label[VerdictT]]:
-        for place, line in enumerate(lines):
-            match = self.line.fullmatch(line) if len(line) < LONGEST_LINE else None
-            if match and not quotes_half(line) and not (shown and is_repeated(lines, place, shown)):
-                announced = bool(match.groupdict().get("says"))
-                yield Label(place, self.verdict(match), announced, ":" in match.groupdict().get("tail", ""))
+    def _labels(self, parts: Sequence[str | Said], shown: Sequence[str]) -> Iterator[Label[VerdictT]]:
+        lines = [part if isinstance(part, str) else "\0" for part in parts]
+        for place, part in enumerate(parts):
+            if isinstance(part, Said):
+                yield Label(place, self._said(part), announced=True, formal=True, doubted=part.doubted)
+                continue
+            match = self.line.fullmatch(part) if len(part) < LONGEST_LINE else None
+            if match and not quotes_half(part) and not (shown and is_repeated(lines, place, shown)):
+                said = match.groupdict()
+                yield Label(place, self.verdict(match), bool(said.get("says")), heading=":" in said.get("tail", ""))
 
     def _are_sections(self, bare: Sequence[Label[VerdictT]]) -> bool:
         """One for each text, in their order, with something written between them; the verdict comes further down."""
         apart = all(below.place > above.place + 1 for above, below in pairwise(bare))
         return bool(bare) and [label.verdict for label in bare] == list(self.sections) and apart
 
-    def _of_object(self, value: dict[str, Any], rest: str, shown: Sequence[str]) -> VerdictT | Invalid:
-        verdicts: list[VerdictT | Invalid] = []
-        fields = [value[name] for name in self.fields if name in value]
-        for field in fields:
-            if isinstance(field, str) and self.alone:
-                verdicts += [self.verdict(match)] if (match := self.alone.fullmatch(field)) else []
-            elif isinstance(field, str):
-                verdicts += [label.verdict for label in self._labels([field.strip()])]
-            elif self.number and isinstance(field, (int, float)) and not isinstance(field, bool):
-                verdicts.append(self.number(field))
-        if not fields or len(verdicts) < len(fields):
-            return Invalid(NO_VERDICT)
-        below = own_lines(rest, self.line.fullmatch)
-        verdicts += [label.verdict for label in self._labels(below, shown) if label.announced or not label.heading]
-        verdict = verdicts[0]
-        if "{" in rest or any(other != verdict for other in verdicts) or (self.once and len(verdicts) > 1):
-            return Invalid(SEVERAL_VERDICTS)
-        return Invalid(SEVERAL_VERDICTS) if below and self.takes_back(verdict, below) else verdict
+    def _said(self, part: Said) -> VerdictT | Invalid:
+        value = part.value
+        if self.number and isinstance(value, (int, float)) and not isinstance(value, bool):
+            return self.number(value)
+        forms = [self.alone or self.line, self.line if part.name == BOX else None]
+        matches = (form.fullmatch(value.strip()) for form in forms if form and isinstance(value, str))
+        return next((self.verdict(match) for match in matches if match), Invalid(NO_VERDICT))
 
 
 # the points that a judge gives by a rubric, "Score: 4"
@@ -175,7 +177,7 @@ def points_up_to(highest: int) -> Grammar[Points]:
         _SCORE,
         verdict,
         {f"Score: {points}": Score(float(points)) for points in range(highest + 1)},
-        fields=("score", "total_score", "final_score", "total", "points"),
+        fields=("score", "total_score", "total", "points"),
         leads=True,
         takes_back=_other_points,
         once=True,

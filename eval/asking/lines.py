@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from eval.asking.reply import clean, closing_object
+from eval.asking.reply import clean, plain
 
 BEFORE = 200  # characters of a neighbouring line that tell a quotation from a judge's own words
 LONGEST_LINE = 200  # of a verdict; a longer one is prose
@@ -35,30 +35,17 @@ def _of_fence(inside: list[str], is_label: Callable[[str], object]) -> list[str]
     return inside if len(inside) == 1 and is_label(inside[0][:LONGEST_LINE]) else [QUOTATION]
 
 
-def with_fields_as_lines(text: str, fields: Collection[str], shown: Sequence[str]) -> str:
-    """The reply with a line for each of the ``fields`` of the JSON object that it ends with, in its place; as it is
-    where that object is not its first, or stands in a text ``shown`` to the judge."""
-    closing = closing_object(text)
-    if closing is None:
-        return text
-    above, spelled, value = closing
-    if "{" in above or any(folded(spelled) in _comparable(source) for source in shown):
-        return text
-    said = ((name.strip().casefold(), word) for name, word in value.items() if isinstance(word, (str, int, float)))
-    lines = [f"{name.replace('_', ' ')}: {' '.join(str(word).split())}" for name, word in said if name in fields]
-    return "\n".join([above, *lines]) if lines else text
-
-
 def is_repeated(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
     """True when one of the texts ``shown`` to the judge has this line beside the same neighbour."""
     near = [f"{lines[place - 1][-BEFORE:]}\n{lines[place]}"] if place else []
     near += [f"{lines[place]}\n{lines[place + 1][:BEFORE]}"] if place + 1 < len(lines) else []
-    return any(folded(two_lines) in _comparable(text) for two_lines in near for text in shown)
+    return any(folded(two_lines) in comparable(text) for two_lines in near for text in shown)
 
 
 @lru_cache(maxsize=8)  # the texts of one item, for each line of each of its replies
-def _comparable(text: str) -> str:
-    return folded(clean(text))
+def comparable(text: str) -> str:
+    """A text that was shown, as it stands in a cleaned reply that repeats it."""
+    return folded(plain(clean(text)))
 
 
 def quotes_half(line: str) -> bool:

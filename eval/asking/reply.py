@@ -34,8 +34,32 @@ QUOTE_LINE = re.compile(r"^[ \t]*>[^\n]*$", re.MULTILINE)
 _QUOTED = re.compile(r'"[^"\n]+"|“[^“”]+”|«[^«»]+»|「[^「」]+」')
 _MARK = re.compile(r"\[\[([^\[\]]{1,60})\]\]")
 _ONLY_MARKS = re.compile(r"[^\w\[\]]*(?:\[\[[^\[\]]{1,60}\]\][^\w\[\]]*){1,2}")
-_STRING_OR_LAST_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])')
+# a string of JSON, which stays as it is; one in other quotation marks; a comma behind the last field or element
+_SPELLED_OTHERWISE = re.compile(
+    r'"(?:[^"\\]|\\.)*"|(?P<other>\'(?:[^\'\\]|\\.)*\'|“[^“”]*”)|,(?=\s*[}\]])|\b(?:True|False|None)\b', re.DOTALL
+)
+_AS_JSON = {",": " ", "True": "true", "False": "false", "None": "null"}
+_TEX_WORDS = re.compile(
+    r"\\+(?:text(?:bf|it|rm|sf|tt|sc|md|up|normal)?|math(?:bf|it|rm|sf|tt|normal)|operatorname|mbox|emph|underline)"
+    r"\s*\{([^{}]*)\}"
+)
+_TEX_MATH = re.compile(r"(?<!\$)\$\$?([^$\n]{1,300})\$\$?")
+_TEX_ARROW = re.compile(r"\\+(?:(?:long)?rightarrow|to|implies)\b", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\+([][()%_#&*$])")
+_ARROW = re.compile(r"(?P<behind>(?<=[\w*_\"'`)])[ \t]*)?(?:[→⇒➔➙➜➝➞➡⟶⟹►▶▸]\ufe0f?|(?<![-=<])[-=]{1,3}>)[ \t]*")
+_TICK = re.compile(r"(?:[✅✓✔☑🗸👉⭐🏆🎯]|\\+checkmark)\ufe0f?")
+_BEGINS = re.compile(r"\{\s*[\"'“}]")
+MOST_OBJECTS = 64  # of a reply; the braces of one with more are not read
 _NOT = re.compile(r"(?:\bnot|n[’']t|\bnever|\brather than|\binstead of)[ ,]+(?:\w+[ ,]+){0,3}$", re.IGNORECASE)
+
+# what takes back an answer above it, or says that there is none
+TAKEN_BACK = re.compile(
+    r"\b(?:wait|actually|second\s+thoughts?|reconsider\w*|correction|scratch\s+that|mistaken?|sorry|instead|rather|wrong"
+    r"|revis\w+|should\s+(?:have\s+been|be)|chang\w+\s+(?:my|the)|take\s+(?:that|it)\s+back"
+    r"|(?:cannot|can['’]t|could\s*n[o'’]t|unable)\W+(?:\w+\W+){0,2}"
+    r"(?:tell|say|determine|judge|assess|evaluate|answer|decide|help|rate|score|provide|analy[sz]e))\b",
+    re.IGNORECASE,
+)
 
 
 class _Visible(dict[int, int | None]):
@@ -59,7 +83,17 @@ def answer(reply: str) -> str:
     """The cleaned reply without the reasoning that it begins with. Where no mark opens it, one that closes may be
     repeated from a text that the judge was shown: then what stands above it may be the verdict."""
     text = clean(reply)
-    return without_reasoning(text) if text.lstrip().lower().startswith(OPENING_MARKS) else text
+    return plain(without_reasoning(text) if text.lstrip().lower().startswith(OPENING_MARKS) else text)
+
+
+def plain(text: str) -> str:
+    """The text without what TeX and Markdown's escapes put around words, and with plain signs for ticks and arrows."""
+    if "\\" in text or "$" in text:
+        for _ in range(2):  # a command within another
+            text = _TEX_WORDS.sub(r"\1", text)
+        text = _ESCAPED.sub(r"\1", _TEX_ARROW.sub("→", _TEX_MATH.sub(r"\1", text)))
+    text = _ARROW.sub(lambda arrow: ": " if arrow["behind"] else " ", text)
+    return _TICK.sub("*", text)
 
 
 def own_words(text: str) -> str:
@@ -96,32 +130,60 @@ def _folded(text: str) -> str:
     return re.sub(r"\s+", " ", text).casefold()
 
 
-def leading_object(text: str) -> tuple[dict[str, Any], str] | None:
-    """The JSON object a reply begins with, in a fence or not, and what follows; None where it names a field twice. A
-    comma behind the last field or element means nothing, and is passed over."""
-    start = FENCE_LINE.sub("", text, count=1).lstrip() if text.lstrip().startswith("```") else text.lstrip()
-    if not start.startswith("{"):
-        return None
-    start = _STRING_OR_LAST_COMMA.sub(lambda match: "" if match[0] == "," else match[0], start)
-    try:
-        value, end = json.JSONDecoder(object_pairs_hook=_without_repeats).raw_decode(start)
-    except (ValueError, RecursionError):
-        return None
-    return value, start[end:]
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """A JSON object of a reply, and where it begins and ends."""
+
+    value: dict[str, Any]
+    start: int
+    end: int
 
 
-def closing_object(text: str) -> tuple[str, str, dict[str, Any]] | None:
-    """The flat JSON object a reply ends with, in a fence or not, behind what stands above it and its text."""
-    body = text.rstrip().removesuffix("```").rstrip()
-    start = body.rfind("{")
-    above = body[: max(start, 0)].rstrip(" \t")
-    if not above.endswith("\n") or (read := leading_object(body[start:])) is None or read[1]:
-        return None
-    lines = above.rstrip().splitlines()
-    return "\n".join(lines[:-1] if lines and FENCE_LINE.fullmatch(lines[-1]) else lines), body[start:], read[0]
+def json_objects(text: str) -> Iterator[JsonObject]:
+    """The outermost objects of a reply, but those that cannot be read or name a field twice. Line breaks within
+    strings, Python's spelling and a comma behind the last field are passed over."""
+    place = 0
+    for _ in range(MOST_OBJECTS):
+        if (begins := _BEGINS.search(text, place)) is None:
+            return
+        start, place = begins.start(), 0
+        for rest in (text[start:], _as_json(text[start:])):
+            try:
+                value, end = _DECODER.raw_decode(rest)
+            except (ValueError, RecursionError):
+                continue
+            place = start + end
+            yield JsonObject(value, start, place)
+            break
+        place = place or closing_brace(text, start)
+
+
+def closing_brace(text: str, start: int) -> int:
+    """The place behind the brace that closes this one; the end of a reply that ends before it."""
+    depth = 0
+    for brace in re.finditer(r"[{}]", text[start:]):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return start + brace.end()
+    return len(text)
+
+
+def _as_json(text: str) -> str:
+    """The text with strings and words of Python's as JSON has them and blanks for last commas, at equal length."""
+
+    def spelled(match: re.Match[str]) -> str:
+        if match["other"]:
+            inside = re.sub(r"""\\['"]""", "''", match["other"][1:-1]).replace('"', "'")
+            return f'"{inside}"'
+        return _AS_JSON.get(match[0], match[0])
+
+    return _SPELLED_OTHERWISE.sub(spelled, text)
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("a field stands twice")
     return dict(pairs)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, strict=False)

@@ -12,11 +12,11 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from eval.asking import reply as replies
-from eval.asking.lines import LONGEST_LINE, folded, is_repeated, own_lines, quotes_half, with_fields_as_lines
-from eval.asking.reply import clean, leading_object
+from eval.asking.lines import LONGEST_LINE, folded, is_repeated, quotes_half
+from eval.asking.reply import TAKEN_BACK, clean
+from eval.asking.said import SIGNS, Said, own_parts
 from eval.asking.verdict import Invalid, Points, Score
 
 FIELDS = ("answer", "final_answer", "verdict", "label", "rating", "score", "probability", "estimate")
@@ -44,13 +44,6 @@ _SCORE = re.compile(
 )
 # between an answer and more about it; then it is not the answer that goes on
 _APART = re.compile(rf"{_BEHIND}(?:[.;,:!]|\s[–—-])[\s*_`\"'”’)\]]|\s*[*_]*\s+\(")
-_TAKEN_BACK = re.compile(
-    r"\b(?:wait|actually|second\s+thoughts?|reconsider\w*|correction|scratch\s+that|mistaken?|sorry|instead|rather|wrong"
-    r"|revis\w+|should\s+(?:have\s+been|be)|chang\w+\s+(?:my|the)|take\s+(?:that|it)\s+back"
-    r"|(?:cannot|can['’]t|could\s*n[o'’]t|unable)\W+(?:\w+\W+){0,2}"
-    r"(?:tell|say|determine|judge|assess|evaluate|answer|decide|help|rate|score|provide|analy[sz]e))\b",
-    re.IGNORECASE,
-)
 _NOT_REALLY = re.compile(r"\bnot\s+(?:really|at\s+all|quite)\b", re.IGNORECASE)  # of a yes
 _ANOTHER = re.compile(
     rf"\b(?:say|be|is|give|giving|rate|rating|score|probability|answer|to)\b[^.\n0-9]{{0,20}}(?P<number>{_NUMBER})",
@@ -65,6 +58,7 @@ class _Statement:
     score: float | None
     rest: str
     announced: bool
+    doubted: bool = False  # it may be meant otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,36 +99,46 @@ class Scale:
         text = replies.answer(reply)
         if not text.strip():
             return Invalid(replies.EMPTY)
-        if object_and_rest := leading_object(text):
-            return _of_object(*object_and_rest, self)
-        text = with_fields_as_lines(text, FIELDS, shown)
-        lines = _joined(own_lines(text, lambda line: _stated(line, self)))
-        answers = [(place, answer) for place, line in enumerate(lines) if (answer := _stated(line, self))]
+        parts = _joined(own_parts(text, FIELDS, shown, lambda line: _stated(line, self)))
+        lines = [part if isinstance(part, str) else "\0" for part in parts]
+        answers = [(place, answer) for place, part in enumerate(parts) if (answer := _stated(part, self))]
         if len(answers) > MOST_ANSWERS:
             return Invalid(replies.SEVERAL_VERDICTS)
         answers = [(place, answer) for place, answer in answers if not _quoted(lines, place, shown)]
+        ends = max((place + 1 for place, line in enumerate(lines) if not SIGNS.fullmatch(line)), default=0)
         if any(answer.announced for _, answer in answers):
             answers = [(place, answer) for place, answer in answers if answer.announced]
-        elif not answers or (answers[0][0] > 0 and answers[-1][0] < len(lines) - 1):
+        elif not answers or (answers[0][0] > 0 and answers[-1][0] < ends - 1):
             return Invalid(replies.NO_VERDICT)  # what is not announced stands on the first line or the last
-        place, last = answers[-1]
-        return _agreed([answer for _, answer in answers], self, last.rest, lines[place + 1 :])
+        firm = [(place, answer) for place, answer in answers if not answer.doubted]
+        if not firm or any(answer.score != firm[-1][1].score for _, answer in answers if answer.doubted):
+            return Invalid(replies.NO_VERDICT)
+        place, last = firm[-1]
+        return _agreed(
+            [answer for _, answer in firm], self, last.rest, [line for line in lines[place + 1 :] if line != "\0"]
+        )
 
 
-def _joined(lines: Sequence[str]) -> list[str]:
-    """Join each announcement that stands alone with the line below it."""
-    joined: list[str] = []
-    for line in lines:
-        alone = joined and len(joined[-1]) < LONGEST_LINE and _SAYS.fullmatch(joined[-1].rstrip(" *_`"))
-        if alone and not _ENUMERATED.match(line):
-            joined[-1] += f" {line}"
+def _joined(parts: Sequence[str | Said]) -> list[str | Said]:
+    """Join each announcement that stands alone with the line below it, or leave it to the statement there."""
+    joined: list[str | Said] = []
+    for part in parts:
+        above = joined[-1] if joined else None
+        alone = isinstance(above, str) and len(above) < LONGEST_LINE and _SAYS.fullmatch(above.rstrip(" *_`$([\"'"))
+        if alone and isinstance(part, Said):
+            joined[-1] = part
+        elif alone and isinstance(part, str) and not _ENUMERATED.match(part):
+            joined[-1] = f"{above} {part}"
         else:
-            joined.append(line)
+            joined.append(part)
     return joined
 
 
-def _stated(line: str, scale: Scale) -> _Statement | None:
+def _stated(line: str | Said, scale: Scale) -> _Statement | None:
     """None where a line is no answer at all."""
+    if isinstance(line, Said):
+        said = _stated(_spelled(line.value), scale) or _Statement(None, "", True)
+        return _Statement(None if said.rest else said.score, "", True, line.doubted)
     if quotes_half(line):
         return None
     start = line[:LONGEST_LINE]
@@ -194,23 +198,12 @@ def _agreed(answers: Sequence[_Statement], scale: Scale, rest: str, below: Seque
         numbers = re.findall(_NUMBER, scale.without_bounds(rest))
         numbers += [other["number"] for line in below for other in _ANOTHER.finditer(scale.without_bounds(line))]
         others = any(float(number) != score for number in numbers)
-    if others or _TAKEN_BACK.search(text):
+    if others or TAKEN_BACK.search(text):
         return Invalid(replies.SEVERAL_VERDICTS)
     return Score(float(score)) if scale.lowest <= score <= scale.highest else Invalid(replies.SCORE_OUT_OF_RANGE)
 
 
-def _of_object(value: dict[str, Any], rest: str, scale: Scale) -> Points:
-    fields = [field for name, field in value.items() if name.strip().casefold() in FIELDS]
-    if not fields:
-        return Invalid(replies.NO_VERDICT)
-    answers = [_stated(_spelled(field), scale) or _Statement(None, "", True) for field in fields]
-    if "{" in rest or any(answer.rest for answer in answers):
-        return Invalid(replies.SEVERAL_VERDICTS)
-    lines = own_lines(rest, lambda line: _stated(line, scale))
-    return _agreed([*answers, *filter(None, (_stated(line, scale) for line in lines))], scale, "", lines)
-
-
-def _spelled(value: Any) -> str:
+def _spelled(value: object) -> str:
     if isinstance(value, bool):
         return "Yes" if value else "No"
     if isinstance(value, float):

@@ -14,7 +14,17 @@ from dataclasses import dataclass
 
 from eval.asking.grammar import TURN
 from eval.asking.lines import folded
-from eval.asking.reply import CUT_OFF, EMPTY, FENCE_LINE, NO_VERDICT, NOT_OFFERED, QUOTE_LINE, SEVERAL_VERDICTS, clean
+from eval.asking.reply import (
+    CUT_OFF,
+    EMPTY,
+    FENCE_LINE,
+    NO_VERDICT,
+    NOT_OFFERED,
+    QUOTE_LINE,
+    SEVERAL_VERDICTS,
+    clean,
+    closing_brace,
+)
 from eval.asking.verdict import Answer, Given, Invalid, Verdict, Votes
 from pearl.reasoning import without_reasoning
 
@@ -34,7 +44,7 @@ WORDS: Mapping[str, Verdict] = {
 }
 MOST_OBJECTS = 64  # a reply with more is no list of votes
 
-_DECODER = json.JSONDecoder(object_pairs_hook=tuple)
+_DECODER = json.JSONDecoder(object_pairs_hook=tuple, strict=False)
 _NUMBER = re.compile(r"\s*([0-9]{1,4})\s*")
 # as Python writes it, or with words in no quotation marks
 _LOOSE = re.compile(r"""\s*(?:["']\s*)?([0-9]{1,4})\s*(?:["']\s*)?:\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z/]+))\s*""")
@@ -135,7 +145,7 @@ def _objects(text: str) -> Iterator[_Object]:
             votes = _loose(text, place)
         if votes:
             yield votes
-        place = text.find("{", votes.end if votes else _closing(text, place))
+        place = text.find("{", votes.end if votes else closing_brace(text, place))
 
 
 def _loose(text: str, start: int) -> _Object | None:
@@ -150,13 +160,3 @@ def _loose(text: str, start: int) -> _Object | None:
         return None
     pairs = tuple((match[1], match[2] or match[3] or match[4] or "") for match in matches if match)
     return _Object(pairs, start, end + 1 if end >= 0 else len(text), unfinished=end < 0)
-
-
-def _closing(text: str, start: int) -> int:
-    """The place behind the brace that closes this one; the end of a reply that ends before it."""
-    depth = 0
-    for brace in re.finditer(r"[{}]", text[start:]):
-        depth += 1 if brace[0] == "{" else -1
-        if not depth:
-            return start + brace.end()
-    return len(text)

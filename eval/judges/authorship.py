@@ -16,7 +16,7 @@ import numpy as np
 from typer import Option
 
 from eval.asking.choices import Choice, Preset, Presets
-from eval.asking.grammar import Grammar, line_of
+from eval.asking.grammar import NOUNS, Grammar, line_of
 from eval.asking.json_lines import check_fields, check_object, optional_id, optional_string, read_items
 from eval.asking.lines import folded
 from eval.asking.reply import NOT_OFFERED
@@ -252,7 +252,7 @@ GRAMMAR: Grammar[Verdict] = Grammar(
     ),
     _verdict,
     SPELLED,
-    fields=("verdict", "decision", "final_decision", "answer", "choice", "judgement", "judgment", "output"),
+    fields=NOUNS,
     sections=(SPELLED["POST ONE"], SPELLED["POST TWO"]),
 )
 

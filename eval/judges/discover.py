@@ -15,7 +15,7 @@ from typing import Any
 from eval.asking.bench import Bench
 from eval.asking.choices import Choice, Presets
 from eval.asking.lines import folded
-from eval.asking.reply import CUT_OFF, EMPTY, NO_VERDICT, NOT_OFFERED, clean, closing_object, leading_object
+from eval.asking.reply import CUT_OFF, EMPTY, NO_VERDICT, NOT_OFFERED, clean, json_objects
 from eval.asking.verdict import Failed, Invalid, counts
 from eval.judges import traits
 from eval.judges.items import Fences, Items
@@ -186,10 +186,8 @@ def _object_of(reply: Reply | Failed) -> dict[str, Any] | Invalid | Failed:
     if reply.finish_reason == "length":
         return Invalid(CUT_OFF)
     text = clean(without_reasoning(reply.text))
-    if object_and_rest := leading_object(text):
-        return object_and_rest[0]
-    if closing := closing_object(text):
-        return closing[2]
+    if own := [found for found in json_objects(text) if not text[: found.start].rpartition("\n")[2].strip()]:
+        return own[-1].value
     return Invalid(NO_VERDICT if text.strip() else EMPTY)
 
 

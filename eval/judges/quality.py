@@ -18,7 +18,7 @@ import numpy as np
 from typer import Option
 
 from eval.asking.choices import Choice, Preset, Presets
-from eval.asking.grammar import CLOSING, OPENING, Grammar
+from eval.asking.grammar import CLOSING, NOUNS, OPENING, Grammar
 from eval.asking.reply import NOT_OFFERED
 from eval.asking.scale import Scale
 from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict, kind, reason_of
@@ -236,7 +236,7 @@ PREFERENCES: Grammar[Verdict] = Grammar(
     _LINE,
     _preference,
     {f'{{"preference": "{number}"}}': verdict for number, verdict in ANSWERS.items()},
-    fields=("preference", "answer", "choice", "verdict"),
+    fields=NOUNS,
     sections=tuple(ANSWERS.values()),
     alone=re.compile(rf"{OPENING}{_NUMBER}{CLOSING}", re.IGNORECASE),
     number=lambda value: ANSWERS.get(f"{value:g}", Invalid(NOT_OFFERED)),

@@ -17,7 +17,7 @@ import numpy as np
 from typer import Option
 
 from eval.asking.choices import Choice, Preset, Presets
-from eval.asking.grammar import TURN, Grammar, line_of, points_up_to
+from eval.asking.grammar import NOUNS, TURN, Grammar, line_of, points_up_to
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.lines import folded
 from eval.asking.reply import NOT_OFFERED
@@ -250,7 +250,7 @@ CHOICES: Grammar[Verdict] = Grammar(
     _CHOICE,
     _choice,
     SPELLED,
-    fields=("answer", "choice", "output", "verdict", "decision", "preference", "best"),
+    fields=(*NOUNS, "best"),
     leads=True,
     takes_back=_may_be_taken_back,
 )
@@ -261,7 +261,8 @@ def _justified(nouns: Sequence[str], first: str, second: str) -> Grammar[Verdict
     """A grammar of labels that call each text by a noun and its own name."""
     answers = ((first, Answer.A), (second, Answer.B))
     spelled: dict[str, Verdict] = {f"{noun} {name}": Given(answer) for noun in nouns for name, answer in answers}
-    return Grammar(line_of(f"(?P<label>{'|'.join(spelled)})"), lambda line: spelled[line["label"].upper()], spelled)
+    label = line_of(f"(?P<label>{'|'.join(spelled)})")
+    return Grammar(label, lambda line: spelled[line["label"].upper()], spelled, fields=NOUNS)
 
 
 JUSTIFIED = {  # by whether styles are judged

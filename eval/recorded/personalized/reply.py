@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from eval.asking import reply as replies
-from eval.asking.reply import Mark, clean, leading_object, marks, own_words
+from eval.asking.reply import Mark, clean, marks, own_words, plain
+from eval.asking.said import BOX, Said, statements
 from eval.asking.verdict import Answer, Given, Invalid, Verdict
 from pearl.errors import InputError
 
@@ -79,29 +80,32 @@ def parse_reply(reply: str, asked: ReplyForm, shown: Sequence[str] = ()) -> Verd
     text = replies.answer(reply)
     if not text.strip():
         return Invalid(replies.EMPTY)
-    leading = leading_object(text)
+    said = list(statements(text, (*VERDICT_FIELDS, *CERTAINTY_FIELDS), shown)[1].values())
     text = own_words(text)
     if asked.opened and _OPENED.match(text):
         text = "[[" + text.lstrip()
-    own_marks = list(marks(text, [clean(part) for part in shown] if "[[" in text else ()))
+    own_marks = list(marks(text, [plain(clean(part)) for part in shown] if "[[" in text else ()))
     letters = [(word, mark.end) for mark in own_marks for word in _verdict_words(mark)]
-    if not letters and leading:
-        value, rest = leading
-        return Invalid(replies.SEVERAL_VERDICTS) if "{" in rest else _of_object(value, asked)
+    if not letters and said:
+        return _of_statements(said, text, asked)
     if not letters:  # the letter alone
         whole = _WHOLE.fullmatch(text) if len(text) < 200 and "[[" not in text else None
         if whole is None:
             return Invalid(replies.NO_VERDICT)
         return _verdict(whole[1], {int(whole[2])} if whole[2] else set(), asked)
-    words = {word for word, _ in letters}.union(_words(leading[0]) if leading else ())
+    words = {word for word, _ in letters}.union(_words(said))
     if len(words) > 1:
         return Invalid(replies.SEVERAL_VERDICTS)
-    numbers = {number for mark in own_marks for number in _numbers(mark)}
+    numbers = {number for mark in (*own_marks, *map(_mark, said)) for number in _numbers(mark)}
     if not numbers:  # the certainty without a mark: the number right behind the verdict, else the one called certainty
         numbers = {int(number[1]) for _, end in letters if (number := _BEHIND.match(text, end))}
     if not numbers:
-        numbers = {int(number[1]) for pattern in _SAID for number in pattern.finditer(text)}
+        numbers = _called_certainty(text)
     return _verdict(words.pop(), numbers, asked)
+
+
+def _called_certainty(text: str) -> set[int]:
+    return {int(number[1]) for pattern in _SAID for number in pattern.finditer(text)}
 
 
 def _verdict_words(mark: Mark) -> list[str]:
@@ -122,18 +126,26 @@ def _numbers(mark: Mark) -> list[int]:
     return [int(number[1])] if number else []
 
 
-def _words(value: dict[str, Any]) -> set[str]:
-    return {str(value[name]) for name in VERDICT_FIELDS if name in value}
+def _mark(said: Said) -> Mark:
+    """The statement as a mark would say it; an empty one of what is neither a string nor a whole number."""
+    usable = isinstance(said.value, (str, int)) and not isinstance(said.value, bool)
+    return Mark(str(said.value).strip("[] ") if usable else "", 0)
 
 
-def _of_object(value: dict[str, Any], asked: ReplyForm) -> Verdict:
-    words = _words(value)
-    numbers = [value[name] for name in CERTAINTY_FIELDS if name in value]
-    if len(words) != 1:
-        return Invalid(replies.SEVERAL_VERDICTS if words else replies.NO_VERDICT)
-    if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
+def _words(said: Sequence[Said]) -> set[str]:
+    """What the statements give as a verdict: a letter, or what is none."""
+    marks = [_mark(one) for one in said if one.name in (*VERDICT_FIELDS, BOX)]
+    return {word for mark in marks for word in _verdict_words(mark) or [mark.content] if not mark.content.isdecimal()}
+
+
+def _of_statements(said: Sequence[Said], text: str, asked: ReplyForm) -> Verdict:
+    words = _words(said)
+    if len(words) != 1 or all(one.doubted for one in said):
+        return Invalid(replies.SEVERAL_VERDICTS if len(words) > 1 else replies.NO_VERDICT)
+    numbers = {number for one in said for number in _numbers(_mark(one))}
+    if not numbers and any(one.name in CERTAINTY_FIELDS for one in said):
         return Invalid(replies.NO_CERTAINTY)
-    return _verdict(words.pop(), set(numbers), asked)
+    return _verdict(words.pop(), numbers or _called_certainty(text), asked)
 
 
 def _verdict(word: str, numbers: set[int], asked: ReplyForm) -> Verdict:

@@ -45,6 +45,9 @@ CHOICES = {
     "an object": ('{"answer": "Output (b)"}', B),
     "an object in a fence": ('```json\n{"choice": "a"}\n```', A),
     "an object with reasons": ('{"reason": "Output (a) is flat.", "answer": "Output (b)"}\nI hope this helps!', B),
+    "a box": ("It rhymes.\n\\boxed{\\text{Output (b)}}", B),
+    "a tag above its reasons": ("<choice>b</choice>\nIt rhymes.", B),
+    "an arrow": ("Answer \u2192 Output (a) \u2705", A),
     "100 kB of reasons": ("Output (a) is not Output (b). " * 3500 + "\nOutput (b)", B),
     "100 kB of lines": ("Output (a) is terse.\n" * 5000 + "Output (b)", B),
 }
@@ -162,6 +165,9 @@ SCORES = {
     "characters nobody sees": (f"{SAID}\nSc\u200bore: \u20604\ufeff", 4),
     "an object": ('{"justification": "It rhymes; Score: 2.", "score": 4}', 4),
     "an object with a string": ('{"score": "4/5"}', 4),
+    "a box": (f"{SAID}\n\n\\boxed{{4}}", 4),
+    "an object behind braces": ('It {x} rhymes.\n{"score": 4}', 4),
+    "a tag": (f"{SAID}\n<score>4</score>", 4),
     "100 kB of reasons": ("A score of 2 would be low. " * 4000 + "\nScore: 4", 4),
 }
 
@@ -210,6 +216,7 @@ NO_SCORE = {
     "an object and another": ('{"score": 4} {"score": 3}', SEVERAL_VERDICTS),
     "an object and a line": ('{"score": 4}\nScore: 3', SEVERAL_VERDICTS),
     "an object without one": ('{"relevance": 1}', NO_VERDICT),
+    "a tag twice": ("<score>4</score>\n<score>4</score>", SEVERAL_VERDICTS),
     "100 kB of digits": ("Score: " + "1" * 100_000, NO_VERDICT),
     "100 kB of signs": ("*" * 100_000, NO_VERDICT),
     "100 kB of lines": ("Score: 1\n" * 11_000, SEVERAL_VERDICTS),
@@ -245,6 +252,8 @@ JUSTIFIED = {
     "above its reasons": ("TWEET ONE\nIt rhymes.", NO_VERDICT),
     "within a sentence": ("I would say that TWEET ONE fits better.", NO_VERDICT),
     "both": ("TWEET ONE\n\nIt rhymes.\n\nDecision: TWEET TWO", SEVERAL_VERDICTS),
+    "a tag": ("It rhymes.\n<decision>TWEET ONE</decision>", A),
+    "an object": ('It rhymes.\n{"decision": "TWEET TWO"}', B),
     "by a letter": ("It rhymes.\nOPTION A", NO_VERDICT),
     "a third": ("It rhymes.\nTWEET THREE", NO_VERDICT),
     "neither": ("It rhymes.\nNEITHER", NO_VERDICT),
