@@ -19,8 +19,9 @@ ratings` save them; others are passed over:
   text 1,Ann,A
   text 1,Ben,tie
 
-Labels that are numbers have alphas for ordinal and interval scales too. Randolph's kappa depends on the labels that
-could be given: name them all with --labels if some were not."""
+An empty label, NA, N/A, NaN, null or a full stop says that there is no rating: it is left out and counted as missing,
+unless --labels names it. Labels that are numbers have alphas for ordinal and interval scales too. Randolph's kappa
+depends on the labels that could be given: name them all with --labels if some were not."""
 EXAMPLES = """
   pearl eval agreement --ratings ratings.csv
   pearl eval agreement --ratings ratings.csv --labels A,B,tie --json - | jq .coefficients

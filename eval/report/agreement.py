@@ -19,8 +19,9 @@ def agreement_tables(result: Json) -> Iterator[Table]:
         for name, title in TITLES.items()
     )
     caption = (
-        f"{result['n']:,} ratings of {result['items']:,} items by {len(result['raters'])} raters; 95% intervals by "
-        "bootstrap over items; bands of Landis and Koch."
+        f"{result['n']:,} ratings of {result['items']:,} items by {len(result['raters'])} raters"
+        + (f", {result['missing']:,} missing" if result["missing"] else "")
+        + "; 95% intervals by bootstrap over items; bands of Landis and Koch."
     )
     yield Table(caption, ("coefficient", "value", "band", "items"), rows, result["command"])
     if result["pairs"]:

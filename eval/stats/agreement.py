@@ -37,6 +37,7 @@ def agreement_report(
     number = (ratings.codes >= 0).sum(axis=1)
     return {
         "n": int(number.sum()),
+        "missing": ratings.missing,
         "items": len(ratings.items),
         "items_rated_once": int((number == 1).sum()),
         "raters": list(ratings.raters),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from pearl.words import composed
 
 COLUMNS = ("item", "rater", "label")
 NOT_RATED = -1
+# what R, pandas, spreadsheets, databases and SPSS write where there is no rating, case-folded
+MISSING = frozenset({"", ".", "na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Ratings:
     raters: tuple[str, ...]
     labels: tuple[str, ...]
     codes: NDArray[np.intp]
+    missing: int = 0  # rows that say that there is no rating
 
     @property
     def numbers(self) -> tuple[float, ...] | None:
@@ -50,15 +53,20 @@ class Ratings:
 
 
 def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] = ()) -> Ratings:
-    """``labels`` are all that could be given, where more were offered than used; ``raters`` all who were asked.
+    """``labels`` are all that could be given, where more were offered than used; ``raters`` all who were asked. A label
+    that says that there is none, as NA does, is missing unless it is among ``labels``.
 
     Letters with accents are composed, since two machines write one name in two ways. Raises InputError that names file,
     line and column.
     """
     rated: dict[tuple[str, str], tuple[int, str]] = {}
     labels, raters = [*map(composed, labels)], [*map(composed, raters)]
+    missing = 0
     for line, *cells in _json_lines(path) if ".jsonl" in path.suffixes else _rows(path):
         item, rater, label = map(composed, cells)
+        if label.casefold() in MISSING and label not in labels:
+            missing += 1
+            continue
         if (item, rater) in rated:
             raise InputError(
                 f"{path}:{line}: rater: '{rater}' rated '{item}' already on line {rated[item, rater][0]}; "
@@ -70,8 +78,9 @@ def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] =
             raise InputError(f"{path}:{line}: label: '{label}' is none of {', '.join(labels)}.", code="unknown_label")
         rated[item, rater] = line, label
     if not rated:
-        raise InputError(f"{path}: there is no rating in it.", code="empty_file")
-    return ratings_of({key: label for key, (_, label) in rated.items()}, labels)
+        every = f"; all {missing} are missing" if missing else ""
+        raise InputError(f"{path}: there is no rating in it{every}.", code="empty_file")
+    return replace(ratings_of({key: label for key, (_, label) in rated.items()}, labels), missing=missing)
 
 
 def check_rater(rater: str, raters: Sequence[str], where: str = "") -> None:
@@ -109,7 +118,8 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
         for name in COLUMNS:
             if name not in value:
                 raise InputError("is missing.", param=name, code="missing_field")
-        item, rater, label = (check_id(value[name], param=name) for name in COLUMNS)
+        item, rater = (check_id(value[name], param=name) for name in COLUMNS[:2])
+        label = "" if value["label"] in (None, "") else check_id(value["label"], param="label")
         style = value.get("style")
         return number, f"{item} ({style})" if style else item, rater, label
 
@@ -120,8 +130,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str, str]]:
     """The line, the item, the rater and the label of each row."""
     for line, row in csv_rows(path, COLUMNS):
         item, rater, label = (row[name].strip() for name in COLUMNS)
-        for name, cell in zip(COLUMNS, (item, rater, label), strict=True):
+        for name, cell in (("item", item), ("rater", rater)):
             if not cell:
-                message = f"{path}:{line}: {name}: is empty; leave out a rating that is not there."
-                raise InputError(message, code="empty")
+                raise InputError(f"{path}:{line}: {name}: is empty; name what was rated and by whom.", code="empty")
         yield line, item, rater, label

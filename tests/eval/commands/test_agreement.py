@@ -35,7 +35,16 @@ def test_coefficients_picture_and_page(pearl_eval, ratings_file, tmp_path):
 def test_tables_for_the_eye(pearl_eval, ratings_file):
     run = pearl_eval("agreement", "--ratings", ratings_file())
     assert (run.status, run.err) == (0, "")
-    assert "36 ratings of 12 items by 3 raters" in run.out
+    assert "36 ratings of 12 items by 3 raters;" in run.out
+
+
+def test_missing_ratings_are_counted_and_no_label(pearl_eval, ratings_file):
+    path = ratings_file("item,rater,label\n1,a,4\n1,b,4\n2,a,2\n2,b,NA\n3,a,\n3,b,5\n3,c,5\n")
+    run = pearl_eval("agreement", "--ratings", path, "--json", "-")
+    assert (run.json["n"], run.json["missing"], run.json["labels"]) == (5, 2, {"2": 1, "4": 2, "5": 2})
+    alphas = [value for name, value in run.json["coefficients"].items() if "alpha" in name]
+    assert [alpha["value"] for alpha in alphas] == [1, 1, 1]
+    assert "5 ratings of 3 items by 3 raters, 2 missing;" in pearl_eval("agreement", "--ratings", path).out
 
 
 def test_what_is_undefined_is_null(pearl_eval, ratings_file, tmp_path):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 
 import pytest
 
@@ -55,7 +56,26 @@ def test_a_name_typed_on_two_machines_is_one(csv_file):
 def test_numbers_are_sorted_as_numbers(csv_file):
     ratings = read_ratings(csv_file(HEAD + "1,a,10\n2,a,9\n3,a,-1.5\n"))
     assert ratings.numbers == (-1.5, 9.0, 10.0)
-    assert read_ratings(csv_file(HEAD + "1,a,10\n2,a,nan\n")).numbers is None
+    assert read_ratings(csv_file(HEAD + "1,a,10\n2,a,inf\n")).numbers is None
+
+
+@pytest.mark.parametrize("missing", ["", "NA", " NA ", "nan", "NaN", "N/A", "#N/A", "<NA>", "null", "."])
+def test_a_rating_that_says_it_is_missing_is_left_out_and_counted(csv_file, missing):
+    ratings = read_ratings(csv_file(f"{HEAD}1,ann,3\n1,ben,{missing}\n2,cy,{missing}\n2,ann,1\n2,ben,1\n"))
+    assert (ratings.items, ratings.raters, ratings.labels) == (("1", "2"), ("ann", "ben"), ("1", "3"))
+    assert (ratings.missing, ratings.numbers) == (2, (1, 3))
+
+
+def test_a_rating_without_a_label_in_json(tmp_path):
+    path = tmp_path / "r.jsonl"
+    lines = ({"item": "1", "rater": rater, "label": label} for rater, label in (("a", "x"), ("b", None), ("c", "NA")))
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert (read_ratings(path).raters, read_ratings(path).missing) == (("a",), 2)
+
+
+def test_a_scale_may_have_the_answer_na(csv_file):
+    ratings = read_ratings(csv_file(HEAD + "1,a,NA\n1,b,yes\n2,a,nan\n"), ("yes", "no", "NA"))
+    assert (ratings.used, ratings.missing) == ({"NA": 1, "no": 0, "yes": 1}, 1)
 
 
 def test_labels_that_were_offered_and_not_given(csv_file):
@@ -75,8 +95,8 @@ def test_labels_that_were_offered_and_not_given(csv_file):
             ":1: item: there is no such column; the file has item;rater;label, and needs item, rater, label, with",
         ),
         ("item,rater,label,label\n1,a,A,B\n", ":1: label: two columns have that name"),
-        (HEAD + "1,a,A\n1,b,\n", ":3: label: is empty"),
-        (HEAD + "1,a\n", ":2: label: is empty"),
+        (HEAD + "1,a\n2,a,NA\n", ": there is no rating in it; all 2 are missing."),
+        (HEAD + "1,,A\n", ":2: rater: is empty; name what was rated and by whom."),
         (HEAD + "1,a,A\n2,a,A\n1,a,B\n", ":4: rater: 'a' rated '1' already on line 2"),
         (HEAD.encode() + b"1,a,A\n2,a,\xff\n", ":3: is not UTF-8"),
         (
@@ -85,7 +105,7 @@ def test_labels_that_were_offered_and_not_given(csv_file):
         ),
         (HEAD + '1,a,"A\n2,b,B\n3,"a",A\n', ":2: is not CSV: on line 4, no comma follows the quote that closes a"),
         (HEAD + '1,"a\nb",A\n1,"a" b,B\n', ":4: is not CSV: no comma follows the quote that closes a cell. Put a"),
-        (HEAD + '1,"a\nb",\n', ":2: label: is empty"),
+        (HEAD + '1,"a\nb",A\n,b,B\n', ":4: item: is empty"),
     ],
 )
 def test_a_bad_file_is_named_with_line_and_column(csv_file, content, said):
