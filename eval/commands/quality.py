@@ -20,7 +20,7 @@ Files are JSON arrays or JSON Lines; LAMP's chats with a preference are read, to
 EXAMPLES = """
   pearl eval quality --pairs lamp.json --model embedded --json -
   pearl eval quality --pairs lamp.json --trained-on train.jsonl.gz --model MODEL
-  pearl eval quality --pairs lamp.json --pairs mirror.json --scorer compression --no-perplexity
+  pearl eval quality --pairs lamp.json --pairs mirror.json --scorer compression --perplexity
   pearl eval quality --pairs lamp.json --trained-on train.jsonl.gz --scorer shorter --json - | jq .baselines
 """
 
@@ -33,7 +33,7 @@ def quality(
         None,
         metavar="NAME",
         help="Trivial scorer to measure: shorter, longer, first, compression, type_token or perplexity. All of them "
-        "are baselines of a --model.",
+        "but perplexity are baselines of a --model.",
     ),
     trained_on: list[Path] = typer.Option(
         [],
@@ -41,10 +41,11 @@ def quality(
         help="Training records: pairs with their paragraphs are named, and a linear model on surface features is "
         "fitted on them; repeatable.",
     ),
-    perplexity: bool = typer.Option(
-        True,
+    perplexity: bool | None = typer.Option(
+        None,
+        "--perplexity/--no-perplexity",
         help="Count the perplexity under the embedded model among the baselines: 0.1 to 0.5 s a text the first time, "
-        "nothing after it.",
+        "nothing after it. Default: only where it is the scorer.",
     ),
     resamples: Resamples = 2000,
     seed: Seed = 0,
@@ -59,7 +60,7 @@ def quality(
 
     if model is None and scorer is None:
         raise InputError("Name a reward model with --model, or a scorer with --scorer.", param="model")
-    if scorer == PERPLEXITY.name and not perplexity:
+    if scorer == PERPLEXITY.name and perplexity is False:
         raise InputError("--scorer perplexity and --no-perplexity exclude each other.", param="perplexity")
     if scorer is not None:
         known("scorer", scorer, BY_NAME)
@@ -69,15 +70,12 @@ def quality(
         reward = RewardModel.load(model)
         measured, artifact = reward_pair_scorer(model, reward), reward.artifact
         checks = (*PAIR_CHECKS, cut_check(artifact.max_tokens, together=artifact.pairs == COSINE))
-    trivial = (*SCORERS, PERPLEXITY) if perplexity else SCORERS
+    trivial = (*SCORERS, PERPLEXITY) if perplexity or scorer == PERPLEXITY.name else SCORERS
     sets = read_sets(pairs, trained_on, checks)
     surface = surface_scorer(trained_on)
     others = [surface] if surface else []
     try:
         figures = quality_report(sets, measured, trivial, others, resamples=resamples, seed=seed)
     except (ChatError, StoreError) as error:
-        raise PearlError(
-            f"{error.message} Or leave the perplexity out with --no-perplexity.", code=error.code
-        ) from error
-    untold = {"perplexity": None} if perplexity else {}  # it is the default
-    return Report(figures, quality_tables, "Writing quality", quality_figure, options=untold)
+        raise PearlError(f"{error.message} Or leave the perplexity out.", code=error.code) from error
+    return Report(figures, quality_tables, "Writing quality", quality_figure)

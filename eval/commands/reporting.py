@@ -109,10 +109,12 @@ def _refuse(flag: str, choice: str) -> Callable[[str | None], None]:
 
 
 def flag_of(declared: Parameter, value: object) -> tuple[str, object]:
-    """The option's name on the command line and its value; a switch that is on by default has a second name for off."""
+    """The option's name on the command line and its value; a switch that is on by default, or has none, has a second
+    name for off."""
     info = declared.default if isinstance(declared.default, OptionInfo) else declared.annotation.__metadata__[0]
     flag = declared.name.replace("_", "-")
     if value is False and True in (info.default, declared.default):
         return f"--no-{flag}", True
     names = [info.default, *(info.param_decls or ()), f"--{flag}"]
-    return next(name for name in names if isinstance(name, str) and name.startswith("--")), value
+    on, _, off = next(name for name in names if isinstance(name, str) and name.startswith("--")).partition("/")
+    return (off, True) if off and value is False else (on, value)

@@ -37,14 +37,14 @@ def quality(pearl_eval, tmp_path, monkeypatch):
         path.write_text(json.dumps(records), encoding="utf-8")
         return path
 
-    def run(*more, scorer="shorter", trained=None, perplexity=False, **sets):
+    def run(*more, scorer="shorter", trained=None, perplexity=None, **sets):
         files = [
             word for name, records in (sets or {"one": PAIRS}).items() for word in ("--pairs", written(name, records))
         ]
         training = ["--trained-on", written("train", trained)] if trained else []
         named = ["--scorer", scorer] if scorer else []
-        without = [] if perplexity else ["--no-perplexity"]  # it loads a language model
-        return pearl_eval("quality", *files, *training, *named, *without, *more)
+        flag = {None: [], True: ["--perplexity"], False: ["--no-perplexity"]}[perplexity]
+        return pearl_eval("quality", *files, *training, *named, *flag, *more)
 
     return run
 
@@ -59,7 +59,7 @@ def test_of_one_original_text_the_pairs_are_resampled(quality):
 
 def test_accuracy_and_every_trivial_scorer(quality, tmp_path):
     picture, page = tmp_path / "q.svg", tmp_path / "q.html"
-    run = quality("--json", "-", "--picture", picture, "--report", page)
+    run = quality("--json", "-", "--picture", picture, "--report", page, perplexity=False)
     assert (run.status, run.err) == (0, "")
     found = run.json
     assert (found["n"], found["originals"], found["scorer"]) == (3, 2, "shorter")
@@ -137,11 +137,11 @@ def test_perplexity_under_the_embedded_model_is_read_once(embedded_once, quality
     run = quality("--json", "-", perplexity=True, one=[ODD])
     assert "perplexity: 2 of 2" in run.err
     found = run.json
-    assert found["command"].endswith("one --scorer shorter --resamples 2000 --seed 0")
+    assert found["command"].endswith("one --scorer shorter --perplexity --resamples 2000 --seed 0")
     assert found["baselines"]["perplexity"] == 1.0  # the second is the less likely one
     assert found["difference"] == {"against": "perplexity"} | found["differences"]["perplexity"]
     monkeypatch.setattr("retriever.models.auxiliary.load_auxiliary", None)  # the kept losses are enough
-    again = quality("--json", "-", perplexity=True, scorer="perplexity", one=[ODD])
+    again = quality("--json", "-", scorer="perplexity", one=[ODD])
     assert (again.err, again.json["accuracy"], again.json["ties"]["perplexity"]) == ("", 1.0, 0)
     assert again.json["difference"]["against"] != "perplexity"
 
@@ -150,9 +150,9 @@ def test_perplexity_that_cannot_be_computed_can_be_left_out(quality, monkeypatch
     monkeypatch.setattr("pearl.chat.embedded.find_spec", lambda name: None)
     run = quality(perplexity=True, one=[ODD])
     assert (run.status, run.err.count("\n")) == (1, 1)
-    assert "leave the perplexity out with --no-perplexity" in run.err
-    assert quality(one=[ODD]).status == 0
-    assert "exclude each other" in quality(scorer="perplexity", one=[ODD]).err
+    assert "leave the perplexity out" in run.err
+    assert "perplexity" not in quality("--json", "-", one=[ODD]).json["baselines"]
+    assert "exclude each other" in quality(scorer="perplexity", perplexity=False, one=[ODD]).err
 
 
 def test_a_pair_counts_in_the_first_file_that_has_it(quality):

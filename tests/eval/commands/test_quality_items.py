@@ -41,7 +41,7 @@ def test_all_pairs_of_four_are_half_human(quality_items, tmp_path, pearl_eval):
     assert (found["instructions"], found["pairs"], found["dropped"]) == (2, 24, {})
     assert {row["origin"]: row["share"] for row in found["origins"]} == {"human-AI": 0.5, "AI-AI": 0.5}
     assert found["published"]["origins"] == {"human-AI": 25, "AI-AI": 75}
-    words = ("--scorer", "first", "--no-perplexity", "--json", "-")
+    words = ("--scorer", "first", "--json", "-")
     figures = pearl_eval("quality", "--pairs", tmp_path / "pairs.json", *words).json
     assert (figures["n"], figures["accuracy"]) == (24, 0.5)
     assert [part["origin"] for part in figures["origins"]] == ["AI-AI", "human-AI"]
