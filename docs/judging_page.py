@@ -29,7 +29,8 @@ def judging_page() -> str:
     text = text.replace("{corrected}", _corrected())
     text = text.replace("{choices}", _choices()).replace("{experts}", _experts())
     text = text.replace("{quality}", quality_table())
-    text = text.replace("{published}", published_tables(found["files"]))
+    published = json.loads((HERE / "results" / "personalized-published.json").read_text(encoding="utf-8"))
+    text = text.replace("{published}", published_tables(published["files"]))
     return text.replace("{findings}", _findings(found["files"]))
 
 
