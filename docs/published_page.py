@@ -1,7 +1,7 @@
 """What the personalised judge's paper prints, beside what its authors' recordings give: a table of docs/judging.md.
 
-The figures are those of ``pearl eval personalized --preset as_published --json -``, with ``jq '{command, preset, choices,
-files: [.files[] | {file, n, accuracy, high, low}]}'`` in docs/results/personalized-published.json.
+docs/results/personalized-published.json has them: ``pearl eval personalized --preset as_published --json -``, shortened
+by ``jq '{command, preset, choices, files: [.files[] | {file, n, accuracy, high, low}]}'``.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ UNCHECKED = (
     (
         "Personalised judge, PRISM (tables 1, 2, 4 and 8)",
         "eleven recordings are public in the authors' repository (all features: Command R+; with a tie: all four; "
-        "three features or one: GPT-4 and Command R+; no persona: Command R+), but are not among the data here. Table 4 "
-        "counts by a rule of its own: 104 of 115 (GPT-4, three features) are all records, with the one that was not read "
-        "wrong; by table 2's rule they are 104 of 114",
+        "three features or one: GPT-4 and Command R+; no persona: Command R+), but are not among the data here. Table "
+        "4 counts by a rule of its own: 104 of 115 (GPT-4, three features) are all records, with the one that was not "
+        "read wrong; by table 2's rule they are 104 of 114",
     ),
     ("Personalised judge, OpinionQA (tables 1, 2, 3 and 8)", "no recordings of these judgements are public"),
     ("Personalised judge, tables 5 and 7 (people)", "the ratings are not public"),
@@ -102,8 +102,8 @@ def published_tables(files: Sequence[Json]) -> str:
     caption = (
         f"{same.count('yes')} of {len(same)} figures are the same, and of {same.count('the rate')} more the rate, "
         "whose printed count is one below: the authors' notebook takes it from the rounded rate and cuts the rest off. "
-        "Both columns count as the paper does (`--preset as_published`): a record without a readable answer is left out, "
-        "but is wrong where a tie is offered."
+        "Both columns count as the paper does (`--preset as_published`): a record without a readable answer is left "
+        "out, but is wrong where a tie is offered."
     )
     table = Table(caption, ("judge", "figure", "printed", "ours", "same"), rows)
     return "\n".join([markdown(table), markdown(Table("", ("cannot be checked", "why"), UNCHECKED))])

@@ -34,7 +34,7 @@ from pearl.asking.cost import Prices, Purse
 from pearl.asking.kept import Question
 from pearl.asking.write import WrittenText
 from pearl.chat.base import Decoding
-from pearl.chat.choose import AUTO, ENDPOINT_ENGINE, ENGINES
+from pearl.chat.choose import engine_and_model
 from pearl.templates import load_template
 
 if TYPE_CHECKING:
@@ -75,12 +75,11 @@ def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
 
 
 def asking_of(options: CompareOptions) -> Asking:
-    """The way the judge is asked; a name that is no engine is a model of the endpoint."""
-    judge = options.judge or options.llm
-    engine = judge if judge in (None, AUTO, *(engine.name for engine in ENGINES)) else ENDPOINT_ENGINE
+    """The way the judge is asked."""
+    engine, model = engine_and_model(options.judge or options.llm)
     terms = Terms(options.max_in_flight, Prices(options.price_in, options.price_out), options.max_cost)
     decoding = Decoding(JUDGE.max_tokens if isinstance(JUDGE.max_tokens, int) else 512, options.temperature)
-    return Asking(engine, options.replies, terms, decoding, model=None if engine == judge else judge)
+    return Asking(engine, options.replies, terms, decoding, model=model)
 
 
 def estimate(options: CompareOptions) -> dict[str, Any]:

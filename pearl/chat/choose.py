@@ -67,6 +67,13 @@ def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, 
     return engine.make(settings, undisturbed, calls_at_once(settings, in_flight))
 
 
+def engine_and_model(name: str | None) -> tuple[str | None, str | None]:
+    """The engine of a name, and the model; a name that is no engine is a model of the endpoint."""
+    if name is None or name in (AUTO, *(engine.name for engine in ENGINES)):
+        return name, None
+    return ENDPOINT_ENGINE, name
+
+
 def calls_at_once(settings: Settings, most: int) -> int:
     """The number of calls worth making at once: ``most`` for an endpoint, one per processor for this machine."""
     return most if settings.uses_endpoint else min(most, os.cpu_count() or 1)

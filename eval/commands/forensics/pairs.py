@@ -18,12 +18,16 @@ from pearl.options import JSON_OPTION, bundled
 if TYPE_CHECKING:
     from eval.commands.writing import Plan
 
-ABOUT = """A line of the history is a text of a user, as pearl import jsonl takes it; those with a request count. The
+ABOUT = """A prompt is a line of text, or of JSON Lines with "prompt". Both models answer it without a system message,
+and an annotator for each model prefers its answers. A name that is no engine is a model of the endpoint.
+
+A line of the history is a text of a user, as pearl import jsonl takes it; those with a request count. The
 model drafts from the request alone. The annotator "person" always prefers the person's own text, and an annotator named
 like the user does so on the user's own pairs: traits that agree with it are the person's manner.
 
-Every draft is kept: repeat an interrupted command and it goes on where it stopped."""
+Every text is kept: repeat an interrupted command and it goes on where it stopped."""
 EXAMPLES = """
+  pearl forensics pairs --llm gpt-5 --against embedded --prompts prompts.txt --out models.json
   pearl forensics pairs --history history.jsonl.gz --user ann --llm openai --out ann.json
   pearl forensics annotate --pairs ann.json --out ann.json --rules --words-of person
   pearl forensics metrics --pairs ann.json --reference person
@@ -32,10 +36,22 @@ EXAMPLES = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MannerOptions(DraftingOptions):
-    """A history, and the model whose drafts stand against its texts; no documents are shown."""
+    """A history, and the model whose drafts stand against its texts; or prompts and two models. No documents are
+    shown."""
 
-    history: Annotated[Path, Option(metavar="H.jsonl.gz", help="History with requests.")]
     out: Annotated[Path, Option(metavar="PAIRS", help="Write the pairs: .json or .jsonl, or .gz.")]
+    history: Annotated[Path | None, Option(metavar="H.jsonl.gz", help="History with requests.")] = None
+    prompts: Annotated[
+        Path | None, Option(metavar="FILE", help="In place of --history: prompts that --llm and --against answer.")
+    ] = None
+    llm: Annotated[
+        str | None,
+        Option(
+            metavar="A",
+            help="Model that writes: an engine, as PEARL_LLM names it, or with --prompts a model of the endpoint.",
+        ),
+    ] = None
+    against: Annotated[str | None, Option(metavar="B", help="The other model of --prompts, named as --llm is.")] = None
     user: Annotated[list[str], Option(help="User to take texts of, all by default; repeatable.")] = field(
         default_factory=list
     )
@@ -52,24 +68,34 @@ class MannerOptions(DraftingOptions):
 
 @bundled
 def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
-    """Let a model draft for the requests of a history, and pair its drafts with what the user really wrote."""
+    """Pair the answers of two models to the same prompts, or a model's drafts for the requests of a history with what
+    the user really wrote."""
     from rich.console import Console
 
     from eval.commands.forensics.asking import check_out
+    from eval.commands.forensics.model_pairing import pair_models
     from eval.commands.writing import Plan, drafts_of, writer
     from eval.drafts.generation import counts
     from eval.drafts.manner_pairs import answered, manner_pairs
     from eval.recorded.forensics.pair_files import write_pairs
     from pearl.asking.cost import Prices
-    from pearl.errors import ChatError
+    from pearl.errors import ChatError, InputError
     from pearl.options import check_unread, write_json
     from pearl.prompts import Brief
     from pearl.templates import load_template
 
     outputs, console = Outputs(json), Console(stderr=True)
-    outputs.check([options.history], {})
+    sources = [path for path in (options.history, options.prompts) if path]
+    if len(sources) != 1:
+        raise InputError("Give either --history or --prompts.", param="history")
+    outputs.check(sources, {})
     check_out(options.out, {"--json": json})
-    check_unread("--out", options.out, [options.history])
+    check_unread("--out", options.out, sources)
+    if options.history is None:
+        pair_models(options, outputs, json)
+        return
+    if options.against:
+        raise InputError("--against is the other model of --prompts; leave it out.", param="against")
     plan, template = Plan.of(options), load_template(options.template)
     cases = answered(options.history, options.user, options.targets)
     prices = Prices(options.price_in, options.price_out)

@@ -107,3 +107,76 @@ def test_of_several_texts_for_one_request_the_last_counts(pair):
     run, out = pair(lines=[*history("ann", 3, request="the same"), *history("bob", 2)])
     assert run.status == 0
     assert [each.metadata["document"] for each in read_pairs(out).pairs] == ["ann2", "bob0", "bob1"]
+
+
+PROMPTS = [f"What is {thing} good for?" for thing in ("salt", "rain", "sleep", "chess", "moss", "doubt")]
+
+
+@pytest.fixture
+def pair_models(run_pearl, judge_endpoint, tmp_path):
+    says = {"kind": "Gladly; here it is", "curt": "No"}
+    judge_endpoint.says = lambda body: f"<think>Hm.</think>{says[body['model']]}: {body['messages'][-1]['content']}"
+    out = tmp_path / "models.json"
+
+    def run(*more, prompts=None, name="prompts.txt"):
+        path = tmp_path / name
+        path.write_text(prompts or "\n".join([*PROMPTS, "", PROMPTS[0]]), encoding="utf-8")
+        words = ("--llm", "kind", "--against", "curt", "--prompts", path, "--out", out)
+        return run_pearl("forensics", "pairs", *words, *more), out
+
+    return run
+
+
+def test_the_answers_of_two_models_to_the_same_prompts(pair_models, judge_endpoint, run_pearl):
+    run, out = pair_models("--json", "-")
+    assert (run.status, run.json["n"], run.json["prompts"]) == (0, 6, 6)
+    assert run.json["models"]["curt"] == {"failed": 0, "failures": {}, "cut_off": 0}
+    assert [message["role"] for message in judge_endpoint.bodies[0]["messages"]] == ["user"]
+    data = read_pairs(out)
+    named = {annotator.name: annotator.id for annotator in data.annotators.values()}
+    assert set(named) == {"kind", "curt"}
+    assert [each.prompt for each in data.pairs] == PROMPTS
+    orders = set()
+    for each in data.pairs:
+        kind = each.models.index("kind")
+        orders.add(kind)
+        assert each.texts[kind] == f"Gladly; here it is: {each.prompt}"
+        assert each.texts[1 - kind] == f"No: {each.prompt}"
+        assert (each.vote(named["kind"]), each.vote(named["curt"])) == ((Vote.A, Vote.B), (Vote.B, Vote.A))[kind]
+    assert orders == {0, 1}
+    before = out.read_bytes()
+    assert "6 pairs of 6 prompts" in pair_models()[0].out
+    assert (len(judge_endpoint.bodies), out.read_bytes()) == (12, before)
+    run_pearl("forensics", "annotate", "--pairs", out, "--out", out, "--rules")
+    shown = run_pearl("forensics", "metrics", "--pairs", out, "--reference", "kind", "--json", "-")
+    strength = {row["name"]: row["strength"]["value"] for row in shown.json["annotators"]}
+    assert (strength["use more semicolons (by rule)"], strength["curt"]) == (1.0, -1.0)
+
+
+def test_prompts_as_json_and_an_answer_that_failed(pair_models, judge_endpoint):
+    judge_endpoint.refuses = lambda number: (400, {}) if number == 2 else None
+    lines = '{"prompt": "One\\nline"}\n{"id": 7, "request": "Two"}\n'
+    run, out = pair_models("--max-in-flight", 1, "--json", "-", prompts=lines, name="prompts.jsonl")
+    assert (run.status, run.json["n"], run.json["models"]["kind"]["failed"]) == (0, 1, 1)
+    assert [each.prompt for each in read_pairs(out).pairs] == ["One\nline"]
+
+
+def test_an_estimate_for_two_models(pair_models, judge_endpoint):
+    run, out = pair_models("--dry-run")
+    assert {name: each["calls"] for name, each in run.json["estimate"].items()} == {"kind": 6, "curt": 6}
+    assert (judge_endpoint.bodies, out.exists()) == ([], False)
+
+
+@pytest.mark.parametrize(
+    ("more", "prompts", "said"),
+    [
+        (("--against", "kind"), "Why?", "--llm and --against are both kind; name two models."),
+        (("--user", "ann"), "Why?", "--user chooses in --history; leave it out."),
+        ((), "\n \n", "there is no prompt in it."),
+        (("--history", "h.jsonl"), "Why?", "Give either --history or --prompts."),
+    ],
+)
+def test_what_two_models_cannot_be_asked(pair_models, judge_endpoint, more, prompts, said):
+    run, out = pair_models(*more, prompts=prompts)
+    assert (run.status, out.exists(), judge_endpoint.bodies) == (2, False, [])
+    assert said in run.err

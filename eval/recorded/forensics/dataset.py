@@ -1,0 +1,47 @@
+"""The figures of annotated pairs in Python, by the names of the public package (papers/feedback-forensics.txt, A.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eval.recorded.forensics.metrics import ForensicsOptions, metrics_of_file
+from eval.recorded.forensics.pair_files import METADATA, stream_pairs
+from eval.recorded.forensics.pairs import distinct_names
+from pearl.errors import InputError
+
+DEFAULT = "default_annotator"  # in the metadata of a file
+
+
+@dataclass(slots=True)
+class DatasetHandler:
+    """Files of annotated pairs by name. ``reference``: the annotator that all others are held against, by name or id;
+    each file's default annotator if none is named."""
+
+    reference: str | None = None
+    figures: dict[str, dict[str, Any]] = field(default_factory=dict)  # as ``pearl forensics metrics`` writes them
+
+    def add_data_from_path(self, path: str | Path, name: str | None = None) -> None:
+        """Measure a file, called by its own name unless another is given. Raises InputError for a file that cannot be
+        used, or has no default annotator where no reference is named."""
+        path = Path(path)
+        metadata = dict(stream_pairs(path)).get(METADATA, {}) if self.reference is None else {}
+        reference = self.reference or metadata.get(DEFAULT)
+        if reference is None:
+            raise InputError(f"{path}: names no default annotator; give the reference.", code="no_reference")
+        self.figures[name or path.name] = metrics_of_file(path, ForensicsOptions(str(reference)))
+
+    def get_overall_metrics(self) -> dict[str, dict[str, Any]]:
+        """By file: the number of pairs, and what the reference chose by position and length."""
+        return {name: {"n": each["n"], **each["overall"]} for name, each in self.figures.items()}
+
+    def get_annotator_metrics(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """By file and annotator: agreement, kappa, strength and the others, with intervals."""
+        return {name: _by_name(each["annotators"]) for name, each in self.figures.items()}
+
+
+def _by_name(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    names = distinct_names({row["id"]: row["name"] for row in rows})
+    return {names[row["id"]]: row for row in rows}
