@@ -63,6 +63,12 @@ UNTRAINED = tuple(entry.name for entry in ENTRIES if not entry.trained)
 SERVED = tuple(entry.name for entry in ENTRIES if entry.served)
 
 
+def is_named(name: str) -> bool:
+    """True for what can be asked for by name, without a folder to write to."""
+    kind, colon, _ = name.partition(":")
+    return any(entry.name == name for entry in ENTRIES) or (kind == LikelihoodRetriever.name and bool(colon))
+
+
 def find_entry(name: str) -> Entry:
     """The entry of a retriever, or one for an artifact's folder. Raises NotFound that lists the names."""
     for entry in ENTRIES:

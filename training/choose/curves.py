@@ -175,14 +175,14 @@ def read_report(path: Path) -> Any:
     return json.loads(path.read_bytes(), parse_constant=no_number)
 
 
-def curve_of(folder: Path, report: Path, setting: Setting) -> tuple[MeasuredCurve, dict[str, Any]]:
-    """The artifact's curve in a report of the command that measures the setting, and the report; of a report of one
-    model, wherever the artifact stood then, that one's. Raises InputError, also where that model is known to be another
-    one."""
+def curve_of(measured: Path | str, report: Path, setting: Setting) -> tuple[MeasuredCurve, dict[str, Any]]:
+    """The curve of an artifact's folder, or of a scorer by name, in a report of the command that measures the setting,
+    and the report; of a report of one model, wherever the artifact stood then, that one's. Raises InputError, also
+    where that model is known to be another one."""
     try:
         content = read_report(report)
         models = {model["model"]: model for model in content["models"]}
-        mine = [own for model, own in models.items() if Path(model).resolve() == folder.resolve()]
+        mine = [own for model, own in models.items() if _same(model, measured)]
         own = next(iter(mine or models.values()))
         for point in own["curve"]:
             _check_point(point, setting)
@@ -194,14 +194,19 @@ def curve_of(folder: Path, report: Path, setting: Setting) -> tuple[MeasuredCurv
             code="not_a_report",
         ) from error
     if not mine:
-        check_about(folder, report, list(models))
+        check_about(measured, report, list(models))
     return curve, content
 
 
-def check_about(folder: Path, report: Path, models: Sequence[str]) -> None:
-    """Raises InputError where a report of these models is known not to be about the artifact, wherever that stood."""
-    if len(models) > 1 or _is_other(folder, models[0]):
-        raise InputError(f"{report}: is about {', '.join(models)}, not about {folder}.", code="other_model")
+def _same(model: str, measured: Path | str) -> bool:
+    return model == measured if isinstance(measured, str) else Path(model).resolve() == measured.resolve()
+
+
+def check_about(measured: Path | str, report: Path, models: Sequence[str]) -> None:
+    """Raises InputError where a report of these models is known not to be about the artifact, wherever that stood, or
+    about the scorer."""
+    if len(models) > 1 or isinstance(measured, str) or _is_other(measured, models[0]):
+        raise InputError(f"{report}: is about {', '.join(models)}, not about {measured}.", code="other_model")
 
 
 def _check_point(point: dict[str, Any], setting: Setting) -> None:

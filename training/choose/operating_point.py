@@ -125,6 +125,18 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
     return chosen
 
 
+def scorer_threshold(name: str, report: Path | None, metric: str) -> OperatingPoint:
+    """Choose theta for a scorer that has no artifact to keep it in. Raises InputError without a report of it on dev."""
+    check_metric(metric, DRAFT_METRICS)
+    if report is None:
+        raise InputError(
+            f"--model {name}: keeps no curve of theta; name a report of 'pearl eval revision' with --revision.",
+            param="revision",
+            code="no_such_curve",
+        )
+    return choose_threshold(curve_of(name, report, THETA)[0], metric)
+
+
 def _kept_curve(folder: Path, training: Mapping[str, Any], chat_model: str | None) -> tuple[str | None, dict[str, Any]]:
     """The chat model of an earlier choice of theta and the artifact's account of it, one without a name for any."""
     curves: dict[str | None, dict[str, Any]] = {**training.get(THETAS, {})}

@@ -12,11 +12,14 @@ EXAMPLES = """
   pearl eval revision --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --json dev.json --picture dev.svg
   pearl train threshold --model MODEL --revision dev.json --metric rouge2
   pearl train threshold --model MODEL --metric bertscore
+  pearl train threshold --model bm25 --revision dev-bm25.json
 """
 
 
 def threshold(
-    model: Path = typer.Option(..., metavar="MODEL", help="Artifact to write theta into."),
+    model: str = typer.Option(
+        ..., metavar="MODEL", help="Artifact to write theta into; or a scorer by name, such as bm25, which keeps none."
+    ),
     revision: Path | None = typer.Option(
         None,
         metavar="REPORT.json",
@@ -31,14 +34,20 @@ def threshold(
     """Choose theta, the score below which a draft is revised; "never" if no theta raises the metric on dev by more than
     chance.
 
+    Of a scorer by name theta is only said: give it to 'pearl eval revision --threshold'.
+
     Theta is that of the chat model whose drafts the report measured; repeat the command for each model. The report
     has the figures of every theta and, with --picture, their curve.
     """
     from pearl.theta import theta_words
-    from training.choose.operating_point import set_threshold
+    from retriever.registry import is_named
+    from training.choose.operating_point import scorer_threshold, set_threshold
 
     check_writable("--json", json, [revision] if revision else ())
-    chosen = set_threshold(model, revision, metric, chat_model)
+    if is_named(model):
+        chosen = scorer_threshold(model, revision, metric)
+    else:
+        chosen = set_threshold(Path(model), revision, metric, chat_model)
     choice = "never revise" if chosen.number is None else f"theta {theta_words(chosen.number, 3)}"
     sentence = chosen.words(choice, f"theta {theta_words(chosen.best, 3)}", "without revision")
     typer.echo(f"{sentence}; {100 * chosen.extent:.3g}% of the drafts revised", err=True)

@@ -234,6 +234,19 @@ def test_tables_for_the_eye(generation, writer):
     assert "copy of bm25" in run.out
 
 
+def test_theta_of_a_scorer_without_an_artifact(run_pearl, pearl_eval, write_lines, writer, tmp_path):
+    report = tmp_path / "dev.json"
+    words = ("--gains", write_lines(LINES), *ENDPOINT, "--generations", tmp_path / "kept.sqlite")
+    for model in ("bm25", "recent", "random"):
+        assert pearl_eval("revision", *words, "--model", model, "--json", report).status == 0
+        chosen = run_pearl("train", "threshold", "--model", model, "--revision", report, "--json", "-").json
+        theta = "never" if chosen["threshold"] is None else chosen["threshold"]
+        run = pearl_eval("revision", *words, "--model", model, "--threshold", f"{model}={theta}", "--json", "-")
+        (found,) = run.json["models"]
+        selective = next(row for row in found["policies"] if row["policy"] == "selective")
+        assert selective["share_revised"]["value"] == chosen["share_revised"]
+
+
 @pytest.mark.parametrize("command", ["generation", "revision", "shown"])
 def test_the_seed_draws_the_bootstrap(pearl_eval, write_lines, writer, tmp_path, command):
     targets = ("Bread needs time.", "Four trains left.", "It fell.") * 3

@@ -181,6 +181,21 @@ def test_of_several_models_the_artifacts_own(
     assert "is about bm25, dense, not about" in ran.err
 
 
+@pytest.mark.parametrize("name", ["bm25", "dense-sum", "likelihood:some/model", "embedded"])
+def test_a_scorer_without_an_artifact_has_its_theta_said(train: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    file = report(tmp_path / "r.json", **{"elsewhere": HARMS, name: HELPS})
+    ran = train("threshold", model=name, revision=file, json="-")
+    assert (ran.status, json.loads(ran.out)["threshold"]) == (0, -1.0)
+    assert ran.err.startswith("theta -1.000: rouge2 0.2400 at best, 0.2000 without revision")
+    ran = train("threshold", model=name, revision=report(tmp_path / "r.json", elsewhere=HELPS))
+    assert (ran.status, ran.err) == (2, f"pearl: {tmp_path / 'r.json'}: is about elsewhere, not about {name}.\n")
+    ran = train("threshold", model=name)
+    assert (ran.status, ran.err.split(": ", 2)[2]) == (
+        2,
+        "keeps no curve of theta; name a report of 'pearl eval revision' with --revision.\n",
+    )
+
+
 @pytest.mark.parametrize("name", ["bm25", "embedded", "OTHER"])
 def test_a_report_of_another_model_is_refused(
     train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path, name: str
