@@ -22,6 +22,13 @@ _TAG = re.compile(r"<(?P<closes>/?)(?P<name>\w[\w -]{0,30}?)(?:\s[^<>\n]*)?>")
 _BOX = re.compile(r"(?:\\+b|\x08)oxed\s*\{([^{}]{1,200})\}|\\+f(?:rame)?box\s*\{([^{}]{1,200})\}")
 _SPACE = re.compile(r"\\+(?:[ ,;:!]|q?quad\b)|(?<=\w)~(?=\w)")
 _BESIDE = " \t*_`\"'”’“‘()[]|$"
+VERDICT_WORDS = 3  # of a line that says a verdict and no reason: "TWEET ONE", "Somewhat exhibits style"
+# "Answer: Yes, " before the reason for it
+_ANNOUNCED = re.compile(
+    r"^[^\w\n]*(?:my |the )?(?:final |overall |total )?(?:answer|verdict|label|rating|score|probability|estimate|points"
+    r"|judge?ment|decision|choice|preference|conclusion|output)\W{0,6}(?::|=|is\b)[^.,;–—\n]*(?:\.\d+)?",
+    re.IGNORECASE,
+)
 NEAR = 200  # characters in front and behind that tell what a statement is
 
 _CLAUSE = re.compile(r"[.!?;,](?=\s)|[>}\0]|\b(?:so|thus|hence|therefore)\b(?=\s+\w)", re.IGNORECASE)
@@ -150,3 +157,14 @@ def _boxes(text: str, names: Collection[str]) -> Iterator[Found]:
 def unboxed(text: str) -> str:
     """The text without the boxes and the spaces of TeX."""
     return _SPACE.sub(" ", _BOX.sub(lambda box: box[1] or box[2], text)).strip()
+
+
+def reasons(reply: str, names: Collection[str]) -> str:
+    """What a reply says beside its verdict: its lines without those that only announce or hold one, and of its objects
+    the strings of other fields than these ``names``."""
+    for found in reversed(list(json_objects(reply))):
+        values = [value for name, value in found.value.items() if field_name(name) not in names]
+        strings = "\n".join(value for value in values if isinstance(value, str))
+        reply = f"{reply[: found.start]}\n{strings}\n{reply[found.end :]}"
+    lines = (_ANNOUNCED.sub("", line) for line in reply.splitlines())
+    return "\n".join(line for line in lines if len(line.split()) > VERDICT_WORDS)

@@ -23,6 +23,7 @@ from eval.recorded.personalized.presets import RECORDED, WRONG
 from eval.recorded.personalized.reading import read_verdicts
 from eval.recorded.personalized.reply import LETTER
 from eval.recorded.style.labels import LEVELS, A, B, draw_label
+from eval.recorded.style.styles import styles_key
 from eval.stats.corrected import UNLABELLED, LabelledShares
 from pearl.errors import InputError
 from pearl.history import located, parse_numbered_lines
@@ -172,7 +173,7 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
 
 def item_name(item: object, style: str | Sequence[str] | None) -> str:
     """The name of the item; a text judged by several styles is an item for each."""
-    return f"{item} ({style if isinstance(style, str) else ', '.join(style)})" if style else str(item)
+    return f"{item} ({styles_key(style)})" if style else str(item)
 
 
 def _answer(line: Mapping[str, Any], *, swapped: bool, place: int) -> str | None:

@@ -55,7 +55,8 @@ def select(
     balance: Balance = Balance(),
     seed: int = 0,
 ) -> Selection:
-    """Score the draft and every candidate, and choose. ``texts`` are None for candidates that failed."""
+    """Score the draft and every candidate, and choose. ``texts`` are None for candidates that failed. The control is
+    drawn anew for each draft: with one draw for all it would be the same place wherever as many are eligible."""
     distinct = list(dict.fromkeys([draft, *(text for text in texts if text is not None)]))
     quality = np.asarray(rewards(distinct), np.float64)
     likeness = [None] * len(distinct) if likenesses is None else likenesses(distinct)
@@ -71,7 +72,7 @@ def select(
     best = max(eligible, key=lambda place: _value(scored[place], balance, compared), default=None)
     if best is not None and _value(scored[best], balance, compared) <= _value(before, balance, compared):
         best = None
-    control = random.Random(seed).choice(eligible) if eligible else None
+    control = random.Random(f"{seed} {draft}").choice(eligible) if eligible else None
     dropped = {place: reason for place, reason in reasons.items() if reason is not None}
     return Selection(before, scores, dropped, best, control)
 

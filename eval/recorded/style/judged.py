@@ -9,14 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from eval.asking import scale
+from eval.asking.grammar import NOUNS
 from eval.asking.json_lines import read_lines
+from eval.asking.said import reasons
 from eval.recorded.style.choices import TIES, StyleOptions
 from eval.recorded.style.labels import RANKING, TIE, draw_label, mean_scores, scored_label, winner
 from eval.recorded.style.lines import FIELDS, About, Key, Line, Part, parse_line
 from eval.recorded.style.people import Subject
 from pearl.errors import InputError
 
-TRIGRAM_WORDS = 3  # a reply of no more words is an answer without a reason
+NAMES = (*NOUNS, *scale.FIELDS)  # of what a judge's object says, but for its reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +123,9 @@ def read_judged(paths: Iterable[Path]) -> StyleJudgements:
         lines=len(lines),
         verdicts=dict(verdicts),
         justifications=tuple(
-            Justification(line.key, line.said, line.reply)
+            Justification(line.key, line.said, why)
             for line in lines
-            if line.said is not None and len(line.reply.split()) > TRIGRAM_WORDS
+            if line.said is not None and (why := reasons(line.reply, NAMES))
         ),
         passed_over=dict(sorted(passed_over.items())),
     )

@@ -15,7 +15,7 @@ from typing import Any
 from eval.asking.json_lines import check_fields, optional_id, optional_number, optional_string
 from eval.asking.verdict import KINDS, SCORED
 from eval.recorded.style.labels import ABSENT, DETECTION, LABELS, PRESENT, RANKING, THREE, TIE, A, B
-from eval.recorded.style.styles import style_named
+from eval.recorded.style.styles import styles_key
 from pearl.errors import InputError
 from pearl.texts import check_id
 
@@ -90,12 +90,13 @@ def parse_line(value: dict[str, Any]) -> Line:
 
 
 def style_key(value: Mapping[str, Any]) -> str:
-    """One name for the style, or the styles, of a line; empty where it has none, as where helpfulness is judged."""
+    """One name for the style, or the styles, of a line; empty where it has none, as where helpfulness is judged. Raises
+    InputError for what is no name."""
     style = value.get("style")
     names = [] if style is None else style if isinstance(style, list) else [style]
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise InputError("must be a style or an array of styles.", param="style", code="wrong_type")
-    return ", ".join(style_named(name) or name for name in names)
+    return styles_key(names)
 
 
 def _among(value: Mapping[str, Any], name: str, names: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ asked of the systems that wrote; realism was only rated.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from eval.asking.choices import Choice, Preset, Presets
@@ -100,6 +100,16 @@ def personas_by(persona_1: str) -> Mapping[str, tuple[str, str, str]]:
 def style_named(name: str) -> str | None:
     """The style as STYLES has it, whatever its capitals, hyphens and ampersands; None where there is none."""
     return _BY_FOLDED.get(_folded(name))
+
+
+def styles_key(style: str | Sequence[str] | None) -> str:
+    """One name for a style, or for several whatever their order: as STYLES has them, others last; empty for none."""
+    names = [] if style is None else [style] if isinstance(style, str) else style
+    if len(names) == 1 and all(map(style_named, parts := names[0].split(", "))):
+        names = parts  # as ratings have what was judged for several
+    known = list(STYLES)
+    spelled = (style_named(name) or name for name in names)
+    return ", ".join(sorted(spelled, key=lambda name: (known.index(name) if name in STYLES else len(known), name)))
 
 
 def check_style(name: str, *, param: str = "style") -> str:

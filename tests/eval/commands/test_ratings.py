@@ -239,7 +239,7 @@ RATINGS = [{"item": f"i{n}", "rater": rater, "label": "AB"[n % 2]} for n in rang
         (RATINGS[3], "ratings.jsonl:13: rater: 'Ben' rated 'i1' already on line 4"),
         ({**RATINGS[0], "rater": "Cy"}, "ratings.jsonl:13: rater: 'Cy' is none of Ann, Ben"),
         ({"item": "i9", "label": "A"}, "ratings.jsonl:13: rater: is missing."),
-        ({"item": "i9", "rater": "Ann", "label": None}, "ratings.jsonl:13: label: "),
+        ({"item": "i9", "rater": "Ann", "label": ["A"]}, "ratings.jsonl:13: label: "),
     ],
 )
 def test_ratings_that_cannot_be_used(pearl_eval, write_lines, line, complaint):

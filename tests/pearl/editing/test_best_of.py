@@ -31,6 +31,12 @@ def test_the_random_control_is_drawn_from_those_that_are_left_by_its_seed():
     assert drawn == {1, 2}
 
 
+def test_the_random_control_is_drawn_anew_for_each_draft():
+    drawn = [select(f"draft {place}", ["a", "b", "c"], lambda texts: np.ones(len(texts))).random for place in range(20)]
+    assert set(drawn) == {0, 1, 2}
+    assert drawn[3] == select("draft 3", ["a", "b", "c"], lambda texts: np.ones(len(texts))).random
+
+
 @pytest.mark.parametrize("texts", [[], [None], ["a"], ["e"]])
 def test_the_draft_stays_where_nothing_is_better(texts):
     assert select("d", texts, rewards(d=5, a=4, e=5)).best is None

@@ -92,13 +92,8 @@ def test_trigrams_of_judges(read, detected, ranked):
     found = {(row["kind"], row["style"]): row for row in of_judges(read(lines).justifications)}
     story = found["detection", "storytelling"]
     assert story["n"] == 2
-    assert {each["trigram"] for each in story["trigrams"]} == {
-        "vivid scenes harbour",
-        "scenes harbour life",
-        "harbour life answer",
-        "life answer yes",
-    }
-    assert {each["trigram"] for each in story["trigrams"][:2]} == {"vivid scenes harbour", "scenes harbour life"}
+    # and none of a line that says the verdict
+    assert {each["trigram"] for each in story["trigrams"]} == {"vivid scenes harbour", "scenes harbour life"}
     assert found["detection", "legal precision"]["n"] == 1
     assert found["ranking", "storytelling"]["n"] == 1
 

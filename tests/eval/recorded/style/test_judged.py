@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from eval.recorded.labels import item_name
 from eval.recorded.style.judged import read_judged
+from eval.recorded.style.people import read_people
 from pearl.errors import InputError
 
 
@@ -63,6 +65,21 @@ def test_one_name_for_a_style(read, detected, ranked):
         "",
         "my own",
     ]
+
+
+def test_ratings_match_whatever_the_order_of_the_styles(read, ranked, write_lines):
+    (unit,) = read([ranked(style=["my own", "storytelling", "legal precision"])]).units
+    rated = [
+        {"item": "pair 1", "rater": f"r{place}", "label": "a", "style": style}
+        for place, style in enumerate(
+            (["Storytelling", "Legal precision", "my own"], ["legal precision", "my own", "storytelling"])
+        )
+    ]
+    assert read_people(write_lines(rated, "ratings.jsonl")).ratings == {unit.subject: {"a": 2}}
+    (pair,) = read([ranked(style=["storytelling", "legal precision"])]).units
+    rated = [{"item": "pair 1", "rater": "r", "label": "b", "style": "storytelling, Legal Precision"}]
+    assert read_people(write_lines(rated, "page.jsonl")).ratings == {pair.subject: {"b": 1}}
+    assert item_name(1, ["storytelling", "legal precision"]) == item_name(1, "legal precision, storytelling")
 
 
 def test_same_reply_in_all_draws(read, detected):
