@@ -100,7 +100,13 @@ def read_reply(reply: Reply, text: str) -> Outcome:
         return unusable("repeats_example")
     if any(_runs(aspect) & _runs(text) for name, aspect in aspects.items() if name not in VERBATIM):
         return unusable("copies_text")
-    return Outcome(" ".join(aspects[name] for name in ASPECTS if name in aspects), None, text_of_reply)
+    *others, last = aspects.values()
+    return Outcome(" ".join((*map(_ended, others), last)), None, text_of_reply)
+
+
+def _ended(aspect: str) -> str:
+    """The aspect with a full stop, so that the next one is another sentence."""
+    return aspect if aspect.endswith((*".!?…", ".)", '."')) else f"{aspect}."
 
 
 def _aspects(reply: str) -> dict[str, str]:

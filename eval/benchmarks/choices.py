@@ -5,6 +5,7 @@ from __future__ import annotations
 from eval.asking.choices import Choice, Preset, Presets
 
 AT_MOST_10, BELOW_10 = "at_most_10", "below_10"
+THOUSAND, ONE_MORE = "thousand", "one_more"
 FIRST, RANDOM = "first", "random"
 BELOW_2, BELOW_3 = "below_2", "below_3"
 FIFTH, CAPPED = "fifth", "capped"
@@ -18,6 +19,14 @@ CHOICES = (
             BELOW_10: "prism: a tie if they lie less than 10 apart",
         },
         "Appendix A.2 says smaller or equal; the authors' code says smaller.",
+    ),
+    Choice(
+        "samples",
+        {
+            THOUSAND: "prism: the first 1,000 pairs, unless --limit says otherwise",
+            ONE_MORE: "prism: the first 1,001",
+        },
+        "The paper says 1,000; the loop of the authors' code ends one later.",
     ),
     Choice(
         "refusals",

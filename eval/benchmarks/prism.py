@@ -11,11 +11,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from eval.benchmarks.choices import BELOW_10, SUBSTRING
+from eval.benchmarks.choices import BELOW_10, ONE_MORE, SUBSTRING, THOUSAND
 from eval.benchmarks.files import json_rows, the_file
 from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
 
-SAMPLES = 1000
+SAMPLES = {THOUSAND: 1000, ONE_MORE: 1001}
 TIE = 10  # points
 _SUBSTRINGS = re.compile("language model|AI|chatbot")
 _MODEL = r"an?\s+(?:ai|artificial\s+intelligence|(?:large\s+)?language\s+model|chatbot)\b"
@@ -33,7 +33,7 @@ def prism_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[Per
     people = _people(the_file(folder, "survey.jsonl", "survey.jsonl.gz"))
     responses = _responses(the_file(folder, "utterances.jsonl", "utterances.jsonl.gz"), options, ledger)
     generator = random.Random(options.seed)
-    limit = options.limit or SAMPLES
+    limit = options.limit or SAMPLES[options.choices["samples"]]
     pairs: list[PersonaPair] = []
     for name in sorted(responses, key=lambda name: (int("".join(re.findall(r"\d", name)) or 0), name)):
         pair = _pair(name, responses[name], people, options, ledger, generator)

@@ -44,6 +44,7 @@ PRESETS = Presets(
         published.SCALE,
         published.TRIES,
         published.TIE_CERTAINTY,
+        published.BLIND_CERTAINTY,
         published.KEY,
     ),
     (
@@ -72,6 +73,7 @@ class PersonaOptions:
     scale: str = published.HUNDRED
     tries: str = published.ONCE
     tie_certainty: str = published.ASKED
+    blind_certainty: str = published.ASKED
     key: str = published.DESCRIBED
     seed: int = 0
     modes: tuple[Mode, ...] = (Mode(),)
@@ -141,9 +143,7 @@ def load(path: Path, options: PersonaOptions) -> tuple[Items[PersonaItem], Perso
     has = dict(Counter(name for item in read.parsed for name in item.persona if name))
     items = Items.of(read, file=str(path), fields=has)
     fields = _named("fields", options, options.fields, has) if options.fields else None
-    certainty = options.certainty and not (options.tie and options.tie_certainty == published.NOT_ASKED)
-    asked = ReplyForm(options.tie, certainty, highest=5 if options.scale == published.FIVE else HIGHEST)
-    mode = Mode(options.persona, fields, asked)
+    mode = Mode(options.persona, fields, _form(options, persona=options.persona))
     for option, given, what in (("ablate", options.ablate, "leave out of"), ("fields", fields, "show with")):
         if given and not mode.persona:
             raise InputError(f"--{option}: there is nothing to {what} --no-persona.", param=option)
@@ -153,8 +153,16 @@ def load(path: Path, options: PersonaOptions) -> tuple[Items[PersonaItem], Perso
         key = (less is not None, frozenset(less or ()))
         if key in modes:
             raise InputError(f"--ablate {subset}: that is asked already; name it once.", param="ablate")
-        modes[key] = replace(mode, persona=less is not None, fields=less)
+        modes[key] = Mode(less is not None, less, _form(options, persona=less is not None))
     return items, replace(options, modes=tuple(modes.values()), fields=options.fields or None)
+
+
+def _form(options: PersonaOptions, *, persona: bool) -> ReplyForm:
+    """The reply to ask for, with the persona or without."""
+    without = options.tie and options.tie_certainty == published.NOT_ASKED
+    without |= not persona and options.blind_certainty == published.NOT_ASKED
+    highest = 5 if options.scale == published.FIVE else HIGHEST
+    return ReplyForm(options.tie, options.certainty and not without, highest=highest)
 
 
 def _named(option: str, options: PersonaOptions, fields: str, has: Mapping[str, int]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -124,13 +124,18 @@ class Artifact:
 
 def write_manifest(folder: Path, artifact: Artifact) -> None:
     """Write ``artifact.json`` for the files that stand in the folder; the last step, for it makes them an artifact."""
-    files = carried_files(folder, (MANIFEST, PARTIAL))
-    content = asdict(artifact) | {"files": files, "threshold": theta_json(artifact.threshold)}
-    if artifact.thresholds is not None:
-        content["thresholds"] = {model: theta_json(theta) for model, theta in artifact.thresholds.items()}
+    content = manifest_json(replace(artifact, files=carried_files(folder, (MANIFEST, PARTIAL))))
     partial = folder / PARTIAL
     partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     partial.replace(folder / MANIFEST)
+
+
+def manifest_json(artifact: Artifact) -> dict[str, Any]:
+    """The artifact as ``artifact.json`` holds it."""
+    content = asdict(artifact) | {"threshold": theta_json(artifact.threshold)}
+    if artifact.thresholds is not None:
+        content["thresholds"] = {model: theta_json(theta) for model, theta in artifact.thresholds.items()}
+    return content
 
 
 def write_signals(folder: Path, parts: CalibratedParts) -> None:

@@ -70,6 +70,8 @@ def test_reasons_in_the_question_or_before_the_verdict(chats):
     assert shown[0][2] == '{"preference": "1"}'
     _, learned = chats("--variant", "P", "--rationale", "output")
     assert learned[0][2] == 'It is plain.\n{"preference": "1"}'
+    assert "Give your reasons first, and end with this JSON object" in learned[0][0]
+    assert "and nothing else" in shown[0][0]
     ran, _ = chats("--variant", "R", "--rationale", "output")
     assert (ran.status, ran.err.count("\n")) == (2, 1)
     assert "no record is left for --variant R: " in ran.err

@@ -358,9 +358,11 @@ def test_the_command_trains_measures_and_says_what_it_made(
         "encoder": sentence_folder,
         "candidates": 5,
     }
-    ran = train("retriever", **common, out=tmp_path / "model", first_stage_only=None)
-    assert (ran.status, ran.out) == (0, "")
+    ran = train("retriever", **common, out=tmp_path / "model", first_stage_only=None, json="-")
+    assert ran.status == 0
     artifact = read_manifest(tmp_path / "model")
+    manifest = json.loads((tmp_path / "model" / "artifact.json").read_text(encoding="utf-8"))
+    assert json.loads(ran.out) == {"model": str(tmp_path / "model"), **manifest}
     assert artifact.inherited() in ran.err
     assert artifact.figures["requests"] == 4
     assert {"value", "low", "high"} == artifact.figures["top1_gain"].keys()

@@ -46,7 +46,7 @@ GOOD = """<Explanation>It is about a tap.</Explanation>
 <Instruction.Links>https://tap.example/fix</Instruction.Links>
 <Instruction.Knowledge>_NONE_</Instruction.Knowledge>
 <Instruction.Anecdotes>The author had a flood.</Instruction.Anecdotes>"""
-REQUEST = "Say that the tap needs mending. Bo bo@tap.example https://tap.example/fix The author had a flood."
+REQUEST = "Say that the tap needs mending. Bo. bo@tap.example. https://tap.example/fix. The author had a flood."
 MUTE = "I cannot say."
 
 
@@ -74,6 +74,8 @@ def test_the_aspects_are_joined_without_the_explanation() -> None:
     [
         ("<Instruction.Overview>Mend it.", "Mend it."),  # a mark left out at the end
         ("<Instruction.Overview>Mend it.\n<Instruction.Names>Bo\n", "Mend it. Bo"),
+        ("<Instruction.Overview>Mend it\n<Instruction.Names>Bo\n<Instruction.Links>b.org", "Mend it. Bo. b.org"),
+        ("<Instruction.Overview>Mend it!\n<Instruction.Names>Bo", "Mend it! Bo"),
         ("Sure!\n<overview> Mend it. </Instruction.Names>\nDone.", "Mend it."),
         ("<Instruction.Overview>A\0b</Instruction.Overview>", "Ab"),
         (
@@ -345,9 +347,16 @@ def test_a_history_with_all_requests_needs_no_model(
 ) -> None:
     line = {"user_id": "ann", "id": "a", "text": "A text.", "request": "Write it.", "voice": "mail"}
 
-    run = train("requests", history=write_lines([line]), out=tmp_path / "out.jsonl", llm="embedded")
+    run = train("requests", history=write_lines([line]), out=tmp_path / "out.jsonl", llm="embedded", json="-")
 
     assert run.status == 0
+    assert json.loads(run.out) == {
+        "out": str(tmp_path / "out.jsonl"),
+        "chat_model": "SmolLM2-135M-Instruct",
+        "natural": 1,
+        "synthetic": 0,
+        "problems": {},
+    }
     assert [json.loads(each) for each in (tmp_path / "out.jsonl").read_text().splitlines()] == [line]
 
 
@@ -357,7 +366,7 @@ def test_replies_with_what_no_file_holds_are_kept(text: str, tmp_path: Path) -> 
     found = {"ann": [Document("a", TEXT, 1.0), Document("b", "Another text.", 2.0)]}
     (first, second) = fill_in(found, FakeChatModel([text, GOOD]), tmp_path)
 
-    assert first.get("request") == (REQUEST.replace("Bo bo@", "Bo? bo@") if text.startswith("<") else None)
+    assert first.get("request") == (REQUEST.replace("Bo. bo@", "Bo? bo@") if text.startswith("<") else None)
     assert second["request"] == REQUEST
     assert fill_in(found, FakeChatModel([]), tmp_path) == [first, second]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import calls_at_once, make_chat_model
-from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION
+from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_apart, check_writable, write_json
 from pearl.settings import load_settings
 from training.progress import Advance, progress_of
 
@@ -28,6 +29,7 @@ def requests(
     out: Path = typer.Option(..., metavar="H2.jsonl.gz", help="Write the history with requests to this file."),
     llm: str | None = LLM_OPTION,
     max_in_flight: int = IN_FLIGHT_OPTION,
+    json: str | None = JSON_OPTION,
 ) -> None:
     """Have a chat model write the request that each document without one may have answered.
 
@@ -40,6 +42,8 @@ def requests(
     from training.requests import RequestReplies, texts_without_request, write_history
 
     check_file("out", out, [history])
+    check_writable("--json", json, [history])
+    check_apart({"--out": out, "--json": json})
     settings = load_settings(llm=llm)
     histories = read_histories(history)
     texts = texts_without_request(histories)
@@ -53,6 +57,8 @@ def requests(
             in_flight = calls_at_once(settings, max_in_flight)
             asyncio.run(_ask_all(texts, model, replies, advance, in_flight))
         tally = write_history(histories, replies, out)
+    if json:
+        write_json(json, {"out": str(out), "chat_model": model.name, **asdict(tally)})
     unusable = ", ".join(f"{count:,} {problem}" for problem, count in sorted(tally.problems.items()))
     console.print(
         f"{tally.natural:,} requests were there, {tally.synthetic:,} are synthetic, "

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from pearl.options import bundled
+from pearl.options import JSON_OPTION, bundled, check_writable, write_json
 from training.choices import CHOICES, choices_help, choices_of
 from training.commands.options import (
     PRESET_OPTION,
@@ -46,6 +46,7 @@ def retriever(
     llm: str | None = typer.Option(None, help="Model whose drafts set margin and theta: embedded, openai or auto."),
     metric: str = typer.Option("rouge2", help="Metric that both are to raise: rouge1, rouge2, bertscore or macro_f1."),
     run: RunFlags = RunFlags(),  # noqa: B008
+    json: str | None = JSON_OPTION,
 ) -> None:
     """Train a retriever from raw histories: score, select, fit, threshold.
 
@@ -59,6 +60,7 @@ def retriever(
     from pearl.errors import InputError, PearlError
     from pearl.settings import load_settings
     from pearl.split import TRAIN
+    from retriever.calibrated.artifact import manifest_json
     from training.choose.curves import DRAFT_METRICS, check_metric
     from training.files import work_folder
     from training.finish import measured, with_margin, with_threshold
@@ -66,6 +68,7 @@ def retriever(
     from training.recipe import SCORED_TEST, train_retriever
 
     check_metric(metric, DRAFT_METRICS)
+    check_writable("--json", json, history)
     values = asdict(auxiliary) | asdict(scored) | asdict(fitting) | asdict(choices)
     chosen = choices_of(preset, {choice.name: values.pop(choice.name) for choice in CHOICES})
     if chosen["candidates"] in (1, 2):
@@ -96,6 +99,9 @@ def retriever(
             with_threshold(options, llm, metric, budget.minutes_until(SCORED_TEST))
     except PearlError as error:  # the figures do not need them
         failure = error
-    console.print(measured(options).inherited(), highlight=False, soft_wrap=True)
+    artifact = measured(options)
+    console.print(artifact.inherited(), highlight=False, soft_wrap=True)
+    if json:
+        write_json(json, {"model": str(out), **manifest_json(artifact)})
     if failure:
         raise failure

@@ -23,7 +23,7 @@ NONE, INPUT, OUTPUT = "none", "input", "output"
 RATIONALES = {
     NONE: "the question, and the verdict",
     INPUT: "the reasons stand below the question, and the verdict is learned; when it is asked there are none",
-    OUTPUT: "the reasons are learned, too, and stand before the verdict",
+    OUTPUT: "the reasons are asked for and learned, too, before the verdict; judge with pearl judge quality --reasons",
 }
 VARIANTS = ("P", "R", "PR")
 
@@ -108,16 +108,17 @@ def _conversations(
 
 
 def _turns(record: QualityPair | ScoredParagraph, rationale: str) -> list[dict[str, Any]]:
-    from eval.judges.quality import ASKED, PAIR, POINTS, answer, question
+    from eval.judges.quality import PAIR, POINTS, answer, question, system
     from retriever.reward.records import QualityPair
 
-    request, reply = question(record), answer(record)
+    request, reasons = question(record), rationale == OUTPUT
     if rationale == INPUT:
         request = f"{request}\n\nThe reasons that an editor gave:\n{record.rationale}"
-    elif rationale == OUTPUT:
-        reply = f"{record.rationale}\n{reply}"
     return [
-        {"role": "system", "content": ASKED[PAIR if isinstance(record, QualityPair) else POINTS]},
+        {
+            "role": "system",
+            "content": system(PAIR if isinstance(record, QualityPair) else POINTS, reasons=reasons).content,
+        },
         {"role": "user", "content": request},
-        {"role": "assistant", "content": reply},
+        {"role": "assistant", "content": answer(record, reasons=reasons)},
     ]

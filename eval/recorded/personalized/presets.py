@@ -53,6 +53,11 @@ TIE_CERTAINTY = Choice(
     {ASKED: "with --tie a certainty is asked for, too", NOT_ASKED: "with --tie no certainty is asked for"},
     "The paper does not let a judge that may call a tie verbalise its certainty.",
 )
+BLIND_CERTAINTY = Choice(
+    "blind_certainty",
+    {ASKED: "without a persona a certainty is asked for, too", NOT_ASKED: "without one no certainty is asked for"},
+    "The authors' prompt without a persona asks for a verdict alone.",
+)
 DESCRIBED, IN_CODE = "described", "in_code"
 KEY = Choice(
     "key",
@@ -66,8 +71,20 @@ KEY_FIELDS: Mapping[str, Sequence[str]] = {
     DESCRIBED: ("education", "region", "living country", "birth country", "location", "race", "ethnicity"),
     IN_CODE: ("age", "education", "party", "ideology"),
 }
-ASKING_CORRECTED = {"scale": HUNDRED, "tries": ONCE, "tie_certainty": ASKED, "key": DESCRIBED}
-ASKING_AS_PUBLISHED = {"scale": HUNDRED, "tries": FOUR_TIMES, "tie_certainty": NOT_ASKED, "key": IN_CODE}
+ASKING_CORRECTED = {
+    "scale": HUNDRED,
+    "tries": ONCE,
+    "tie_certainty": ASKED,
+    "blind_certainty": ASKED,
+    "key": DESCRIBED,
+}
+ASKING_AS_PUBLISHED = {
+    "scale": HUNDRED,
+    "tries": FOUR_TIMES,
+    "tie_certainty": NOT_ASKED,
+    "blind_certainty": NOT_ASKED,
+    "key": IN_CODE,
+}
 CORRECTED = {"reading": STRICT, "unparsed": WRONG}
 AS_PUBLISHED = {"reading": PUBLISHED, "unparsed": DROPPED_UNLESS_TIE}
 PRESETS = Presets(

@@ -127,6 +127,13 @@ def test_prism_takes_the_best_against_another(build, tmp_path):
     assert figures["read"]["responses of later turns"] == 2
 
 
+@pytest.mark.parametrize(("preset", "items"), [("corrected", 1000), ("as_published", 1001)])
+def test_prism_takes_as_many_as_the_paper_or_its_code(build, tmp_path, preset, items):
+    prism(tmp_path, [person(1)], *(said(number, 90, 20, user_id="user1") for number in range(1, 1004)))
+    assert build("prism", "--preset", preset)[0]["items"] == items
+    assert build("prism", "--preset", preset, "--limit", 7)[0]["items"] == 7
+
+
 @pytest.mark.parametrize(
     ("source", "name"),
     [

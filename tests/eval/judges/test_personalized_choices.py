@@ -88,6 +88,21 @@ def test_as_published_a_tie_has_no_certainty(personalized, judge_endpoint):
     assert "certainty as a number" in prompts(judge_endpoint)[-1]
 
 
+def test_as_published_nobody_is_sure_without_a_persona(personalized, judge_endpoint):
+    judge_endpoint.says = lambda body: "A]] [[80]]" if "[User Profile]" in body["messages"][-1]["content"] else "A]]"
+    (found,) = personalized("--preset", "as_published", "--no-persona")["files"]
+    assert found["asked"] == {"tie": False, "certainty": False, "persona": False}
+    assert found["verdicts"]["A"] == 4
+    assert not any("certainty" in prompt for prompt in prompts(judge_endpoint))
+    result = personalized("--preset", "as_published", "--ablate", "none")
+    assert (result["files"][0]["high"]["total"], result["files"][0]["asked"]["certainty"]) == (4, True)
+    full, blind = result["ablation"]["modes"]
+    assert (full["told"], full["high"]["of"], blind["told"], blind["high"]) == ("all fields", 4, "no persona", None)
+    assert blind["accuracy"]["of"] == 4
+    personalized("--no-persona")
+    assert "certainty as a number" in prompts(judge_endpoint)[-1]
+
+
 @pytest.mark.parametrize(
     ("key", "told"), [("described", "education, living country"), ("in_code", "age, education, party")]
 )
