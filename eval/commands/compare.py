@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
 from eval.commands.options import DraftingOptions
+from eval.commands.reporting import choose_option
+from eval.judges.authorship import PRESETS
 from pearl.options import JSON_OPTION, bundled
 
 ABOUT = """A line of the history is a text of a user, as pearl import jsonl takes it; those with a request can be
@@ -17,12 +19,16 @@ held back:
 \b
   {"user_id": "ann", "id": "1", "timestamp": 1760000000, "text": "...", "request": "..."}
 
-Everything that was written or judged is kept: repeat an interrupted command and it goes on where it stopped."""
+Everything that was written or judged is kept: repeat an interrupted command and it goes on where it stopped.
+
+@PRESETS""".replace("@PRESETS", PRESETS.help())
 EXAMPLES = """
   pearl compare --history history.jsonl.gz --systems embedded bm25 --llm openai --dry-run
   pearl compare --history history.jsonl.gz --systems embedded bm25 --llm openai --judge gpt-5 --report page.html
   pearl compare --history history.jsonl.gz --systems embedded bm25 --labels labels.jsonl --json -
+  pearl compare --history history.jsonl.gz --systems embedded bm25 --preset as_published
 """
+RUNS = {"as_published": 3}  # of a preset, where not one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +43,13 @@ class CompareOptions(DraftingOptions):
     ] = None
     targets: Annotated[int, Option(min=1, help="Texts of each user to hold back, the most recent ones.")] = 4
     prompt: Annotated[str, Option(help="Prompt of the authorship judge: comment or post.")] = "post"
-    runs: Annotated[int, Option(min=1, help="Runs of the judge over all items, each in both orders.")] = 1
+    preset: Annotated[
+        str, Option(help="Preset of the judge: corrected, or as_published, with one random order and three runs.")
+    ] = PRESETS.default
+    choose: Annotated[list[str], choose_option()] = field(default_factory=list)
+    runs: Annotated[
+        int | None, Option(min=1, help="Runs of the judge over all items; 1 by default, and 3 as published.")
+    ] = None
     ask_again: Annotated[
         bool, Option("--ask-again", help="If no verdict is read, ask once more for it alone; not in the estimate.")
     ] = False

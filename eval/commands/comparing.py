@@ -15,7 +15,7 @@ from rich.console import Console
 
 from eval.asking.bench import Asking, Bench, bench
 from eval.asking.json_lines import write_lines
-from eval.commands.compare import CompareOptions
+from eval.commands.compare import RUNS, CompareOptions
 from eval.commands.judge.made import corrected_by, judge_tables
 from eval.commands.writing import Plan, drafts_of, retrieval_systems, writer
 from eval.drafts.cases import Case, case_ids, held_back, items_of, sample
@@ -60,6 +60,9 @@ class Desks:
 @contextmanager
 def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
     """Raises InputError for options and files that cannot be used."""
+    authorship.PRESETS.chosen(
+        options.preset, options.choose
+    )  # what is wrong with them shows before drafts are paid for
     plan, prices = Plan.of(options), Prices(options.price_in, options.price_out)
     load_template(options.template)
     Purse(prices, options.max_cost)
@@ -140,8 +143,9 @@ def judged(
     options: CompareOptions, at: Desks, written: Sequence[Sequence[WrittenText]], drafts: Path | None
 ) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
     """The drafts as items of the authorship judge, in both orders; written to a file if one is named."""
-    own = {name: getattr(options, name) for name in ("seed", "systems", "prompt", "runs", "ask_again")}
-    judge_options = AuthorshipOptions(**own)
+    own = {name: getattr(options, name) for name in ("preset", "seed", "systems", "prompt", "ask_again")}
+    chosen = authorship.PRESETS.chosen(options.preset, options.choose)
+    judge_options = AuthorshipOptions(**own, **chosen, runs=runs_of(options))
     with TemporaryDirectory() as folder:
         path = drafts or Path(folder) / "drafts.jsonl"
         lines = items_of(at.cases, options.systems, written, at.writer.model.name)
@@ -149,11 +153,18 @@ def judged(
         return authorship.load(path, judge_options)
 
 
+def runs_of(options: CompareOptions) -> int:
+    """The number of runs that is given, or is the preset's."""
+    return options.runs or RUNS.get(options.preset, 1)
+
+
 def head_of(options: CompareOptions, plan: Plan, judge: str) -> Head:
     asked: dict[str, Any] = {"history": options.history, "systems": options.systems, "llm": plan.settings.llm}
     asked |= {"--judge": options.judge, "targets": options.targets, "limit": options.limit}
     asked |= {"template": options.template, "k": options.k, "max_tokens": plan.longest, "prompt": options.prompt}
-    asked |= {"runs": options.runs, "ask_again": options.ask_again, "temperature": options.temperature}
+    chosen = authorship.PRESETS.chosen(options.preset, options.choose)
+    asked |= {"preset": options.preset, "choose": [f"{name}={value}" for name, value in chosen.items()]}
+    asked |= {"runs": runs_of(options), "ask_again": options.ask_again, "temperature": options.temperature}
     asked |= {"labels": options.labels, "encoder": plan.settings.encoder, "seed": options.seed}
     return Head.of("compare", judge=judge, **asked)
 

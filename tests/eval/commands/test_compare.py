@@ -56,6 +56,19 @@ def compare(run_pearl, write_lines, judge_endpoint):
 PRICES = ("--price-in", 1, "--price-out", 2)
 
 
+def test_the_judges_presets_choices_and_runs(compare, judge_endpoint):
+    found = compare("--preset", "as_published", "--json", "-").json
+    assert (found["order"], found["runs"], found["n"]) == ("random", 3, 3 * CASES)
+    assert " --preset as_published --choose order=random --choose unparsed=dropped --runs 3 " in found["command"]
+    found = compare("--choose", "order=random", "--runs", 2, "--json", "-").json
+    assert (found["order"], found["runs"], found["n"]) == ("random", 2, 2 * CASES)
+    calls = len(judge_endpoint.bodies)
+    for words, said in ((("--preset", "mine"), "mine"), (("--choose", "order=none"), "--choose order=none: there are")):
+        run = compare(*words)
+        assert (run.status, len(judge_endpoint.bodies)) == (2, calls)
+        assert said in run.err
+
+
 def test_from_a_history_to_the_page(compare, judge_endpoint, write_lines, tmp_path):
     page, drafts, judged = tmp_path / "page.html", tmp_path / "drafts.jsonl", tmp_path / "judged.jsonl"
     files = ("--report", page, "--drafts", drafts, "--judgements", judged)
