@@ -1,7 +1,7 @@
-"""What a reply says formally: a field of a JSON object, a tag named as what was asked for, a box of TeX.
+"""Formal statements of a reply: a field of a JSON object, a tag named as what was asked for, a box of TeX.
 
-Each is a statement, wherever it stands, and is taken out of the text before its lines are read. What a text is said to
-hold ("the post says {...}"), and what a text that was shown does hold, is no statement of the judge's.
+Each counts wherever it stands, and is taken out of the text before its lines are read. What a text is said to hold
+("the post says {...}"), and what a text that was shown does hold, is no statement of the judge's.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def own_parts(
 
 
 def _around(text: str, start: int, stop: int) -> tuple[str, str]:
-    """What leads to a place in its clause, also from the line above if that ends with a colon, and what follows it on
-    its line."""
+    """The words that lead to a place in its clause, also from a line above that ends with a colon, and the words
+    behind it on its line."""
     lead = text[max(start - NEAR, 0) : start]
     if not lead.rpartition("\n")[2].strip(_BESIDE):
         above = FENCE_LINE.sub("", lead).rstrip(f"{_BESIDE}\n")
@@ -160,8 +160,8 @@ def unboxed(text: str) -> str:
 
 
 def reasons(reply: str, names: Collection[str]) -> str:
-    """What a reply says beside its verdict: its lines without those that only announce or hold one, and of its objects
-    the strings of other fields than these ``names``."""
+    """The reply without its verdict: its lines but those that only announce or hold one, and of its objects the strings
+    of other fields than these ``names``."""
     for found in reversed(list(json_objects(reply))):
         values = [value for name, value in found.value.items() if field_name(name) not in names]
         strings = "\n".join(value for value in values if isinstance(value, str))

@@ -207,6 +207,16 @@ class FittingFlags:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftFlags:
+    """The drafts that margin and theta are chosen on."""
+
+    llm: Annotated[str | None, Option(help="Model whose drafts set margin and theta: embedded, openai or auto.")] = None
+    metric: Annotated[str, Option(help="Metric that both are to raise: rouge1, rouge2, bertscore or macro_f1.")] = (
+        "rouge2"
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class RunFlags:
     """The device of a run, and its seed."""
 

@@ -14,6 +14,7 @@ from training.commands.options import (
     PRESET_OPTION,
     AuxiliaryFlags,
     ChoiceFlags,
+    DraftFlags,
     FittingFlags,
     RunFlags,
     SelectionFlags,
@@ -43,8 +44,7 @@ def retriever(
     selection: SelectionFlags = SelectionFlags(),  # noqa: B008
     fitting: FittingFlags = FittingFlags(),  # noqa: B008
     choices: ChoiceFlags = ChoiceFlags(),  # noqa: B008
-    llm: str | None = typer.Option(None, help="Model whose drafts set margin and theta: embedded, openai or auto."),
-    metric: str = typer.Option("rouge2", help="Metric that both are to raise: rouge1, rouge2, bertscore or macro_f1."),
+    drafts: DraftFlags = DraftFlags(),  # noqa: B008
     run: RunFlags = RunFlags(),  # noqa: B008
     json: str | None = JSON_OPTION,
 ) -> None:
@@ -67,6 +67,7 @@ def retriever(
     from training.options import PLANS, TrainingOptions
     from training.recipe import SCORED_TEST, train_retriever
 
+    llm, metric = drafts.llm, drafts.metric
     check_metric(metric, DRAFT_METRICS)
     check_writable("--json", json, history)
     values = asdict(auxiliary) | asdict(scored) | asdict(fitting) | asdict(choices)

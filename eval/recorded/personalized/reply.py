@@ -133,7 +133,7 @@ def _mark(said: Said) -> Mark:
 
 
 def _words(said: Sequence[Said]) -> set[str]:
-    """What the statements give as a verdict: a letter, or what is none."""
+    """The letters that the statements give as a verdict, and words that are none."""
     marks = [_mark(one) for one in said if one.name in (*VERDICT_FIELDS, BOX)]
     return {word for mark in marks for word in _verdict_words(mark) or [mark.content] if not mark.content.isdecimal()}
 
