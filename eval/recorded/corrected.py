@@ -10,7 +10,7 @@ import numpy as np
 
 from eval.recorded.labels import JudgedItem, LabelledItems, PeopleLabels, matched
 from eval.report.pictures import intervals_figure
-from eval.report.tables import NOTHING, Cell, Columns, Json, Table, interval, shown
+from eval.report.tables import NOTHING, Cell, Columns, Json, Table, interval, missing_words, shown
 from eval.stats.corrected import confusion, obstacle, prediction_powered, resampled
 from eval.stats.proportions import interval_json, wilson_json
 from eval.stats.trusted import fixed_sequence, trusted_from
@@ -59,6 +59,7 @@ def corrected_report(
         "items_without_answer": labelled.unanswered,
         "labelled": sum(number),
         "labels_without_majority": labelled.undecided,
+        "labels_missing": people.missing,
         "labels": people.file,
         "rates": [
             {
@@ -125,7 +126,8 @@ def corrected_figure(result: Json) -> Figure:
 def corrected_tables(result: Json) -> Iterator[Table]:
     """The rates, the confusion behind them, and when the judge may be trusted; of the report or of a part of one."""
     caption = (
-        f"Rates over {result['items']:,} items, {result['labelled']:,} of them labelled by people; "
+        f"Rates over {result['items']:,} items, {result['labelled']:,} of them labelled by people"
+        f"{missing_words(result['labels_missing'])}; "
         f"{result['items_without_answer']:,} without an answer are left out. 95% intervals over items."
     )
     if why := result["undefined"].get("corrected"):

@@ -25,6 +25,7 @@ from eval.recorded.personalized.reply import LETTER
 from eval.recorded.style.labels import LEVELS, A, B, draw_label
 from eval.recorded.style.styles import styles_key
 from eval.stats.corrected import UNLABELLED, LabelledShares
+from eval.stats.ratings import is_missing
 from pearl.errors import InputError
 from pearl.history import located, parse_numbered_lines
 from pearl.stats import Floats
@@ -77,10 +78,12 @@ class PeopleLabels:
 
     file: str
     labels: Mapping[str, Sequence[str]]
+    missing: int = 0  # lines that say that there is no label
 
     def of(self, items: Iterable[str]) -> PeopleLabels:
         wanted = set(items)
-        return PeopleLabels(self.file, {name: labels for name, labels in self.labels.items() if name in wanted})
+        labels = {name: labels for name, labels in self.labels.items() if name in wanted}
+        return PeopleLabels(self.file, labels, self.missing)
 
     def majorities(self, says: Set[str]) -> dict[str, str]:
         """The label that most raters of an item agree on, in the words that the judge ``says``; of items with one."""
@@ -207,12 +210,16 @@ def read_people(path: Path) -> PeopleLabels:
     """Raises InputError that names file, line and field: for a second label of one rater, for fewer than ten items."""
     labels: dict[str, list[str]] = defaultdict(list)
     lines: dict[tuple[str, str], int] = {}
+    missing: list[int] = []  # lines
 
     def parse(value: dict[str, Any], number: int) -> None:
         item = optional_id(value) or optional_id(value, "item")
         if item is None:
             raise InputError("is missing.", param="id", code="missing_field")
-        if not isinstance(value.get("label"), str) or not value["label"].strip():
+        if "label" in value and is_missing(value["label"]):
+            missing.append(number)
+            return
+        if not isinstance(value.get("label"), str):
             raise InputError(f"must be a label, not {json_type(value.get('label'))}.", param="label", code="wrong_type")
         name = item_name(item, _style_checked(value).get("style"))
         rater = optional_string(value, "rater") or ""
@@ -221,7 +228,7 @@ def read_people(path: Path) -> PeopleLabels:
         labels[name].append(value["label"].strip())
 
     read_lines(path, set(), parse, "label")
-    return check_number(PeopleLabels(str(path), dict(labels)))
+    return check_number(PeopleLabels(str(path), dict(labels), len(missing)))
 
 
 def check_number(people: PeopleLabels) -> PeopleLabels:

@@ -20,10 +20,10 @@ import numpy as np
 
 from eval.asking.json_lines import check_fields, check_once, optional_number, optional_string, read_lines
 from eval.recorded.labels import LETTERS, JudgedItem, read_judged
-from eval.report.tables import NOTHING, Cell, Columns, Json, Table, shown
+from eval.report.tables import NOTHING, Cell, Columns, Json, Table, missing_words, shown
 from eval.stats.certainty import CertainAnswers, sweep
 from eval.stats.proportions import wilson_json
-from eval.stats.ratings import check_rater
+from eval.stats.ratings import check_rater, is_missing
 from pearl.errors import InputError
 from pearl.stats import Bootstrap
 from pearl.texts import check_id
@@ -36,11 +36,12 @@ LABELS = ("A", "B", "tie")
 
 @dataclass(frozen=True, slots=True)
 class PersonRating:
-    """The word of one rater about an item. ``certainty`` is 1 to 100, None where nobody asked."""
+    """The word of one rater about an item; ``label`` is None where the line says that there is none. ``certainty`` is 1
+    to 100, None where nobody asked."""
 
     item: str
     rater: str
-    label: str
+    label: str | None
     certainty: float | None
     right: str | None
 
@@ -58,7 +59,7 @@ def read_person_ratings(path: Path, raters: Sequence[str] = ()) -> tuple[PersonR
         what = f"'{rater}' rated '{item}'"
         check_once(lines, (item, rater), number, what, param="rater", code="duplicate_rating")
         right = optional_string(value, "ground_truth")
-        label = _label(value["label"], "label")
+        label = None if is_missing(value["label"]) else _label(value["label"], "label")
         certainty = optional_number(value, "certainty")
         if certainty is not None and not 1 <= certainty <= 100:
             raise InputError("must lie between 1 and 100.", param="certainty", code="out_of_range")
@@ -81,6 +82,8 @@ def study_report(
     where two sources have another right answer."""
     judges = {str(path): {item.id: item for item in read_judged([path])} for path in records}
     by_item: dict[str, list[PersonRating]] = defaultdict(list)
+    missing = sum(rating.label is None for rating in ratings)
+    ratings = [rating for rating in ratings if rating.label is not None]
     for rating in ratings:
         by_item[rating.item].append(rating)
     sources = [{rating.item: rating.right for rating in ratings}]
@@ -106,6 +109,7 @@ def study_report(
     rows |= {who: [items.get(name, JudgedItem(name, ())) for name in decided] for who, items in judges.items()}
     return {
         "ratings": len(ratings),
+        "missing": missing,
         "raters": len({rating.rater for rating in ratings}),
         "items": len(by_item),
         "without_majority": sum(item.answer is None for item in people.values()),
@@ -118,8 +122,9 @@ def study_report(
 
 
 def _majority(name: str, ratings: Sequence[PersonRating]) -> JudgedItem:
-    certainties = tuple((rating.label, rating.certainty) for rating in ratings if rating.certainty is not None)
-    return JudgedItem(name, tuple(rating.label for rating in ratings), certainties)
+    given = [(rating.label, rating.certainty) for rating in ratings if rating.label is not None]
+    certainties = tuple((label, certainty) for label, certainty in given if certainty is not None)
+    return JudgedItem(name, tuple(label for label, _ in given), certainties)
 
 
 def drawn_agreement(by_item: Mapping[str, Sequence[PersonRating]], seed: int) -> dict[str, Any] | None:
@@ -170,7 +175,8 @@ def study_tables(result: Json) -> Iterator[Table]:
 
     agreement = result["agreement"]
     caption = (
-        f"{result['ratings']:,} ratings of {result['items']:,} items by {result['raters']:,} people; compared on "
+        f"{result['ratings']:,} ratings of {result['items']:,} items by {result['raters']:,} people"
+        f"{missing_words(result['missing'])}; compared on "
         f"{result['compared']:,} items. {result['without_majority']:,} have no majority. No answer, as where two "
         "orders disagree, counts as wrong. Wilson's 95% intervals."
     )

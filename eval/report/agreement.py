@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.report.tables import Columns, Json, Table, interval, shown
+from eval.report.tables import Columns, Json, Table, interval, missing_words, shown
 from eval.stats.agreement import TITLES
 
 
@@ -20,8 +20,7 @@ def agreement_tables(result: Json) -> Iterator[Table]:
     )
     caption = (
         f"{result['n']:,} ratings of {result['items']:,} items by {len(result['raters'])} raters"
-        + (f", {result['missing']:,} missing" if result["missing"] else "")
-        + "; 95% intervals by bootstrap over items; bands of Landis and Koch."
+        f"{missing_words(result['missing'])}; 95% intervals by bootstrap over items; bands of Landis and Koch."
     )
     yield Table(caption, ("coefficient", "value", "band", "items"), rows, result["command"])
     if result["pairs"]:

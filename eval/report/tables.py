@@ -142,3 +142,8 @@ def caption_of(result: Json, part: Json | None = None) -> str:
     if part is not None and "by" in part:
         sentences.append(f"{part['by'].replace('_', ' ').capitalize()} from {part['low']} to {part['high']}.")
     return " ".join(sentences)
+
+
+def missing_words(count: int) -> str:
+    """The part of a caption on ratings that are missing; empty where none is."""
+    return f", {count:,} missing" if count else ""

@@ -24,6 +24,11 @@ NOT_RATED = -1
 MISSING = frozenset({"", ".", "na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null"})
 
 
+def is_missing(label: object) -> bool:
+    """True for null and for what says that there is no rating."""
+    return label is None or (isinstance(label, str) and label.strip().casefold() in MISSING)
+
+
 @dataclass(frozen=True, slots=True)
 class Ratings:
     """``codes`` is the place of each rating in ``labels``, NOT_RATED where there is none: (items, raters).
@@ -64,7 +69,7 @@ def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] =
     missing = 0
     for line, *cells in _json_lines(path) if ".jsonl" in path.suffixes else _rows(path):
         item, rater, label = map(composed, cells)
-        if label.casefold() in MISSING and label not in labels:
+        if is_missing(label) and label not in labels:
             missing += 1
             continue
         if (item, rater) in rated:
@@ -119,7 +124,7 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
             if name not in value:
                 raise InputError("is missing.", param=name, code="missing_field")
         item, rater = (check_id(value[name], param=name) for name in COLUMNS[:2])
-        label = "" if value["label"] in (None, "") else check_id(value["label"], param="label")
+        label = "" if is_missing(value["label"]) and not value["label"] else check_id(value["label"], param="label")
         style = value.get("style")
         return number, f"{item} ({style})" if style else item, rater, label
 

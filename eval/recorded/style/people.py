@@ -29,6 +29,7 @@ from eval.recorded.style.labels import (
     ratings_label,
 )
 from eval.recorded.style.lines import style_key
+from eval.stats.ratings import is_missing
 from pearl.errors import InputError
 from pearl.stats import Floats
 from pearl.texts import check_id
@@ -60,6 +61,7 @@ class People:
     lines: int
     justifications: tuple[tuple[Subject, str, str], ...]
     passed_over: Mapping[str, int]
+    missing: int = 0  # lines that say that there is no rating
 
     def labels(self, options: StyleOptions) -> dict[Subject, str | None]:
         return {subject: ratings_label(subject.kind, counts, options) for subject, counts in self.ratings.items()}
@@ -94,10 +96,14 @@ def read_people(path: Path) -> People:
     places: dict[tuple[Subject, str], int] = {}
     scales: dict[str, tuple[str, int]] = {}  # whether a kind has levels or labels, as of which line
     justifications: list[tuple[Subject, str, str]] = []
+    missing: list[int] = []  # lines
 
     def read(value: dict[str, Any], number: int) -> None:
         check_fields(value, "item", "rater", "label")
         label = value["label"]
+        if is_missing(label):
+            missing.append(number)
+            return
         kind = KINDS.get(label) if isinstance(label, str) else None
         if kind is None:
             raise InputError(f"must be one of {', '.join(KINDS)}.", param="label", code="unknown_value")
@@ -120,6 +126,7 @@ def read_people(path: Path) -> People:
         lines=len(places),
         justifications=tuple(justifications),
         passed_over=passed_over,
+        missing=len(missing),
     )
 
 

@@ -60,6 +60,7 @@ def style_report(
         },
         "people": {
             "lines": people.lines,
+            "missing": people.missing,
             "raters": people.raters,
             "subjects": len(labels),
             "subjects_not_judged": len(labels.keys() - by_subject.keys()),

@@ -26,6 +26,13 @@ def corrected(pearl_eval, write_lines):
     return run
 
 
+def test_a_missing_label_is_counted(corrected):
+    some = [{"id": f"i{50 + place}", "label": label} for place, label in enumerate((None, " ", "NA", "nan"))]
+    run = corrected("--json", "-", labels=[*LABELS, *some])
+    assert (run.json["labelled"], run.json["labels_missing"]) == (40, 4)
+    assert "40 of them labelled by people, 4 missing;" in " ".join(corrected(labels=[*LABELS, *some]).out.split())
+
+
 def test_rates_confusion_and_trust(corrected, tmp_path):
     page, picture = tmp_path / "c.html", tmp_path / "c.svg"
     run = corrected("--json", "-", "--report", page, "--picture", picture)
@@ -218,7 +225,7 @@ def test_most_raters_decide_and_an_even_vote_is_no_label(corrected):
         ([*LABELS, LABELS[3]], "labels.jsonl:41: id: 'i3' has a label on line 4 already"),
         ([*LABELS, {"label": "tie"}], "labels.jsonl:41: id: is missing"),
         ([*LABELS, {"id": "i50"}], "labels.jsonl:41: label: must be a label, not null"),
-        ([*LABELS, {"id": "i50", "label": " "}], "labels.jsonl:41: label: must be a label"),
+        ([*LABELS, {"id": "i50", "label": 7}], "labels.jsonl:41: label: must be a label, not a number"),
     ],
 )
 def test_labels_that_cannot_be_used(corrected, labels, complaint):

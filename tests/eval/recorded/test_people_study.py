@@ -66,6 +66,13 @@ def test_people_and_judge_side_by_side(study):
     assert "people, by majority" in study(judged=records()).out
 
 
+def test_a_missing_rating_is_counted(study):
+    some = [{"item": "p1", "rater": f"rater {9 + place}", "label": label} for place, label in enumerate((None, "N/A"))]
+    found, plain = (study("--json", "-", lines=lines, judged=records()).json for lines in ([*ratings(), *some], None))
+    assert (found["ratings"], found["missing"], found["raters"]) == (15, 2, 3)
+    assert (found["rows"], found["agreement"]) == (plain["rows"], plain["agreement"])
+
+
 def test_agreement_of_two_raters(study):
     """Of three pairs agree: 1 of p1, 1 of p2, 3 of p3, none of p4, 3 of p5: 8 of 15."""
     agreement = study("--json", "-", judged=records()).json["agreement"]

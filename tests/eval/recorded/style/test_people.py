@@ -53,6 +53,12 @@ def test_bad_ratings(write_lines, lines, said):
     assert raised.value.message.startswith(f"{path}{said}")
 
 
+def test_a_missing_rating_is_counted(write_lines):
+    lines = [rating("very"), rating(None, "r2"), rating("NA", "r3"), rating("", "r4")]
+    people = read_people(write_lines(lines))
+    assert (people.lines, people.raters, people.missing) == (1, 1, 3)
+
+
 def test_one_rater_may_rate_one_item_in_two_ways(write_lines):
     lines = [rating("very"), rating("very", style="journalistic"), rating("a_much")]
     assert len(read_people(write_lines(lines)).ratings) == 3
