@@ -144,8 +144,8 @@ def judged(
 ) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
     """The drafts as items of the authorship judge, in both orders; written to a file if one is named."""
     own = {name: getattr(options, name) for name in ("preset", "seed", "systems", "prompt", "ask_again")}
-    chosen = authorship.PRESETS.chosen(options.preset, options.choose)
-    judge_options = AuthorshipOptions(**own, **chosen, runs=runs_of(options))
+    own |= authorship.PRESETS.chosen(options.preset, options.choose)
+    judge_options = AuthorshipOptions(**own, runs=runs_of(options))
     with TemporaryDirectory() as folder:
         path = drafts or Path(folder) / "drafts.jsonl"
         lines = items_of(at.cases, options.systems, written, at.writer.model.name)

@@ -120,7 +120,12 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
 
 
 def head_of(options: MannerOptions, plan: Plan) -> Head:
-    asked = {"history": options.history, "out": options.out, "user": list(options.user), "targets": options.targets}
+    asked: dict[str, Any] = {
+        "history": options.history,
+        "out": options.out,
+        "user": list(options.user),
+        "targets": options.targets,
+    }
     asked |= {"template": options.template, "llm": plan.settings.llm, "max_tokens": plan.longest, "seed": options.seed}
     return Head.of("forensics", "pairs", judge=None, **asked)
 
