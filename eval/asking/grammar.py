@@ -21,8 +21,8 @@ from eval.asking.verdict import Invalid, Points, Score
 VerdictT = TypeVar("VerdictT")
 
 # signs that decorate; those that deny (a cross, a tilde, a question mark) are not among them
-OPENING = r"[\s*_#`\"'“‘(\[{•=|:;–—-]*"
-CLOSING = r"[\s*_`\"'”’)\]}.,;:!=|–—-]*"
+OPENING = r"[\s*_#`\"'“‘(\[{<•=|:;–—-]*"
+CLOSING = r"[\s*_`\"'”’)\]}>.,;:!=|–—-]*"
 
 NOUNS = ("verdict", "decision", "answer", "choice", "preference", "judgement", "judgment", "output", "conclusion")
 

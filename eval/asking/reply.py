@@ -46,8 +46,12 @@ _TEX_WORDS = re.compile(
 _TEX_MATH = re.compile(r"(?<!\$)\$\$?([^$\n]{1,300})\$\$?")
 _TEX_ARROW = re.compile(r"\\+(?:(?:long)?rightarrow|to|implies)\b", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\+([][()%_#&*$])")
-_ARROW = re.compile(r"(?P<behind>(?<=[\w*_\"'`)])[ \t]*)?(?:[→⇒➔➙➜➝➞➡⟶⟹►▶▸]\ufe0f?|(?<![-=<])[-=]{1,3}>)[ \t]*")
-_TICK = re.compile(r"(?:[✅✓✔☑🗸👉⭐🏆🎯]|\\+checkmark)\ufe0f?")
+_ARROW = re.compile(
+    r"(?P<behind>(?<=[\w*_\"'`)])[ \t]*)?(?:[→↦⇒⇢⇨⇾⟶⟹⟼➔➘-➯➱-➾▶▷▸▹►❯❱]\ufe0f?|(?<![-=<])[-=]{1,3}>)[ \t]*"
+)
+_TICK = re.compile(r"(?:[✅✓✔☑🗸👉⭐🌟★☆🏆🥇🏅🎯💯🟢📌📝⚖🏁🔷🔶🔹🔸◆●■▪✨]|\\+checkmark)\ufe0f?")
+_FIELD = re.compile(r'\s*"(\w[\w -]{0,40})"\s*:\s*"(.*?)"\s*(?:,(?=\s*"\w[\w -]{0,40}"\s*:)|,?\s*\Z)', re.DOTALL)
+LONGEST_OBJECT = 8000  # characters of one with quotation marks in its strings
 _BEGINS = re.compile(r"\{\s*[\"'“}]")
 MOST_OBJECTS = 64  # of a reply; the braces of one with more are not read
 _NOT = re.compile(r"(?:\bnot|n[’']t|\bnever|\brather than|\binstead of)[ ,]+(?:\w+[ ,]+){0,3}$", re.IGNORECASE)
@@ -140,16 +144,16 @@ class JsonObject:
 
 
 def json_objects(text: str) -> Iterator[JsonObject]:
-    """The outermost objects of a reply, but those that cannot be read or name a field twice. Line breaks within
-    strings, Python's spelling and a comma behind the last field are passed over."""
+    """The outermost objects of a reply, but those that cannot be read or name a field twice. Line breaks and quotation
+    marks within strings, Python's spelling and a comma behind the last field are passed over."""
     place = 0
     for _ in range(MOST_OBJECTS):
         if (begins := _BEGINS.search(text, place)) is None:
             return
         start, place = begins.start(), 0
-        for rest in (text[start:], _as_json(text[start:])):
+        for read in (_DECODER.raw_decode, lambda rest: _DECODER.raw_decode(_as_json(rest)), _by_quotes):
             try:
-                value, end = _DECODER.raw_decode(rest)
+                value, end = read(text[start:])
             except (ValueError, RecursionError):
                 continue
             place = start + end
@@ -178,6 +182,16 @@ def _as_json(text: str) -> str:
         return _AS_JSON.get(match[0], match[0])
 
     return _SPELLED_OTHERWISE.sub(spelled, text)
+
+
+def _by_quotes(text: str) -> tuple[dict[str, Any], int]:
+    """An object of strings with quotation marks in them: a string ends where another field or the object's end follows.
+    Raises ValueError for anything else."""
+    end = closing_brace(text, 0)
+    fields = list(_FIELD.finditer(text[1 : end - 1])) if end <= LONGEST_OBJECT and text[end - 1] == "}" else []
+    if not fields or _FIELD.sub("", text[1 : end - 1]).strip():
+        raise ValueError("is no object of strings")
+    return _without_repeats([(field[1], field[2]) for field in fields]), end
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -34,8 +34,7 @@ NEAR = 200  # characters in front and behind that tell what a statement is
 _CLAUSE = re.compile(r"[.!?;,](?=\s)|[>}\0]|\b(?:so|thus|hence|therefore)\b(?=\s+\w)", re.IGNORECASE)
 _CLAUSE_ENDS = re.compile(r"[\s*_`\"'”’)\]|]*(?:[.,;:!(<{\0–—-]|(?:because|since|as|for)\b|\Z)")
 _OTHERS_SAY = re.compile(
-    r"\b(?:says?|said|saying|reads?|writes?|wrote|contains?|claims?|states?|asks?|asked|ends?|begins?|starts?|quotes?"
-    r"|repeats?|like|example|e\.g|format)\b",
+    r"\b(?:says?|saying|reads?|contains?|claims?|states?|ends?|begins?|starts?|quotes?|repeats?|example|e\.g)\b",
     re.IGNORECASE,
 )
 _DOUBTED = re.compile(
