@@ -34,7 +34,7 @@ from retriever.calibrated.cascade import Cascade
 from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.signals import SignalIndex
 from retriever.models.auxiliary import load_auxiliary
-from retriever.models.cross_encoder import CrossEncoderModel, pair_of
+from retriever.models.cross_encoder import CrossEncoderModel, Reading
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.reference import PairModel
 from training.gains.scoring import Scorer, few_shot_examples
@@ -73,6 +73,7 @@ class Parts:
     first: CalibratedParts
     cross_encoder: CrossEncoderModel
     reference: PairModel
+    reading: Reading
     cascade: Cascade
 
 
@@ -132,14 +133,22 @@ def _parts() -> Parts:
     artifact, parts = load_artifact(ARTIFACT)
     if parts.cross_encoder is None:  # its weight is 0
         raise InputError(f"{ARTIFACT}: does not read with its cross-encoder; train one that does: {TRAINING}")
-    return Parts(parts, parts.cross_encoder, PairModel(ARTIFACT / CROSS_ENCODER, artifact.max_tokens), artifact.cascade)
+    reference = PairModel(ARTIFACT / CROSS_ENCODER, artifact.max_tokens)
+    return Parts(
+        parts,
+        parts.cross_encoder,
+        reference,
+        artifact.reading,
+        artifact.cascade,
+    )
 
 
 def _quick_parts(scratch: Path) -> Parts:
     _, parts = load_artifact(SHIPPED)
     folder = scratch / CROSS_ENCODER
     saved(QUICK_SHAPES[0], folder)
-    return Parts(parts, CrossEncoderModel(folder, 64), PairModel(folder, 64), Cascade(8, 0.5))
+    reading = Reading(64)
+    return Parts(parts, CrossEncoderModel(folder, reading), PairModel(folder, 64), reading, Cascade(8, 0.5))
 
 
 def _rank(asked: Asked, parts: Parts, encoder: KnownTexts) -> Ranked:
@@ -160,7 +169,7 @@ def _rank(asked: Asked, parts: Parts, encoder: KnownTexts) -> Ranked:
         return best_first(cascade.scores(first, expected, some, Clock())), sum(read)
 
     def by_reference(documents: Sequence[Document]) -> Scores:
-        return parts.reference.outputs([pair_of(request.text, document) for document in documents])[:, 0]
+        return parts.reference.outputs([parts.reading.pair(request.text, document) for document in documents])[:, 0]
 
     fast = partial(parts.cross_encoder.logits, request)
     ours, ours_read = ranked(parts.cascade, expected, fast)

@@ -30,7 +30,7 @@ from pearl.records import Document, Request
 from retriever.calibrated.artifact import SHIPPED, load_artifact
 from retriever.calibrated.expectation import Expectation
 from retriever.calibrated.retriever import CalibratedRetriever
-from retriever.models.cross_encoder import CrossEncoderModel, pair_of
+from retriever.models.cross_encoder import CrossEncoderModel, Reading
 from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
 
 TITLE = "Waiting for the documents"
@@ -38,7 +38,7 @@ SIZES, QUICK_SIZES = (30, 100, 590, 5900), (30, 100)  # documents of a history
 REQUESTS, QUICK_REQUESTS = 40, 2
 PLAIN_RUNS = {30: 3, 100: 3, 590: 3, 5900: 1}
 GOALS = {30: 3, 590: 50}
-MAX_TOKENS = 160
+READING = Reading(160)
 EMBEDDING, HIDDEN = 384, 64  # of the encoder, and of what guesses the cross-encoder's logits
 RANGED = 100  # pairs that say what the matrices' inputs are like
 
@@ -79,17 +79,17 @@ def measure(quick: bool) -> Measured:
         encoder = KnownTexts(SentenceEncoder())
         timed: dict[tuple[str, int], Timed] = {}
         for shape in shapes:
-            pairs = [pair_of(requests[0].text, each) for each in documents[:RANGED]]
+            pairs = [READING.pair(requests[0].text, each) for each in documents[:RANGED]]
             plain = saved(shape, Path(folder) / shape.name, pairs)
             ours = _retriever(Path(folder) / shape.name, encoder)
             for size in sizes:
                 timed[shape.name, size] = _take_turns(ours, plain, documents[:size], requests, shape)
-        tokens = [len(plain.tokenizer(*pair_of(requests[0].text, each))["input_ids"]) for each in documents[:500]]
+        tokens = [len(plain.tokenizer(*READING.pair(requests[0].text, each))["input_ids"]) for each in documents[:500]]
     described = {
         "corpus": corpus.source,
         "requests": wanted,
         "median_tokens_of_a_pair": median(tokens),
-        "tokens_of_a_pair_at_most": MAX_TOKENS,
+        "tokens_of_a_pair_at_most": READING.max_tokens,
         "read_by_the_cross_encoder": 32,
         "threads": torch.get_num_threads(),
     }
@@ -146,7 +146,7 @@ def saved(shape: Shape, folder: Path, pairs: Sequence[tuple[str, str]] = ()) -> 
     made = folder.with_name(f"{folder.name}-torch")
     BertForSequenceClassification(config).save_pretrained(made)
     tokenizer.save_pretrained(made)
-    plain: Any = CrossEncoder(str(made), num_labels=1, max_length=MAX_TOKENS, device="cpu")
+    plain: Any = CrossEncoder(str(made), num_labels=1, max_length=READING.max_tokens, device="cpu")
     save_cross_encoder(plain, folder, pairs)
     plain.model.load_state_dict(read_weights(folder / "model.safetensors"))
     return plain
@@ -155,7 +155,7 @@ def saved(shape: Shape, folder: Path, pairs: Sequence[tuple[str, str]] = ()) -> 
 def _retriever(folder: Path, encoder: KnownTexts) -> CalibratedRetriever:
     """The first stage that ships, with this cross-encoder beside it."""
     artifact, parts = load_artifact(SHIPPED)
-    cross_encoder = CrossEncoderModel(folder, MAX_TOKENS)
+    cross_encoder = CrossEncoderModel(folder, READING)
     cross_encoder.load()
     both = replace(parts, cross_encoder=cross_encoder, expectation=_random_expectation(len(parts.head.mean)))
     return CalibratedRetriever("bench", encoder, both, artifact.calibration)
@@ -174,7 +174,7 @@ def _take_turns(
     index.scores(requests[0])  # threads and allocators are set up before the clock runs
     ours = [milliseconds(index.scores, request) for request in requests]
     runs = PLAIN_RUNS.get(len(documents), 1) if len(documents) <= shape.largest else 0
-    pairs = [[pair_of(request.text, each) for each in documents] for request in requests[:runs]]
+    pairs = [[READING.pair(request.text, each) for each in documents] for request in requests[:runs]]
     return Timed(ours, [milliseconds(plain.predict, some) for some in pairs])
 
 

@@ -71,6 +71,7 @@ def described(
         max_tokens=options.max_tokens,
         signals=NAMES,
         own_requests=options.own_requests,
+        request_words=options.request_words,
         floor=floor,
         ask_below=ask_below,
         helps=helps_of(scores, gains),

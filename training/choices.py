@@ -20,7 +20,8 @@ CORRECTED, AS_PUBLISHED = "corrected", "as_published"
 PRESETS = (CORRECTED, AS_PUBLISHED)
 SEARCH = "search"  # chosen on dev
 QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}  # of the gains of the positives
-ALL = 0  # candidates
+ALL = 0  # of what is counted below
+COUNTED = ("candidates", "request_words")
 MOST_SEED = 2**32 - 1  # of numpy and scikit-learn
 HELP_WIDTH = 94  # characters of a line of help
 
@@ -91,6 +92,12 @@ CHOICES = (
         "frozen_layers", 1, 0, "1 leaves the embeddings as pretrained, half of MiniLM's weights; the paper trains all."
     ),
     TrainingChoice("max_tokens", 128, 512, "Of a request and a document; 512 is what MPNet reads."),
+    TrainingChoice(
+        "request_words",
+        48,
+        ALL,
+        "The first ones, that the document has its place among 128 tokens; the paper cuts no request.",
+    ),
     TrainingChoice("rate", 5e-5, 2e-5, "The paper gives none; 2e-5 is usual where all weights are trained."),
     TrainingChoice("epochs", 1, 3, "The paper gives none; without warm start and proxies one is too short."),
 )
@@ -152,6 +159,6 @@ def choices_markdown() -> str:
 def _in_words(choice: TrainingChoice, value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if choice.name == "candidates" and value == ALL:
+    if choice.name in COUNTED and value == ALL:
         return "all"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -9,6 +9,7 @@ from typing import Any
 
 from pearl.partition import ROLLING
 from pearl.split import DEV, TEST, TRAIN
+from retriever.models.cross_encoder import REQUEST_WORDS, Reading
 from training.choices import ALL, CHOICES, CORRECTED, SEARCH
 from training.data.selection import KEPT_SHARE, NEGATIVES, POSITIVES, SUM, SelectionOptions
 from training.data.split import BY_USERS
@@ -69,6 +70,7 @@ class TrainingOptions:
     own_requests: bool = True
     frozen_layers: int = 1
     max_tokens: int = 128
+    request_words: int = REQUEST_WORDS
     rate: float = 5e-5
     epochs: int = 1
     normalize: str = SUM
@@ -106,6 +108,10 @@ class TrainingOptions:
         if "targets" in extent:
             known["plans"] = self.plans | {TRAIN: replace(self.plans[TRAIN], targets=extent["targets"])}
         return replace(self, **known)
+
+    @property
+    def reading(self) -> Reading:
+        return Reading(self.max_tokens, self.request_words, self.own_requests)
 
     @property
     def is_cross_encoder_alone(self) -> bool:

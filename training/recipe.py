@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from rich.console import Console
 
@@ -14,7 +14,7 @@ from pearl.split import DEV, TEST, TRAIN
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.word_weights import WordWeights
-from retriever.models.cross_encoder import CrossEncoderModel
+from retriever.models.cross_encoder import CrossEncoderModel, Reading
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from retriever.models.hardware import device_named
@@ -48,6 +48,14 @@ from training.templates import auxiliary_template
 # to choose by are scored however small the budget is: an artifact that says not to use it says more than an error
 SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, EXPECTED_BY, SCORED_TEST = 0.32, 0.42, 0.52, 0.80, 0.88, 0.95
 RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
+OF_THE_CROSS_ENCODER = (
+    "warm_start",
+    *(field.name for field in fields(Reading)),
+    "frozen_layers",
+    "rate",
+    "epochs",
+    "base",
+)
 LONGEST_NAME = 60  # characters of a folder's name, four bytes each at most, of which a file system takes 255
 
 
@@ -129,7 +137,7 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
         "--keep-cross-encoder": options.keep_cross_encoder,
     }
     preset = preset_values(options.preset)
-    for name in ("warm_start", "own_requests", "frozen_layers", "max_tokens", "rate", "epochs", "base"):
+    for name in OF_THE_CROSS_ENCODER:
         of_the_cross_encoder[f"--{name.replace('_', '-')}"] = getattr(options, name) != preset[name]
     for option, is_given in of_the_cross_encoder.items():
         if options.first_stage_only and is_given:
@@ -237,11 +245,10 @@ def _fit_second(
 ) -> SecondStage:
     """The cross-encoder: a warm start on relevance, unless the paper's, then the gain."""
     fitting = CrossEncoderOptions(
-        max_tokens=options.max_tokens,
+        options.reading,
         rate=options.rate,
         epochs=options.epochs,
         frozen_layers=options.frozen_layers,
-        own_requests=options.own_requests,
         repeated=CrossEncoderOptions().repeated if options.proxies else 1,
         lora=options.lora,
         seed=options.seed,
@@ -284,14 +291,13 @@ def _write(
     with replaced(options.out) as folder:
         learned: ExpectationFit | None = None
         if second is not None and second.cascade.weight > 0:
-            read = material if options.own_requests else material.texts_alone()
-            pairs = pairs_to_watch(read.dev, options.seed)
+            pairs = pairs_to_watch(material.dev, options.reading, options.seed)
             if options.lora is None:
                 save_cross_encoder(second.model, folder / CROSS_ENCODER, pairs)
             else:
                 save_adapter(second.model, options.base, folder / CROSS_ENCODER, pairs)
             if not options.is_cross_encoder_alone:  # which reads everything
-                model = CrossEncoderModel(folder / CROSS_ENCODER, artifact.max_tokens, artifact.own_requests)
+                model = CrossEncoderModel(folder / CROSS_ENCODER, artifact.reading)
                 parts = CalibratedParts(words, head, model)
                 learned = learn_expectation(histories, parts, encoder, go_on, console, options.seed)
         if learned is not None:

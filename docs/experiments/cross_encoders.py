@@ -29,7 +29,7 @@ from pearl.split import DEV, TRAIN, users_of
 from pearl.stats import Bootstrap
 from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, read_manifest
 from retriever.history.word_weights import WordWeights
-from retriever.models.cross_encoder import CrossEncoderModel
+from retriever.models.cross_encoder import CrossEncoderModel, Reading
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from training.choose.measure import best_of, better_in, measure, measure_domains
@@ -71,7 +71,8 @@ class Arm:
 
     @property
     def options(self) -> CrossEncoderOptions:
-        return CrossEncoderOptions(max_tokens=96, rate=self.rate, epochs=4, batch=4, lora=self.lora, evaluations=1)
+        reading = Reading(96, own_requests=not self.relevance_only)  # RelevanceCE learns from texts alone
+        return CrossEncoderOptions(reading, self.rate, epochs=4, batch=4, lora=self.lora, evaluations=1)
 
 
 ARMS = (
@@ -171,14 +172,14 @@ def losses(report: dict[str, Any]) -> dict[str, Any]:
 def served(arm: Arm, model: Any, dev: Sequence[Example], folder: Path) -> tuple[list[list[float]], dict[str, float]]:
     """The logits of dev's documents as a service computes them; and milliseconds of a processor to read a draft's
     documents, MiB of memory that the model takes, and of the files that an artifact carries."""
-    out = folder / CROSS_ENCODER
-    pairs = pairs_to_watch(dev, 0)
+    out, reading = folder / CROSS_ENCODER, arm.options.reading
+    pairs = pairs_to_watch(dev, reading, 0)
     if arm.lora is None:
         save_cross_encoder(model, out, pairs)
     else:
         save_adapter(model, arm.base, out, pairs)
     before = resident()
-    reader = CrossEncoderModel(out, arm.options.max_tokens)
+    reader = CrossEncoderModel(out, reading)
     logits = [reader.logits(example.request, example.documents).tolist() for example in dev]
     memory = resident() - before
     documents = [document for example in dev for document in example.documents][:READ]

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from published import COMMITS_HEAD, bare, kept_scores, relevance, retriever_then, shuffled
+from published import COMMITS_HEAD, kept_scores, relevance, retriever_then, shuffled
 from rich.console import Console
 
 from pearl.settings import EMBEDDED, MPNET
@@ -31,7 +31,7 @@ from pearl.stats import Bootstrap
 from retriever.calibrated.artifact import read_manifest
 from retriever.calibrated.head import Floats
 from retriever.history.word_weights import WordWeights
-from retriever.models.cross_encoder import pair_of
+from retriever.models.cross_encoder import Reading
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from training.choose.measure import best_of, better_in, measure_domains
@@ -93,8 +93,8 @@ class Arm:
     @property
     def options(self) -> CrossEncoderOptions:
         if self.published:
-            return CrossEncoderOptions(512, self.rate, frozen_layers=0, own_requests=False, patience=99)
-        return CrossEncoderOptions(160, self.rate, lora=self.lora, patience=99)
+            return CrossEncoderOptions(Reading(512, own_requests=False), self.rate, frozen_layers=0, patience=99)
+        return CrossEncoderOptions(Reading(160), self.rate, lora=self.lora, patience=99)
 
     @property
     def tau(self) -> float:
@@ -125,7 +125,8 @@ def run(arm: Arm, corpora: Mapping[str, Corpus], examples: Examples, folder: Pat
         )
         told["relevance"] = steps_of(first)
         if arm.start:
-            read |= {f"relevance_{split}": read_all(model, every(examples, split), options) for split in MEASURED}
+            alone = replace(options.reading, own_requests=False)  # as it has learned
+            read |= {f"relevance_{split}": read_all(model, every(examples, split), alone) for split in MEASURED}
         restart(model)
     true: list[Group] = shuffled([group for one in chosen for group in shuffled(one.groups)] * EPOCHS)
     watched = [
@@ -133,15 +134,13 @@ def run(arm: Arm, corpora: Mapping[str, Corpus], examples: Examples, folder: Pat
         for name in arm.domains
         for group in shuffled(select_groups(examples[name, DEV], positives=1, negatives=5))[:WATCHED]
     ]
-    if not options.own_requests:
-        true, watched = bare(true), bare(watched)
     left = SECONDS * (1.0 if arm.published else 1.0 - RELEVANCE_SHARE)
     loss = calibrated(y0, arm.tau)
     told["gains"] = steps_of(fit_cross_encoder(model, true, watched, loss, options, folder / "gains", seconds=left))
     told["gib"] = torch.cuda.max_memory_allocated() / 2**30
-    read |= {split: read_all(model, every(examples, split), options) for split in MEASURED}
+    read |= {split: read_all(model, every(examples, split), options.reading) for split in MEASURED}
     if arm.teacher:
-        read["unlabelled"] = read_all(model, unlabelled(corpora), options)
+        read["unlabelled"] = read_all(model, unlabelled(corpora), options.reading)
     return told, read
 
 
@@ -162,13 +161,9 @@ def steps_of(report: Json) -> Json:
     return {name: report[name] for name in ("groups", "steps", "seconds")} | {"losses": losses}
 
 
-def read_all(model: Any, texts: Sequence[Example], options: CrossEncoderOptions) -> Floats:
+def read_all(model: Any, texts: Sequence[Example], reading: Reading) -> Floats:
     """The logits of all their documents, one after the other."""
-    pairs = [
-        pair_of(example.request.text, document)
-        for example in (texts if options.own_requests else bare(texts))
-        for document in example.documents
-    ]
+    pairs = [reading.pair(example.request.text, document) for example in texts for document in example.documents]
     with torch.autocast("cuda", torch.bfloat16):
         said = model.predict(pairs, batch_size=READ, show_progress_bar=False, activation_fn=torch.nn.Identity())
     return np.asarray(said, np.float32).reshape(-1)

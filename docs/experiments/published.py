@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from retriever.base import Retriever
 from retriever.calibrated.artifact import read_manifest
 from retriever.calibrated.head import Floats
 from retriever.history.word_weights import WordWeights
+from retriever.models.cross_encoder import Reading
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from retriever.registry import make_retriever
@@ -66,7 +67,6 @@ OF_DOMAIN = 600  # groups by proxy
 RELEVANCE_STEPS = 100
 MEASURED = (DEV, TEST)
 BATCH = CrossEncoderOptions().batch
-R = TypeVar("R", Example, Group)
 Json = dict[str, Any]
 
 
@@ -82,8 +82,8 @@ class Run:
 
     @property
     def options(self) -> CrossEncoderOptions:
-        frozen = 1 if self.recipe else 0
-        return CrossEncoderOptions(rate=self.rate, frozen_layers=frozen, own_requests=self.recipe, patience=9)
+        reading = Reading(128, own_requests=self.recipe)
+        return CrossEncoderOptions(reading, self.rate, frozen_layers=1 if self.recipe else 0, patience=9)
 
 
 RUNS = (
@@ -146,14 +146,6 @@ def relevance(corpora: Sequence[Corpus], most: int | None = None) -> list[Group]
     return [group for turn in zip_longest(*of_each) for group in turn if group is not None]
 
 
-def bare(records: Sequence[R]) -> list[R]:
-    """The records with the texts of their documents alone."""
-    return [
-        replace(record, documents=tuple(replace(document, request=None) for document in record.documents))
-        for record in records
-    ]
-
-
 def shuffled(groups: Sequence[Group]) -> list[Group]:
     return random.Random(0).sample(list(groups), len(groups))
 
@@ -170,15 +162,13 @@ def train(run: Run, material: Mapping[str, list[Group]], y0: float, folder: Path
         restart(model)
     true = material["true"] * EPOCHS
     groups, dev = shuffled(true + material["proxy"] if run.proxies else true), material["dev"]
-    if not run.recipe:
-        groups, dev = bare(groups), bare(dev)
     report = fit_cross_encoder(model, groups, dev, loss, run.options, folder / "second")
     return model, {name: report[name] for name in ("steps", "seconds", "dev_loss_before", "dev_losses")}
 
 
-def read(model: Any, examples: Sequence[Example]) -> list[list[float]]:
+def read(model: Any, examples: Sequence[Example], reading: Reading) -> list[list[float]]:
     """The logits of each request's documents."""
-    return [logits_of(model, example.request, example.documents).tolist() for example in examples]
+    return [logits_of(model, example.request, example.documents, reading).tolist() for example in examples]
 
 
 def row(name: str, scores: Mapping[str, Mapping[str, Sequence[Floats]]], git: Mapping[str, list[Example]]) -> Json:
@@ -234,8 +224,7 @@ def main() -> None:
         if not done.exists():
             model, trained = train(run, material, y0, own)
             save_trained(model, own)
-            texts = {split: git[split] if run.recipe else bare(git[split]) for split in MEASURED}
-            logits = {split: read(model, own_texts) for split, own_texts in texts.items()}
+            logits = {split: read(model, git[split], run.options.reading) for split in MEASURED}
             done.write_text(json.dumps({"run": asdict(run) | trained, **logits}), encoding="utf-8")
         said = json.loads(done.read_text(encoding="utf-8"))
         told[run.name] = said["run"]

@@ -27,7 +27,7 @@ from retriever.calibrated.level import Level
 from retriever.calibrated.retriever import CalibratedParts, CalibratedRetriever
 from retriever.history.signals import NAMES as SIGNAL_NAMES
 from retriever.history.word_weights import WordWeights
-from retriever.models.cross_encoder import CrossEncoderModel
+from retriever.models.cross_encoder import REQUEST_WORDS, CrossEncoderModel, Reading
 from retriever.models.encoder import Encoder, encoder_option
 from retriever.models.files import carried_files, check_carried, manifest_content, manifest_record, saving_tensors
 
@@ -42,8 +42,8 @@ SHIPPED = Path(__file__).parents[1] / "embedded"
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """The contents of ``artifact.json``. ``y0`` and ``tau`` are nats; ``threshold``, ``margin``, ``reach`` and floors
-    are scores, but for ``ask_unrelated``, a cosine. ``reranked``, ``weight`` and ``reach`` are the cascade's.
-    ``own_requests``: the cross-encoder reads documents with the requests that they answered.
+    are scores, but for ``ask_unrelated``, a cosine. ``reranked``, ``weight`` and ``reach`` are the cascade's;
+    ``max_tokens``, ``request_words`` and ``own_requests`` the ``reading`` of its cross-encoder.
 
     ``thresholds``: theta by the chat model that it was measured with; None where that is not said.
 
@@ -61,6 +61,7 @@ class Artifact:
     max_tokens: int
     signals: tuple[str, ...]
     own_requests: bool = True
+    request_words: int = REQUEST_WORDS  # as all artifacts read that do not say it
     threshold: float | None = None
     floor: float | None = None
     ask_below: float | None = None
@@ -93,8 +94,15 @@ class Artifact:
     def fingerprint(self) -> str:
         """Identity of what its scores depend on: theta, margin and floors are none of it."""
         cascade = [self.reranked, self.weight, self.reach, self.max_tokens]
+        reading = [self.request_words, self.own_requests]
+        # what reads as all earlier artifacts did keeps its name, under which users have calibrated it
+        cascade += [] if reading == [REQUEST_WORDS, True] else reading
         content = json.dumps([self.encoder, cascade, sorted(self.files.items())])
         return f"{self.name} {hashlib.sha256(content.encode()).hexdigest()[:16]}"
+
+    @property
+    def reading(self) -> Reading:
+        return Reading(self.max_tokens, self.request_words, self.own_requests)
 
     @property
     def is_split_by_time(self) -> bool:
@@ -196,7 +204,7 @@ def load_artifact(folder: Path) -> tuple[Artifact, CalibratedParts]:
     inner = folder / CROSS_ENCODER
     cross_encoder = None
     if inner.is_dir():
-        cross_encoder = CrossEncoderModel(inner, artifact.max_tokens, artifact.own_requests)
+        cross_encoder = CrossEncoderModel(inner, artifact.reading)
     words = WordWeights(tensors["words"].astype(np.float32))
     head, expectation, level = SignalHead.of(tensors), Expectation.of(tensors), Level.of(tensors)
     return artifact, CalibratedParts(words, head, cross_encoder, expectation, level)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -26,37 +27,45 @@ from retriever.models.folder import BertFolder, Ids, model_folder
 Floats = NDArray[np.float32]
 KeptIds = dict[tuple[str, str], Ids]  # of documents, by their content
 
-REQUEST_WORDS = 48  # a request of a page must leave the document its place in the window
+REQUEST_WORDS = 48  # a request of a page leaves the document its place in a window of 128 tokens
+ALL_WORDS = 0
 LATELY = 0.2  # what the newest measurement counts against those before it
-LONGEST = 4000  # characters: what comes later does not fit into the window, but would be cut into tokens first
+CHARACTERS = 32  # a token: what comes later does not fit into the window, but would be cut into tokens first
 
 
-def pair_of(request: str, document: Document, own_requests: bool = True) -> tuple[str, str]:
-    """The two texts the model reads: the request, and the document, with the request that it answered if these are read
-    as well."""
-    return asked_of(request), own_of(document, own_requests)
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The part of a request and a document that a cross-encoder reads, in training and afterwards alike."""
 
+    max_tokens: int  # of both texts; the longer one gives way
+    request_words: int = REQUEST_WORDS  # the first ones of a request, or ALL_WORDS
+    own_requests: bool = True  # the request that a document answered stands before its text
 
-def asked_of(request: str) -> str:
-    words = request[:LONGEST].split()
-    return request[:LONGEST] if len(words) <= REQUEST_WORDS else " ".join(words[:REQUEST_WORDS])
+    def pair(self, request: str, document: Document) -> tuple[str, str]:
+        """The two texts that the model reads."""
+        return self.asked(request), self.own(document)
 
+    def asked(self, request: str) -> str:
+        request = request[: self._longest]
+        words = request.split()
+        cut = self.request_words != ALL_WORDS and len(words) > self.request_words
+        return " ".join(words[: self.request_words]) if cut else request
 
-def own_of(document: Document, own_requests: bool = True) -> str:
-    own = f"{document.request}\n{document.text}" if document.request and own_requests else document.text
-    return own[:LONGEST]
+    def own(self, document: Document) -> str:
+        with_request = document.request and self.own_requests
+        return (f"{document.request}\n{document.text}" if with_request else document.text)[: self._longest]
+
+    @property
+    def _longest(self) -> int:
+        return CHARACTERS * self.max_tokens
 
 
 class CrossEncoderModel:
-    """A fitted cross-encoder, loaded on first use; any number of threads may use it at once.
+    """A fitted cross-encoder, loaded on first use; any number of threads may use it at once."""
 
-    ``own_requests``: it reads documents with the requests that they answered.
-    """
-
-    def __init__(self, folder: Path, max_tokens: int, own_requests: bool = True) -> None:
+    def __init__(self, folder: Path, reading: Reading) -> None:
         self._folder = folder
-        self._max_tokens = max_tokens
-        self._own_requests = own_requests
+        self._reading = reading
         self._turn = threading.Lock()
         self._seconds = 0.0  # that a document took of late
         self._lock = threading.Lock()
@@ -104,7 +113,7 @@ class CrossEncoderModel:
     def _ready(self) -> _PairReader:
         with self._lock:
             if self._loaded is None:
-                self._loaded = _load(self._folder, self._max_tokens, self._own_requests)
+                self._loaded = _load(self._folder, self._reading)
             return self._loaded
 
 
@@ -117,17 +126,17 @@ class _PairReader(Protocol):
 class _RuntimeReader:
     """A model that runs without torch."""
 
-    def __init__(self, folder: BertFolder, own_requests: bool) -> None:
+    def __init__(self, folder: BertFolder, reading: Reading) -> None:
         from retriever.models.graph import logits_graph
         from retriever.models.runtime import TextModel
 
-        self._own_requests = own_requests
+        self._reading = reading
         self._model = TextModel(folder, logits_graph)
 
     def outputs(
         self, request: str, parts: Iterable[Sequence[Document]], kept_ids: KeptIds, /
     ) -> Generator[Floats, None, None]:
-        asked = self._model.ids(asked_of(request))
+        asked = self._model.ids(self._reading.asked(request))
 
         def inputs(documents: Sequence[Document]) -> Iterator[tuple[Ids, Ids]]:
             return ((asked, self._ids(document, kept_ids)) for document in documents)
@@ -138,31 +147,31 @@ class _RuntimeReader:
         key = content(document)
         ids = kept_ids.get(key)
         if ids is None:
-            ids = kept_ids[key] = self._model.ids(own_of(document, self._own_requests))
+            ids = kept_ids[key] = self._model.ids(self._reading.own(document))
         return ids
 
 
 class _TorchReader:
     """Under torch, whose tokenizer cuts and joins texts itself."""
 
-    def __init__(self, folder: Path, max_tokens: int, own_requests: bool) -> None:
+    def __init__(self, folder: Path, reading: Reading) -> None:
         from retriever.models.reference import PairModel
 
-        self._own_requests = own_requests
-        self._model = PairModel(folder, max_tokens)
+        self._reading = reading
+        self._model = PairModel(folder, reading.max_tokens)
 
     def outputs(
         self, request: str, parts: Iterable[Sequence[Document]], kept_ids: KeptIds, /
     ) -> Generator[Floats, None, None]:
         for documents in parts:
-            yield self._model.outputs([pair_of(request, document, self._own_requests) for document in documents])
+            yield self._model.outputs([self._reading.pair(request, document) for document in documents])
 
 
-def _load(folder: Path, max_tokens: int, own_requests: bool) -> _PairReader:
+def _load(folder: Path, reading: Reading) -> _PairReader:
     weights = merged_folder(folder) if is_adapter(folder) else folder
-    known = model_folder(weights, max_tokens)
+    known = model_folder(weights, reading.max_tokens)
     try:
-        return _TorchReader(weights, max_tokens, own_requests) if known is None else _RuntimeReader(known, own_requests)
+        return _TorchReader(weights, reading) if known is None else _RuntimeReader(known, reading)
     except (OSError, ValueError, SafetensorError) as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError(f"{folder}: the cross-encoder cannot be loaded: {why}", code="damaged_file") from error

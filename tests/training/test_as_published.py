@@ -11,7 +11,7 @@ import pytest
 from pearl.records import Document, Request
 from pearl.split import DEV, TEST, TRAIN
 from retriever.calibrated.artifact import CROSS_ENCODER, load_artifact, read_manifest
-from retriever.models.cross_encoder import CrossEncoderModel
+from retriever.models.cross_encoder import ALL_WORDS, CrossEncoderModel, Reading
 from training.choices import AS_PUBLISHED, preset_values
 from training.data.selection import SelectionOptions
 from training.gains.groups import select_from
@@ -63,7 +63,8 @@ def test_one_command_from_a_history_to_the_papers_artifact(published: Path, tiny
     assert {name: scored[name] for name in expected} == expected  # type: ignore[index]
     groups = select_from([work / "mine-train.parquet"], SelectionOptions())
     assert (artifact.tau, artifact.y0) == (5.0, pytest.approx(groups.description["y0"], rel=1e-5))
-    assert (artifact.weight, artifact.reach, artifact.own_requests) == (1.0, None, False)
+    assert (artifact.weight, artifact.reach) == (1.0, None)
+    assert artifact.reading == Reading(128, ALL_WORDS, own_requests=False)
     assert training["relevance"] == {"steps": 0}  # no warm start
     assert training["requests"]["proxy"] == 0
     assert training["second_stage"]["groups"] == groups.description["groups"]
@@ -90,7 +91,7 @@ def test_it_is_ranked_measured_and_refused_like_any_other(
     ran = run_pearl("rank", model=published, **asked)
     assert ran.status == 0
     documents = [Document(str(place), each["text"]) for place, each in enumerate(ASKED["documents"])]
-    alone = CrossEncoderModel(published / CROSS_ENCODER, 128)
+    alone = CrossEncoderModel(published / CROSS_ENCODER, read_manifest(published).reading)
     assert ran.json["scores"] == pytest.approx(alone.logits(Request(ASKED["request"]), documents).tolist(), abs=1e-3)
     assert len(set(ran.json["scores"])) == 3
 
@@ -134,14 +135,15 @@ def test_single_choices_without_the_preset_and_an_adapter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
-    given = {"tau": 7, "y0": 3.5, "weight": 0.5, "frozen_layers": 2, "max_tokens": 64, "rate": 1e-3, "proxies": 4}
+    given = {"tau": 7, "y0": 3.5, "weight": 0.5, "frozen_layers": 2, "rate": 1e-3, "proxies": 4}
+    given |= {"max_tokens": 64, "request_words": 9}
     ran = train(
         "retriever", **tiny, **given, lora=2, epochs=1, no_warm_start=None, candidates=5, out=tmp_path / "model"
     )
     assert (ran.status, ran.out) == (0, ""), ran.err
     artifact = read_manifest(tmp_path / "model")
     assert (artifact.tau, artifact.y0, artifact.weight, artifact.max_tokens) == (7.0, 3.5, 0.5, 64)
-    assert artifact.own_requests
+    assert artifact.reading == Reading(64, 9)
     assert artifact.training["preset"] == "corrected"
     assert artifact.training["choices"]["rate"] == 1e-3
     assert artifact.training["requests"]["proxy"] == 3 * 4

@@ -137,6 +137,14 @@ class ChoiceFlags:
             show_default=default_of("max_tokens"),
         ),
     ] = None
+    request_words: Annotated[
+        int | None,
+        Option(
+            min=0,
+            help="Words of a request that the cross-encoder reads; 0 for all.",
+            show_default=default_of("request_words"),
+        ),
+    ] = None
     rate: Annotated[
         float | None,
         Option(min=1e-8, help="Highest learning rate of the cross-encoder.", show_default=default_of("rate")),

@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from retriever.calibrated.head import Floats
-from retriever.models.cross_encoder import pair_of
+from retriever.models.cross_encoder import Reading
 from training.data.records import Example
 
 # What the activation function lets through is so uneven that in bytes it costs most of the precision: on dev the logits
@@ -23,9 +23,9 @@ EVEN = ".attention.output.dense"
 RANGED = 200  # pairs say what the matrices' inputs are like
 
 
-def pairs_to_watch(examples: Sequence[Example], seed: int) -> list[tuple[str, str]]:
+def pairs_to_watch(examples: Sequence[Example], reading: Reading, seed: int) -> list[tuple[str, str]]:
     """Some of what the cross-encoder will read."""
-    pairs = [pair_of(example.request.text, document) for example in examples for document in example.documents]
+    pairs = [reading.pair(example.request.text, document) for example in examples for document in example.documents]
     return random.Random(seed).sample(pairs, min(RANGED, len(pairs)))
 
 

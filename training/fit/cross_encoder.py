@@ -23,7 +23,7 @@ from pearl.records import Document, Request
 from pearl.settings import EMBEDDED, MPNET
 from retriever.calibrated.head import Floats
 from retriever.models.adapter import base_folder
-from retriever.models.cross_encoder import pair_of
+from retriever.models.cross_encoder import Reading
 from retriever.models.encoder import encoder_source
 from retriever.models.files import saving_tensors
 from retriever.models.folder import FIRST_POSITION
@@ -36,6 +36,7 @@ from training.fit.trainer import train_on
 EVERYTHING = 1_000_000  # tokens, where a base has no window
 TRAINED = "trained.safetensors"
 LONG = 5.0  # seconds
+READING = Reading(128)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +44,15 @@ class CrossEncoderOptions:
     """``rate`` is the highest learning rate; ``batch`` is in groups.
 
     ``frozen_layers`` stay as they were pretrained: 1 are the embeddings of words, 2 also the layer above them.
-    ``own_requests``: documents are read with the requests that they answered. ``repeated``: a group with true gains
-    counts as much as this many by proxy. ``lora``: rank of a difference that is trained in place of the weights.
+    ``repeated``: a group with true gains counts as much as this many by proxy. ``lora``: rank of a difference that is
+    trained in place of the weights.
     """
 
-    max_tokens: int = 128
+    reading: Reading = READING
     rate: float = 5e-5
     epochs: int = 1
     batch: int = 16
     frozen_layers: int = 1
-    own_requests: bool = True
     repeated: int = 2
     lora: int | None = None
     warmup: float = 0.1
@@ -72,7 +72,7 @@ def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cp
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # that the last layer is new is as it should be
     try:
-        model = CrossEncoder(encoder_source(base), num_labels=1, max_length=options.max_tokens, device=device)
+        model = CrossEncoder(encoder_source(base), num_labels=1, max_length=options.reading.max_tokens, device=device)
     finally:
         logging.set_verbosity(verbosity)
     frozen = _layers(model.model)[: options.frozen_layers]
@@ -169,9 +169,9 @@ def last_layer(model: Any) -> nn.Linear:
     return [module for module in model.model.modules() if isinstance(module, nn.Linear)][-1]
 
 
-def logits_of(model: Any, request: Request, documents: Sequence[Document]) -> Floats:
+def logits_of(model: Any, request: Request, documents: Sequence[Document], reading: Reading) -> Floats:
     """(G,), as the model stands."""
-    pairs = [pair_of(request.text, document) for document in documents]
+    pairs = [reading.pair(request.text, document) for document in documents]
     logits = model.predict(pairs, show_progress_bar=False, activation_fn=nn.Identity())
     return np.asarray(logits, np.float32).reshape(-1)
 
@@ -233,8 +233,8 @@ def fit_cross_encoder(
     trainer = _trainer_class()(
         model=model,
         args=_arguments(model.device, options, steps, folder),
-        train_dataset=_dataset(groups),
-        eval_dataset=_dataset(dev),
+        train_dataset=_dataset(groups, options.reading),
+        eval_dataset=_dataset(dev, options.reading),
         loss=module,
         callbacks=[EarlyStoppingCallback(options.patience)],
     )
@@ -337,10 +337,10 @@ def deadline(end: float) -> Any:
     return Deadline()
 
 
-def _dataset(groups: Sequence[Group]) -> Any:
+def _dataset(groups: Sequence[Group], reading: Reading) -> Any:
     from datasets import Dataset
 
-    pairs = [[pair_of(group.request.text, document) for document in group.documents] for group in groups]
+    pairs = [[reading.pair(group.request.text, document) for document in group.documents] for group in groups]
     return Dataset.from_dict(
         {
             "request": [texts[0][0] for texts in pairs],
@@ -356,7 +356,7 @@ def _seconds_per_step(module: GroupLoss, groups: Sequence[Group], options: Cross
     seconds = 0.0
     device = module.model.device
     for start in (0, options.batch):
-        rows = _dataset(groups[start : start + options.batch] or groups[: options.batch])[:]
+        rows = _dataset(groups[start : start + options.batch] or groups[: options.batch], options.reading)[:]
         began = time.monotonic()
         with torch.autocast(device.type, torch.bfloat16, enabled=prefers_bfloat16(device.type)):
             value = module([rows["request"], rows["documents"]], [torch.tensor(row) for row in rows["label"]])

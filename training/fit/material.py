@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 
 from rich.console import Console
 
 from pearl.errors import InputError
-from pearl.records import Document
 from pearl.split import TRAIN, users_of
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder
@@ -47,20 +46,6 @@ class Material:
     warm: list[Example]
     warm_dev: list[Example]
     chosen: Selection
-
-    def texts_alone(self) -> Material:
-        """The same without the requests that the documents answered; signals stay as they are."""
-
-        def bare(examples: Sequence[Example]) -> list[Example]:
-            return [replace(example, documents=_texts_alone(example.documents)) for example in examples]
-
-        groups = [replace(group, documents=_texts_alone(group.documents)) for group in self.chosen.groups]
-        chosen = Selection(bare(self.chosen.requests), groups)
-        return Material(bare(self.train), bare(self.dev), bare(self.warm), bare(self.warm_dev), chosen)
-
-
-def _texts_alone(documents: Sequence[Document]) -> tuple[Document, ...]:
-    return tuple(replace(document, request=None) for document in documents)
 
 
 def proxies_of(corpora: Sequence[Corpus], division: Division, options: TrainingOptions) -> Proxies:

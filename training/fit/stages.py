@@ -17,6 +17,7 @@ from rich.console import Console
 
 from retriever.calibrated.cascade import Cascade
 from retriever.calibrated.head import Floats, SignalHead, silent
+from retriever.models.cross_encoder import Reading
 from training.choices import QUARTILES, SEARCH
 from training.choose.measure import SURE, Fit, better_in, measure, measure_domains
 from training.data.records import Example, clusters_of
@@ -153,11 +154,9 @@ def fit_second_stage(
     off. ``keep``: the weight is above 0 in any case. Under ``relevance`` the model stays as it is and stands alone.
     """
     model = start.model
-    if not options.own_requests:
-        material = material.texts_alone()
     if loss == RELEVANCE:
         # without a first stage there is nothing to choose by what to read
-        return SecondStage(model, _logits(model, material.dev), Cascade(EVERYTHING), start.report)
+        return SecondStage(model, _logits(model, material.dev, options.reading), Cascade(EVERYTHING), start.report)
     true = material.chosen.groups
     if loss == DISTILL:
         selection = replace(selection, share=1.0)
@@ -177,11 +176,11 @@ def fit_second_stage(
     }
     objective = loss_of(loss, first.anchor)
     fitted = kept_or_fitted(model, groups, dev, objective, options, work / "second", made_of, seconds)
-    return _weighed(fitted, start, first, material.dev, options.seed, keep=keep, weight=weight)
+    return _weighed(fitted, start, first, material.dev, options, keep=keep, weight=weight)
 
 
-def _logits(model: Any, dev: Sequence[Example]) -> list[Floats]:
-    return [logits_of(model, example.request, example.documents) for example in dev]
+def _logits(model: Any, dev: Sequence[Example], reading: Reading) -> list[Floats]:
+    return [logits_of(model, example.request, example.documents, reading) for example in dev]
 
 
 def _weighed(
@@ -189,7 +188,7 @@ def _weighed(
     start: CrossEncoderFit,
     first: FirstStage,
     dev: Sequence[Example],
-    seed: int,
+    options: CrossEncoderOptions,
     *,
     keep: bool,
     weight: float | str,
@@ -197,13 +196,14 @@ def _weighed(
     """The stage with the weight that is best on dev; reading costs every draft time, so it must not be chance. A weight
     that is given is taken; at 1 the cross-encoder stands alone and reads everything."""
     given_weights = [weight] if isinstance(weight, float) else []
-    logits, gains, users = _logits(fitted.model, dev), [example.gains for example in dev], clusters_of(dev)
+    logits, gains = _logits(fitted.model, dev, options.reading), [example.gains for example in dev]
+    users = clusters_of(dev)
     scores = {
         part: [(1 - part) * own + part * more for own, more in zip(first.dev_scores, logits, strict=True)]
         for part in sorted({*WEIGHTS, *given_weights})
     }
     fits = {part: measure(mine, gains) for part, mine in scores.items()}
-    better = {part: better_in(mine, first.dev_scores, gains, users, seed) for part, mine in scores.items()}
+    better = {part: better_in(mine, first.dev_scores, gains, users, options.seed) for part, mine in scores.items()}
     usable = given_weights or [part for part in WEIGHTS if part > 0 and (keep or better[part] >= SURE)] or [0.0]
     chosen = max(usable, key=lambda part: fits[part].quality)
     report = fitted.report | {

@@ -26,6 +26,7 @@ from retriever.calibrated.artifact import (
     read_manifest,
     write_manifest,
 )
+from retriever.models.cross_encoder import Reading
 from retriever.registry import make_retriever
 
 DOCUMENTS = [Document("a", "true the wheel", 1.0), Document("b", "mind the tide", 2.0)]
@@ -52,6 +53,25 @@ def test_it_comes_back_as_it_was_written(make_artifact: Callable[..., Path], wor
     assert "trained on h.jsonl.gz; on users held back: top1_gain 17.6 [12, 23]" in retriever.origin
     write_manifest(folder, replace(artifact, threshold=None))
     assert "never revises" in read_manifest(folder).inherited()
+
+
+def test_its_cross_encoder_reads_as_it_was_trained_to(
+    make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any
+) -> None:
+    """An artifact that does not say how long a request is read, reads 48 words, as it did when it was written."""
+    asked = [Request("a " * 60 + end) for end in ("kettle", "tide")]
+    names = []
+    for changed, differ in (({}, False), ({"request_words": 55}, False), ({"request_words": 0}, True)):
+        folder = make_artifact(cross_encoder=cross_encoder_folder, weight=1.0, reranked=1_000_000)
+        content = json.loads((folder / MANIFEST).read_text())
+        del content["request_words"]
+        (folder / MANIFEST).write_text(json.dumps(content | changed))
+        index = artifact_retriever(folder, word_encoder()).index([Document("1", "b")])
+        first, second = (index.scores(request)[0] for request in asked)
+        assert (first != second) == differ
+        names.append(read_manifest(folder).fingerprint)
+    assert read_manifest(folder).reading == Reading(128, 0)
+    assert len(set(names)) == 3
 
 
 def test_its_scores_are_those_of_its_parts(make_artifact: Callable[..., Path], word_encoder: Any) -> None:

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_info
 from pearl.history import read_json_lines
 from pearl.records import Document
 from retriever.models import runtime
-from retriever.models.cross_encoder import pair_of
+from retriever.models.cross_encoder import Reading
 from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
 from retriever.models.folder import LETTERS, STEP, BertFolder, model_folder, sentence_folder
 from retriever.models.graph import Arithmetic, logits_graph, mean_graph
@@ -92,13 +92,13 @@ def test_no_training_library_is_loaded_to_encode_and_score(real_pairs_folder: Pa
 import sys
 from pathlib import Path
 from pearl.records import Document, Request
-from retriever.models.cross_encoder import CrossEncoderModel
+from retriever.models.cross_encoder import CrossEncoderModel, Reading
 from retriever.models.encoder import SentenceEncoder
 encoder = SentenceEncoder()
 texts = [f"text {{number}} of the bench " * number for number in range(20)]
 assert encoder.encode_documents(texts).shape == (20, 384)
 assert encoder.encode_request("bread").shape == (1, 384)
-model = CrossEncoderModel(Path({str(real_pairs_folder)!r}), 128)
+model = CrossEncoderModel(Path({str(real_pairs_folder)!r}), Reading(128))
 documents = [Document(str(place), text) for place, text in enumerate(texts)]
 assert model.logits(Request("bread"), documents).shape == (20,)
 print(*{{"torch", "transformers", "sentence_transformers", "huggingface_hub"}} & sys.modules.keys())
@@ -323,7 +323,9 @@ def test_tokens_are_those_of_transformers(real_texts: list[str], real_pairs_fold
 
     tokenizer = AutoTokenizer.from_pretrained(real_pairs_folder)
     folder = opened(real_pairs_folder)
-    pairs = [pair_of(asked, Document("", text)) for asked in (*ODD, real_texts[0]) for text in real_texts[:9] + ODD]
+    pairs = [
+        Reading(128).pair(asked, Document("", text)) for asked in (*ODD, real_texts[0]) for text in real_texts[:9] + ODD
+    ]
     for asked, text in pairs:
         expected = tokenizer([asked], [text], truncation="longest_first", max_length=128)
         assert_tokens(

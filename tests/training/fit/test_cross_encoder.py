@@ -16,6 +16,7 @@ import torch
 
 from pearl.errors import InputError
 from pearl.records import Document, Request
+from retriever.models.cross_encoder import Reading
 from training.data.records import Group
 from training.fit.cross_encoder import (
     CrossEncoderOptions,
@@ -30,7 +31,7 @@ from training.fit.cross_encoder import (
 )
 from training.fit.head import calibrated, plain
 
-OPTIONS = CrossEncoderOptions(max_tokens=64, batch=2, rate=1e-2, evaluations=2)
+OPTIONS = CrossEncoderOptions(Reading(64), batch=2, rate=1e-2, evaluations=2)
 
 
 def groups(count: int) -> list[Group]:
@@ -53,7 +54,7 @@ def rows(some: list[Group]) -> tuple[list[list[Any]], list[torch.Tensor]]:
     """As the trainer hands them over."""
     from training.fit.cross_encoder import _dataset
 
-    found = _dataset(some)[:]
+    found = _dataset(some, OPTIONS.reading)[:]
     return [found["request"], found["documents"]], [torch.tensor(each) for each in found["label"]]
 
 
@@ -64,7 +65,7 @@ def test_the_loss_of_a_group_is_over_its_logits(model: Any) -> None:
         found = GroupLoss(model, calibrated(10.0, 5.0))(*rows(some))
         expected = []
         for group in some:
-            logits = torch.from_numpy(logits_of(model, group.request, group.documents))[None]
+            logits = torch.from_numpy(logits_of(model, group.request, group.documents, OPTIONS.reading))[None]
             mask = torch.ones_like(logits, dtype=torch.bool)
             expected.append(calibrated(10.0, 5.0)(logits, torch.from_numpy(group.gains)[None], mask))
     assert found.item() == pytest.approx(torch.stack(expected).mean().item(), abs=1e-4)
@@ -76,7 +77,9 @@ def test_it_learns_and_leaves_no_checkpoint(model: Any, tmp_path: Path) -> None:
     assert (found["groups"], found["steps"], found["whole"]) == (12, 6, True)
     assert min(found["dev_losses"]) < found["dev_loss_before"]
     assert np.isfinite(found["dev_losses"]).all()
-    yes, no = logits_of(model, Request("say it"), [Document("a", "yes yes yes"), Document("b", "no", request="asked")])
+    yes, no = logits_of(
+        model, Request("say it"), [Document("a", "yes yes yes"), Document("b", "no", request="asked")], OPTIONS.reading
+    )
     assert yes > no
     assert torch.equal(model.model.get_input_embeddings().weight, embeddings)  # they stay as they were pretrained
     assert not list((tmp_path / "checkpoints").rglob("*.safetensors"))
@@ -127,7 +130,7 @@ def test_no_step_is_begun_that_would_end_too_late(
 
 
 def test_fewer_groups_than_a_batch(model: Any, tmp_path: Path) -> None:
-    options = CrossEncoderOptions(max_tokens=64, batch=16)
+    options = CrossEncoderOptions(Reading(64), batch=16)
     found = fit_cross_encoder(model, groups(1), groups(1), plain(5.0), options, tmp_path / "c", seconds=60.0)
     assert found["steps"] == 1
 
@@ -186,9 +189,9 @@ def test_after_an_interruption_it_still_stops_early(bert_folder: Path, tmp_path:
 
 
 def test_restarted_every_logit_is_nearly_zero(model: Any) -> None:
-    before = logits_of(model, Request("say"), [Document("a", "yes"), Document("b", "no")])
+    before = logits_of(model, Request("say"), [Document("a", "yes"), Document("b", "no")], OPTIONS.reading)
     restart(model)
-    after = logits_of(model, Request("say"), [Document("a", "yes"), Document("b", "no")])
+    after = logits_of(model, Request("say"), [Document("a", "yes"), Document("b", "no")], OPTIONS.reading)
     assert last_layer(model).out_features == 1
     assert np.abs(after).max() < 0.05
     assert after.tolist() == pytest.approx((before * 0.01).tolist(), abs=1e-4)

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from pearl.records import Document, Request
+from retriever.models.cross_encoder import Reading
 from training.fit.cross_encoder import CrossEncoderOptions, logits_of
 from training.fit.relevance import GAIN, fit_relevance, relevance_groups
 
-OPTIONS = CrossEncoderOptions(max_tokens=64, batch=4, rate=1e-3, evaluations=1)
+OPTIONS = CrossEncoderOptions(Reading(64), batch=4, rate=1e-3, evaluations=1)
 HISTORIES = {
     user: [Document(f"{user}{n}", f"text {n} of {user}", float(n), f"request {n}") for n in range(5)]
     for user in ("ann", "ben")
@@ -37,10 +38,10 @@ def test_it_is_kept_and_found_again(bert_folder: Path, tmp_path: Path) -> None:
 
     first = fit(bert_folder)
     assert first.report["steps"] >= 1
-    logits = logits_of(first.model, Request("request 1"), HISTORIES["ann"])
+    logits = logits_of(first.model, Request("request 1"), HISTORIES["ann"], OPTIONS.reading)
     again = fit(bert_folder)
     assert again.report == first.report
-    assert logits_of(again.model, Request("request 1"), HISTORIES["ann"]) == pytest.approx(
+    assert logits_of(again.model, Request("request 1"), HISTORIES["ann"], OPTIONS.reading) == pytest.approx(
         logits, abs=0.1
     )  # in bfloat16
     # with another base or other texts it is another model

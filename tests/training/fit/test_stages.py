@@ -13,6 +13,7 @@ from rich.console import Console
 from pearl.records import Document, Request
 from retriever.calibrated.cascade import MOST
 from retriever.history.signals import NAMES
+from retriever.models.cross_encoder import Reading
 from training.choices import SEARCH
 from training.choose.measure import measure
 from training.data.records import Example
@@ -38,7 +39,7 @@ from training.options import LOSSES
 
 Make = Callable[..., list[Example]]
 QUICK = HeadOptions(members=1, hidden=4, epochs=12)
-OPTIONS = CrossEncoderOptions(max_tokens=64, batch=4, rate=1e-3, evaluations=1)
+OPTIONS = CrossEncoderOptions(Reading(64), batch=4, rate=1e-3, evaluations=1)
 SELECTION = SelectionOptions()
 SILENT = Console(file=StringIO())
 
@@ -246,7 +247,7 @@ def test_the_logit_is_weighed_on_dev(second: Any, few: Material) -> None:
     assert weight == max(sure, key=lambda each: each["share"] + each["pearson_r"] / 4)["weight"]
     first = first_scores(few)
     for example, own, scores in zip(few.dev, first.dev_scores, found.dev_scores, strict=True):
-        logits = logits_of(found.model, example.request, example.documents)
+        logits = logits_of(found.model, example.request, example.documents, OPTIONS.reading)
         assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
 
 
@@ -256,7 +257,7 @@ def test_a_weight_that_is_given_is_taken(second: Any, few: Material) -> None:
         assert (found.cascade.weight, found.cascade.most) == (weight, most)
         first = first_scores(few)
         for example, own, scores in zip(few.dev, first.dev_scores, found.dev_scores, strict=True):
-            logits = logits_of(found.model, example.request, example.documents)
+            logits = logits_of(found.model, example.request, example.documents, OPTIONS.reading)
             assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
 
 
@@ -265,17 +266,12 @@ def test_true_gains_count_once_where_none_is_by_proxy(second: Any, few: Material
     assert len(fitted[0]) == len(few.chosen.groups)
 
 
-def test_documents_without_their_requests(second: Any, few: Material, fitted: list[list[Any]]) -> None:
-    found = second(weight=1.0, own_requests=False)
-    assert all(document.request is None for group in fitted[0] for document in group.documents)
-    alone = few.texts_alone()
-    assert [each.signals.tolist() for each in alone.dev] == [each.signals.tolist() for each in few.dev]
-    for example, scores in zip(alone.dev, found.dev_scores, strict=True):
-        assert scores == pytest.approx(logits_of(found.model, example.request, example.documents), abs=1e-4)
-    assert any(
-        scores != pytest.approx(logits_of(found.model, example.request, example.documents), abs=1e-4)
-        for example, scores in zip(few.dev, found.dev_scores, strict=True)
-    )
+def test_documents_are_read_as_they_were_learned_from(second: Any, few: Material) -> None:
+    alone = Reading(64, own_requests=False)
+    found = second(weight=1.0, reading=alone)
+    for reading, alike in ((alone, True), (OPTIONS.reading, False)):
+        said = [logits_of(found.model, each.request, each.documents, reading) for each in few.dev]
+        assert np.allclose(np.concatenate(said), np.concatenate(found.dev_scores), atol=1e-4) == alike
 
 
 def test_what_was_fitted_is_kept_and_found_again(second: Any) -> None:
@@ -289,7 +285,9 @@ def test_what_was_fitted_is_kept_and_found_again(second: Any) -> None:
 
 
 def test_under_relevance_the_model_stays_as_it_is(second: Any, few: Material, bert_folder: Path) -> None:
-    before = logits_of(new_cross_encoder(str(bert_folder), OPTIONS), few.dev[0].request, few.dev[0].documents)
+    before = logits_of(
+        new_cross_encoder(str(bert_folder), OPTIONS), few.dev[0].request, few.dev[0].documents, OPTIONS.reading
+    )
     found = second("relevance")
     assert found.cascade.weight == 1.0
     assert found.dev_scores[0] == pytest.approx(before, abs=1e-5)
