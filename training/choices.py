@@ -21,7 +21,8 @@ PRESETS = (CORRECTED, AS_PUBLISHED)
 SEARCH = "search"  # chosen on dev
 QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}  # of the gains of the positives
 ALL = 0  # of what is counted below
-COUNTED = ("candidates", "request_words")
+EXTENT_CHOICES = ("target_tokens", "document_tokens", "request_tokens", "examples")  # of what the auxiliary model reads
+COUNTED = ("candidates", "request_tokens", "request_words")
 MOST_SEED = 2**32 - 1  # of numpy and scikit-learn
 HELP_WIDTH = 94  # characters of a line of help
 
@@ -70,6 +71,14 @@ CHOICES = (
     ),
     TrainingChoice("target_tokens", 128, 400, "The paper's texts have up to 300 words."),
     TrainingChoice("document_tokens", 160, 400, "The same; scoring takes as much longer."),
+    TrainingChoice("request_tokens", 256, ALL, "Of a request, the first ones; the paper cuts none."),
+    TrainingChoice(
+        "examples",
+        2,
+        3,
+        "Texts in the auxiliary model's prompt without a document. The paper does not say how many; its drafts are "
+        "shown three or four.",
+    ),
     TrainingChoice(
         "proxies", 30, 0, "Past texts of each user labelled by overlap, which costs no gains; the paper has true ones."
     ),

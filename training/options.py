@@ -10,7 +10,7 @@ from typing import Any
 from pearl.partition import ROLLING
 from pearl.split import DEV, TEST, TRAIN
 from retriever.models.cross_encoder import REQUEST_WORDS, Reading
-from training.choices import ALL, CHOICES, CORRECTED, SEARCH
+from training.choices import ALL, CHOICES, CORRECTED, EXTENT_CHOICES, SEARCH
 from training.data.selection import KEPT_SHARE, NEGATIVES, POSITIVES, SUM, SelectionOptions
 from training.data.split import BY_USERS
 
@@ -62,6 +62,8 @@ class TrainingOptions:
     candidates: int = CANDIDATES
     target_tokens: int = 128
     document_tokens: int = 160
+    request_tokens: int = 256
+    examples: int = 2
     proxies: int = 30
     tau: float | str = SEARCH
     y0: float | str = SEARCH
@@ -101,7 +103,7 @@ class TrainingOptions:
 
     def scored_as(self, extent: Mapping[str, Any]) -> TrainingOptions:
         """The options with the choices that scores were made with; ``extent`` is their description's."""
-        named = ("partition", "target_tokens", "document_tokens")
+        named = ("partition", *EXTENT_CHOICES)
         known: dict[str, Any] = {name: extent[name] for name in named if name in extent}
         if "candidates" in extent:
             known["candidates"] = extent["candidates"] or ALL

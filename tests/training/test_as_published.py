@@ -12,7 +12,7 @@ from pearl.records import Document, Request
 from pearl.split import DEV, TEST, TRAIN
 from retriever.calibrated.artifact import CROSS_ENCODER, load_artifact, read_manifest
 from retriever.models.cross_encoder import ALL_WORDS, CrossEncoderModel, Reading
-from training.choices import AS_PUBLISHED, preset_values
+from training.choices import ALL, AS_PUBLISHED, preset_values
 from training.data.selection import SelectionOptions
 from training.gains.groups import select_from
 from training.gains.scores import read_scores
@@ -60,6 +60,7 @@ def test_one_command_from_a_history_to_the_papers_artifact(published: Path, tiny
     work = published.with_name("model.work")
     scored = read_scores(work / "mine-train.parquet")[1]["options"]
     expected = {"partition": "latest", "targets": 8, "candidates": None, "target_tokens": 400, "document_tokens": 400}
+    expected |= {"request_tokens": ALL, "examples": 3}
     assert {name: scored[name] for name in expected} == expected  # type: ignore[index]
     groups = select_from([work / "mine-train.parquet"], SelectionOptions())
     assert (artifact.tau, artifact.y0) == (5.0, pytest.approx(groups.description["y0"], rel=1e-5))

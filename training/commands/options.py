@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from training.choices import CORRECTED, MOST_SEED, default_of
+from training.choices import CORRECTED, EXTENT_CHOICES, MOST_SEED, default_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pearl.records import Document
     from training.data.selection import SelectionOptions
 
+SCORING_CHOICES = ("aux", *EXTENT_CHOICES)
 PRESET_OPTION = Option(
     CORRECTED,
     "--preset",
@@ -49,9 +50,18 @@ class AuxiliaryFlags:
         Option(min=1, help="Tokens of a document to read.", show_default=default_of("document_tokens")),
     ] = None
 
+    request_tokens: Annotated[
+        int | None,
+        Option(min=0, help="Tokens of a request to read; 0 for all.", show_default=default_of("request_tokens")),
+    ] = None
+    examples: Annotated[
+        int | None,
+        Option(min=1, help="Random texts in the prompt without a document.", show_default=default_of("examples")),
+    ] = None
+
     def choices(self) -> dict[str, Any]:
         """Those that a preset makes, by name; None for one that is not given."""
-        return {name: getattr(self, name) for name in ("aux", "target_tokens", "document_tokens")}
+        return {name: getattr(self, name) for name in SCORING_CHOICES}
 
 
 @dataclass(frozen=True, slots=True)

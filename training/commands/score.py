@@ -8,11 +8,11 @@ import typer
 from rich.console import Console
 
 from pearl.options import bundled, check_apart
-from training.choices import CORRECTED, choices_help, choices_of
-from training.commands.options import AuxiliaryFlags, RunFlags, explain_split
+from training.choices import CORRECTED, EXTENT_CHOICES, choices_help, choices_of
+from training.commands.options import SCORING_CHOICES, AuxiliaryFlags, RunFlags, explain_split
 from training.progress import progress_of
 
-ABOUT = choices_help({"aux", "partition", "targets", "candidates", "target_tokens", "document_tokens"})
+ABOUT = choices_help({"partition", "targets", "candidates", *SCORING_CHOICES})
 EXAMPLES = """
   pearl train score --history history.jsonl.gz --template commit --out work/scores.parquet
   pearl train score --history history.jsonl.gz --split test --out test.parquet --gains test.jsonl.gz
@@ -80,8 +80,7 @@ def score(
         chosen["candidates"] or None,
         least_candidates,
         users,
-        chosen["target_tokens"],
-        chosen["document_tokens"],
+        **{name: chosen[name] for name in EXTENT_CHOICES},
         seed=run.seed,
         way=way,
     )

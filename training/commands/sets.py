@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from pearl.options import ENCODER_OPTION, bundled
-from training.choices import CORRECTED, choices_of
+from training.choices import CORRECTED, EXTENT_CHOICES, choices_of
 from training.commands.options import AuxiliaryFlags, RunFlags, explain_split
 from training.progress import progress_of
 
@@ -77,8 +77,7 @@ def sets(
         None,
         documents,
         users,
-        chosen["target_tokens"],
-        chosen["document_tokens"],
+        **{name: chosen[name] for name in EXTENT_CHOICES},
         seed=run.seed,
         way=way,
     )

@@ -13,6 +13,7 @@ from pearl.budget import Budget
 from pearl.partition import ROLLING
 from pearl.split import DEV, TEST, TRAIN
 from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
+from training.choices import EXTENT_CHOICES
 from training.data.division import Division
 from training.data.records import Example, write_gains
 from training.data.split import BY_USERS, way_of
@@ -58,8 +59,7 @@ class SplitScoring:
             options.candidates_of(split),
             plan.least,
             plan.users,
-            options.target_tokens,
-            options.document_tokens,
+            **{name: getattr(options, name) for name in EXTENT_CHOICES},
             seed=options.seed,
             way=self.way,
         )

@@ -142,7 +142,7 @@ class Scorer:
 
     def _cut(self, text: str, limit: int) -> str:
         tokens = self.model.encode(text)
-        return text if len(tokens) <= limit else self.model.decode(tokens[:limit])
+        return text if len(tokens) <= (limit or len(tokens)) else self.model.decode(tokens[:limit])
 
 
 def describe(

@@ -20,8 +20,8 @@ TARGETS_PER_PIECE = 8
 
 @dataclass(frozen=True, slots=True)
 class ScoringOptions:
-    """The extent of the scoring. Token limits cut the texts; ``candidates`` None scores all of a user's. ``way``: how
-    the splits are made."""
+    """The extent of the scoring. Token limits cut the texts, ``request_tokens`` 0 nothing; ``candidates`` None scores
+    all of a user's. ``examples``: random texts in the prompt without a document. ``way``: how the splits are made."""
 
     template: str
     split: str | None = None

@@ -218,16 +218,17 @@ def test_a_likelihood_that_is_not_a_number_is_refused(total: float, tmp_path: Pa
     assert list(tmp_path.glob("*.parquet")) == []
 
 
-def test_long_targets_requests_and_documents_are_cut(causal_folder: Path) -> None:
+@pytest.mark.parametrize(("request_tokens", "read"), [(10, 10), (0, 800)])
+def test_long_targets_requests_and_documents_are_cut(causal_folder: Path, request_tokens: int, read: int) -> None:
     long = {"ann": [Document(str(place), "word " * 200, float(place), "ask " * 200) for place in range(2)]}
     long["ann"][1] = replace(long["ann"][1], text="text " * 200)
-    options = replace(OPTIONS, targets=1, target_tokens=7, document_tokens=20, request_tokens=10)
+    options = replace(OPTIONS, targets=1, target_tokens=7, document_tokens=20, request_tokens=request_tokens)
     model = load_auxiliary(str(causal_folder), dtype="float32")
     template = auxiliary_template("commit")
 
     (row,) = Scorer(model, template, (), options).score(plan_units(long, options)[0]).to_pylist()
 
-    prompt = tuple(model.encode(template.prompt_with(("word " * 200)[:20], ("ask " * 200)[:10])))
+    prompt = tuple(model.encode(template.prompt_with(("word " * 200)[:20], ("ask " * 200)[:read])))
     expected = model.likelihoods([Group((prompt,), (tuple(model.encode("text te")),))])[0][0]
     assert row["target_tokens"] == 7
     assert row["log_p_with"] == pytest.approx(expected.total, rel=1e-4)
@@ -317,12 +318,17 @@ def test_parts_of_another_model_are_refused(
 
     run = train("score", aux=narrow_folder, dtype="bfloat16", **options)
     halves = train("score", aux=causal_folder, dtype="bfloat16", **options)
-    shorter = train("score", aux=causal_folder, dtype="float32", document_tokens=99, **options)
+    changed = {"document_tokens": 99, "request_tokens": 0, "examples": 1}
+    others = [
+        train("score", aux=causal_folder, dtype="float32", **options, **{name: changed[name]}) for name in changed
+    ]
 
     assert run.status == 2
     assert "s.parts: holds scores that were made with another model; delete it" in run.err
     assert "made with another precision (--dtype float32 goes on with them); delete it" in halves.err
-    assert "s.parts: holds scores that were made with another --document-tokens; delete it" in shorter.err
+    for name, other in zip(changed, others, strict=True):
+        option = f"--{name.replace('_', '-')}"
+        assert f"s.parts: holds scores that were made with another {option}; delete it" in other.err
 
 
 @pytest.mark.parametrize(
