@@ -81,6 +81,7 @@ def described(
         do_not_use=worth.doubts,
         training={
             "preset": options.preset,
+            "changed": options.changed,
             "choices": options.choices,
             "auxiliary": options.aux,
             "auxiliary_fingerprint": next((origin.fingerprint for origin in origins.values()), {}),

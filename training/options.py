@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from pearl.partition import ROLLING
 from pearl.split import DEV, TEST, TRAIN
 from retriever.models.cross_encoder import REQUEST_WORDS, Reading
-from training.choices import ALL, CHOICES, CORRECTED, EXTENT_CHOICES, SEARCH
+from training.choices import ALL, CHOICES, CORRECTED, EXTENT_CHOICES, SEARCH, preset_values
 from training.data.selection import KEPT_SHARE, NEGATIVES, POSITIVES, SUM, SelectionOptions
 from training.data.split import BY_USERS
 
@@ -91,6 +91,26 @@ class TrainingOptions:
     seed: int = 0
     plans: dict[str, Plan] = field(default_factory=lambda: dict(PLANS))
 
+    def as_its_loss_asks(self) -> TrainingOptions:
+        """The options with what the loss leaves no choice of."""
+        if self.loss == DISTILL:
+            # within a request log p(t given d, q) differs from the gain by a constant, which the softmax does not see,
+            # so it is plain KL on all requests
+            return replace(self, share=1.0)
+        if self.loss == RELEVANCE:
+            # it learns from texts alone, for their own requests would give the answer away, and so it reads them
+            return replace(self, own_requests=False, weight=1.0)
+        return self
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The values that differ from the preset's, or from the defaults of what no preset says, by name."""
+        unsaid = ("normalize", "share", "positives", "negatives", "loss", "lora", "first_stage_only")
+        defaults = {field.name: field.default for field in fields(self) if field.name in unsaid}
+        here = self.choices | {name: getattr(self, name) for name in unsaid}
+        usual = preset_values(self.preset) | defaults
+        return {name: value for name, value in here.items() if value != usual[name]}
+
     @property
     def targets(self) -> int:
         """The number of targets of each training user."""
@@ -117,7 +137,7 @@ class TrainingOptions:
 
     @property
     def is_cross_encoder_alone(self) -> bool:
-        return self.loss == RELEVANCE or self.weight == 1.0
+        return self.weight == 1.0
 
     def candidates_of(self, split: str) -> int | None:
         """The number of candidates to score for a request of the split; None for all. Those to choose by and to measure

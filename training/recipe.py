@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -14,12 +14,12 @@ from pearl.split import DEV, TEST, TRAIN
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.word_weights import WordWeights
-from retriever.models.cross_encoder import CrossEncoderModel, Reading
+from retriever.models.cross_encoder import CrossEncoderModel
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from retriever.models.hardware import device_named
 from training.account import Stages, described
-from training.choices import SEARCH, preset_values
+from training.choices import CROSS_ENCODER_CHOICES, SEARCH, preset_values
 from training.data.division import Division
 from training.data.histories import untimed_users
 from training.data.records import check_gains
@@ -48,14 +48,6 @@ from training.templates import auxiliary_template
 # to choose by are scored however small the budget is: an artifact that says not to use it says more than an error
 SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, EXPECTED_BY, SCORED_TEST = 0.32, 0.42, 0.52, 0.80, 0.88, 0.95
 RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
-OF_THE_CROSS_ENCODER = (
-    "warm_start",
-    *(field.name for field in fields(Reading)),
-    "frozen_layers",
-    "rate",
-    "epochs",
-    "base",
-)
 LONGEST_NAME = 60  # characters of a folder's name, four bytes each at most, of which a file system takes 255
 
 
@@ -137,7 +129,7 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
         "--keep-cross-encoder": options.keep_cross_encoder,
     }
     preset = preset_values(options.preset)
-    for name in OF_THE_CROSS_ENCODER:
+    for name in CROSS_ENCODER_CHOICES:
         of_the_cross_encoder[f"--{name.replace('_', '-')}"] = getattr(options, name) != preset[name]
     for option, is_given in of_the_cross_encoder.items():
         if options.first_stage_only and is_given:
@@ -157,6 +149,7 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
         )
     if options.loss == DISTILL and options.share not in (KEPT_SHARE, 1.0):
         raise InputError("--share: --loss distill learns from all requests; leave one out.", param="share")
+    options = options.as_its_loss_asks()
     device_named(options.device)
     encoder = SentenceEncoder(options.encoder)
     encoder.load()

@@ -488,6 +488,39 @@ def test_fit_selects_as_it_is_told(train: Callable[..., Any], options: Any, hist
     assert "take fewer --positives" in ran.err
 
 
+def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(
+    train: Callable[..., Any], options: Any, history: Any, bert_folder: Path, tmp_path: Path
+) -> None:
+    """Also what its loss leaves no choice of: distill learns from all requests, RelevanceCE reads texts alone."""
+    wanted = options(history(train=3, dev=1, documents=9))
+    run(wanted)
+    common = {"history": wanted.histories[0], "work": wanted.work, "encoder": wanted.encoder}
+    found = {}
+    for name, told in (
+        ("signals", {"first_stage_only": None, "share": 1, "tau": 20}),
+        ("kl", {"first_stage_only": None, "loss": "kl", "share": 1}),
+        ("distill", {"first_stage_only": None, "loss": "distill"}),
+        ("relevance", {"loss": "relevance", "base": bert_folder}),
+    ):
+        assert train("fit", **common, out=tmp_path / name, **told).status == 0
+        found[name] = read_manifest(tmp_path / name)
+    scored = {"aux": wanted.aux, "candidates": 4, "targets": 30}
+    signals, kl, distill, relevance = (own.training["changed"] for own in found.values())
+    assert signals == scored | {"first_stage_only": True, "share": 1.0, "tau": 20.0}
+    assert distill == scored | {"first_stage_only": True, "share": 1.0, "loss": "distill"}
+    assert found["distill"].files == found["kl"].files
+    assert kl == distill | {"loss": "kl"}
+    assert relevance == scored | {
+        "loss": "relevance",
+        "base": str(bert_folder),
+        "own_requests": False,
+        "weight": 1.0,
+    }
+    assert found["relevance"].reading.own_requests is False
+    ran = train("fit", **common, loss="relevance", own_requests=None, out=tmp_path / "none")
+    assert "--own-requests: RelevanceCE learns from texts alone" in ran.err
+
+
 def test_with_the_mean_temperatures_are_smaller(options: Any, history: Any) -> None:
     wanted = options(history(train=3, dev=1, documents=9))
     total, _ = run(wanted)

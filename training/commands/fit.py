@@ -57,13 +57,19 @@ def fit(
 
     from training.files import work_folder
     from training.finish import measured
-    from training.options import LOSSES, TrainingOptions
+    from training.options import LOSSES, RELEVANCE, TrainingOptions
     from training.recipe import fit_retriever
 
     known("loss", loss, LOSSES)
     for name in selection.given():
         if groups is not None:
             raise InputError(f"--{name}: is what --groups was selected with; leave one of them out.", param=name)
+    if loss == RELEVANCE and choices.own_requests:
+        raise InputError(
+            "--own-requests: RelevanceCE learns from texts alone, for their own requests would give the answer away; "
+            "leave it out.",
+            param="own_requests",
+        )
     values = asdict(fitting) | asdict(choices)
     names = [choice.name for choice in CHOICES if choice.name in values]
     chosen = choices_of(preset, {name: values.pop(name) for name in names})

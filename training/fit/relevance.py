@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,9 +31,10 @@ def fit_relevance(
     seconds: float | None,
     device: str,
 ) -> CrossEncoderFit:
-    """The baseline RelevanceCE, which is where the calibrated cross-encoder starts. Kept in ``folder``: the next run
-    finds it there."""
+    """The baseline RelevanceCE, which reads texts alone, and is where the calibrated cross-encoder starts. Kept in
+    ``folder``: the next run finds it there."""
     groups = relevance_groups(histories, options.seed)
+    options = replace(options, reading=replace(options.reading, own_requests=False))
     if len(groups) < 2:
         return CrossEncoderFit(new_cross_encoder(base, options, device), {"groups": len(groups), "steps": 0})
     made_of = {"base": base, "options": asdict(options), "texts": digest_of_texts(groups)}

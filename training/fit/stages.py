@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from training.fit.cross_encoder import CrossEncoderOptions, logits_of, restart
 from training.fit.head import HeadOptions, Loss, calibrated, fit_head, new_head, plain
 from training.fit.kept import CrossEncoderFit, digest_of_texts, digest_of_weights, kept_or_fitted
 from training.fit.material import Material
-from training.options import CALIBRATED, DISTILL, RELEVANCE
+from training.options import CALIBRATED, RELEVANCE
 
 TAUS = (5.0, 10.0, 20.0)  # 5 as published first
 DEV_NEGATIVES = 5
@@ -87,9 +87,7 @@ def fit_first_stage(
     positives = np.array(material.chosen.positive_gains, np.float32)
     quartiles = {name: float(np.quantile(positives, place)) for name, place in QUARTILES.items()}
     first = quartiles["median"] if y0 == SEARCH else quartiles[y0] if isinstance(y0, str) else y0
-    warm = material.warm if loss == DISTILL else select_requests(material.warm, selection.share)
-    true = material.train if loss == DISTILL else material.chosen.requests
-    examples = warm + true
+    examples = select_requests(material.warm, selection.share) + material.chosen.requests
     temperatures = (tau,) if isinstance(tau, float) else taus(material.train, selection.normalize)
     tried: dict[Anchor, tuple[SignalHead, Fit]] = {}
     asked = [*material.dev, *material.warm_dev]
@@ -126,11 +124,7 @@ def taus(train: Sequence[Example], normalize: str) -> tuple[float, ...]:
 
 
 def loss_of(name: str, anchor: Anchor) -> Loss:
-    """The scale-calibrated loss, or its ablation without the anchor.
-
-    ``distill`` is plain KL on all requests: within a request log p(t given d, q) differs from the gain by a constant,
-    which the softmax does not see.
-    """
+    """The scale-calibrated loss, or its ablation without the anchor."""
     return calibrated(anchor.y0, anchor.tau) if name == CALIBRATED else plain(anchor.tau)
 
 
@@ -157,11 +151,7 @@ def fit_second_stage(
     if loss == RELEVANCE:
         # without a first stage there is nothing to choose by what to read
         return SecondStage(model, _logits(model, material.dev, options.reading), Cascade(EVERYTHING), start.report)
-    true = material.chosen.groups
-    if loss == DISTILL:
-        selection = replace(selection, share=1.0)
-        true = select(material.train, selection).groups
-    groups = select(material.warm, selection).groups + true * options.repeated
+    groups = select(material.warm, selection).groups + material.chosen.groups * options.repeated
     random.Random(options.seed).shuffle(groups)
     # all of dev's requests, for those that nothing helps are asked, too
     dev = select_groups(material.dev, positives=1, negatives=DEV_NEGATIVES, seed=options.seed)

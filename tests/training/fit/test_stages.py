@@ -198,27 +198,9 @@ def first_scores(few: Material) -> FirstStage:
 
 
 def test_only_the_same_training_is_gone_on_with(second: Any, trainings: list[Path]) -> None:
-    for loss, y0 in (("calibrated", 10.0), ("kl", 10.0), ("distill", 10.0), ("calibrated", 9.0)):
+    for loss, y0 in (("calibrated", 10.0), ("kl", 10.0), ("calibrated", 9.0)):
         second(loss, y0)
-    assert len(set(trainings)) == 4
-
-
-def test_distillation_selects_no_requests(
-    second: Any, few: Material, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fitted: list[int] = []
-
-    def fit(model: Any, groups: list[Any], *_: Any, **__: Any) -> dict[str, Any]:
-        fitted.append(len(groups))
-        return {"seconds": 1.0, "whole": True}
-
-    monkeypatch.setattr(kept, "fit_cross_encoder", fit)
-    selection = replace(SELECTION, share=0.5, positives=1)
-    material = replace(few, chosen=select(few.train, selection))
-    for loss in ("calibrated", "distill"):
-        second(loss, selection=selection, material=material, work=tmp_path / loss)
-    warm, train = len(few.warm), len(few.train)
-    assert fitted == [-(-warm // 2) + 2 * -(-train // 2), warm + 2 * train]
+    assert len(set(trainings)) == 3
 
 
 def test_it_is_trained_on_the_groups_that_were_chosen(
