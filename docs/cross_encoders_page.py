@@ -11,6 +11,24 @@ from svg_pictures import Bar, intervals_picture
 RESULT = Path(__file__).resolve().parent / "experiments" / "cross_encoders.json"
 
 
+def marked(name: str, result: dict[str, Any]) -> str:
+    """The name of a row, with the marks that ``read_as`` explains."""
+    learned = any(told["name"] in name for told in result["trainings"]) or name.endswith("and both")
+    relevance = "RelevanceCE" in name and result["reading"]["relevance_own_requests"]
+    return f"{name}{' ¹' * learned}{' ²' * relevance}"
+
+
+def read_as(result: dict[str, Any]) -> str:
+    """What the cross-encoders of a result read of requests and documents, where it is not what they should."""
+    reading = result["reading"]
+    longer = ", ".join(f"{share:.0%} of {name}'s" for name, share in reading.get("longer", {}).get("test", {}).items())
+    said = f"¹ Made on cut requests: read were the first {reading['request_words']} words"
+    said += f" ({longer} test requests are longer)." if longer else "."
+    if reading["relevance_own_requests"]:
+        said += " ² Learned from texts alone, and read with the requests that these answered in front of them."
+    return f"{said} Not made again."
+
+
 def cross_encoders_table() -> str:
     """Every scorer's figures on dev, and what each cross-encoder learned in its minutes."""
     result = json.loads(RESULT.read_text(encoding="utf-8"))
@@ -30,13 +48,14 @@ def cross_encoders_table() -> str:
             "-" if first else f"{row['better_in']:.0%}",
             *costs,
         ]
-        lines.append(f"| {row['name']} | {' | '.join(cells)} |")
+        lines.append(f"| {marked(row['name'], result)} | {' | '.join(cells)} |")
     asked = ", ".join(f"{count} of {domain}" for domain, count in result["requests"].items())
     lines += [
         "",
         f"{sum(result['requests'].values())} requests of {result['users']} users ({asked}), {result['candidates']} "
         f"candidates each, of which one at random gains {_shown(result['random'])}; 95% intervals by bootstrap over "
-        f"users. ms: of one core, beside the head's, to read {result['read']} documents. `{result['command']}`.",
+        f"users. ms: of one core, beside the head's, to read {result['read']} documents. {read_as(result)} "
+        f"`{result['command']}`.",
         "",
         "| training | seconds of a processor | steps on relevance | loss | steps on gains | loss |",
         "| --- | ---: | ---: | --- | ---: | --- |",

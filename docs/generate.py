@@ -644,6 +644,7 @@ def _on_gpu(result: dict[str, Any]) -> dict[str, str]:
 
 def _on_gpu_table(result: dict[str, Any]) -> str:
     """Each scorer's figures on dev and for test users, and the trainings."""
+    from cross_encoders_page import marked, read_as
     from results_page import EMBEDDED, SHOWN
 
     labels = SHOWN | {EMBEDDED: "**the head of commits**, which shipped then"}
@@ -664,7 +665,7 @@ def _on_gpu_table(result: dict[str, Any]) -> str:
             gain, above = own["top1_gain"], own["above_head"]
             more = "" if first else f" ({_gap(above)})"
             cells.append(f"{gain['value']:.1f}{more}, {own['pearson_r']:.2f}")
-        lines.append(f"| {labels.get(dev['name'], dev['name'])} | {' | '.join(cells)} |")
+        lines.append(f"| {labels.get(dev['name'], marked(dev['name'], result))} | {' | '.join(cells)} |")
     counts = "; ".join(
         f"{split}: {sum(result['requests'][split].values()):,} requests of {result['users'][split]} users, "
         f"{result['pairs'][split]:,} pairs"
@@ -674,7 +675,7 @@ def _on_gpu_table(result: dict[str, Any]) -> str:
         "",
         f"{counts}. Share of the best possible and r: means over the four kinds. Better in: resamples of dev's users "
         f"in which the quality, over all requests, is above that of the head of commits. In brackets the gain above "
-        f"its own. `{result['command']}`.",
+        f"its own. {read_as(result)} `{result['command']}`.",
         "",
         "| training | steps on relevance | loss | steps on gains | loss | seconds | GiB |",
         "| --- | ---: | --- | ---: | --- | ---: | ---: |",

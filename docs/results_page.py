@@ -63,7 +63,7 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "losses, which are one where all requests are learned from, as here. `dense-requests` is the cosine with the "
         "documents' own requests, `likelihood` the paper's UPR, for which SmolLM2 read each document on a GPU. "
         "RelevanceCE and other cross-encoders are measured [on the same requests]"
-        "(../experiments.md#cross-encoders-on-a-gpu).",
+        "(../experiments.md#cross-encoders-on-a-gpu), of which they read the first 48 words.",
         retrieval_tables,
         None,
     ),

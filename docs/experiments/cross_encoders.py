@@ -29,7 +29,7 @@ from pearl.split import DEV, TRAIN, users_of
 from pearl.stats import Bootstrap
 from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, read_manifest
 from retriever.history.word_weights import WordWeights
-from retriever.models.cross_encoder import CrossEncoderModel, Reading
+from retriever.models.cross_encoder import REQUEST_WORDS, CrossEncoderModel, Reading
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from training.choose.measure import best_of, better_in, measure, measure_domains
@@ -258,6 +258,7 @@ def main() -> None:
         "read": READ,
         "rows": [row("head", head, head, dev, {"cpu_ms": 0.0, "memory_mib": 0, "carried_mib": 0.0})],
         "trainings": [],
+        "reading": {"request_words": REQUEST_WORDS, "relevance_own_requests": False},
     }
     runs = folder / f"cross_encoders-{MINUTES:g}-minutes-{USERS}-users"
     for arm in ARMS:

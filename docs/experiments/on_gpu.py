@@ -31,7 +31,7 @@ from pearl.stats import Bootstrap
 from retriever.calibrated.artifact import read_manifest
 from retriever.calibrated.head import Floats
 from retriever.history.word_weights import WordWeights
-from retriever.models.cross_encoder import Reading
+from retriever.models.cross_encoder import REQUEST_WORDS, Reading
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from training.choose.measure import best_of, better_in, measure_domains
@@ -126,6 +126,7 @@ def run(arm: Arm, corpora: Mapping[str, Corpus], examples: Examples, folder: Pat
         told["relevance"] = steps_of(first)
         if arm.start:
             alone = replace(options.reading, own_requests=False)  # as it has learned
+            told["relevance_own_requests"] = alone.own_requests
             read |= {f"relevance_{split}": read_all(model, every(examples, split), alone) for split in MEASURED}
         restart(model)
     true: list[Group] = shuffled([group for one in chosen for group in shuffled(one.groups)] * EPOCHS)
@@ -257,6 +258,25 @@ def above(scores: Mapping[str, Scores], name: str, others: Sequence[str], own: S
     return {other: draws.mean(got[name] - got[other]).to_json() for other in others}
 
 
+def overall(scores: Scores, own: Sequence[Example]) -> Json:
+    """The figures of ``pearl eval retrieval`` over all requests."""
+    draws, gains = Bootstrap(clusters_of(own)), [example.gains for example in own]
+    top, got = best_of(scores, gains)
+    above = got - np.array([each.mean() for each in gains])
+    return {
+        "top1_gain": draws.mean(got).to_json(),
+        "share_of_best": draws.ratio(got, [each.max() for each in gains]).to_json(),
+        "win_rate": draws.mean((np.sign(above) + 1) / 2).to_json(),
+        "pearson_r": draws.pearson(top, got).to_json(),
+    }
+
+
+def longer(own: Sequence[Example]) -> Json:
+    """The share of each kind's requests that have more words than the cross-encoders read."""
+    words = {name: [len(one.request.text.split()) for one in own if one.domain == name] for name in NAMES}
+    return {name: float(np.mean(np.array(counts) > REQUEST_WORDS)) for name, counts in words.items()}
+
+
 def main() -> None:
     data, work = Path(sys.argv[1]), Path(sys.argv[2])
     corpora = {domain.name: Corpus.read(data / domain.file) for domain in DOMAINS}
@@ -279,7 +299,14 @@ def main() -> None:
         "pairs": {split: sum(len(one.documents) for one in every(examples, split)) for split in SPLITS},
         "seconds": SECONDS,
         "trainings": trained,
+        "reading": {
+            "request_words": REQUEST_WORDS,
+            "longer": {},
+            # what is kept was read before RelevanceCE was read as it had learned
+            "relevance_own_requests": any(one["start"] and one.get("relevance_own_requests", True) for one in trained),
+        },
         "heads": {},
+        "overall": {},
         "published_above": {},
         "rows": {},
     }
@@ -324,6 +351,8 @@ def main() -> None:
                 scores[f"head and {weight:g} {arm.name}"] = [
                     (1 - weight) * first + weight * second for first, second in zip(head, own_logits, strict=True)
                 ]
+        report["reading"]["longer"][split] = longer(own_examples)
+        report["overall"][split] = {ARMS[0].name: overall(scores[ARMS[0].name], own_examples)}
         report["published_above"][split] = above(scores, ARMS[0].name, BASELINES, own_examples)
         report["rows"][split] = [row(name, own, head, own_examples) for name, own in scores.items()]
     OUT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

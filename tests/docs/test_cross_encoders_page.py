@@ -38,7 +38,9 @@ RESULT = {
         row("head", 9.0),
         row("MiniLM", 7.5, cpu_ms=123.4, memory_mib=55, carried_mib=21.5),
         row("head and 0.5 MiniLM", 9.5),
+        row("RelevanceCE", 5.5),
     ],
+    "reading": {"request_words": 48, "relevance_own_requests": True},
     "trainings": [
         {
             "name": "MiniLM",
@@ -61,7 +63,9 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_every_scorer_is_a_row_with_its_cost(page: Any) -> None:
     lines = page.cross_encoders_table().splitlines()
     assert "| head | 9.0 [8.0, 10.0] | - | 0.46 | 4.0 | 14.0 | - | 0 | 0 | 0.0 |" in lines
-    assert "| MiniLM | 7.5 [6.5, 8.5] | -1.5 [-2.5, -0.5] | 0.46 | 4.0 | 14.0 | 25% | 123 | 55 | 21.5 |" in lines
+    assert "| MiniLM ¹ | 7.5 [6.5, 8.5] | -1.5 [-2.5, -0.5] | 0.46 | 4.0 | 14.0 | 25% | 123 | 55 | 21.5 |" in lines
+    assert any(line.startswith("| RelevanceCE ¹ ² | 5.5 ") for line in lines)
+    assert any("¹ Made on cut requests: read were the first 48 words. ² Learned from" in line for line in lines)
     assert "| MiniLM | 60 | 9 | 1.4 to 1.2 | 20 | 1.9 to 1.7 |" in lines
     assert "| RelevanceCE | 61 | 40 | 1.4 to 0.9 | - | - |" in lines
     assert any(
@@ -73,4 +77,4 @@ def test_every_scorer_is_a_row_with_its_cost(page: Any) -> None:
 def test_the_picture_names_the_costs_of_each_alone(page: Any) -> None:
     picture = page.cross_encoders_picture()
     assert "MiniLM: 123 ms, 55 MiB" in picture
-    assert picture.count('class="dot"') == 2
+    assert picture.count('class="dot"') == 3
