@@ -49,7 +49,7 @@ RETRIEVER = Box(1, TOP, "Retriever", ("scores how much", "each text will help"),
 PROMPT = Box(2, TOP, "Prompt", ("the request, and the", "best texts as data"))
 MODEL = Box(3, TOP, "Language model", ("embedded, or any", "OpenAI endpoint"))
 DRAFT = Box(4, TOP, "Draft", ("and the texts and", "scores behind it"), own=True)
-REVISION = Box(3, BELOW, "Best score low?", ("revised once, or you", "are asked for facts"), own=True)
+REVISION = Box(3, BELOW, "Best score low?", ("you are asked, or it is", "revised where it pays"), own=True)
 STEPS = (HISTORY, RETRIEVER, PROMPT, MODEL, DRAFT)
 
 

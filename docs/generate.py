@@ -412,6 +412,7 @@ def experiments() -> str:
         "chat_judge": _chat_judge(json.loads((kept / "chat_judge.json").read_text(encoding="utf-8"))),
         "published": _published(json.loads((kept / "published.json").read_text(encoding="utf-8"))),
         "questions": _questions(json.loads((kept / "questions.json").read_text(encoding="utf-8"))),
+        "revised_likeness": _revised_likeness(),
         "reward": tried_table(),
         "reward_published": published_table(),
         "cross_encoders": cross_encoders_table(),
@@ -731,6 +732,16 @@ def _questions(result: dict[str, Any]) -> str:
     from eval.retrieval.questions import questions_tables
 
     return "\n".join(markdown(table) for table in questions_tables(result))
+
+
+def _revised_likeness() -> str:
+    """The likeness of drafts, and of their revisions, to the author."""
+    from eval.report.tables import shown
+
+    result = json.loads((ROOT / "docs" / "results" / "revision.json").read_text(encoding="utf-8"))
+    none, every = result["models"][0]["policies"][:2]
+    more = shown(every["differences"][0]["likeness"], 3, sign=True)
+    return f"{none['likeness']['value']:.3f} before and {every['likeness']['value']:.3f} after, {more}"
 
 
 def _tried(rows: list[dict[str, float]]) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from retriever.base import Helps
 from retriever.calibrated.artifact import SHIPPED, read_manifest
+from training.choices import preset_values
+from training.data.selection import SelectionOptions
 
 DOCS = Path(__file__).parents[2] / "docs"
 HEAD, *SECTIONS = (DOCS / "results.md").read_text(encoding="utf-8").split("\n## ")
@@ -35,6 +38,18 @@ def test_the_probability_that_ships_is_the_one_that_was_fitted() -> None:
     shipped = read_manifest(SHIPPED)
     assert shipped.helps == Helps(fitted["slope"], fitted["intercept"])
     assert shipped.training["helps"]["documents"] == fitted["documents"]
+
+
+def test_what_ships_is_said_as_it_was_run() -> None:
+    """Its artifact names what differs from the preset; the front pages say so, with the paper's way beside it."""
+    training = read_manifest(SHIPPED).training
+    ran = training["choices"] | training["selection"] | {"first_stage_only": training["base"] is None}
+    usual = preset_values(training["preset"]) | asdict(SelectionOptions()) | {"first_stage_only": False}
+    assert training["changed"] == {name: value for name, value in ran.items() if value != usual[name]}
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    for page in (readme, "\n".join(SECTIONS)):
+        assert "without a cross-encoder and without the paper's selection of requests (share 1, tau 20)" in page
+        assert re.search(r"^\|.* the paper's (own )?configuration", page, flags=re.MULTILINE)
 
 
 def test_it_is_read_in_three_minutes() -> None:
