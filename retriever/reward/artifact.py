@@ -33,7 +33,8 @@ class RewardArtifact:
     ``variant``: P, R or PR, what it was trained on. ``base``: the encoder's name and ``base_digest`` its files'.
     ``layers``: those after which the tokens' mean is taken, 0 the embeddings; the means stand side by side.
     ``pairs``: ``cosine`` of two texts read together, or their ``scores``. ``training``: choices, seed and data.
-    ``figures``: measured while training, each an interval or a number. ``files``: SHA-256 of every other file.
+    ``figures``: measured while training, each an interval or a number. ``may_ship``: no trivial rule was better on
+    pairs of another kind than it learned from; false where there were none. ``files``: SHA-256 of every other file.
     """
 
     name: str
@@ -46,6 +47,7 @@ class RewardArtifact:
     pairs: str
     training: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
+    may_ship: bool = False
     files: dict[str, str] = field(default_factory=dict)
     format: int = FORMAT
     kind: str = KIND

@@ -25,6 +25,7 @@ from pearl.texts import is_blank, json_type
 from pearl.words import count_words
 from retriever.reward.record_files import parse_objects
 
+EQUAL = 0.1  # about equally long: lengths in words differ by at most this share of the longer text
 MAX_WORDS = 20_000  # the benchmark's longest text has 3,000; more is no paragraph
 LOWEST_SCORE, HIGHEST_SCORE = 1.0, 10.0
 UNSTATED = "unstated"
@@ -58,6 +59,12 @@ class QualityPair:
     def texts(self) -> frozenset[str]:
         """The two texts, in no order, without blanks around them: files copy them with and without."""
         return frozenset((self.first.strip(), self.second.strip()))
+
+    @property
+    def equally_long(self) -> bool:
+        """True for texts of about the same length."""
+        lengths = count_words(self.first), count_words(self.second)
+        return max(lengths) - min(lengths) <= EQUAL * max(lengths)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,14 +126,21 @@ def reward(
     test: list[Path] = typer.Option(
         [], metavar="F.json", help="Records to measure with later: their paragraphs are left out; repeatable."
     ),
+    other_kind: list[Path] = typer.Option(
+        [],
+        metavar="F.json",
+        help="Pairs of another kind than the data, never learned from: a model that decides fewer of them than the "
+        "best of shorter, longer and first is not marked as fit to ship; repeatable.",
+    ),
     work: Path | None = typer.Option(None, metavar="FOLDER", help="Folder to resume from; MODEL.work by default."),
     run: RewardRunFlags = RewardRunFlags(),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Train a reward model: how well a paragraph is written, from 1 to 10.
 
-    Two versions of a paragraph with different scores are a pair. Repeat an interrupted command and it goes on where it
-    stopped.
+    Two versions of a paragraph with different scores are a pair. A model of writers' edits may know less of other texts
+    than their length says: name pairs of another kind, and the artifact says whether the model may ship. Repeat an
+    interrupted command and it goes on where it stopped.
     """
     from rich.console import Console
 
@@ -141,7 +148,7 @@ def reward(
     from training.reward.options import RewardOptions
     from training.reward.recipe import train_reward
 
-    check_writable("--json", json, [*data, *test])
+    check_writable("--json", json, [*data, *test, *other_kind])
     chosen = reward_choices_of(preset, asdict(choices))
     chosen["base"] = EMBEDDED if chosen["base"] == MINILM else chosen["base"]
     options = RewardOptions(
@@ -150,6 +157,7 @@ def reward(
         work=work_folder(work, out),
         variant=variant,
         test=tuple(test),
+        other_kind=tuple(other_kind),
         preset=preset,
         **chosen,
         **asdict(run),

@@ -165,7 +165,7 @@ def _without(
         return records, []
     left_out = {id(record) for _, record in leaked}
     some = counted(len(leaked), "record")
-    note = f"left out: {some} whose paragraph stands in --test, edited or not: {_names(leaked)}"
+    note = f"left out: {some} whose paragraph stands in --test or --other-kind, edited or not: {_names(leaked)}"
     return [(path, record) for path, record in records if id(record) not in left_out], [note]
 
 

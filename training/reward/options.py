@@ -14,7 +14,8 @@ _DEFAULTS = reward_values(CORRECTED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardOptions:
-    """``test``: files whose paragraphs are not to be trained on. ``dev_share``: of the underlying paragraphs, to stop
+    """``test``: files whose paragraphs are not to be trained on; ``other_kind``: files of pairs of
+    other kinds, by which a model may ship. ``dev_share``: of the underlying paragraphs, to stop
     by; ``patience``: epochs without a better loss there. ``work``: what an interrupted run is resumed from. The
     choices' defaults are those of ``corrected``."""
 
@@ -23,6 +24,7 @@ class RewardOptions:
     work: Path
     variant: str
     test: tuple[Path, ...] = ()
+    other_kind: tuple[Path, ...] = ()
     preset: str = CORRECTED
     base: str = _DEFAULTS["base"]
     fitted: str = _DEFAULTS["fitted"]
@@ -45,6 +47,15 @@ class RewardOptions:
     budget_minutes: float | None = None
     device: str = "cpu"
     seed: int = 0
+
+    @property
+    def held_back(self) -> tuple[Path, ...]:
+        """The files whose paragraphs are not learned from."""
+        return (*self.test, *self.other_kind)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (*self.data, *self.held_back)
 
     @property
     def choices(self) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from training.reward.fit import RewardNetwork, fit_network, items_of
 from training.reward.material import VARIANTS, P, R, RewardMaterial, read_material
 from training.reward.network import HeadNetwork
 from training.reward.options import RewardOptions
+from training.reward.other_kinds import of_other_kind
 from training.reward.reading import KeptVectors, LearningReader, ParagraphReader, kept_vectors, layers_of
 
 SPREAD = 0.5  # standard deviation of the logits of a model that saw no scores
@@ -56,7 +57,7 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
         )
     options = replace(options, max_tokens=min(options.max_tokens, window_of(config)))
     layers = layers_of(options.base, options.layers)
-    everything = read_material(options.data, options.test, options.duplicates)
+    everything = read_material(options.data, options.held_back, options.duplicates)
     material = everything.of_variant(options.variant)
     for note in material.notes:
         console.print(f"Note: {note}.", highlight=False, markup=False, soft_wrap=True)
@@ -87,8 +88,7 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
             if isinstance(network.reader, LearningReader):
                 network.reader.save(folder / ENCODER)
             write_reward(folder, artifact)
-            figures = dev_figures(RewardModel.load(folder), dev, options.seed)
-            write_reward(folder, replace(artifact, figures=figures))
+            write_reward(folder, _measured(artifact, RewardModel.load(folder), dev, options, console))
         checkpoint.unlink(missing_ok=True)
     return read_reward(options.out)
 
@@ -155,6 +155,18 @@ def dev_figures(model: RewardModel, dev: RewardMaterial, seed: int) -> dict[str,
     return figures
 
 
+def _measured(
+    artifact: RewardArtifact, model: RewardModel, dev: RewardMaterial, options: RewardOptions, console: Console
+) -> RewardArtifact:
+    """The artifact with its figures, and whether it may ship by the rule of ``other_kinds``; says why it may not."""
+    kinds = [of_other_kind(file, model, options.seed) for file in options.other_kind]
+    failed = [failure for kind in kinds for failure in kind.failed]
+    for failure in failed or ([] if kinds else ["no pairs of another kind (--other-kind)"]):
+        console.print(f"Not marked as fit to ship: {failure}.", highlight=False, markup=False, soft_wrap=True)
+    figures = dev_figures(model, dev, options.seed) | {"other_kinds": [kind.to_json() for kind in kinds]}
+    return replace(artifact, figures=figures, may_ship=bool(kinds) and not failed)
+
+
 def _made_of(material: RewardMaterial, options: RewardOptions) -> str:
     content = [material.texts, repr(material.scored), repr(material.pairs), options.choices, options.variant]
     more = [options.dev_share, options.seed, source_digest(encoder_source(options.base))]
@@ -172,7 +184,9 @@ def _described(
         "data": [{"file": path.name, "sha256": file_digest(path)} for path in options.data],
         "scores": len(material.scored),
         "pairs": len(material.pairs),
-        "notes": [_without_folders(note, (*options.data, *options.test)) for note in material.notes],
+        "notes": [
+            _without_folders(note, (*options.data, *options.test, *options.other_kind)) for note in material.notes
+        ],
         "version": __version__,
         **report,
     }

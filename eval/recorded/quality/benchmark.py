@@ -19,12 +19,11 @@ from pearl.errors import InputError
 from pearl.stats import RESAMPLES, Bootstrap, Estimate, Floats, drawn
 from pearl.words import count_words
 from retriever.reward.originals import underlying
-from retriever.reward.records import QualityPair, QualityRecord, read_pairs, read_quality
+from retriever.reward.records import EQUAL, QualityPair, QualityRecord, read_pairs, read_quality
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-EQUAL = 0.1  # lengths differ by at most this share of the longer text
 NOTHING_LEFT = 1e-9  # of the largest margin: a scorer of length alone is left with rounding errors
 Part = NDArray[np.bool_]
 
@@ -127,7 +126,7 @@ def quality_report(
     rivals = [rival.name for rival in trivial if rival.name != scorer.name]
     origins = sorted({pair.origin for pair in pairs})
     lengths = np.array([[count_words(pair.first), count_words(pair.second)] for pair in pairs])
-    equal = np.abs(lengths[:, 0] - lengths[:, 1]) <= EQUAL * lengths.max(axis=1)
+    equal = np.array([pair.equally_long for pair in pairs])
     longer_by = np.array([len(pair.better.strip()) - len(pair.worse.strip()) for pair in pairs])
     return {
         "n": len(pairs),

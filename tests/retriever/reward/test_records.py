@@ -204,3 +204,9 @@ def test_a_missing_file_is_named_once(tmp_path):
     with pytest.raises(InputError) as refused:
         read_quality(tmp_path / "none.json")
     assert refused.value.message == f"{tmp_path / 'none.json'}: cannot be read: No such file or directory"
+
+
+@pytest.mark.parametrize(("words", "equal"), [(20, True), (18, True), (17, False)])
+def test_texts_are_equally_long_up_to_a_tenth_of_the_longer_one(words, equal):
+    pair = QualityPair(1, "so " * 20, "no " * words, 1)
+    assert pair.equally_long is replace(pair, first=pair.second, second=pair.first).equally_long is equal

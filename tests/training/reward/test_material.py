@@ -115,9 +115,13 @@ def test_a_paragraph_of_the_test_is_named_and_not_trained_on(scored_file: Scored
     tested = written(tmp_path / "test.jsonl", pair(plain + " It was edited later.", "Something else entirely."))
     data = scored_file(4)
     found = read_material([data], [tested], MEAN)
-    assert found.notes == (f"left out: 2 records whose paragraph stands in --test, edited or not: {data}:5, {data}:6",)
+    assert found.notes == (
+        f"left out: 2 records whose paragraph stands in --test or --other-kind, edited or not: {data}:5, {data}:6",
+    )
     assert plain not in found.texts
-    with pytest.raises(InputError, match=r"--data: nothing is left to train on: .* whose paragraph stands in --test"):
+    with pytest.raises(
+        InputError, match=r"--data: nothing is left to train on: .* whose paragraph stands in --test or --other-kind"
+    ):
         read_material([data], [data], MEAN)
 
 

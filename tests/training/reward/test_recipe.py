@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -79,6 +80,55 @@ def test_a_verdict_that_depends_on_the_order_alone_is_right_half_the_time(
     plain, ornate = versions(1)
     assert (RewardModel.load(out).prefer([plain, ornate], [ornate, plain]) > 0).all()
     assert (figures["dev_pairs"], figures["dev_accuracy"]["value"]) == (3, 0.5)
+
+
+def test_a_model_below_a_trivial_rule_on_pairs_of_another_kind_may_not_ship(
+    train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path
+) -> None:
+    """Its data teach that the plain version is the better one. Of the other kinds it is better, too; or the longer
+    text, here the ornate one, is; or nobody asked."""
+    common = ("--data", str(scored_file(12)), "--base", str(bert_folder), "--dev-share", "0.25", "--epochs", "30")
+    texts = [versions(number) for number in range(30, 36)]
+    assert all(len(plain) < len(ornate) for plain, ornate in texts)
+    ornate_shorter = [(f"{plain} {plain}", ornate) for plain, ornate in texts]
+    files = {
+        "plain": _pairs_file(tmp_path / "plain.jsonl", ornate_shorter),
+        "ornate": _pairs_file(tmp_path / "ornate.jsonl", [(ornate, plain) for plain, ornate in texts]),
+    }
+    for named, fits in ((("plain",), True), (("plain", "ornate"), False), ((), False)):
+        out = tmp_path / f"model-{len(named)}"
+        asked = [word for name in named for word in ("--other-kind", str(files[name]))]
+        result = train("reward", *common, *asked, "--out", str(out), "--json", "-")
+        assert result.json["may_ship"] is RewardModel.load(out).artifact.may_ship is fits
+        assert ("Not marked as fit to ship: " in result.err) is not fits
+        kinds = {kind["file"]: kind for kind in result.json["figures"]["other_kinds"]}
+        assert [kind["passes"] for kind in kinds.values()] == [name == "plain" for name in named]
+    both = train("reward", *common, "--other-kind", str(files["ornate"]), "--out", str(tmp_path / "m"), "--json", "-")
+    assert "ornate.jsonl: decides 0.000 of 6 pairs, where 'longer' decides 1.000." in both.err
+    (kind,) = both.json["figures"]["other_kinds"]
+    assert kind["all_pairs"]["baselines"] == {"shorter": 0.0, "longer": 1.0, "first": 0.5}
+
+
+def test_what_it_is_held_against_is_not_learned_from(
+    train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path
+) -> None:
+    other = _pairs_file(tmp_path / "other.jsonl", [versions(number) for number in (0, 1)])
+    common = ("--data", str(scored_file(12)), "--base", str(bert_folder), "--dev-share", "0.25", "--epochs", "1")
+    trained = train("reward", *common, "--other-kind", str(other), "--out", str(tmp_path / "m"), "--json", "-").json
+    assert trained["training"]["scores"] == 20
+    assert "left out: 4 records whose paragraph stands in --test or --other-kind" in trained["training"]["notes"][0]
+
+
+def _pairs_file(path: Path, pairs: list[tuple[str, str]]) -> Path:
+    """Pairs of a better and a worse text, the better one first and second in turn."""
+    rows = [
+        {"paragraph1": better, "paragraph2": worse, "reference_preference": "1"}
+        if place % 2
+        else {"paragraph1": worse, "paragraph2": better, "reference_preference": "2"}
+        for place, (better, worse) in enumerate(pairs)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
 
 
 class _KilledError(BaseException):
