@@ -75,6 +75,10 @@ class RewardFlags:
         str | None,
         Option(help="Scores of one paragraph: their mean, or kept.", show_default=reward_default("duplicates")),
     ] = None
+    lengths: Annotated[
+        str | None,
+        Option(help="Texts of a pair: whole, cut to one length, or both.", show_default=reward_default("lengths")),
+    ] = None
     rate: Annotated[float | None, Option(min=1e-8, help="Learning rate.", show_default=reward_default("rate"))] = None
     schedule: Annotated[
         str | None,

@@ -21,6 +21,7 @@ REWARD_PRESETS = (CORRECTED, CODE, PAPER)
 LINEAR, MLP = "linear", "mlp"
 HEAD_ALONE, EVERYTHING = "head", "all"
 MEAN, KEPT = "mean", "kept"
+WHOLE, CUT, BOTH = "whole", "cut", "both"
 ITEMS, KINDS = "items", "kinds"
 LAST = "last"
 CONSTANT, WARMED = "constant", "linear"
@@ -123,6 +124,15 @@ REWARD_CHOICES = (
         KEPT,
         "LAMP has paragraphs twice with different scores: their mean, or each as it stands.",
         (MEAN, KEPT),
+    ),
+    RewardChoice(
+        "lengths",
+        WHOLE,
+        WHOLE,
+        WHOLE,
+        "Texts of a pair as they are; the longer one cut at the sentence that brings it nearest to the other's length, "
+        "so that length says nothing; or both.",
+        (WHOLE, CUT, BOTH),
     ),
     RewardChoice(
         "rate",

@@ -6,6 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
@@ -13,7 +14,8 @@ from pearl.errors import InputError
 from pearl.texts import counted
 from retriever.reward.originals import preferred_versions, underlying
 from retriever.reward.records import EditTrace, QualityPair, QualityRecord, ScoredParagraph, paragraphs, read_quality
-from training.reward.choices import KEPT
+from training.reward.choices import KEPT, WHOLE
+from training.reward.lengths import of_lengths
 
 P, R, PR = "P", "R", "PR"
 VARIANTS = (P, R, PR)
@@ -90,7 +92,9 @@ class RewardMaterial:
         )
 
 
-def read_material(data: Sequence[Path], tested: Sequence[Path], duplicates: str) -> RewardMaterial:
+def read_material(
+    data: Sequence[Path], tested: Sequence[Path], duplicates: str, lengths: str = WHOLE
+) -> RewardMaterial:
     """The scores and pairs of the files, without paragraphs of ``tested``, scores off the scale, pairs that contradict
     each other, and edit traces.
 
@@ -101,7 +105,9 @@ def read_material(data: Sequence[Path], tested: Sequence[Path], duplicates: str)
     held_back = [(path, record) for path in tested for record in read_quality(path)]
     kept, notes = _usable(records)
     kept, leaked = _without(kept, held_back)
-    texts = tuple(dict.fromkeys(text for _, record in kept for text in paragraphs(record)))
+    versions = of_lengths(preferred_versions([record for _, record in kept]), lengths)
+    read = chain((text for _, record in kept for text in paragraphs(record)), *versions)
+    texts = tuple(dict.fromkeys(read))
     if not texts:
         why = "; ".join((*notes, *leaked)) or "the files hold no record"
         raise InputError(f"--data: nothing is left to train on: {why}.", param="data", code="no_records")
@@ -114,7 +120,6 @@ def read_material(data: Sequence[Path], tested: Sequence[Path], duplicates: str)
     notes += _differing(kept, {texts[text] for text, given in scores.items() if len(set(given)) > 1}, duplicates)
     rows = scores if duplicates == KEPT else {text: [fmean(given)] for text, given in scores.items()}
     scored = tuple(ScoredText(text, score) for text, given in rows.items() for score in given)
-    versions = preferred_versions([record for _, record in kept])
     pairs = tuple(PreferencePair(place[better], place[worse]) for better, worse in versions)
     return RewardMaterial(texts, originals, scored, pairs, (*notes, *leaked))
 

@@ -36,6 +36,7 @@ class RewardOptions:
     average: str = _DEFAULTS["average"]
     penalty: float = _DEFAULTS["penalty"]
     duplicates: str = _DEFAULTS["duplicates"]
+    lengths: str = _DEFAULTS["lengths"]
     rate: float = _DEFAULTS["rate"]
     schedule: str = _DEFAULTS["schedule"]
     clip: float = _DEFAULTS["clip"]

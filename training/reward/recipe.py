@@ -57,7 +57,7 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
         )
     options = replace(options, max_tokens=min(options.max_tokens, window_of(config)))
     layers = layers_of(options.base, options.layers)
-    everything = read_material(options.data, options.held_back, options.duplicates)
+    everything = read_material(options.data, options.held_back, options.duplicates, options.lengths)
     material = everything.of_variant(options.variant)
     for note in material.notes:
         console.print(f"Note: {note}.", highlight=False, markup=False, soft_wrap=True)
