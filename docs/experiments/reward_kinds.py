@@ -41,8 +41,8 @@ from pearl.chat.embedded import EmbeddedChatModel
 from pearl.history import read_histories
 from pearl.options import write_json
 from pearl.settings import EMBEDDED
-from pearl.stats import Bootstrap, Floats
-from retriever.reward.artifact import read_reward, reward_folder
+from pearl.stats import Bootstrap
+from retriever.reward.artifact import reward_folder
 from retriever.reward.model import RewardModel
 from retriever.reward.originals import preferred_versions, underlying
 from retriever.reward.records import QualityPair, ScoredParagraph, read_pairs, read_quality
@@ -57,10 +57,12 @@ APART = 1.5  # points
 EDITS = "a writer's edit, the draft it began from"
 FOLDS = 5
 TRIVIAL = SCORERS[:3]  # shorter, longer, first
-TRIES: dict[str, dict[str, Any]] = {
-    "today": {},
+FOREIGN = "drafts of others"
+TRIES: dict[str, dict[str, Any]] = {  # the choices of a training
+    "as shipped": {},
     "whole and cut": {"lengths": "both"},
     "cut": {"lengths": "cut"},
+    f"cut, {FOREIGN}": {"lengths": "cut"},
 }
 CONSOLE = Console(stderr=True)
 Preferred = tuple[str, str]  # the better text and the worse one
@@ -169,51 +171,54 @@ def figures(found: Sequence[QualityPair], scorer: PairScorer, others: Sequence[P
     }
 
 
-def trained(data: Path, work: Path, name: str, choices: dict[str, Any], files: dict[str, Path]) -> Path:
-    """The folder of a model that learned from all of LAMP's training paragraphs."""
-    out = work / f"model-{name.replace(' ', '-')}"
+def learned_from(records: Sequence[ScoredParagraph], work: Path, name: str, foreign: bool) -> tuple[Path, ...]:
+    """Files of scored paragraphs, and of each writer's edit with a draft of another paragraph, about equally long."""
+    files = [work / f"{name}-scored.json"]
+    write_json(str(files[0]), [{"paragraph": record.text, "score": record.score} for record in records])
+    if foreign:
+        edits, drafts = (dict.fromkeys(texts) for texts in zip(*preferred_versions(records), strict=True))
+        alone = [[text for text in some if text not in others] for some, others in ((edits, drafts), (drafts, edits))]
+        texts = [*alone[0], *alone[1]]
+        group_of = dict(zip(texts, underlying(texts), strict=True))
+        found = nearest(*alone, lambda edit, draft: group_of[edit] != group_of[draft])
+        files.append(work / f"{name}-foreign.json")
+        write_json(str(files[1]), [row(edit, draft, place % 2) for place, (edit, draft) in enumerate(found)])
+    return tuple(files)
+
+
+def trained(name: str, work: Path, records: Sequence[ScoredParagraph], part: str, files: dict[str, Path]) -> Path:
+    """The folder of a model that learned from these records; ``part``: which they are."""
+    out = work / f"{part}-{name.replace(' ', '-').replace(',', '')}"
     if not (out / "artifact.json").exists():
+        choices = TRIES[name]
+        data = learned_from(records, work, part, FOREIGN in name)
         others = tuple(file for kind, file in files.items() if kind != EDITS)
-        options = RewardOptions(data=(data / LAMP,), out=out, work=work / "training", variant="PR", **choices)
+        options = RewardOptions(data=data, out=out, work=work / "training", variant="PR", **choices)
         train_reward(replace(options, test=(files[EDITS],), other_kind=others), CONSOLE)
     return out
 
 
-def in_folds(data: Path, work: Path, name: str, choices: dict[str, Any]) -> Floats:
-    """(P,): the margin of the better text of each of LAMP's pairs, by a model that saw neither."""
-    records = [
-        record for record in read_quality(data / LAMP) if isinstance(record, ScoredParagraph) and not record.off_scale
-    ]
+def in_folds(name: str, work: Path, records: Sequence[ScoredParagraph], files: dict[str, Path]) -> dict[str, Any]:
+    """The figures on LAMP's pairs, each decided by a model that saw neither text."""
     versions = preferred_versions(records)
-    texts = [*(record.text for record in records), *(text for pair in versions for text in pair)]
+    found = [
+        QualityPair(place, *(pair[::-1] if place % 2 else pair), 1 + place % 2) for place, pair in enumerate(versions)
+    ]
+    texts = [record.text for record in records]
     group_of = dict(zip(texts, underlying(texts), strict=True))
     groups = sorted(set(group_of.values()))
     fold_of = {group: place % FOLDS for place, group in enumerate(Random(0).sample(groups, len(groups)))}
-    margins = np.zeros(len(versions))
+    margins = np.zeros(len(found))
     for fold in range(FOLDS):
         inside = [record for record in records if fold_of[group_of[record.text]] != fold]
-        file, out = work / f"fold-{fold}.json", work / f"fold-{fold}-{name.replace(' ', '-')}"
-        write_json(str(file), [{"paragraph": record.text, "score": record.score} for record in inside])
-        if not (out / "artifact.json").exists():
-            options = RewardOptions(data=(file,), out=out, work=work / "training", variant="PR", **choices)
-            train_reward(options, CONSOLE)
-        places = [place for place, (better, _) in enumerate(versions) if fold_of[group_of[better]] == fold]
-        better, worse = zip(*(versions[place] for place in places), strict=True)
-        margins[places] = RewardModel.load(out).prefer(better, worse)
-    return margins
-
-
-def lamp_pairs(data: Path) -> list[QualityPair]:
-    records = [
-        record for record in read_quality(data / LAMP) if isinstance(record, ScoredParagraph) and not record.off_scale
-    ]
-    return [QualityPair(place, *pair, 1) for place, pair in enumerate(preferred_versions(records))]
-
-
-def balanced(margins: Floats, found: Sequence[QualityPair]) -> float:
-    longer_by = np.array([len(pair.better.strip()) - len(pair.worse.strip()) for pair in found])
-    right = margins > 0
-    return float((right[longer_by > 0].mean() + right[longer_by < 0].mean()) / 2)
+        model = RewardModel.load(trained(name, work, inside, f"fold-{fold}", files))
+        places = [place for place, pair in enumerate(found) if fold_of[group_of[pair.better]] == fold]
+        margins[places] = model.prefer(
+            *zip(*((found[place].first, found[place].second) for place in places), strict=True)
+        )
+    result = figures(found, PairScorer(name, "", lambda pairs: margins), ())
+    longer, shorter = (result["better_is"][which]["accuracy"][name]["value"] for which in ("longer", "shorter"))
+    return {"model": name, "balanced": (longer + shorter) / 2, **result}
 
 
 def higher(models: dict[str, RewardModel], name: str, files: dict[str, Path]) -> dict[str, float]:
@@ -236,26 +241,25 @@ def main() -> None:
     data, work = Path(sys.argv[1]), Path(sys.argv[2])
     work.mkdir(parents=True, exist_ok=True)
     files = make_kinds(data, work)
+    records = [record for record in read_quality(data / LAMP) if isinstance(record, ScoredParagraph)]
+    records = [record for record in records if not record.off_scale]
+    tries = TRIES if len(sys.argv) == 3 else {}
+    folders = {EMBEDDED: reward_folder(EMBEDDED)} | {name: trained(name, work, records, "all", files) for name in tries}
+    models = {name: RewardModel.load(folder) for name, folder in folders.items()}
     surface = surface_scorer([data / LAMP])
     assert surface is not None
-    names = {EMBEDDED: reward_folder(EMBEDDED)}
-    if len(sys.argv) == 3:
-        names |= {name: trained(data, work, name, choices, files) for name, choices in TRIES.items()}
-    models = {name: RewardModel.load(folder) for name, folder in names.items()}
     scorers = [*(reward_pair_scorer(name, model) for name, model in models.items()), surface]
-    kinds = [
-        {"kind": kind, "learned_from": kind == EDITS, **figures(read_pairs(file), scorers[0], scorers[1:])}
-        for kind, file in files.items()
-    ]
-    result: dict[str, Any] = {"command": "python docs/experiments/reward_kinds.py DATA WORK", "kinds": kinds}
-    if len(sys.argv) == 3:
-        found = lamp_pairs(data)
-        margins = {name: in_folds(data, work, name, choices) for name, choices in TRIES.items()}
-        result["folds"] = {name: balanced(margin, found) for name, margin in margins.items()}
-        result["tries"] = [
-            {"model": name, "may_ship": read_reward(names[name]).may_ship, **higher(models, name, files)}
-            for name in TRIES
-        ]
+    result: dict[str, Any] = {
+        "command": "python docs/experiments/reward_kinds.py DATA WORK",
+        "kinds": [
+            {"kind": kind, "learned_from": kind == EDITS, **figures(read_pairs(file), scorers[0], scorers[1:])}
+            for kind, file in files.items()
+        ],
+        "tries": [
+            {"model": name, "may_ship": models[name].artifact.may_ship, **higher(models, name, files)} for name in tries
+        ],
+        "folds": [in_folds(name, work, records, files) for name in tries],
+    }
     write_json(sys.argv[3] if len(sys.argv) > 3 else str(OUT), result)
 
 
