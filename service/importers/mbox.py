@@ -11,7 +11,7 @@ from service.importers.disk_index import DiskIndex
 from service.importers.folders import unread
 from service.importers.identities import Identities
 from service.importers.ids import content_id, stable_id
-from service.importers.mails.boxes import Box, Span, open_boxes, plain_size
+from service.importers.mails.boxes import MESSAGE_BYTES, Box, Span, open_boxes, plain_size
 from service.importers.mails.cleaning import (
     read_patch,
     unwrap,
@@ -112,21 +112,24 @@ def _items(archive: _Archive, box: Box, span: Span, options: Options) -> list[So
     where = f"{box.name}:{span.line}"
     raw = box.content(span.start, span.length)
     envelope = read_envelope(raw)
-    if not any(envelope.sender):
-        return [LeftOut(where, "damaged message", "'From' is missing or not an address.", "From")]
-    if not options.identities.match(*envelope.sender, account=envelope.sender[1]):
+    signed = any(envelope.sender)  # a draft need not be
+    if signed and not options.identities.match(*envelope.sender, account=envelope.sender[1]):
         places = [*label_names(envelope.fields), *map(folder_name, Path(box.place).parts[-3:])]
         archive.others.note_other(*envelope.sender, places)
         return [LeftOut(where, NOT_MINE)]
     archive.others.note_own(envelope.sender[0])
-    time = envelope.time if envelope.time is not None else _opening_time(span.opening)
-    if time is None:
-        return [LeftOut(where, "damaged message", "'Date' is missing or not a date.", "Date")]
     parts = parts_of(raw)
-    flaws = dict.fromkeys(part.flaw for part in parts if part.flaw)
     reason = why_out_of(box.place) or why_left_out(envelope.fields, parts)
     if reason is not None:
         return [LeftOut(where, reason)]
+    if not signed:
+        return [LeftOut(where, "damaged message", "'From' is missing or not an address.", "From")]
+    time = envelope.time if envelope.time is not None else _opening_time(span.opening)
+    if time is None:
+        return [LeftOut(where, "damaged message", "'Date' is missing or not a date.", "Date")]
+    flaws = dict.fromkeys(part.flaw for part in parts if part.flaw)
+    if is_cut_off(raw) and span.length > MESSAGE_BYTES:
+        flaws["it is longer than 4 MB, of which the rest is not read."] = None
     if box.ends_with(span) and is_cut_off(raw):
         return [LeftOut(where, "damaged message", CUT_OFF)]
     words = _words(parts, envelope.sender[0])

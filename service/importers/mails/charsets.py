@@ -29,7 +29,7 @@ LARGER = {
 PREFIX = re.compile(r"""(?:charset=|3d|x-|["'\s_])+""")
 # forms of names that Python lacks
 RENAMED = (
-    (re.compile(r"(?:windows-31|sji).*"), "cp932"),
+    (re.compile(r"(?:cs)?(?:windows-?31|sji).*"), "cp932"),
     (re.compile(r"cp5022\d"), "iso2022_jp"),
     (re.compile(r"mac-?ce.*"), "mac_latin2"),
     (re.compile(r"(?:windows|win|ms|cp|ibm|dos)[-_ ]?(?:cp)?-?(\d{3,4})(?!\d).*"), r"cp\1"),

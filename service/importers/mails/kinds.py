@@ -36,6 +36,7 @@ LABELS = {
     }.items()
 }
 LABEL = re.compile(r'"[^"]*"|[^,"]+')
+MAILDIR_FLAGS = re.compile(r"[\W_]2,([A-Za-z]*)(?:\.gz)?$")  # behind a colon, where a file's name may have one
 IMAP_LETTERS = re.compile(r"&([A-Za-z0-9+,]{2,200})-")
 # fields of mails that were not sent: Outlook's X-Unsent, X-Mozilla-Draft-Info, Roundcube's, Horde's, K-9's and others'
 UNSENT = re.compile(
@@ -80,9 +81,9 @@ def why_out_of(place: str) -> str | None:
 
     ``place`` is its path in the source: what the folders above that are called says nothing of the mails.
     """
-    flags = place.rpartition(":2,")[2] if ":2," in place else ""
-    if "T" in flags or "D" in flags:  # small letters are a server's own keywords
-        return TRASH if "T" in flags else DRAFT
+    flags = MAILDIR_FLAGS.search(place)
+    if flags and ("T" in flags[1] or "D" in flags[1]):  # small letters are a server's own keywords
+        return TRASH if "T" in flags[1] else DRAFT
     *folders, name = place.split("/")[-4:]
     if re.fullmatch(r",\d+", name):  # so MH renames what it deletes
         return TRASH

@@ -175,6 +175,14 @@ def test_a_damaged_part_is_counted_and_the_others_are_read(read, tmp_path):
     assert reading.errors[0].error == "a part of it is in damaged base64."
 
 
+@pytest.mark.parametrize("header", ["", "From: ann@example.org\n", "Date: Mon, 03 Mar 2025 10:12:00 +0100\n"])
+def test_a_draft_is_one_without_a_sender_or_a_date(read, tmp_path, header):
+    source = tmp_path / "a.eml"
+    source.write_text(f"{header}To: bob@example.org\nX-Unsent: 1\n\nDear Bob,\n")
+    reading = read("mbox", source, "ann@example.org")
+    assert (reading.texts, reading.reasons, reading.errors) == ([], ["draft"], [])
+
+
 def test_other_addresses_of_the_same_person_are_told(read, tmp_path):
     sent = mail("4", "A. <ann@home.example>", "Four.")
     sent["X-Gmail-Labels"] = "Sent,Opened"

@@ -67,11 +67,12 @@ def test_a_maildir_with_its_flags(read, tmp_path):
     (tmp_path / ".Sent" / "cur" / "6.host:2,Sdt").write_text(mail(6, ANN, "Three jars."))  # Dovecot's keywords
     (tmp_path / ".Sent" / "cur" / "3.host:2,ST").write_text(mail(3, ANN, "Deleted."))
     (tmp_path / "new" / "4.host:2,D").write_text(mail(4, ANN, "A draft."))
+    (tmp_path / "new" / "7.host;2,DS").write_text(mail(7, ANN, "A draft where a colon is not allowed."))
     (tmp_path / ".Trash" / "cur" / "5.host:2,S").write_text(mail(5, ANN, "Deleted, too."))
     reading = read("mbox", tmp_path, "ann@example.org")
     assert reading.texts == ["Two jars.\nFrom one.", "Three jars."]
     assert reading.documents[0].request == "Is there marmalade?"
-    assert sorted(reading.reasons) == ["draft", "in the trash", "in the trash", "not written by --me"]
+    assert sorted(reading.reasons) == ["draft", "draft", "in the trash", "in the trash", "not written by --me"]
 
 
 def test_mh_puts_a_comma_before_what_it_deletes(read, tmp_path):
@@ -91,6 +92,17 @@ def test_a_text_behind_large_photos_is_read(read, tmp_path):
     (tmp_path / "b.mbox").write_text(f"{OPENING}{head}{parts}--B--\n\n{SENT}")
     seen = "Look:\n\nThe jars.\n\nAnd the cups."
     assert texts(read("mbox", tmp_path, "ann@example.org")) == ["From one to three.", seen, seen, "Two jars."]
+
+
+def test_a_mail_of_which_only_the_beginning_is_read_is_counted(read, tmp_path):
+    source = tmp_path / "a.eml"
+    part = "--B\nContent-Type: text/plain\n\n{}\n".format
+    log = "--B\nContent-Type: text/plain; name=tea.log\n\n" + "poured a cup\n" * 400_000
+    head = mail(1, ANN, "").rstrip("\n") + "\nContent-Type: multipart/mixed; boundary=B\n\n"
+    source.write_text(head + part("Look:") + log + part("The jars.") + "--B--\n")
+    reading = read("mbox", source, "ann@example.org")
+    assert (reading.texts, reading.reasons) == (["Look:"], ["damaged part of a message"])
+    assert reading.errors[0].error == "it is longer than 4 MB, of which the rest is not read."
 
 
 def test_the_subfolders_of_kmail(read, tmp_path):

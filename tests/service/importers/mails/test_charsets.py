@@ -31,6 +31,7 @@ JAPANESE = "ボートを塗りました。春に川へ出します。"
         ("Thé", "utf-8", "utf8mb4"),
         ("Thé", "utf-8", '3D"utf-8"'),
         ("①", "cp932", "sjis-win"),
+        ("①", "cp932", "csWindows31J"),
         ("①", "euc_jis_2004", "euc-jp"),
         ("Łódź", "iso8859-2", "iso8859_2"),
         ("谢谢", "gbk", "windows-936"),
