@@ -11,7 +11,7 @@ from service.importers.disk_index import DiskIndex
 from service.importers.folders import unread
 from service.importers.identities import Identities
 from service.importers.ids import content_id, stable_id
-from service.importers.mails.boxes import MESSAGE_BYTES, Box, Span, open_boxes, plain_size
+from service.importers.mails.boxes import MESSAGE_BYTES, Box, open_boxes, plain_size
 from service.importers.mails.cleaning import (
     read_patch,
     unwrap,
@@ -26,6 +26,7 @@ from service.importers.mails.message import Envelope, read_envelope
 from service.importers.mails.parts import MailPart, is_cut_off, parts_of, text_of
 from service.importers.mails.people import OtherAddresses
 from service.importers.mails.quotes import latest_quoted, split_mail
+from service.importers.mails.spans import Span
 from service.importers.requests import as_request
 
 # half of it would be imported, and stay when the whole mail comes later

@@ -13,7 +13,7 @@ from pearl.errors import InputError
 from service.importers.folders import walk
 from service.importers.guessing.lookalikes import advice
 from service.importers.guessing.sight import Sight, look
-from service.importers.mails.boxes import is_mbox
+from service.importers.mails.spans import is_mbox
 from service.importers.notes.kinds import NOTE_SUFFIXES
 
 NOTES = rf".*(?:{'|'.join(map(re.escape, NOTE_SUFFIXES))})"
