@@ -54,12 +54,15 @@ def decode_bytes(data: bytes, charset: str | None) -> str:
 
     U+FFFD stands for bytes that make no sense in any of them.
     """
-    codec = JIS if JIS_START.search(data) else _codec(charset)
+    escaped = b"\x1b" in data
+    if not charset and not escaped and data.isascii():
+        return data.decode()
+    codec = JIS if escaped and JIS_START.search(data) else _codec(charset)
     if codec and codec.startswith(("utf-16", "utf-32")):
         if b"\0" in data or data.startswith(BOMS):
             return data.decode(codec, errors="replace")
         codec = None
-    if data.isascii() and (codec is None or not (b"\x1b" in data or codec in ("utf-7", "hz"))):
+    if data.isascii() and (codec is None or not (escaped or codec in ("utf-7", "hz"))):
         return data.decode()
     foreign = len(data.translate(None, ASCII))
     latin = codec is None or _is_latin(codec)
@@ -76,7 +79,7 @@ def decode_bytes(data: bytes, charset: str | None) -> str:
 
 def _codec(charset: str | None) -> str | None:
     """Python's name for a charset; None where there is none, and for one that says nothing."""
-    name = (charset or "").partition("*")[0].strip("\"'; ").lower()
+    name = charset.partition("*")[0].strip("\"'; ").lower() if charset else ""
     if name in UNKNOWN:
         return None
     bare = PREFIX.sub("", name, count=1) if PREFIX.match(name) else name

@@ -105,6 +105,8 @@ def _without_trailers(lines: list[str]) -> list[str]:
 
 def without_images(text: str) -> str:
     """The text without ``[image: cup.png]`` and its like; lines that held nothing else go."""
+    if not STAND_IN.search(text):
+        return text
     shown_lines: list[str] = []
     for line in text.split("\n"):
         shown = STAND_IN.sub("", line)

@@ -130,24 +130,26 @@ def _introduction(short: list[str], marked: list[bool], following: list[int], st
 
 def is_frame(line: str) -> bool:
     """True for a line of signs alone."""
-    return bool(line.strip()) and not any(map(str.isalnum, line[:LINE_CHARACTERS]))
+    return not (line[:1].isalnum() or any(map(str.isalnum, line[:LINE_CHARACTERS])) or line.isspace() or not line)
 
 
 def _is_of_desk(short: list[str], number: int) -> bool:
     """True for a line of a help desk's that asks to answer above it: between signs, below a rule, or by itself."""
     line = short[number] if number < len(short) else ""
+    above, below = (short[at] if 0 <= at < len(short) else "" for at in (number - 1, number + 1))
+    if line[:1].isalnum() and above and not is_frame(above):
+        return False
     words = line.strip(" #=*-_~!+<>[]()|.:\u2010\u2011\u2012\u2013\u2014\u2015")
     if not 3 <= len(words) <= DESK_CHARACTERS:
         return False
     before, _, behind = line.partition(words)
     if before.startswith("##-") and behind.endswith("-##"):  # Zendesk, in the language of the desk
         return True
-    place, mark = ABOVE.search(words), LINE.search(words)
-    if not (place and mark and max(mark.start() - place.end(), place.start() - mark.end()) < DESK_GAP):
-        return False
-    above, below = (short[at] if 0 <= at < len(short) else "" for at in (number - 1, number + 1))
     framed = min(len(before.strip()), len(behind.strip())) > 1 or is_frame(above)
-    return framed or bool(ANSWER.search(words) and not above and not below)
+    if not framed and (above or below or not ANSWER.search(words)):
+        return False
+    place, mark = ABOVE.search(words), LINE.search(words)
+    return bool(place and mark) and max(mark.start() - place.end(), place.start() - mark.end()) < DESK_GAP
 
 
 def _is_separator(line: str) -> bool:
@@ -212,16 +214,17 @@ def _attribution_end(short: list[str], marked: list[bool], following: list[int],
     for end in range(start + 1, min(start + ATTRIBUTION_LINES, len(short)) + 1):
         if not short[end - 1] or marked[end - 1]:
             return None
-        below = following[end - 1]
-        is_marked = below < len(short) and below - end <= 2 and (marked[below] or bool(NAMED_QUOTE.match(short[below])))
-        text = " ".join(short[start:end])
-        if text[-1] not in ":：":
-            broken = end == start + 1 or short[start][-1] == "<"
-            alone = broken and below < len(short) and not short[end] and not (start and short[start - 1])
-            if (is_marked or alone) and _is_sender_and_date(text.replace("< ", "<"), is_marked):
-                return end
+        attributed = short[end - 1][-1] in ":："
+        if not attributed and "@" not in short[end - 1]:
             continue
-        return end if _opens(short, start, end) and _attributes(text, is_marked) else None
+        below, text = following[end - 1], " ".join(short[start:end])
+        is_marked = below < len(short) and below - end <= 2 and (marked[below] or bool(NAMED_QUOTE.match(short[below])))
+        if attributed:
+            return end if _opens(short, start, end) and _attributes(text, is_marked) else None
+        broken = end == start + 1 or short[start][-1] == "<"
+        alone = broken and below < len(short) and not short[end] and not (start and short[start - 1])
+        if (is_marked or alone) and _is_sender_and_date(text.replace("< ", "<"), is_marked):
+            return end
     return None
 
 

@@ -48,7 +48,9 @@ def split_mail(text: str, author: str = "") -> Parts:
     Below an introduction ("On Monday Bob wrote:") lines without a ``>`` are answers if the first line has one, else
     all the rest is the other mail.
     """
-    lines = _with_marks(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if "<<" in text or "-" * 4 in text:
+        lines = _with_marks(lines)
     own: list[str] = []
     quoted: list[str] = []
     start = 0
