@@ -149,7 +149,9 @@ def _is_of_desk(short: list[str], number: int) -> bool:
     if not framed and (above or below or not ANSWER.search(words)):
         return False
     place, mark = ABOVE.search(words), LINE.search(words)
-    return bool(place and mark) and max(mark.start() - place.end(), place.start() - mark.end()) < DESK_GAP
+    if place is None or mark is None:
+        return False
+    return max(mark.start() - place.end(), place.start() - mark.end()) < DESK_GAP
 
 
 def _is_separator(line: str) -> bool:

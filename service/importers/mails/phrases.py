@@ -88,14 +88,14 @@ FORWARD_LINES = re.compile(
 # "Please type your reply above this line", or not below it: how help desks divide their mails from what answers them
 ABOVE = re.compile(
     r"\b(?:above|oberhalb|über|au[- ]dessus|encima|arriba|acima|sopra|boven|ovan|ovenfor|over|yläpuol|powyżej|nad|výše|"
-    r"выше|над|вище|üst|yukarı|föl[ée]|felett|deasupra|πάνω|iznad|trên|di atas|damunt)"
-    r"|より上|の上|上方|以上|之上|위에|위쪽|เหนือ|ด้านบน|מעל|فوق|أعلى"
+    r"выше|над|вище|üst|yukarı|föl[ée]|felett|deasupra|πάνω|iznad|trên|di atas|per sobre|kohal|vir[sš])"
+    r"|より上|の上|上方|以上|之上|위에|위쪽|เหนือ|ด้านบน|מעל|فوق|أعلى|بالای"
     r"|\b(?:not|nicht|pas|no|não|non|niet)\b.{1,40}\b(?:below|unter|dessous|debajo|abaixo|sotto|onder)",
     re.IGNORECASE,
 )
 LINE = re.compile(
-    r"\b(?:line|zeile|linie|ligne|l[ií]nea|linha|riga|regel|lijn|raden|linje|rivi|lini|řád|riad|строк|лини|черт|рядк|"
-    r"satır|çizgi|sor|rând|γραμμή|red|crt|dòng|baris|garis)|[行線线줄]|บรรทัด|เส้น|שור|קו|سطر|خط",
+    r"\b(?:line|zeile|linie|ligne|l[ií]nea|linha|riga|regel|lijn|rad(?:en)?\b|linje|rivi|l[iī]ni|řád|riad|строк|лини|черт|рядк|"
+    r"satır|çizgi|sor|rând|γραμμή|red\b|ред\b|crt|vrst|línia|rea\b|eilut|dòng|baris|garis)|[行線线줄]|บรรทัด|เส้น|שור|קו|سطر|خط",
     re.IGNORECASE,
 )
 ANSWER = re.compile(

@@ -85,9 +85,40 @@ def test_signatures(text, own):
     assert split_mail(text) == Parts(own, "")
 
 
+@pytest.mark.parametrize("frame", ["-- {} --", "—-—-—-—\n{}.", "##- {} -##", "===== {} ====="])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Por favor, digite sua resposta acima desta linha",
+        "Rispondi sopra questa riga",
+        "Odpowiedz powyżej tej linii",
+        "Lütfen yanıtınızı bu satırın üstüne yazın",
+        "Kirjoita vastauksesi tämän rivin yläpuolelle",
+        "Napište odpověď nad tento řádek",
+        "Skriv ditt svar ovanför denna rad",
+        "Απαντήστε πάνω από αυτή τη γραμμή",
+        "이 줄 위에 답장을 입력하세요",
+        "请在此行上方输入您的回复",
+        "Введите ответ выше этой строки",
+        "השב מעל לשורה זו",
+        "الرجاء الرد فوق هذا السطر",
+        "Atsakykite virš šios eilutės",
+    ],
+)
+def test_the_line_of_a_help_desk_in_its_language(line, frame):
+    assert split_mail(f"Yes.\n\n{frame.format(line)}\n\nTicket 7") == Parts("Yes.", "Ticket 7")
+
+
 @pytest.mark.parametrize(
     ("begin", "piece", "times"),
-    [("On ", "x ", 300_000), ("", "On the way\n", 30_000), ("", "From: x\n", 30_000), ("", "\n", 300_000)],
+    [
+        ("On ", "x ", 300_000),
+        ("", "On the way\n", 30_000),
+        ("", "***\n-- above a line --\n", 20_000),
+        ("", "1/1/2025 A <a@b>\n", 20_000),
+        ("", "From: x\n", 30_000),
+        ("", "\n", 300_000),
+    ],
 )
 def test_a_strange_text_takes_no_more_than_its_length(grows_linearly, begin, piece, times):
     grows_linearly(lambda text: split_mail(begin + text), piece, times)
