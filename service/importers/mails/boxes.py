@@ -24,7 +24,7 @@ from service.temporary import Unpacking, temporary_folder
 
 MESSAGE_BYTES = 4_000_000  # of a mail that are kept
 ATTACHMENT_BYTES = 400_000  # of an attachment in a mail that has more; a photo may stand above the text
-BASE64_LINE = re.compile(rb"[A-Za-z0-9+/=]{60,}\r?")
+BASE64_LINE = re.compile(rb"[A-Za-z0-9+/=]{60,}\r?\n?")
 HEADER_LINE = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,60}:[ \t]")
 SENDER_LINE = re.compile(rb"^>*from:", re.IGNORECASE | re.MULTILINE)
 MAILDIR = {"cur", "new"}
@@ -196,26 +196,12 @@ def _kind(name: str, path: Path, head: bytes) -> str | None:
 
 
 def _without_attachments(file: IO[bytes], length: int) -> bytes:
-    end = file.tell() + length
-    pieces: list[bytes] = []
-    size = 0
-    while size < MESSAGE_BYTES and (piece := file.read(min(ATTACHMENT_BYTES, end - file.tell()))):
-        lines, newline, rest = piece.rpartition(b"\n")
-        if BASE64_LINE.fullmatch(lines[lines.rfind(b"\n") + 1 :]):
-            piece = lines + newline
-            file.seek(-len(rest), os.SEEK_CUR)
-            _skip_to_boundary(file, end)
-        pieces.append(piece)
-        size += len(piece)
-    return b"".join(pieces)
-
-
-def _skip_to_boundary(file: IO[bytes], end: int) -> None:
-    """Go on to the next line that begins with ``--``, which base64 never does, or to the end; from a line's start."""
-    before = b"\n"
-    while chunk := file.read(min(LINE_BYTES, end - file.tell())):
-        at = (before + chunk).find(b"\n--")
-        if at >= 0:
-            file.seek(at + 1 - len(before) - len(chunk), os.SEEK_CUR)
-            return
-        before = (before + chunk)[-2:]
+    lines: list[bytes] = []
+    size = attached = 0
+    while length and size < MESSAGE_BYTES and (line := file.readline(min(length, LINE_BYTES))):
+        length -= len(line)
+        attached = attached + len(line) if BASE64_LINE.fullmatch(line) else 0
+        if attached <= ATTACHMENT_BYTES:
+            lines.append(line)
+            size += len(line)
+    return b"".join(lines)
