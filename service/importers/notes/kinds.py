@@ -46,6 +46,7 @@ NARROW_SPACES = {0xA0: " ", 0x202F: " ", 0x060C: ","}  # between a time and its 
 HEAD_CHARACTERS = 16_000
 CHAT_LINES = 50
 LINE_CHARACTERS = 300
+STATES = ("draft", "published", "status")
 NAMES_WITHIN = re.compile(r"[,;&]|\band\b|\n")
 MAX_AUTHORS = 50
 
@@ -104,7 +105,7 @@ def authors(fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _is_draft(fields: Mapping[str, Any]) -> bool:
-    states = {name: str(fields[name]).strip().lower() for name in ("draft", "published", "status") if name in fields}
+    states = {name: str(fields[name]).strip().lower() for name in STATES if isinstance(fields.get(name), (str, int))}
     return (
         states.get("draft") in ("true", "yes", "1")
         or states.get("published") in ("false", "no")

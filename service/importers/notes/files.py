@@ -1,0 +1,109 @@
+"""A file of notes as read from the disk: what it says about itself, its text, its blocks and its title."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pearl.errors import InputError
+from pearl.history import UTF_16
+from service.importers.base import Flaws
+from service.importers.folders import FolderEntry
+from service.importers.notes.blocks import Block, own_blocks, without_code
+from service.importers.notes.front_matter import MAX_HEAD_CHARACTERS, UnreadableHead, split_front_matter, split_notion
+from service.importers.notes.joplin import split_record
+from service.importers.notes.kinds import is_unfilled
+from service.importers.notes.markup import clean_markup
+from service.importers.notes.org_text import read_org
+from service.importers.quotes import split_quotes
+
+MAX_FILE_BYTES = 10_000_000
+LEADING_DATE = re.compile(r"\d{4}[-_.]?\d\d[-_.]?\d\d(?:[T_-]?\d{4,6})?[-_. ]+(?=\S)")
+NOTION_ID = re.compile(r"(?<=\S) [0-9a-f]{32}$")  # behind the title in a file's name
+NAMED_BY_FOLDER = {"index", "_index", "readme"}
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFile:
+    """A file: what it says about itself, and the rest; ``head`` is the part that says it."""
+
+    path: Path
+    name: str
+    fields: dict[str, Any]
+    head: str
+    body: str
+    left_out: str | None = None  # the reason, where the program that wrote it says that it is no text
+
+
+def read_note(entry: FolderEntry, flaws: Flaws) -> NoteFile:
+    path = entry.path
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise InputError(f"has more than {MAX_FILE_BYTES:,} bytes, the limit.", code="file_too_large")
+        encoding = "UTF-16" if content.startswith(UTF_16) else "UTF-8"
+        text = content.decode(encoding).removeprefix("\N{BOM}")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"is not {encoding} (byte {error.start + 1} of the file); save it as UTF-8.", code="not_utf8"
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", code="unreadable_file") from error
+    if "\0" in text:  # the Markdown parser would turn it into something harmless
+        raise InputError("contains a NUL character; is it a binary file?", param="text", code="nul_character")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if record := split_record(text):
+        return NoteFile(path, entry.name, record.fields, "", record.body, record.left_out)
+    try:
+        if path.suffix.lower() == ".org":
+            fields, body = read_org(text)
+        else:
+            fields, body = split_notion(text) if NOTION_ID.search(path.stem) else split_front_matter(text)
+    except UnreadableHead as error:
+        if is_unfilled(text[:MAX_HEAD_CHARACTERS]):
+            return NoteFile(path, entry.name, {}, text, "")  # {{date}} is no YAML
+        flaws.note("Front matter that cannot be read", entry.name, error.message)
+        fields, body = {}, error.body
+    head = text[: len(text) - len(body)] if text.endswith(body) else ""
+    return NoteFile(path, entry.name, fields, head, body)
+
+
+def blocks_of(note: NoteFile, flaws: Flaws) -> list[Block]:
+    suffix = note.path.suffix.lower()
+    if suffix == ".txt":
+        text = split_quotes(note.body).own
+        return [Block(text, words=len(text.split()))] if text.strip() else []
+
+    def say(kind: str) -> None:
+        flaws.note(kind, note.name)
+
+    body = note.body if suffix == ".org" else without_code(note.body, say)
+    return own_blocks(clean_markup(body, mdx=suffix == ".mdx", text_first=suffix == ".mdwn", note=say), say)
+
+
+def title_of(note: NoteFile, blocks: list[Block]) -> str:
+    """The title that it names, else the heading as it begins or of the highest level, else the file's name."""
+    return text_field(note, "title") or _heading(blocks) or _title_of_name(note.name)
+
+
+def text_field(note: NoteFile, field: str) -> str | None:
+    value = note.fields.get(field)
+    return str(value).strip() or None if isinstance(value, (str, int, float)) else None
+
+
+def _heading(blocks: list[Block]) -> str | None:
+    """The heading that the text begins with, else the first of the highest level."""
+    first = blocks[0].heading if blocks else None
+    return first or next((block.heading for block in blocks if block.heading and block.text.startswith("# ")), None)
+
+
+def _title_of_name(name: str) -> str:
+    """The file's name without its date, with spaces where it has none; the folder's for an index."""
+    path = PurePosixPath(name)
+    stem = path.parent.name if path.stem.lower() in NAMED_BY_FOLDER and path.parent.name else path.stem
+    dated = LEADING_DATE.match(stem)
+    stem = NOTION_ID.sub("", stem[dated.end() :] if dated else stem)
+    return stem if " " in stem else re.sub(r"[-_]+", " ", stem).strip() or stem
