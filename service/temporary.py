@@ -6,6 +6,7 @@ taken before the folder is made, tells whether its process lives.
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import tempfile
@@ -61,7 +62,7 @@ class Unpacking:
         self._source, self._folder = source, folder
         self._packed, self._unpacked = packed_bytes, 0
 
-    def unpack(self, stream: IO[bytes]) -> Path:
+    def unpack(self, stream: IO[bytes] | gzip.GzipFile) -> Path:
         """Write what the stream holds into a file. Raises InputError if it is too much, StoreError for a full disk."""
         handle, name = tempfile.mkstemp(dir=self._folder)
         try:

@@ -55,7 +55,7 @@ class Remark:
 
 
 class Flaws:
-    """What is left out of documents that are imported, by kind, for the summary."""
+    """Parts that are left out of documents which are imported, counted by kind for the summary."""
 
     def __init__(self) -> None:
         self._found: dict[str, list[str]] = {}

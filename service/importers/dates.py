@@ -69,8 +69,10 @@ def read_date(value: Any, day_first: bool = True) -> float:
 
 
 def possible_orders(value: Any) -> set[bool]:
-    """Whether in a date such as 03/04/2023 the day can come first: both where the date alone does not tell; no order
-    for other dates, and where it makes no difference."""
+    """The readings of a date such as 03/04/2023 that can be: True with the day first, False with the month first.
+
+    Both where the date alone does not tell; none for dates of other forms, and where both readings are one.
+    """
     match = DAY_AND_MONTH.search(_date_text(value))
     if match is None or match[1] == match[3]:
         return set()
@@ -94,7 +96,7 @@ def _date_text(value: Any) -> str:
         value = value[0]
     if isinstance(value, date):
         value = value.isoformat()
-    text = str(value).strip("[<\"' ") if isinstance(value, (str, int, float)) else ""
+    text = str(value).strip("![<\"' ") if isinstance(value, (str, int, float)) else ""
     return re.split(r"[|\[\]<>\"]", text, maxsplit=1)[0].strip("' ")
 
 
@@ -109,9 +111,10 @@ def _moment(text: str, day_first: bool) -> datetime | None:
         if _day_of(*map(int, year_first.groups())) is None:
             return None
         order = "YMD"
-    found = _parser(order).get_date_data(ORDINAL.sub("", text)).date_obj
-    if found is not None:
-        return found
+    found = _parser(order).get_date_data(ORDINAL.sub("", text))
+    moment: datetime | None = found.date_obj
+    if moment is not None and ("day" in found.parts or "time" not in found.parts):  # else today's day of a month
+        return moment
     written = DAY_IN_NAME.search(text)  # with more behind it
     day = _day(written[1], written[3], written[4], written[5], written[6]) if written else None
     return datetime.fromtimestamp(day.start, UTC) if day else None

@@ -19,17 +19,8 @@ from service.importers.git_process import git_answer, run_git, split_at_nul
 
 # when it was published comes before when it was begun; when it was last changed is better than nothing
 FIELDS = (
-    *(
-        "date",
-        "usercreatedtime",
-        "publishedat",
-        "pubdate",
-        "publishdate",
-        "datepublished",
-        "published",
-        "publishedon",
-        "publishedtime",
-    ),
+    *("date", "usercreatedtime"),  # the second is Joplin's
+    *("publishedat", "pubdate", "publishdate", "datepublished", "published", "publishedon", "publishedtime"),
     *("posted", "postdate", "created", "createdat", "datecreated", "createdtime", "creationdate", "createdon", "birth"),
     *("updated", "lastmod", "modified", "dateupdated", "datemodified", "updatedat", "lastmodified"),
 )
