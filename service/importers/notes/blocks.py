@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -21,6 +21,8 @@ LINK = re.compile(r"\[([^\[\]]{0,500})\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^
 ADDRESS = re.compile(r"<?https?://[^\s<>]{1,2000}>?")
 WORD = re.compile(r"\w[\w'’-]{0,100}")
 LINKS_WITH_FEW_WORDS = 3
+PARSED_CHARACTERS = 100_000  # at once
+FENCE = re.compile(r"(?:[ \t>*+-]|\d{1,9}[.)])*+(`{3,}|~{3,})")
 OPEN_FENCE = "Code blocks that are never closed, left out with what follows in them"
 OPEN_HTML = "HTML comments, scripts or styles that are never closed, left out with what follows in them"
 HTML_ENDS = {"<!--": "-->", "<script": "</script", "<style": "</style"}
@@ -46,14 +48,17 @@ def without_code(body: str, note: Callable[[str], None] = lambda kind: None) -> 
 
     ``note`` is told of one that is never closed.
     """
-    lines = body.split("\n")
-    for token in _parser().parse(body):
-        if token.type == "fence" and token.map:
-            first, last = token.map
-            if last == first + 1 or set(lines[last - 1].strip(" \t>")) != {token.markup[0]}:
-                note(OPEN_FENCE)
-            lines[first:last] = [""] * (last - first)
-    return "\n".join(lines)
+    parts = []
+    for part in _parts(body):
+        lines = part.split("\n")
+        for token in _parser().parse(part):
+            if token.type == "fence" and token.map:
+                first, last = token.map
+                if last == first + 1 or set(lines[last - 1].strip(" \t>")) != {token.markup[0]}:
+                    note(OPEN_FENCE)
+                lines[first:last] = [""] * (last - first)
+        parts += lines
+    return "\n".join(parts)
 
 
 def own_blocks(body: str, note: Callable[[str], None] = lambda kind: None) -> list[Block]:
@@ -61,8 +66,12 @@ def own_blocks(body: str, note: Callable[[str], None] = lambda kind: None) -> li
 
     ``note`` is told of HTML that is never closed.
     """
-    tokens = _parser().parse(body)
-    lines = body.split("\n")
+    return [block for part in _parts(body) for block in _blocks_of_part(part, note)]
+
+
+def _blocks_of_part(part: str, note: Callable[[str], None]) -> list[Block]:
+    tokens = _parser().parse(part)
+    lines = part.split("\n")
     dropped = {number for token in tokens if token.type in DROPPED and token.map for number in range(*token.map)}
     blocks = []
     for position, token in enumerate(tokens):
@@ -107,6 +116,23 @@ def divide(blocks: list[Block]) -> list[str]:
         parts[-1].append(block.text)
         length += len(block.text)
     return ["\n\n".join(part) for part in parts if part]
+
+
+def _parts(body: str) -> Iterator[str]:
+    """A long text in parts that end with a line, if they can with an empty one: of a megabyte of short items the
+    parser makes 500 MB. Of a code block over the end of a part the rest is one, too."""
+    part: list[str] = []
+    size = 0
+    fence = ""
+    for line in body.split("\n"):
+        if (mark := FENCE.match(line)) and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        part.append(line)
+        size += len(line) + 1
+        if size > PARSED_CHARACTERS and (size > 2 * PARSED_CHARACTERS or not (fence or line.strip())):
+            yield "\n".join(part + ([fence] if fence else []))
+            part, size = [fence] if fence else [], 0
+    yield "\n".join(part)
 
 
 @cache

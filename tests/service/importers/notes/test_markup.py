@@ -94,3 +94,29 @@ def test_ikiwiki_writes_the_words_first():
 )
 def test_plain(words, shown):
     assert plain(words) == shown
+
+
+@pytest.mark.parametrize("size", range(60, 90))
+def test_a_long_text_is_parsed_in_parts_and_comes_out_the_same(monkeypatch, size):
+    """Wherever the parts end: in a list, a paragraph or a code block."""
+    text = "# Tea\n\nI like\nit.\n\n- Green\n- Black\n\n~~~\nboil()\n\nwait()\n~~~\n\n> Bob's.\n\nMilk, too.\n\n"
+    whole, noted = cleaned(text * 5), list[str]()
+    monkeypatch.setattr("service.importers.notes.blocks.PARSED_CHARACTERS", size)
+    assert cleaned(text * 5) == whole
+    assert without_code(text * 5, noted.append).count("boil") == 0
+    assert noted == []
+
+
+def test_memory_does_not_grow_with_the_text(monkeypatch):
+    longest = 0
+
+    def parse(self, text):
+        nonlocal longest
+        longest = max(longest, len(text))
+        return []
+
+    monkeypatch.setattr("markdown_it.MarkdownIt.parse", parse)
+    for text in ("- a\n", "- ```\n", "```\n", "~~~\n\n~~~~\n"):
+        own_blocks(text * 200_000)
+        without_code(text * 200_000)
+    assert longest < 300_000
