@@ -119,19 +119,25 @@ def divide(blocks: list[Block]) -> list[str]:
 
 
 def _parts(body: str) -> Iterator[str]:
-    """A long text in parts that end with a line, if they can with an empty one: of a megabyte of short items the
-    parser makes 500 MB. Of a code block over the end of a part the rest is one, too."""
+    """A long text in parts: of a megabyte of short items the parser makes 500 MB.
+
+    A part ends before a line that is not indented, if it can below an empty one; or where it is far too long, and a
+    code block goes on in the next one.
+    """
     part: list[str] = []
     size = 0
     fence = ""
     for line in body.split("\n"):
+        starts = not fence and line[:1] not in ("", " ", "\t")
+        if size > PARSED_CHARACTERS and (
+            (starts and (not part[-1] or size > 2 * PARSED_CHARACTERS)) or size > 10 * PARSED_CHARACTERS
+        ):
+            yield "\n".join([*part, fence] if fence else part)
+            part, size = [fence] if fence else [], 0
         if (mark := FENCE.match(line)) and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
         part.append(line)
         size += len(line) + 1
-        if size > PARSED_CHARACTERS and (size > 2 * PARSED_CHARACTERS or not (fence or line.strip())):
-            yield "\n".join(part + ([fence] if fence else []))
-            part, size = [fence] if fence else [], 0
     yield "\n".join(part)
 
 

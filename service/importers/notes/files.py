@@ -14,7 +14,7 @@ from service.importers.folders import FolderEntry
 from service.importers.notes.blocks import Block, own_blocks, without_code
 from service.importers.notes.front_matter import MAX_HEAD_CHARACTERS, UnreadableHead, split_front_matter, split_notion
 from service.importers.notes.joplin import split_record
-from service.importers.notes.kinds import is_unfilled
+from service.importers.notes.kinds import TEMPLATE, is_unfilled
 from service.importers.notes.markup import clean_markup
 from service.importers.notes.org_text import read_org
 from service.importers.quotes import split_quotes
@@ -63,8 +63,9 @@ def read_note(entry: FolderEntry, flaws: Flaws) -> NoteFile:
         else:
             fields, body = split_notion(text) if NOTION_ID.search(path.stem) else split_front_matter(text)
     except UnreadableHead as error:
-        if is_unfilled(text[:MAX_HEAD_CHARACTERS]):
-            return NoteFile(path, entry.name, {}, text, "")  # {{date}} is no YAML
+        head = text.removesuffix(error.body)[:MAX_HEAD_CHARACTERS]
+        if is_unfilled(text[:MAX_HEAD_CHARACTERS]) or re.search(r"\{[{%]", head):  # {{date}} is no YAML
+            return NoteFile(path, entry.name, {}, head, "", TEMPLATE)
         flaws.note("Front matter that cannot be read", entry.name, error.message)
         fields, body = {}, error.body
     head = text[: len(text) - len(body)] if text.endswith(body) else ""

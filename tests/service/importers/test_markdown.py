@@ -232,6 +232,7 @@ def test_a_symbolic_link_is_left_out_and_counted(read, tmp_path):
         ("templates/daily.md", "Tea.", "template"),
         ("archetypes/default.md", "Tea.", "template"),
         ("a.md", '---\ntitle: "{{ replace .Name }}"\ncreated: <% tp.date.now() %>\n---\nTea.', "template"),
+        ("a.md", "---\n{{ card_data }}\n---\nTea.", "template"),
         ("a.md", "---\ncreated: {{date}}\ntags:\n  - note\n---\nTea.", "template"),
         ("node_modules/kettle/README.md", "Tea.", "part of a package or theme"),
         ("themes/kettle/README.md", "Tea.", "part of a package or theme"),
