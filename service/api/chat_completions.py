@@ -31,6 +31,7 @@ from service.api.openai_calls import (
     content,
     evidence_of,
     text_of,
+    unread,
     voice_of_model,
 )
 from service.api.openai_fields import UNUSED, describe, passed_over
@@ -123,7 +124,11 @@ class ChatIn(BaseModel):
             limit="max_tokens",
             temperature=self.temperature,
             top_p=self.top_p,
-            ignored=[*ignored, *(["messages.tool_calls"] if ("tools", "") in turns else [])],
+            ignored=[
+                *ignored,
+                *(["messages.tool_calls"] if ("tools", "") in turns else []),
+                *unread("messages", [(message.role, message.content) for message in self.messages]),
+            ],
             stop=tuple(filter(None, stop)),
         )
 

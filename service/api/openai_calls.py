@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -36,6 +37,7 @@ MODEL = "`pearl`, or one of your voices. The name of a known model, like `gpt-4o
 ModelId = Annotated[Name, BeforeValidator(lambda value: value or WHOLE_HISTORY)]
 
 
+KIND = re.compile(r"[a-z_]{1,40}")  # of a part: a header may name it
 # the size is checked of a message's parts together
 Written = Annotated[str, WithJsonSchema({"type": "string", "maxLength": MAX_TEXT_BYTES, "pattern": STORABLE})]
 # of a conversation, at least one message is the user's
@@ -43,7 +45,8 @@ HAS_A_REQUEST: JsonDict = {"contains": {"properties": {"role": {"const": "user"}
 
 
 class Part(BaseModel):
-    """A part of a message's content: a text, or one that is passed over, such as a model's reasoning."""
+    """A part of a message's content: a text, or one that is passed over, such as a model's reasoning. Images,
+    recordings and files are passed over in what was answered before, and refused in the request."""
 
     type: str = Field(
         "text",
@@ -59,11 +62,15 @@ class Part(BaseModel):
         if not isinstance(part, dict):
             return part
         kind = part.get("type", "text" if "text" in part else None)
-        if kind in BESIDE_TEXT:
-            return {"type": kind, "text": None}
-        if kind not in TEXT_PARTS:
+        if kind in TEXT_PARTS:
+            return part
+        if not isinstance(kind, str) or not KIND.fullmatch(kind):
             raise PydanticCustomError("unsupported", "{message}", {"message": unreadable_part(kind)})
-        return part
+        return {"type": kind, "text": None}
+
+    @property
+    def readable(self) -> bool:
+        return self.type in (*TEXT_PARTS, *BESIDE_TEXT)
 
 
 def shape(content: Any) -> str:
@@ -72,6 +79,22 @@ def shape(content: Any) -> str:
 
 
 Content = Annotated[Annotated[Written, Tag("(text)")] | Annotated[list[Part], Tag("(parts)")], Discriminator(shape)]
+
+
+def unread(messages: str, said: Sequence[tuple[str, str | Sequence[Part] | None]]) -> list[str]:
+    """The names of the parts that cannot be read in messages that were answered; ``said`` are (role, content) in the
+    field ``messages``. Raises InputError for such a part behind the last answer: it belongs to the request."""
+    answered = max((place for place, (role, content) in enumerate(said) if role == "assistant" and content), default=-1)
+    names: dict[str, None] = {}
+    for place, (_, content) in enumerate(said):
+        for number, part in enumerate(() if isinstance(content, str) else content or ()):
+            if part.readable:
+                continue
+            if place > answered:
+                where = f"{messages}.{place}.content.{number}"
+                raise InputError(unreadable_part(part.type), param=where, code="unsupported")
+            names[f"{messages}.{part.type}"] = None
+    return list(names)
 
 
 def text_of(content: str | Sequence[Part] | None) -> str:

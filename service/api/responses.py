@@ -37,6 +37,7 @@ from service.api.openai_calls import (
     evidence_of,
     shape,
     text_of,
+    unread,
 )
 from service.api.openai_fields import STATE, TEXT_FORMAT, UNUSED, describe, passed_over, refuse_state
 from service.api.streaming import EventStream, event, while_connected
@@ -145,7 +146,13 @@ class ResponseIn(BaseModel):
             limit="max_output_tokens",
             temperature=self.temperature,
             top_p=self.top_p,
-            ignored=[*passed_over({**fields, "text.format": text.format, "verbosity": text.verbosity}), *beside],
+            ignored=[
+                *passed_over({**fields, "text.format": text.format, "verbosity": text.verbosity}),
+                *beside,
+                *unread(
+                    "input", [] if isinstance(self.input, str) else [(each.role, each.content) for each in self.input]
+                ),
+            ],
         )
 
 

@@ -114,6 +114,20 @@ def test_the_request_is_the_users_last_message(pearl: Any, ann: Any, route: str)
 
 
 @pytest.mark.parametrize("route", OPENAI)
+def test_a_picture_that_was_answered_does_not_end_the_conversation(pearl: Any, ann: Any, route: str) -> None:
+    field = "messages" if route == CHAT else "input"
+    picture = {"type": "image_url" if route == CHAT else "input_image", "image_url": "data:,"}
+    shown = {"role": "user", "content": [{"type": "text", "text": "Write on this."}, picture]}
+    answered = {"role": "assistant", "content": "A wheel."}
+    answer = ann.post(route, body_of(route, {"turns": [shown, answered, SWAP]}))
+    assert (answer.status_code, answer.headers["x-pearl-ignored"]) == (200, f"{field}.{picture['type']}")
+    for turns in ([shown], [answered, shown], [shown, SWAP], [shown, {"role": "assistant", "content": None}, SWAP]):
+        answer = ann.post(route, body_of(route, {"turns": turns}))
+        place = f"{field}.{turns.index(shown)}.content.1"
+        assert (answer.status_code, answer.json()["error"]["param"]) == (422, place)
+
+
+@pytest.mark.parametrize("route", OPENAI)
 def test_no_limit_and_no_probability_mass(pearl: Any, ann: Any, route: str) -> None:
     limit = "max_tokens" if route == CHAT else "max_output_tokens"
     ann.post(route, body_of(route, {limit: -1, "top_p": 0, "temperature": 1.5}))
