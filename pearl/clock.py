@@ -1,4 +1,4 @@
-"""A clock of the stages of a piece of work, and of its time limit."""
+"""A clock of the stages of a piece of work, and of its time limit; and a time that nobody sets."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+
+# counts on while the machine sleeps, where there is such a clock
+_since_boot = partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+_BEFORE = time.time() - _since_boot()
+
+
+def steady_time() -> float:
+    """Unix seconds that go on evenly while the process runs, whatever becomes of the system's clock."""
+    return _BEFORE + _since_boot()
 
 
 @dataclass(slots=True)

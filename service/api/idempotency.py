@@ -99,6 +99,8 @@ async def _call(services: Services, caller: Identity, request: Request, key: str
 
 def _claim(services: Services, call: Call) -> Answer | None:
     with services.database.write() as connection:
+        idempotency.redate(connection, call)
+    with services.database.write() as connection:
         return idempotency.begin(connection, call)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, delete, select, update
 
+from pearl.clock import steady_time
 from pearl.errors import Conflict, InputError, NotFound
 from service.store import users
 from service.store.tables import idempotency
@@ -46,7 +46,7 @@ def begin(connection: Connection, call: Call) -> Answer | None:
     Raises InputError if the key stood for another call, Conflict while the first call is under way, NotFound when the
     user is gone.
     """
-    now = time.time()
+    now = steady_time()
     if not users.lock(connection, {call.user_id}):
         raise NotFound("This user was deleted.", code="user_not_found")
     expired = idempotency.c.created_at < now - call.lifetime_s
@@ -81,7 +81,15 @@ def finish(connection: Connection, call: Call, answer: Answer) -> None:
 
 def renew(connection: Connection, call: Call) -> None:
     """Say that the call is still being worked on."""
-    connection.execute(update(idempotency).where(_claimed(call)).values(created_at=time.time()))
+    connection.execute(update(idempotency).where(_claimed(call)).values(created_at=steady_time()))
+
+
+def redate(connection: Connection, call: Call) -> None:
+    """Date a claim now that comes from the future, in a transaction of its own, before :func:`begin`: the clock was set
+    back since. Whoever still works on the call dates it anew; where nobody does it is taken for dead in time."""
+    now = steady_time()
+    ahead = (idempotency.c.created_at > now + call.abandoned_s) & idempotency.c.status.is_(None)
+    connection.execute(update(idempotency).where(_of(call), ahead).values(created_at=now))
 
 
 def abandon(connection: Connection, call: Call) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from pearl.errors import InputError
 from pearl.settings import load_settings
-from service.rate_limits import Allowance, RateLimits, over_the_limit
+from service.rate_limits import Allowance, MovingWindow, RateLimits, over_the_limit
 
 
 def limits(limit: str) -> RateLimits:
@@ -28,6 +28,33 @@ def test_the_window_moves_on() -> None:
     assert [one.take("a")[0] for _ in range(2)] == [True, False]
     time.sleep(1.05)
     assert one.take("a")[0]
+
+
+@pytest.mark.parametrize("jump", [-86_400, 86_400])
+def test_a_clock_that_is_set_moves_no_window(monkeypatch: pytest.MonkeyPatch, jump: float) -> None:
+    two = limits("2/hour")
+    two.take("a")
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + jump)
+    (allowed, allowance), (refused, left) = two.take("a"), two.take("a")
+    assert (allowed, refused) == (True, False)
+    assert allowance
+    assert left
+    assert 3590 < left.reset_s <= allowance.reset_s <= 3600
+
+
+def test_who_asks_no_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    window = MovingWindow(2, 60)
+    for key in ("a", "b", "a"):
+        window.hit(key)
+    now += 30
+    assert [window.hit("b")[0], window.hit("a")[0]] == [True, False]
+    now += 31
+    assert window.hit("c") == (True, Allowance(2, 1, 60.0))
+    assert list(window._taken) == ["b", "c"]
+    assert window.hit("b") == (True, Allowance(2, 0, 29.0))
 
 
 def test_no_limit() -> None:

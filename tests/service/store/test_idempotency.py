@@ -78,6 +78,44 @@ def test_a_call_whose_process_died_frees_its_key(ann):
     assert begin(ann, abandoned_s=0.01) == Answer(201, "{}")
 
 
+def redate(person) -> None:
+    with person.database.write() as connection:
+        idempotency.redate(connection, call(person))
+
+
+def test_a_claim_from_before_the_clock_was_set_back_comes_free_in_time(ann, rows):
+    begin(ann)
+    with ann.database.write() as connection:
+        connection.execute(update(table).values(created_at=time.time() + 86_400))
+    redate(ann)
+    with pytest.raises(Conflict):  # who has it may still be at work
+        begin(ann)
+    assert rows("idempotency")[0].created_at < time.time() + 1
+    time.sleep(0.02)
+    assert begin(ann, abandoned_s=0.01) is None
+
+
+def test_an_answer_from_before_the_clock_was_set_back_is_still_given(ann):
+    begin(ann)
+    finish(ann, body="first")
+    with ann.database.write() as connection:
+        connection.execute(update(table).values(created_at=time.time() + 86_400))
+    redate(ann)
+    assert begin(ann) == Answer(201, "first")
+
+
+@pytest.mark.parametrize("jump", [-86_400, 86_400])
+def test_a_clock_that_is_set_meanwhile_changes_nothing(ann, monkeypatch, jump):
+    begin(ann)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + jump)
+    redate(ann)
+    with pytest.raises(Conflict):
+        begin(ann)
+    finish(ann, body="first")
+    assert begin(ann) == Answer(201, "first")
+
+
 def test_of_several_at_once_one_goes_ahead(ann, at_once):
     results = at_once([lambda: begin(ann)] * 6)
     assert results.count(None) == 1
