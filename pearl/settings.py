@@ -50,7 +50,8 @@ class Settings(BaseSettings):
     database_timeout_s: float = Field(
         default=10.0,
         gt=0,
-        description="Longest wait of a statement for a locked database, and of a connection to PostgreSQL, seconds.",
+        description="Longest wait for a locked database, for a connection and for a place among them, seconds; a "
+        "statement of PostgreSQL may take twice as long.",
     )
 
     llm: str = Field(

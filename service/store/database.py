@@ -85,7 +85,9 @@ class Database:
         except DBAPIError as error:
             raise _explain(error, self._file) from error
         except PoolTimeoutError as error:
-            raise StoreError("Too many calls wait for the database; try again.", retry_after=1.0) from error
+            raise StoreError(
+                "Too many calls wait for the database; try again.", code="store_timeout", retry_after=1.0
+            ) from error
         except UnicodeEncodeError as error:  # of a command line whose bytes are not UTF-8
             raise InputError(
                 "A name or id is not UTF-8 text; check the terminal's encoding.", code="not_utf8"
@@ -109,10 +111,12 @@ class Database:
             if self.is_sqlite:
                 connection = connection.execution_options(pearl_write=True)
             with connection.begin():
-                if not self.is_sqlite:
-                    connection.execute(text("SET LOCAL lock_timeout = 0"))  # a long migration is worth waiting for
+                if self.is_sqlite:
+                    schema.upgrade(connection)
+                    return
+                with _unhurried(connection, "LOCAL "):
                     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
-                schema.upgrade(connection)
+                    schema.upgrade(connection)
 
     def schema_version(self, *, to_write: bool = False) -> tuple[str | None, str]:
         """(the database's revision, the newest one this code knows). With ``to_write`` it raises StoreError where
@@ -178,11 +182,30 @@ class Database:
             connection = connection.execution_options(isolation_level="AUTOCOMMIT")
             if erasures.still_seen(connection):
                 return False
-            connection.exec_driver_sql(f"VACUUM {', '.join(table.name for table in metadata.sorted_tables)}")
+            with _unhurried(connection):
+                connection.exec_driver_sql(f"VACUUM {', '.join(table.name for table in metadata.sorted_tables)}")
         return True
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+@contextmanager
+def _unhurried(connection: Connection, local: str = "") -> Iterator[None]:
+    """As long as it takes, on PostgreSQL: a migration or a VACUUM is worth waiting for. ``local``: what is set goes
+    with the transaction."""
+    driver: Any = connection.connection.dbapi_connection
+    limits, limit_s = ("lock_timeout", "statement_timeout"), driver.limit_s
+    for limit in limits:
+        connection.exec_driver_sql(f"SET {local}{limit} = 0")
+    driver.limit_s = None
+    try:
+        yield
+    finally:
+        driver.limit_s = limit_s
+        if not local and not driver.closed:
+            for limit in limits:
+                connection.exec_driver_sql(f"RESET {limit}")
 
 
 def _check_encoding(connection: Any, _record: object) -> None:
@@ -212,7 +235,9 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> tuple[Engine, 
                 )
             file = Path(parsed.database)
             _make_folder(file.parent)
-            engine = create_engine(parsed, connect_args={"timeout": timeout_s}, pool_size=pool_size)
+            engine = create_engine(
+                parsed, connect_args={"timeout": timeout_s}, pool_size=pool_size, pool_timeout=timeout_s
+            )
             event.listen(engine, "do_connect", lambda *_: _keep_private(file))
             files = SqliteFiles(file)
             event.listen(engine, "connect", partial(_prepare_sqlite, timeout_s))
@@ -221,12 +246,23 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> tuple[Engine, 
             return engine, files
         if parsed.get_backend_name() == "postgresql":
             # what the URL says itself comes behind ours, so that it counts
-            options = f"-c lock_timeout={_milliseconds(timeout_s)} {parsed.query.get('options', '')}".strip()
+            from service.store import postgres
+
+            limits = {"lock_timeout": timeout_s, "statement_timeout": postgres.STATEMENT * timeout_s}
+            ours = " ".join(f"-c {name}={_milliseconds(seconds)}" for name, seconds in limits.items())
+            options = f"{ours} {parsed.query.get('options', '')}".strip()
             # whatever the database's encoding, SQLAlchemy's first question needs an answer in text
             arguments = {"options": options, "client_encoding": "utf8"}
             if "connect_timeout" not in parsed.query:  # psycopg knows none, and takes no fraction
                 arguments["connect_timeout"] = str(math.ceil(timeout_s))
-            engine = create_engine(parsed, pool_size=pool_size, pool_pre_ping=True, connect_args=arguments)
+            engine = create_engine(
+                parsed, pool_size=pool_size, pool_pre_ping=True, pool_timeout=timeout_s, connect_args=arguments
+            )
+            event.listen(
+                engine,
+                "do_connect",
+                lambda dialect, record, given, named: postgres.connect(timeout_s, *given, **named),
+            )
             event.listen(engine, "connect", _check_encoding)
             return engine, None
     except (ArgumentError, NoSuchModuleError, ImportError, OSError, ValueError) as error:
@@ -300,6 +336,7 @@ def _milliseconds(seconds: float) -> int:
 
 # what went wrong: codes of PostgreSQL (its manual's appendix A), beginnings of the drivers' messages
 LOCKED = ("55P03", "40P01", "database is locked", "database table is locked", "database schema is locked")
+SLOW = ("57014", "no answer in time")
 FULL = ("53100", "database or disk is full")
 NO_ROOM_TO_OPEN = "SQLITE_IOERR_SHMSIZE"  # the file beside it that its processes share cannot grow
 BROKEN_DISK = ("disk i/o error",)
@@ -330,6 +367,12 @@ def _explain(error: DBAPIError, file: str | None) -> StoreError:
         return StoreError(
             "The database is locked by another program; try again when it is done.",
             code="store_locked",
+            retry_after=1.0,
+        )
+    if is_one_of(SLOW):
+        return StoreError(
+            "The database did not answer in time; try again. Its operator finds out why in its server's log.",
+            code="store_timeout",
             retry_after=1.0,
         )
     if is_one_of(FULL) or getattr(error.orig, "sqlite_errorname", None) == NO_ROOM_TO_OPEN:

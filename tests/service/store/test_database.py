@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import sqlite3
 import sys
@@ -9,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -362,6 +364,55 @@ def test_a_server_that_says_nothing_is_not_waited_for_longer_than_a_lock():
         asked = pool.submit(names, database)
         with pytest.raises(StoreError, match="timeout expired"):
             asked.result(timeout=20)
+    database.close()
+
+
+def test_a_server_that_hangs_is_not_waited_for(postgres_url):
+    database = Database(postgres_url, timeout_s=0.05, pool_size=1)
+    add_user(database, "ann")
+
+    def hang() -> None:
+        with database.read() as connection:
+            pids.append(connection.scalar(text("SELECT pg_backend_pid()")))
+            connection.connection.dbapi_connection.limit_s = 0.05
+            os.kill(pids[-1], signal.SIGSTOP)
+            connection.scalar(text("SELECT 1"))
+
+    pids: list[int] = []
+    try:
+        with pytest.raises(StoreError, match="did not answer in time") as caught:
+            hang()
+        assert (caught.value.code, caught.value.retry_after) == ("store_timeout", 1.0)
+        assert names(database) == ["ann"]  # by another connection
+        with database.engine.connect() as connection:
+            assert connection.connection.dbapi_connection.limit_s == pytest.approx(2.1)
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+        database.close()
+
+
+def test_a_statement_that_takes_too_long_is_ended(postgres_url):
+    database = Database(postgres_url, timeout_s=0.05)
+    with pytest.raises(StoreError, match="did not answer in time") as caught, database.read() as connection:
+        connection.execute(text("SELECT pg_sleep(60)"))
+    assert caught.value.code == "store_timeout"
+    database.migrate()
+    assert database.forget_deleted()
+    with database.read() as connection:
+        limits = [connection.scalar(text(f"SHOW {name}")) for name in ("lock_timeout", "statement_timeout")]
+    assert limits == ["50ms", "100ms"]
+    database.close()
+
+
+def test_a_place_among_the_connections_is_not_waited_for_longer(database_url):
+    database = Database(database_url, timeout_s=0.05, pool_size=1)
+    with ExitStack() as held:
+        for _ in range(11):  # with those that the pool makes beyond its size
+            held.enter_context(database.read())
+        with pytest.raises(StoreError, match="Too many calls wait") as caught:
+            names(database)
+    assert caught.value.code == "store_timeout"
     database.close()
 
 

@@ -1,0 +1,33 @@
+"""Connections to PostgreSQL that do not wait for ever: a server may hang with its connections open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Connection, OperationalError
+from psycopg.errors import _WaitTimeout
+
+NO_ANSWER = "no answer in time"
+STATEMENT, GRACE_S = 2.0, 2.0  # a statement may take so many times as long as a lock; the server ends it, if it can
+
+
+class LimitedConnection(Connection[Any]):
+    """Closes itself where the server says nothing for ``limit_s``, None: as long as it takes."""
+
+    limit_s: float | None = None
+
+    def wait(self, gen: Any, *args: Any, **more: Any) -> Any:
+        if more.get("timeout") is not None:
+            return super().wait(gen, *args, **more)
+        try:
+            return super().wait(gen, *args, **{**more, "timeout": self.limit_s})
+        except _WaitTimeout:
+            self.pgconn.finish()  # nobody knows what it still does
+            raise OperationalError(NO_ANSWER) from None
+
+
+def connect(timeout_s: float, *arguments: Any, **more: Any) -> LimitedConnection:
+    """Connect as psycopg does; ``timeout_s`` is the longest wait for a lock."""
+    made = LimitedConnection.connect(*arguments, **more)
+    made.limit_s = STATEMENT * timeout_s + GRACE_S
+    return made
