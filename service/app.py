@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -30,7 +29,7 @@ from service.api import (
     site,
     voices,
 )
-from service.api.bodies import LARGE_AT_ONCE
+from service.api.bodies import LargeBodies
 from service.api.cors import Cors
 from service.api.errors import ErrorBody, install_error_handlers
 from service.api.parameters import refuse_other_encodings, refuse_unknown_parameters
@@ -92,7 +91,7 @@ def create_app(
     app.state.services = services
     _ = services.rate_limits  # now, so that a storage that cannot be used is an error at the start
     app.state.admission = Admission(settings.drafts_at_once)
-    app.state.large_bodies = asyncio.Semaphore(LARGE_AT_ONCE)
+    app.state.large_bodies = LargeBodies()
     install_error_handlers(app)
     app.add_exception_handler(ClientLeft, _nobody_there)
     routers = [

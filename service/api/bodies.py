@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import email.message
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakValueDictionary
 
 import anyio.to_thread
 import orjson
@@ -28,8 +29,8 @@ from service.api.parameters import refuse_unknown_parameters
 from service.api.streaming import ClientLeft
 
 SMALL = 16_384  # bytes: sooner checked than handed to a thread
-LARGE = 1_000_000  # bytes: one body of more is held at once; its texts can take four times as much when parsed
-LARGE_AT_ONCE = 1
+LARGE = 1_000_000  # bytes: few bodies of more are held at once; their texts can take four times as much when parsed
+LARGE_AT_ONCE, LARGE_OF_USER = 4, 1
 RETRY_S = 2.0
 
 
@@ -50,6 +51,25 @@ LIMITS = {
     "/v1/chat/completions": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=None),
     "/v1/responses": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=None),
 }
+
+
+class LargeBodies:
+    """The places for large bodies. A user's next one waits for their own, so that nobody else waits behind it."""
+
+    def __init__(self, at_once: int = LARGE_AT_ONCE) -> None:
+        self._all = asyncio.Semaphore(at_once)
+        self._of_user: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def enter(self, user_id: int, seconds: float, stack: AsyncExitStack) -> None:
+        """Take a place, which the stack gives back. Raises Overloaded when none comes free in time."""
+        try:
+            async with asyncio.timeout(seconds):
+                await stack.enter_async_context(self._of_user.setdefault(user_id, asyncio.Semaphore(LARGE_OF_USER)))
+                await stack.enter_async_context(self._all)
+        except TimeoutError:
+            raise Overloaded(
+                "Too many large bodies at once; try again a little later, or send smaller ones.", retry_after=RETRY_S
+            ) from None
 
 
 class TimedOut(InputError):
@@ -124,17 +144,17 @@ def _is_json(content_type: str) -> bool:
 
 @asynccontextmanager
 async def _read(request: Request, limits: BodyLimits) -> AsyncIterator[bytes]:
-    """The whole body. One that is large takes one of few places until it is answered, so that memory has a bound."""
+    """The whole body. One that is large takes a place until it is answered, so that memory has a bound."""
     settings = (await get_services(request)).settings
     most = min(limits.bytes or settings.max_body_bytes, settings.max_body_bytes)
     length = request.headers.get("content-length", "")
     announced = int(length) if length.isdecimal() else 0
     if announced > most:
         raise _too_large(most)
-    places: asyncio.Semaphore = request.app.state.large_bodies
+    places: LargeBodies = request.app.state.large_bodies
     pieces, received, placed = [], 0, False
     scan = JsonScan(limits.json)
-    try:
+    async with AsyncExitStack() as stack:
         try:
             async with asyncio.timeout(settings.read_timeout_s):
                 async for piece in request.stream():
@@ -142,7 +162,7 @@ async def _read(request: Request, limits: BodyLimits) -> AsyncIterator[bytes]:
                     if received > most:
                         raise _too_large(most)
                     if not placed and max(announced, received) > LARGE:
-                        await _take_a_place(places, settings.read_timeout_s / 2)
+                        await places.enter(request.state.caller.user.id, settings.read_timeout_s / 2, stack)
                         placed = True
                     scan.feed(piece)
                     pieces.append(piece)
@@ -151,18 +171,6 @@ async def _read(request: Request, limits: BodyLimits) -> AsyncIterator[bytes]:
         except ClientDisconnect:
             raise ClientLeft from None
         yield b"".join(pieces) if len(pieces) != 1 else pieces[0]
-    finally:
-        if placed:
-            places.release()
-
-
-async def _take_a_place(places: asyncio.Semaphore, seconds: float) -> None:
-    try:
-        await asyncio.wait_for(places.acquire(), seconds)
-    except TimeoutError:
-        raise Overloaded(
-            "Too many large bodies at once; try again a little later, or send smaller ones.", retry_after=RETRY_S
-        ) from None
 
 
 def _too_large(most: int) -> PearlError:

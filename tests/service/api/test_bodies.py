@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from typing import Any
 
 import anyio
 import pytest
 
-from service.api.bodies import LARGE, LIMITS, USUAL
+from pearl.errors import Overloaded
+from service.api.bodies import LARGE, LIMITS, USUAL, LargeBodies
 
 JSON = {"Content-Type": "application/json"}
 BODIES = ["/v1/documents", "/v1/drafts", "/v1/feedback", "/v1/chat/completions", "/v1/responses", "/v1/rerank", "/mcp"]
@@ -133,22 +136,41 @@ def test_two_thousand_turns_are_taken(pearl: Any) -> None:
     assert answer.status_code == 200
 
 
-def test_one_large_body_is_held_at_once(house: Any) -> None:
+def test_few_large_bodies_are_held_at_once(house: Any) -> None:
     """The others wait for a place, and are told to come back when none comes free."""
     large = json.dumps({"documents": [{"text": "a" * (LARGE // 2)}] * 3}).encode()
     full = house(read_timeout_s=1)  # half of it waiting for a place
-    full.app.state.large_bodies._value = 0
+    full.app.state.large_bodies = LargeBodies(0)
     ann = full.as_user("ann")
     answer = ann.post("/v1/documents", content=large, headers=JSON)
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "overloaded")
     assert int(answer.headers["retry-after"]) >= 1
     assert ann.post("/v1/documents", {"text": "a small one"}).status_code == 201
     pearl = house()
-    pearl.app.state.large_bodies._value = 1
+    pearl.app.state.large_bodies = LargeBodies(1)
     ann = pearl.as_user("ann")
     for _ in range(3):  # a place is given back, also after an error
         assert ann.post("/v1/documents", content=large, headers=JSON).status_code in (200, 201)
         assert ann.post("/v1/documents", content=large[:-1], headers=JSON).status_code == 400
+
+
+def test_one_users_large_bodies_keep_nobody_else_waiting() -> None:
+    async def enter(bodies: LargeBodies, user_id: int, stack: AsyncExitStack) -> bool:
+        try:
+            await bodies.enter(user_id, 0.01, stack)
+        except Overloaded:
+            return False
+        return True
+
+    async def both() -> tuple[list[bool], bool, bool]:
+        bodies = LargeBodies(2)
+        async with AsyncExitStack() as stack:
+            anns = [await enter(bodies, 1, stack) for _ in range(5)]
+            bobs = await enter(bodies, 2, stack)
+        async with AsyncExitStack() as stack:
+            return anns, bobs, await enter(bodies, 1, stack)
+
+    assert asyncio.run(both()) == ([True, False, False, False, False], True, True)
 
 
 def test_a_body_that_does_not_come(listen: Any) -> None:
