@@ -5,18 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import orjson
 from sqlalchemy import Connection
 
 from pearl.history import format_line
+from service.calibrating.replies import reply_lines
 from service.store import calibrations, documents, drafts, feedback, profiles, voices
 from service.store.users import User
 
 
-def export_pieces(connection: Connection, user: User) -> Iterator[bytes]:
-    """One JSON object as of one moment, in pieces; a long history is never whole in memory.
+def export_pieces(connection: Connection, user: User, home: Path) -> Iterator[bytes]:
+    """One JSON object as of one moment, in pieces; a long history is never whole in memory. ``home`` has the replies
+    that calibrations keep.
 
     Each of ``documents`` is a line of a history file. ``pearl import export`` reads it.
     """
@@ -27,6 +30,7 @@ def export_pieces(connection: Connection, user: User) -> Iterator[bytes]:
         "documents": ({"user_id": user.name, **asdict(document)} for document in documents.stream(connection, user.id)),
         "drafts": drafts.lines_of_user(connection, user.id),
         "calibrations": (calibration.to_json() for calibration in calibrations.of_user(connection, user.id)),
+        "calibration_replies": reply_lines(home, user.id),
         "feedback": map(_feedback_line, feedback.all_of_user(connection, user.id)),
         "profiles": (profile.to_json() for profile in profiles.of_user(connection, user.id)),
     }

@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
@@ -21,6 +21,7 @@ from pearl.theta import read_theta
 from retriever.base import Retriever
 from retriever.models.encoder import Encoder, ReadingEncoder, SentenceEncoder
 from retriever.registry import SERVED, Entry, find_entry, make_retriever
+from service.calibrating.replies import empty_replies
 from service.drafting import Drafter
 from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
 from service.history_cache import HistoryCache
@@ -66,6 +67,7 @@ class Services:
             timeout_s=settings.database_timeout_s,
             pool_size=THREADS + WRITERS,
             user_bytes=settings.max_user_bytes,
+            forget=partial(empty_replies, settings.home),
         )
         self.encoder: ReadingEncoder = encoder or SentenceEncoder(settings.encoder)
         check_retriever(settings, self.encoder)

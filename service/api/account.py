@@ -42,8 +42,9 @@ PIECE = 64_000  # bytes
 async def export(
     request: Request, services: ServicesDep, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Voices, documents, drafts, calibrations, feedback and profiles. Under an Idempotency-Key a repeated call is
-    recognised, and answered from the data as it is then: a stored copy would outlive what you delete."""
+    """Voices, documents, drafts, calibrations with the replies they keep, feedback and profiles. Under an
+    Idempotency-Key a repeated call is recognised, and answered from the data as it is then: a stored copy would
+    outlive what you delete."""
     headers = {"content-disposition": 'attachment; filename="pearl-export.json"'}
     if idempotency_key is not None:
         recognised = await once(services, caller, request, idempotency_key, lambda connection: Answer(200, "{}"))
@@ -72,7 +73,7 @@ def _write_export(services: Services, user: User) -> IO[bytes]:
     file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - WrittenExport closes it
     try:
         with services.database.read() as connection:
-            file.writelines(export_pieces(connection, user))
+            file.writelines(export_pieces(connection, user, services.settings.home))
         file.seek(0)
     except BaseException:
         file.close()

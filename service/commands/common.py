@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from pearl.errors import InputError, StoreError, TooLarge
 from pearl.settings import Settings
 from pearl.texts import MAX_TEXT_BYTES
+from service.calibrating.replies import empty_replies
 from service.store.database import Database
 
 
@@ -18,7 +20,10 @@ from service.store.database import Database
 def open_database(settings: Settings) -> Iterator[Database]:
     """The store with its schema up to date."""
     database = Database(
-        settings.resolved_database_url, timeout_s=settings.database_timeout_s, user_bytes=settings.max_user_bytes
+        settings.resolved_database_url,
+        timeout_s=settings.database_timeout_s,
+        user_bytes=settings.max_user_bytes,
+        forget=partial(empty_replies, settings.home),
     )
     try:
         database.migrate()

@@ -38,10 +38,11 @@ def export(
     if json is None and history is None:
         raise InputError("Give --json FILE for everything, or --history FILE for the documents.", param="json")
     check_outputs({"--json": json, "--history": history})
-    with open_database(load_settings()) as database, database.read() as connection:
+    settings = load_settings()
+    with open_database(settings) as database, database.read() as connection:
         owner = users.chosen(connection, user)
         if json is not None:
-            _write("--json", json, export_pieces(connection, owner))
+            _write("--json", json, export_pieces(connection, owner, settings.home))
         if history is not None:
             _write("--history", history, (line.encode() for line in history_lines(connection, owner)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,8 @@ from pearl.extras import missing_extra
 from pearl.private_files import private_file, private_folder
 from pearl.shown_urls import why
 from service.store import erasures, schema
-from service.store.sqlite_files import SqliteFiles, disk_fails, disk_full, of_file, read_only
+from service.store.failures import explain, standby
+from service.store.sqlite_files import SqliteFiles
 from service.store.tables import metadata
 
 MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for the time of a migration
@@ -33,15 +34,22 @@ class Database:
     """One engine and its two kinds of transaction."""
 
     def __init__(
-        self, url: str, *, timeout_s: float = 10.0, pool_size: int = 10, user_bytes: int | None = None
+        self,
+        url: str,
+        *,
+        timeout_s: float = 10.0,
+        pool_size: int = 10,
+        user_bytes: int | None = None,
+        forget: Callable[[int], None] | None = None,
     ) -> None:
-        """Make the engine; it connects on first use. ``user_bytes``: the most that a user's history may have.
+        """Make the engine; it connects on first use. ``user_bytes``: the most that a user's history may have;
+        ``forget`` deletes what is kept of a user elsewhere and may quote what is deleted.
 
         Raises InputError if the URL cannot be used.
         """
         self.engine, self._files = _create_engine(url, timeout_s, pool_size)
         self._timeout_s = timeout_s
-        self._user_bytes = user_bytes
+        self._options = {"pearl_user_bytes": user_bytes, "pearl_forget": forget}
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._file = self.engine.url.database if self.is_sqlite else None
 
@@ -64,9 +72,7 @@ class Database:
         if deletes and self._files is not None:
             self._files.give_room()
         with self._translated(), self.engine.connect() as connection:
-            connection = connection.execution_options(
-                pearl_write=True, pearl_within_s=within_s, pearl_user_bytes=self._user_bytes
-            )
+            connection = connection.execution_options(pearl_write=True, pearl_within_s=within_s, **self._options)
             with connection.begin():
                 if within_s is not None and not self.is_sqlite:
                     connection.exec_driver_sql(f"SET LOCAL lock_timeout = {_milliseconds(within_s)}")
@@ -83,7 +89,7 @@ class Database:
         except PearlError:
             raise
         except DBAPIError as error:
-            raise _explain(error, self._file) from error
+            raise explain(error, self._file) from error
         except PoolTimeoutError as error:
             raise StoreError(
                 "Too many calls wait for the database; try again.", code="store_timeout", retry_after=1.0
@@ -132,7 +138,7 @@ class Database:
             self._files.check(to_write=True)
             self._files.check_room()
         elif connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
-            raise _read_only()
+            raise standby()
 
     def keep_room(self) -> None:
         """Keep some of the disk for deletions (SQLite)."""
@@ -192,7 +198,7 @@ class Database:
 
 @contextmanager
 def _unhurried(connection: Connection, local: str = "") -> Iterator[None]:
-    """As long as it takes, on PostgreSQL: a migration or a VACUUM is worth waiting for. ``local``: what is set goes
+    """Set no limits of time on PostgreSQL: a migration or a VACUUM is worth waiting for. ``local``: what is set goes
     with the transaction."""
     driver: Any = connection.connection.dbapi_connection
     limits, limit_s = ("lock_timeout", "statement_timeout"), driver.limit_s
@@ -332,87 +338,3 @@ def _begin_sqlite(connection: Connection) -> None:
 def _milliseconds(seconds: float) -> int:
     """At least one, for none at all means for ever to PostgreSQL."""
     return max(1, int(seconds * 1000))
-
-
-# what went wrong: codes of PostgreSQL (its manual's appendix A), beginnings of the drivers' messages
-LOCKED = ("55P03", "40P01", "database is locked", "database table is locked", "database schema is locked")
-SLOW = ("57014", "no answer in time")
-FULL = ("53100", "database or disk is full")
-NO_ROOM_TO_OPEN = "SQLITE_IOERR_SHMSIZE"  # the file beside it that its processes share cannot grow
-BROKEN_DISK = ("disk i/o error",)
-READ_ONLY = ("25006", "0A000")  # a statement that writes, and "BEGIN READ WRITE" on a standby
-NOT_WRITABLE = ("attempt to write a readonly",)
-DAMAGED = ("database disk image is malformed",)
-FORBIDDEN = ("42501",)
-NO_SCHEMA = ("42P01", "42703", "no such table", "no such column", "has no column named")
-CLOSED = ("unable to open database file", "file is not a database")
-
-
-def _read_only() -> StoreError:
-    return StoreError(
-        "PostgreSQL takes no changes: it is a standby, or was set read-only. Name its primary in PEARL_DATABASE_URL, "
-        "or let it write again.",
-        code="store_read_only",
-    )
-
-
-def _explain(error: DBAPIError, file: str | None) -> StoreError:
-    sqlstate = getattr(error.orig, "sqlstate", None)
-    cause = sqlstate or str(error.orig).lower()
-
-    def is_one_of(known: tuple[str, ...]) -> bool:
-        return cause.startswith(known)
-
-    if is_one_of(LOCKED):
-        return StoreError(
-            "The database is locked by another program; try again when it is done.",
-            code="store_locked",
-            retry_after=1.0,
-        )
-    if is_one_of(SLOW):
-        return StoreError(
-            "The database did not answer in time; try again. Its operator finds out why in its server's log.",
-            code="store_timeout",
-            retry_after=1.0,
-        )
-    if is_one_of(FULL) or getattr(error.orig, "sqlite_errorname", None) == NO_ROOM_TO_OPEN:
-        return disk_full(Path(file).resolve().parent if file is not None else Path("the database's server"))
-    if is_one_of(BROKEN_DISK) and file is not None:  # SQLite says no more: the system may have made the disk read-only
-        return disk_fails(Path(file).resolve().parent)
-    if is_one_of(NOT_WRITABLE) and file is not None:
-        return read_only(file)
-    if is_one_of(DAMAGED) and file is not None:
-        return of_file(
-            "{file} is damaged. Stop PEARL, keep a copy of the file, and restore a backup (pearl restore) or what "
-            "`sqlite3 FILE .recover` saves of it.",
-            file,
-            "store_damaged",
-        )
-    if is_one_of(READ_ONLY):
-        return _read_only()
-    if is_one_of(FORBIDDEN):
-        return StoreError(
-            "PostgreSQL does not let the role of PEARL_DATABASE_URL do that; make it the owner of the database and its "
-            "tables (ALTER DATABASE ... OWNER TO ..., ALTER TABLE ... OWNER TO ...).",
-            code="store_forbidden",
-        )
-    if is_one_of(NO_SCHEMA):
-        return StoreError("The database has no up-to-date schema; run 'pearl migrate'.", code="schema_missing")
-    if is_one_of(CLOSED) and file is not None:
-        return of_file(
-            f"{{file}} cannot be opened: {cause}. PEARL_HOME names its folder, which must be writable, or "
-            "PEARL_DATABASE_URL the file.",
-            f"The database {file}",
-            "store_unreachable",
-        )
-    if file is None and error.statement is None and sqlstate is None and not error.connection_invalidated:
-        # of no statement, but of a connection: these words quote no text, and the server's address stands before them
-        reason = " ".join(str(error.orig).partition("\n")[0].rpartition(" failed: ")[2].split())
-        return StoreError(
-            f"The database cannot be opened ({reason}); check PEARL_DATABASE_URL, and that its server runs.",
-            public="The database's server does not answer.",
-            code="store_unreachable",
-            retry_after=1.0,
-        )
-    # the driver's words may quote stored texts, so only the kind of the error is passed on
-    return StoreError(f"The database could not answer ({type(error.orig).__name__}).", retry_after=1.0)

@@ -193,7 +193,7 @@ def _replace(connection: Connection, addition: Addition, before: _Version) -> No
     )
     embeddings.drop_unused(connection, addition.user_id, [key for key in before.digests if key is not None])
     _measure_again(connection, addition)
-    erasures.owe(connection)
+    erasures.owe(connection, addition.user_id)
 
 
 def _measure_again(connection: Connection, addition: Addition) -> None:
@@ -309,7 +309,7 @@ def remove(connection: Connection, user_id: int, document_id: str) -> None:
     keys = [bytes(key) for key in (row.text_digest, row.request_digest) if key is not None]
     embeddings.drop_unused(connection, user_id, keys)
     users.touch_history(connection, {user_id})
-    erasures.owe(connection)
+    erasures.owe(connection, user_id)
 
 
 def remove_all(connection: Connection, user_id: int, chosen: ColumnElement[bool]) -> int:
@@ -322,7 +322,7 @@ def remove_all(connection: Connection, user_id: int, chosen: ColumnElement[bool]
     if gone:
         embeddings.drop_all_unused(connection, user_id)
         users.touch_history(connection, {user_id})
-        erasures.owe(connection)
+        erasures.owe(connection, user_id)
     return gone
 
 

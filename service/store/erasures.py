@@ -24,9 +24,13 @@ STILL_SEEN = text("""
 """)
 
 
-def owe(connection: Connection) -> None:
-    """Note, in the transaction that deletes, that the files are to be cleaned after it."""
+def owe(connection: Connection, user_id: int) -> None:
+    """Note, in the transaction that deletes, that the files are to be cleaned after it. What is kept of the user
+    outside of the database is deleted at once, or the transaction fails."""
     connection.execute(insert(erasures).values(requested_at=time.time()))
+    forget = connection.get_execution_options().get("pearl_forget")
+    if forget is not None:
+        forget(user_id)
 
 
 def newest(connection: Connection) -> int | None:

@@ -81,7 +81,7 @@ def remove(connection: Connection, user_id: int, voice: str | None) -> None:
     """Forget what the person said of a voice's lines."""
     mine = profiles.c.user_id == user_id, profiles.c.voice == (voice or "")
     if connection.execute(delete(profiles).where(*mine)).rowcount:
-        erasures.owe(connection)
+        erasures.owe(connection, user_id)
 
 
 def of_user(connection: Connection, user_id: int) -> Iterator[StoredProfile]:

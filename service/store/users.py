@@ -128,4 +128,4 @@ def touch_history(connection: Connection, user_ids: set[int]) -> None:
 def remove(connection: Connection, user_id: int) -> None:
     """The user with everything that is theirs; the tables' foreign keys take the rest along."""
     connection.execute(delete(users).where(users.c.id == user_id))
-    erasures.owe(connection)
+    erasures.owe(connection, user_id)

@@ -150,4 +150,4 @@ def remove(connection: Connection, user_id: int, name: str) -> None:
     for of_voice in (calibrations, profiles):
         connection.execute(delete(of_voice).where(of_voice.c.user_id == user_id, of_voice.c.voice == name))
     touch_history(connection, {user_id})
-    erasures.owe(connection)
+    erasures.owe(connection, user_id)

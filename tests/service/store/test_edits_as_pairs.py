@@ -16,7 +16,7 @@ def test_an_edited_draft_of_an_export_is_a_pair(ann, draft, tmp_path):
             feedback.add(connection, ann.id, made.id, name, final)
     path = tmp_path / "ann.json"
     with ann.database.read() as connection:
-        path.write_bytes(b"".join(export_pieces(connection, ann.user)))
+        path.write_bytes(b"".join(export_pieces(connection, ann.user, tmp_path)))
     (pair,) = read_pairs(path).pairs
     assert (pair.prompt, pair.metadata["draft_id"], pair.metadata["voice"]) == ("Answer Bo.", "draft_edited", "email")
     assert pair.texts["ab".index(pair.vote(SENDER.id))] == "The sent text."
