@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import inf
 from typing import Generic, TypeVar
 
-from eval.asking.lines import LONGEST_LINE, is_repeated, quotes_half
+from eval.asking.lines import LONGEST_LINE, comparable, folded, is_repeated, quotes_half
 from eval.asking.reply import EMPTY, NO_VERDICT, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS, TAKEN_BACK, answer
 from eval.asking.said import BOX, SIGNS, Said, own_parts
 from eval.asking.verdict import Invalid, Points, Score
@@ -24,7 +24,15 @@ VerdictT = TypeVar("VerdictT")
 OPENING = r"[\s*_#`\"'“‘(\[{<•=|:;–—-]*"
 CLOSING = r"[\s*_`\"'”’)\]}>.,;:!=|–—-]*"
 
-NOUNS = ("verdict", "decision", "answer", "choice", "preference", "judgement", "judgment", "output", "conclusion")
+NOUNS = (
+    *("verdict", "decision", "answer", "choice", "preference", "judgement", "judgment", "output", "conclusion"),
+    *("result", "winner", "selection"),
+)
+# a word by which the lines below an announced verdict may weigh it again
+_WEIGHED = re.compile(
+    r"\b(?:but|however|although|though|or|either|neither|both|unless|doubt\w*|unsure|sure|uncertain|not|who)\b|n['’]t\b",
+    re.IGNORECASE,
+)
 
 
 def line_of(label: str) -> re.Pattern[str]:
@@ -45,14 +53,14 @@ class Label(Generic[VerdictT]):
     verdict: VerdictT | Invalid
     announced: bool  # it calls it the verdict
     heading: bool = False  # it ends with a colon
-    formal: bool = False  # a statement, which may stand anywhere
+    formal: bool = False  # a statement, or an announced line of the judge's own, which may stand anywhere
     doubted: bool = False  # it may be meant otherwise
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar(Generic[VerdictT]):
-    """The verdict is the last line that matches ``line`` and nothing stands below it; or what a box says, or one of the
-    ``fields`` of a JSON object or a tag, wherever it stands.
+    """The verdict is the last line that matches ``line`` and nothing stands below it; or a line that calls it the
+    verdict, a box, or one of the ``fields`` of a JSON object or a tag, wherever that stands.
 
     ``verdict`` says what a match means, Invalid for words that were not offered. ``spelled``: the verdicts as the
     prompt asks for them. ``sections``: what headings without a colon say, in order, above what is written of each text.
@@ -110,7 +118,8 @@ class Grammar(Generic[VerdictT]):
         unlike = [label for label in others if label.verdict != last.verdict]
         if any(label.announced or not headings for label in unlike):
             return Invalid(NO_VERDICT if all(label.doubted for label in unlike) else SEVERAL_VERDICTS)
-        if not ends and self.takes_back(last.verdict, below if last.formal else lines[1:]):
+        weighed = bool(lines[last.place]) and last.formal and any(map(_WEIGHED.search, below))
+        if not ends and (weighed or self.takes_back(last.verdict, below if last.formal else lines[1:])):
             return Invalid(SEVERAL_VERDICTS)
         return last.verdict
 
@@ -123,7 +132,10 @@ class Grammar(Generic[VerdictT]):
             match = self.line.fullmatch(part) if len(part) < LONGEST_LINE else None
             if match and not quotes_half(part) and not (shown and is_repeated(lines, place, shown)):
                 said = match.groupdict()
-                yield Label(place, self.verdict(match), bool(said.get("says")), heading=":" in said.get("tail", ""))
+                announced, heading = bool(said.get("says")), ":" in said.get("tail", "")
+                led_in = place > 0 and lines[place - 1].endswith(":")
+                own = not led_in and not any(folded(part) in comparable(text) for text in shown)
+                yield Label(place, self.verdict(match), announced, heading, formal=announced and own and not heading)
 
     def _are_sections(self, bare: Sequence[Label[VerdictT]]) -> bool:
         """One for each text, in their order, with something written between them; the verdict comes further down."""

@@ -40,10 +40,12 @@ _SPELLED_OTHERWISE = re.compile(
 )
 _AS_JSON = {",": " ", "True": "true", "False": "false", "None": "null"}
 _TEX_WORDS = re.compile(
-    r"\\+(?:text(?:bf|it|rm|sf|tt|sc|md|up|normal)?|math(?:bf|it|rm|sf|tt|normal)|operatorname|mbox|emph|underline)"
+    r"\\+(?:text(?:bf|it|rm|sf|tt|sc|md|up|normal)?|math(?:bf|it|rm|sf|tt|normal)|operatorname|mbox|emph|underline"
+    r"|textcolor\s*\{\w+\})"
     r"\s*\{([^{}]*)\}"
 )
 _TEX_MATH = re.compile(r"(?<!\$)\$\$?([^$\n]{1,300})\$\$?")
+_TEX_FONT = re.compile(r"\\+(?:bf(?:series)?|it|rm|sf|tt|large|huge|normalsize|displaystyle)\b[ \t]*", re.IGNORECASE)
 _TEX_ARROW = re.compile(r"\\+(?:(?:long)?rightarrow|to|implies)\b", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\+([][()%_#&*$])")
 _ARROW = re.compile(
@@ -93,6 +95,7 @@ def answer(reply: str) -> str:
 def plain(text: str) -> str:
     """The text without what TeX and Markdown's escapes put around words, and with plain signs for ticks and arrows."""
     if "\\" in text or "$" in text:
+        text = _TEX_FONT.sub("", text)
         for _ in range(2):  # a command within another
             text = _TEX_WORDS.sub(r"\1", text)
         text = _ESCAPED.sub(r"\1", _TEX_ARROW.sub("→", _TEX_MATH.sub(r"\1", text)))
