@@ -382,7 +382,15 @@ def _real_drafts() -> str:
 def experiments() -> str:
     """The experiments' log, with its tables from docs/experiments/*.json and the account of the head of commits."""
     from cross_encoders_page import cross_encoders_table
-    from reward_page import cut_table, drafted_table, length_table, published_table, remedy_table, tried_table
+    from reward_page import (
+        cut_table,
+        drafted_table,
+        length_table,
+        lengths_table,
+        published_table,
+        remedy_table,
+        tried_table,
+    )
 
     text = (ROOT / "docs" / "experiments" / "log.md").read_text(encoding="utf-8")
     found = json.loads((ROOT / "docs" / "experiments" / "drafting.json").read_text(encoding="utf-8"))
@@ -420,6 +428,7 @@ def experiments() -> str:
         "reward_remedy": remedy_table(),
         "reward_length": length_table(),
         "reward_drafted": drafted_table(),
+        "reward_kinds": lengths_table(),
         "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
         **_crossed(json.loads((kept / "crossed.json").read_text(encoding="utf-8"))),
         **_on_gpu(json.loads((kept / "on_gpu.json").read_text(encoding="utf-8"))),

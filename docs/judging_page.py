@@ -9,7 +9,7 @@ from typing import Any
 
 from corrected_page import coverage_table, promise_table, read_corrected, trust_table
 from published_page import published_tables
-from reward_page import quality_table
+from reward_page import kinds_table, quality_table
 
 from eval.asking.choices import Presets
 from eval.recorded.quality.expert_tables import expert_tables
@@ -28,7 +28,7 @@ def judging_page() -> str:
     text = text.replace("{authorship}", f"{_authorship(authorship)}\n\n`{authorship['command']}`")
     text = text.replace("{corrected}", _corrected())
     text = text.replace("{choices}", _choices()).replace("{experts}", _experts())
-    text = text.replace("{quality}", quality_table())
+    text = text.replace("{quality}", quality_table()).replace("{kinds}", kinds_table())
     published = json.loads((HERE / "results" / "personalized-published.json").read_text(encoding="utf-8"))
     text = text.replace("{published}", published_tables(published["files"]))
     return text.replace("{findings}", _findings(found["files"]))

@@ -15,8 +15,10 @@ PUBLISHED = HERE / "experiments" / "reward_published.json"
 LENGTH = HERE / "experiments" / "reward_length.json"
 CUT = HERE / "experiments" / "reward_cut.json"
 DRAFTED = HERE / "experiments" / "reward_drafted.json"
+KINDS = HERE / "experiments" / "reward_kinds.json"
 SHIPPED = "embedded"
 OTHERS = ("surface", "perplexity", "shorter")
+RULES = ("shorter", "longer", "first")
 
 
 def quality_table() -> str:
@@ -36,6 +38,42 @@ def quality_table() -> str:
         lines.append(f"| {scorer} | {' | '.join(cells)} |")
     told = f"{found['originals']} original texts, 95% intervals over them; `{found['command']}`."
     return "\n".join([*lines, "", told])
+
+
+def kinds_table() -> str:
+    """The shipped reward model by kind of pair, beside what length says."""
+    found = json.loads(KINDS.read_text(encoding="utf-8"))
+    titles = ("pairs", SHIPPED, *RULES, "surface", f"{SHIPPED}, about equal length", "length regressed out")
+    lines = [f"| kind of pair | {' | '.join(titles)} |", "| --- |" + " ---: |" * len(titles)]
+    for kind in found["kinds"]:
+        every, equal = kind["all"], kind["equal_length"]
+        cells = [str(kind["pairs"]), _interval(every[SHIPPED])]
+        cells += [f"{every[name]['value']:.2f}" for name in (*RULES, "surface")]
+        cells.append(f"{_interval(equal['accuracy'][SHIPPED])} ({equal['n']})")
+        cells.append(_interval(kind["length_regressed"][SHIPPED]))
+        lines.append(f"| {kind['kind']} | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", f"95% intervals over original texts; `{found['command']}`."])
+
+
+def lengths_table() -> str:
+    """Models that learned from pairs cut to one length, by kind of pair and in folds, by the rule for shipping."""
+    found = json.loads(KINDS.read_text(encoding="utf-8"))
+    kinds = found["kinds"]
+    titles = [*(kind["kind"] for kind in kinds), "may ship", "other kinds, more than shipped", "higher in"]
+    titles += ["folds: may ship", "balanced", "length regressed out"]
+    lines = [f"| learned from | {' | '.join(titles)} |", "| --- |" + " ---: |" * len(titles)]
+    for row, folds in zip(found["tries"], found["folds"], strict=True):
+        name = row["model"]
+        both = ((kind["all"][name]["value"], kind["length_regressed"][name]["value"]) for kind in kinds)
+        cells = [f"{value:.2f}, {regressed:.2f}" for value, regressed in both]
+        cells += ["yes" if row["may_ship"] else "no", f"{row['more']:+.3f}", f"{row['higher_in']:.0%}"]
+        cells += [f"{folds['may_ship']} of 5", f"{folds['balanced']:.3f}"]
+        cells.append(f"{folds['length_regressed'][name]['value']:.3f}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    best = (max(kind["all"][name]["value"] for name in RULES) for kind in kinds)
+    lines.append(f"| best of {', '.join(RULES)} | {' | '.join(f'{value:.2f}' for value in best)} |" + "  |" * 6)
+    told = "Of each kind accuracy, and accuracy with length regressed out; folds are of LAMP's training paragraphs; "
+    return "\n".join([*lines, "", f"{told}`{found['command']}`."])
 
 
 def tried_table() -> str:

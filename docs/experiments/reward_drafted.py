@@ -42,6 +42,7 @@ from pearl.stats import Bootstrap, Floats
 from pearl.templates import load_template
 from retriever.reward.originals import underlying
 from retriever.reward.records import ScoredParagraph, read_quality
+from training.reward.lengths import evened
 from training.reward.material import RewardMaterial, read_material
 from training.reward.reading import kept_vectors, layers_of
 
@@ -106,14 +107,6 @@ def of_history(file: Path, manner: str, number: int, model: EmbeddedChatModel) -
     yield from islice(in_turn, number)
 
 
-def evened(one: str, other: str) -> tuple[str, str]:
-    """The texts, the longer one cut behind the sentence that brings it nearest to the other's length."""
-    short, long = sorted((one.strip(), other.strip()), key=len)
-    ends = [*(match.start() for match in SENTENCE_END.finditer(long)), len(long)]
-    cut = long[: min(ends, key=lambda end: abs(end - len(short)))]
-    return (cut, short) if one.strip() == long else (short, cut)
-
-
 def pairs(questions: Sequence[Asked], model: EmbeddedChatModel, kept: ReplyStore) -> Iterator[dict[str, str]]:
     """A person's text and the model's, of about one length, as `pearl train reward` reads them."""
     decoding = Decoding(MAX_TOKENS, stop=(CLOSING,))
@@ -122,7 +115,7 @@ def pairs(questions: Sequence[Asked], model: EmbeddedChatModel, kept: ReplyStore
     for question, reply in zip(questions, replies, strict=True):
         if isinstance(reply, Failed):
             continue
-        written, draft = evened(question.written, unfenced(reply.text))
+        written, draft = evened(question.written, unfenced(reply.text), SENTENCE_END)
         if min(len(written.split()), len(draft.split())) >= LEAST_WORDS and written != draft:
             yield {"paragraph1": written, "paragraph2": draft, "reference_preference": "1", "origin": question.source}
 

@@ -54,7 +54,15 @@ TRIPLETS = "writing-quality/WQRM_annotations.json.gz"
 POSTS, MAIL = 60, 40
 PROSE_WORDS = 60  # of a post's paragraph, at least
 APART = 1.5  # points
-EDITS = "a writer's edit, the draft it began from"
+EDITS = "edits"
+KINDS = {
+    EDITS: "a writer's edit, the draft it began from",
+    "apart": "two edits, or two drafts, scored 1.5 points apart",
+    "edit-model": "a writer's edit, a model's edit of another draft",
+    "draft-model": "a model's draft, a model's edit of it",
+    "models": "two edits by models",
+    "person-model": "a person's text, the embedded model's",
+}
 FOLDS = 5
 TRIVIAL = SCORERS[:3]  # shorter, longer, first
 FOREIGN = "drafts of others"
@@ -103,10 +111,10 @@ def of_triplets(file: Path) -> dict[str, list[Preferred]]:
     """Experts' majorities, by whether the draft is one of the two."""
     decided, _ = compose(read_responses(file), "one", 0, None)
     drafts = {triplet.texts[next(iter(VERSIONS))] for triplet in read_triplets(file)}
-    kinds: dict[str, list[Preferred]] = {"a model's draft, its edit by a model": [], "two edits by models": []}
+    kinds: dict[str, list[Preferred]] = {"draft-model": [], "models": []}
     for pair in decided:
         one, other = pair["paragraph1"], pair["paragraph2"]
-        kind = list(kinds)[0 if drafts & {one, other} else 1]
+        kind = "draft-model" if drafts & {one, other} else "models"
         kinds[kind].append((one, other) if pair["reference_preference"] == "1" else (other, one))
     return kinds
 
@@ -140,14 +148,14 @@ def make_kinds(data: Path, work: Path) -> dict[str, Path]:
     edits = [better for better, _ in versions]
     kinds = {
         EDITS: versions,
-        "two edits, or drafts, scored 1.5 points apart": list(apart(versions, scores)),
-        "a writer's edit, a model's edit of another draft": list(nearest(edits, models, lambda one, other: True)),
+        "apart": list(apart(versions, scores)),
+        "edit-model": list(nearest(edits, models, lambda one, other: True)),
         **of_triplets(data / TRIPLETS),
-        "a person's text, the embedded model's": drafted(data, work),
+        "person-model": drafted(data, work),
     }
     files = {}
-    for number, (kind, preferred) in enumerate(kinds.items()):
-        files[kind] = work / f"kind-{number}.json"
+    for kind, preferred in kinds.items():
+        files[kind] = work / f"{kind}.json"
         write_json(str(files[kind]), [row(better, worse, place % 2) for place, (better, worse) in enumerate(preferred)])
     return files
 
@@ -208,17 +216,18 @@ def in_folds(name: str, work: Path, records: Sequence[ScoredParagraph], files: d
     group_of = dict(zip(texts, underlying(texts), strict=True))
     groups = sorted(set(group_of.values()))
     fold_of = {group: place % FOLDS for place, group in enumerate(Random(0).sample(groups, len(groups)))}
-    margins = np.zeros(len(found))
+    margins, may_ship = np.zeros(len(found)), 0
     for fold in range(FOLDS):
         inside = [record for record in records if fold_of[group_of[record.text]] != fold]
         model = RewardModel.load(trained(name, work, inside, f"fold-{fold}", files))
+        may_ship += model.artifact.may_ship
         places = [place for place, pair in enumerate(found) if fold_of[group_of[pair.better]] == fold]
         margins[places] = model.prefer(
             *zip(*((found[place].first, found[place].second) for place in places), strict=True)
         )
     result = figures(found, PairScorer(name, "", lambda pairs: margins), ())
     longer, shorter = (result["better_is"][which]["accuracy"][name]["value"] for which in ("longer", "shorter"))
-    return {"model": name, "balanced": (longer + shorter) / 2, **result}
+    return {"model": name, "may_ship": may_ship, "balanced": (longer + shorter) / 2, **result}
 
 
 def higher(models: dict[str, RewardModel], name: str, files: dict[str, Path]) -> dict[str, float]:
@@ -252,7 +261,7 @@ def main() -> None:
     result: dict[str, Any] = {
         "command": "python docs/experiments/reward_kinds.py DATA WORK",
         "kinds": [
-            {"kind": kind, "learned_from": kind == EDITS, **figures(read_pairs(file), scorers[0], scorers[1:])}
+            {"kind": KINDS[kind], "learned_from": kind == EDITS, **figures(read_pairs(file), scorers[0], scorers[1:])}
             for kind, file in files.items()
         ],
         "tries": [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pearl.editing.steps import SENTENCE_END
@@ -17,9 +18,9 @@ def of_lengths(pairs: Sequence[Pair], lengths: str) -> list[Pair]:
     return list(dict.fromkeys((*whole, *(pair for pair in cut if pair[0] != pair[1]))))
 
 
-def evened(one: str, other: str) -> Pair:
+def evened(one: str, other: str, sentence_end: re.Pattern[str] = SENTENCE_END) -> Pair:
     """The texts, the longer one cut behind the sentence that brings it nearest to the other's length."""
     short, long = sorted((one.strip(), other.strip()), key=len)
-    ends = [*(match.start() for match in SENTENCE_END.finditer(long)), len(long)]
+    ends = [*(match.start() for match in sentence_end.finditer(long)), len(long)]
     cut = long[: min(ends, key=lambda end: abs(end - len(short)))]
     return (cut, short) if one.strip() == long else (short, cut)

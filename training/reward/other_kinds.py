@@ -17,7 +17,7 @@ import numpy as np
 from pearl.stats import Bootstrap, Floats, drawn
 from retriever.reward.model import RewardModel
 from retriever.reward.originals import underlying
-from retriever.reward.records import QualityPair, read_pairs
+from retriever.reward.records import QualityPair
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,8 @@ class OtherKind:
         return asdict(self) | {"passes": not self.failed}
 
 
-def of_other_kind(file: Path, model: RewardModel, seed: int) -> OtherKind:
-    """The model's figures on the pairs of a file. Raises InputError for a file without any."""
-    pairs = read_pairs(file)
+def of_other_kind(file: Path, pairs: Sequence[QualityPair], model: RewardModel, seed: int) -> OtherKind:
+    """The model's figures on the pairs of a file."""
     better, worse = [pair.better for pair in pairs], [pair.worse for pair in pairs]
     # each pair in both orders, for a verdict by cosine can depend on the order
     right = (2 + np.sign(model.prefer(better, worse)) - np.sign(model.prefer(worse, better))) / 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from retriever.models.hardware import device_named
 from retriever.reward.artifact import COSINE, ENCODER, HEAD, KIND, SCORES, RewardArtifact, read_reward, write_reward
 from retriever.reward.head import HIGHEST, LOWEST, ScoreHead
 from retriever.reward.model import RewardModel
+from retriever.reward.records import QualityPair, read_pairs
 from training.files import alone_in, check_replaceable, replaced
 from training.fit.cross_encoder import base_config, window_of
 from training.reward.choices import EVERYTHING
@@ -57,6 +58,7 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
         )
     options = replace(options, max_tokens=min(options.max_tokens, window_of(config)))
     layers = layers_of(options.base, options.layers)
+    others = {file: read_pairs(file) for file in options.other_kind}
     everything = read_material(options.data, options.held_back, options.duplicates, options.lengths)
     material = everything.of_variant(options.variant)
     for note in material.notes:
@@ -88,7 +90,7 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
             if isinstance(network.reader, LearningReader):
                 network.reader.save(folder / ENCODER)
             write_reward(folder, artifact)
-            write_reward(folder, _measured(artifact, RewardModel.load(folder), dev, options, console))
+            write_reward(folder, _measured(artifact, RewardModel.load(folder), dev, others, options.seed, console))
         checkpoint.unlink(missing_ok=True)
     return read_reward(options.out)
 
@@ -156,14 +158,19 @@ def dev_figures(model: RewardModel, dev: RewardMaterial, seed: int) -> dict[str,
 
 
 def _measured(
-    artifact: RewardArtifact, model: RewardModel, dev: RewardMaterial, options: RewardOptions, console: Console
+    artifact: RewardArtifact,
+    model: RewardModel,
+    dev: RewardMaterial,
+    others: Mapping[Path, Sequence[QualityPair]],
+    seed: int,
+    console: Console,
 ) -> RewardArtifact:
     """The artifact with its figures, and whether it may ship by the rule of ``other_kinds``; says why it may not."""
-    kinds = [of_other_kind(file, model, options.seed) for file in options.other_kind]
+    kinds = [of_other_kind(file, pairs, model, seed) for file, pairs in others.items()]
     failed = [failure for kind in kinds for failure in kind.failed]
-    for failure in failed or ([] if kinds else ["no pairs of another kind (--other-kind)"]):
+    for failure in failed or ([] if kinds else ["there are no pairs of another kind to measure it by (--other-kind)"]):
         console.print(f"Not marked as fit to ship: {failure}.", highlight=False, markup=False, soft_wrap=True)
-    figures = dev_figures(model, dev, options.seed) | {"other_kinds": [kind.to_json() for kind in kinds]}
+    figures = dev_figures(model, dev, seed) | {"other_kinds": [kind.to_json() for kind in kinds]}
     return replace(artifact, figures=figures, may_ship=bool(kinds) and not failed)
 
 

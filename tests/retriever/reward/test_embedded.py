@@ -21,3 +21,13 @@ def test_it_prefers_what_a_writer_would_leave() -> None:
     assert 1 <= draft < edited <= 10
     assert model.prefer([DRAFT], [EDITED])[0] < 0 < model.prefer([EDITED], [DRAFT])[0]
     assert model.artifact.variant == "PR"
+
+
+def test_no_rule_of_length_is_better_on_the_other_kinds_that_it_was_held_against() -> None:
+    artifact = RewardModel.load("embedded").artifact
+    assert artifact.may_ship
+    kinds = artifact.figures["other_kinds"]
+    assert len(kinds) == 5
+    for kind in kinds:
+        for part in (kind["all_pairs"], kind["equal_length"]):
+            assert part["accuracy"]["value"] >= max(part["baselines"].values())

@@ -119,6 +119,17 @@ def test_what_it_is_held_against_is_not_learned_from(
     assert "left out: 4 records whose paragraph stands in --test or --other-kind" in trained["training"]["notes"][0]
 
 
+def test_a_file_without_pairs_is_refused_before_anything_is_trained(
+    train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path
+) -> None:
+    scored = scored_file(4, "other.jsonl")
+    asked = ("--data", str(scored_file(12)), "--base", str(bert_folder), "--other-kind", str(scored))
+    result = train("reward", *asked, "--out", str(tmp_path / "out"))
+    assert result.status == 2
+    assert f"{scored}: holds no pair" in result.err
+    assert not list(tmp_path.glob("out*"))
+
+
 def _pairs_file(path: Path, pairs: list[tuple[str, str]]) -> Path:
     """Pairs of a better and a worse text, the better one first and second in turn."""
     rows = [
