@@ -406,6 +406,7 @@ def experiments() -> str:
     again = [json.loads((kept / name).read_text(encoding="utf-8")) for name in ("again-75.json", "again-110.json")]
     tables = {
         "drafting": table,
+        "prompt_forms": _prompt_forms(json.loads((kept / "prompt_forms.json").read_text(encoding="utf-8"))),
         "heads": _tried(training["heads"]),
         "second_stage": _second(training["second_stage"]),
         "again": _trained_again(artifact, again),
@@ -436,6 +437,25 @@ def experiments() -> str:
     for name, value in tables.items():
         text = text.replace(f"{{{name}}}", value)
     return text
+
+
+def _prompt_forms(found: dict[str, Any]) -> str:
+    """Drafts by each way of showing texts, dev and test users beside each other."""
+    names = {"likeness": "likeness", "copied": "copied", "assistant": "assistant's", "loops": "loops"}
+    head = ["users", "texts shown", "ROUGE-1", "less no texts", *names.values(), "words"]
+    lines = ["| " + " | ".join(head) + " |", "| --- | --- |" + " ---: |" * (len(head) - 2)]
+    for split, part in found["splits"].items():
+        for row in sorted(part["models"], key=lambda row: -row["rouge1"]):
+            less = row["rouge1_minus_none"]
+            by = "" if split == "dev" or row["documents"] == "none" else f", by {row['documents']}"
+            interval = f"{less['value']:+.3f} [{less['low']:+.3f}, {less['high']:+.3f}]"
+            cells = [split, found["forms"][row["form"]] + by, f"{row['rouge1']:.3f}", interval]
+            cells += [f"{row[name]:.2f}" for name in names]
+            lines.append(f"| {' | '.join([*cells, format(row['words'], '.0f')])} |")
+    counts = "; ".join(
+        f"{split}: {part['n']} requests of {part['users']} users" for split, part in found["splits"].items()
+    )
+    return "\n".join(lines) + f"\n\n{counts}; `python docs/experiments/prompt_forms.py`."
 
 
 def _trained_again(first: dict[str, Any], again: list[dict[str, Any]]) -> str:

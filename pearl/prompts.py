@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from statistics import median
 
 from pearl.chat.base import ChatModel, Decoding, Message
 from pearl.errors import ContextExceeded
@@ -19,11 +20,15 @@ from pearl.words import characters, composed, is_question
 SMALLEST_SHARE = 40  # tokens; less of a document shows nothing of its style
 LONGEST_WORD = 60  # characters; what is longer is no word but a script without spaces, or code
 LONGEST_SHOWN_REQUEST = 80  # tokens of the request a document answered
+LEAST_WORDS = 5  # of a usual text; a script without spaces has fewer, and its words cannot be counted so
 MESSAGE_OVERHEAD = 8  # tokens a chat format spends on one message, generously
 MARKS = Marks(("document", "request", "draft"))
 BEGUN = f"EDITED DRAFT\n{OPENING}\n"
 # with its Markdown, and a mark that parts it from a text on the same line; what that text begins with is its own
 EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[ \t]*[*_#]*[ \t]*[:.–—-]?[*_#]*", re.IGNORECASE | re.MULTILINE)
+# Models that imitate more than they obey, by name. Every other is told that earlier texts show manner, never facts: one
+# of 1.5 billion parameters then copies less than half as much (docs/experiments.md, "What a larger model is told").
+UNTOLD = frozenset({"SmolLM2-135M-Instruct"})
 
 CountTokens = Callable[[str], int]
 
@@ -68,6 +73,7 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
     When room is short the oldest of the prior turns go first, of which all but the last share half of the room; then
     documents are cut, all to the same length. Raises ContextExceeded when the request alone does not fit.
 
+    Where documents are shown, all but the smallest models are told that these are manner and not facts.
     Without any turn to imitate, a model that can go on with an answer, which is a small one, is shown the template's
     examples: one of 135M parameters repeated the instructions, or the request, in place of a text.
     """
@@ -81,14 +87,19 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
         if added <= room:
             request, task, room = brief.request, whole, room - added
     room -= _tokens(prior, model.count_tokens)
+    # in a conversation the earlier turns are the matter itself
+    told = (system, task) if prior or model.name in UNTOLD else _told(brief, system, task)
+    room -= _tokens(told, model.count_tokens) - _tokens((system, task), model.count_tokens)
     shown, shortened = _documents_that_fit(brief, _answered_turn, room, model.count_tokens)
+    if shown:
+        system, task = told
     turns = [message for turn in reversed(shown) for message in turn]
     if model.continues and not (turns or prior):
         examples = [part for example in brief.template.examples for part in _answered_turn(brief, *example)]
         if _tokens(examples, model.count_tokens) <= room:
             # the instructions above all turns: in the last one alone, it would repeat them
-            told = _tidy(f"{system.content}\n{_instructions(brief.instructions)}")
-            system, turns, task = Message("system", told), examples, Message("user", _task(brief.template, request))
+            ruled = _tidy(f"{system.content}\n{_instructions(brief.instructions)}")
+            system, turns, task = Message("system", ruled), examples, Message("user", _task(brief.template, request))
     return Prompt((system, *turns, *prior, task), brief.documents[: len(shown)], shortened)
 
 
@@ -151,6 +162,16 @@ def listed_questions(answer: str) -> tuple[str, ...]:
 def _system(brief: Brief) -> Message:
     template = brief.template
     return Message("system", fill(frame()["system"], noun=template.noun, guidance=template.guidance))
+
+
+def _told(brief: Brief, system: Message, task: Message) -> tuple[Message, Message]:
+    """The first and the last message with what a larger model is told of the documents and their usual length."""
+    noun = brief.template.noun
+    words = median(len(document.text.split()) for document in brief.documents) if brief.documents else 0
+    length = fill(frame()["length"], words=str(10 * max(1, round(words / 10)))) if words >= LEAST_WORDS else ""
+    matter = f"{fill(frame()['matter'], noun=noun)} {length}".strip()
+    manner = fill(frame()["manner"], noun=noun)
+    return replace(system, content=f"{system.content} {manner}"), replace(task, content=f"{task.content}\n{matter}")
 
 
 def _task(template: Template, request: str | None, instructions: str = "") -> str:

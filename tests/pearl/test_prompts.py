@@ -13,6 +13,7 @@ from pearl.prompts import (
     LONGEST_SHOWN_REQUEST,
     MESSAGE_OVERHEAD,
     SMALLEST_SHARE,
+    UNTOLD,
     Brief,
     Exchange,
     Prompt,
@@ -50,9 +51,9 @@ def size(prompt: Prompt, model=None) -> int:
 
 
 def model_with_room(brief: Brief, room: int, max_tokens: int = 100) -> FakeChatModel:
-    """A model in whose context so many tokens are left for documents."""
+    """A model in whose context so many tokens are left for documents; it is told nothing of them, which takes room."""
     bare = draft_prompt(replace(brief, documents=(), prior=()), FakeChatModel(context_tokens=10_000), max_tokens)
-    return FakeChatModel(context_tokens=size(bare) + max_tokens + room)
+    return FakeChatModel(context_tokens=size(bare) + max_tokens + room, name=min(UNTOLD))
 
 
 @pytest.mark.parametrize(
@@ -131,6 +132,37 @@ def test_a_small_model_without_a_turn_to_imitate_is_shown_the_templates_examples
     assert len(bare.messages) == 2
     model.context_tokens = size(prompt) + 99
     assert draft_prompt(brief, model, 100) == bare
+
+
+def test_a_larger_model_is_told_that_texts_are_manner_and_how_long_they_usually_are():
+    brief = Brief(FREE, "Ask Bo.", (document("a", "word " * 18), document("b", "word " * 31)))
+    system, *_, task = draft_prompt(brief, FakeChatModel(), 100).messages
+    assert "show manner only" in system.content
+    assert task.content.splitlines()[-1] == (
+        "Say what this request asks for and nothing of the earlier texts. About 20 words, unless the request says "
+        "otherwise."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "model"),
+    [
+        ({"documents": ()}, FakeChatModel()),
+        ({"prior": (Exchange("Hi?", "Hello."),)}, FakeChatModel()),  # the earlier turns are the matter itself
+        ({}, FakeChatModel(name=min(UNTOLD))),
+        ({"documents": (document("a", "word " * 2000),)}, FakeChatModel(context_tokens=230)),  # none fits
+    ],
+)
+def test_nothing_is_told_of_documents_where_none_is_shown_nor_to_the_smallest_model(changes, model):
+    brief = Brief(FREE, "Ask Bo.", (document("a"),))
+    text = "".join(message.content for message in draft_prompt(replace(brief, **changes), model, 100).messages)
+    assert "manner only" not in text
+    assert "nothing of the earlier" not in text
+
+
+def test_the_length_of_texts_without_spaces_is_not_told():
+    brief = Brief(FREE, "Ask Bo.", (document("a", "今日は雨です。" * 9),))
+    assert "words, unless" not in draft_prompt(brief, FakeChatModel(), 100).messages[-1].content
 
 
 def test_documents_are_answered_turns_and_the_best_is_next_to_the_request():

@@ -13,6 +13,9 @@ SLOTS = {
     "instructions": {"instructions"},
     "revise": {"documents", "request", "draft", "instructions", "noun"},
     "questions": {"request"},
+    "manner": {"noun"},
+    "matter": {"noun"},
+    "length": {"words"},
 }
 
 
