@@ -1,7 +1,7 @@
 """Every rule of text of every importer takes time in proportion to its text: each is tried on what it half matches.
 
-A rule is a regular expression in a module of the importers. Its own parts make the attacks: the beginning of something that
-it matches, a piece of that over and over, and an end that it does not match.
+A rule is a regular expression in a module of the importers. Its own parts make the attacks: the beginning of something
+that it matches, a piece of that over and over, and an end that it does not match.
 """
 
 from __future__ import annotations
