@@ -126,7 +126,8 @@ class _Lines:
         data = entities.unescape(LONG_NUMBER.sub("", data))
         if not self._preformatted:
             data = SPACE.sub(" ", data)
-            self._line.append(data.lstrip(" ") if not self._line or self._line[-1].endswith(" ") else data)
+            before = self._line[-1] if self._line else ""
+            self._line.append(data.lstrip(" ") if not before or before.endswith(" ") else data)
             return
         first, *others = data.split("\n")
         self._line.append(first)

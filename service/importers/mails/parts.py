@@ -22,6 +22,7 @@ BASE64 = re.compile(rb"\s*(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\r?\n\s*|\Z))*")
 IS_HTML = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 # Eudora's own marks, whatever it left of the header
 MARKED = re.compile(r"^<x-(html|flowed|rich)>(.*?)(?:</x-\1>|\Z)", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+SIGNATURE = re.compile(r"<x-sigsep>(?:<p>)?(?:</x-sigsep>)?", re.IGNORECASE)
 PARAM = re.compile(r"<param>[^<]{0,200}</param>", re.IGNORECASE)
 EXCERPT = re.compile(r"(?<=<)(/?)excerpt(?=>)", re.IGNORECASE)
 
@@ -150,6 +151,7 @@ def _decoded(part: MailPart) -> str:
 def _as_shown(text: str, kind: str, parameters: str = "") -> str:
     if MARKED.search(text):
         return MARKED.sub(lambda mark: _as_shown(mark[2], f"x-{mark[1].lower()}"), text)
+    text = SIGNATURE.sub("<br>-- <br>" if kind == "x-html" else "\n-- \n", text) if kind.startswith("x-") else text
     if kind in ("text/html", "x-html") or IS_HTML.match(text):
         return html_to_text(without_data(text))
     if kind in ("text/enriched", "text/richtext", "x-rich"):  # RFC 1896

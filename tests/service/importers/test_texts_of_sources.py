@@ -79,6 +79,7 @@ def test_tidy_keeps_indentation():
         ("<pre>a\n  b</pre>", "a\n  b"),
         ("a  lot\n of   <b>space</b>", "a lot of space"),
         ("<![if mso]>word<![endif]>", "word"),
+        ("\n<!-- not -->\n<b>\nword", "word"),
         ("caf&eacute;&nbsp;&#233;", "café é"),
         ("</blockquote></pre></style>still", "still"),
         ("<table><tr><td>a</td><td>b</td></tr></table>", "a b"),

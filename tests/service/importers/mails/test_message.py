@@ -108,6 +108,8 @@ TYPE = "Content-Type: text/plain; charset="
         (TYPE + "utf-8; format=flowed", "<X-FLOWED>Tea \nat four.\n> a \n> b</X-FLOWED>\n", "Tea at four.\n> a b"),
         (TYPE + "utf-8", "<x-rich>Tea <bold>at</bold>\nfour.\n\nI come.", "Tea at four.\nI come."),
         ("Content-Type: text/html", "<x-flowed>Tea \nat four.\n\nI come.</x-flowed>", "Tea at four.\n\nI come."),
+        (TYPE + "utf-8", "<x-html>Tea?<x-sigsep><p></x-sigsep>Ann</x-html>", "Tea?\n--\nAnn"),
+        (TYPE + "utf-8", "<x-flowed>Tea?\n<x-sigsep>\nAnn</x-flowed>", "Tea?\n\n-- \n\nAnn"),
         (TYPE + "utf-8", "The mark <x-html> of Eudora", "The mark <x-html> of Eudora"),
         (
             "Content-Type: text/enriched",
