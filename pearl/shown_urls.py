@@ -18,5 +18,5 @@ def without_secrets(text: str) -> str:
 def why(error: Exception, url: str) -> str:
     """The reason why an address cannot be used; a reader that fails on a password quotes a part of it."""
     if isinstance(error, ValueError) and "@" in url:
-        return "it cannot be read; write %40 for @, %2F for / and %3A for : in its user and password"
+        return "check its parts, and write %40 for @, %2F for / and %3A for : in its user and password"
     return without_secrets(str(error))

@@ -94,8 +94,9 @@ LASTING = re.compile(
 
 # of a person's letter or of a quote; no program begins so
 LETTER = re.compile(
-    r"(?:[>|\"'“„«`]|--|(?!task\b)[^\W\d_]{1,20}[ \t]?[:：]|[^\W\d_]+,|(?:could|can|would|will|may"
-    r"|hi|hey|hello|dear|good (?:morning|day|afternoon|evening)|greetings|thanks|thank you|hallo|liebe[rs]?|moin"
+    r"(?:[>|\"'“„«`]|--|(?!(?:task|instructions?|prompt)\b)[^\W\d_]{1,20}[ \t]?[:：]|[^\W\d_]+,"
+    r"|(?:could|can|would|will|may|hi|hey|hello|dear|good (?:morning|day|afternoon|evening)|greetings"
+    r"|thanks|thank you|hallo|liebe[rs]?|moin"
     r"|guten (?:tag|morgen|abend)|sehr geehrte[rs]?|bonjour|salut|cher|chère|hola|querid[oa]|estimad[oa]|ciao|car[oa]"
     r")\b)",
     re.IGNORECASE,
