@@ -167,10 +167,10 @@ class Services:
         self.histories.sweep()
         self.likenesses.sweep()
         self.profiles.sweep()
-        self.database.keep_room()
         give_back()
         if not self.database.erase_owed():
             log.info("erasing: the database's files are being read; it is tried again.")
+        self.database.keep_room()
 
     async def keep_swept(self) -> None:
         """Sweep at the start and now and then; when cancelled, until the sweep that is under way has ended."""

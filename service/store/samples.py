@@ -42,7 +42,7 @@ def newest_samples(connection: Connection, user_id: int, voice: str | None, samp
     query = of_voice(user_id, voice).add_columns(table.c.text_digest)
     if sample.longest is not None:
         cut = {name: func.substr(table.c[name], 1, sample.longest).label(name) for name in ("text", "request")}
-        query = query.with_only_columns(*(cut.get(column.key, column) for column in query.selected_columns))
+        query = query.with_only_columns(*(cut.get(column.key or "", column) for column in query.selected_columns))
     ordered = query.order_by(table.c.timestamp.desc(), table.c.seq.desc())
     newest: list[Document] = []
     characters = 0

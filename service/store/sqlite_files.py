@@ -6,6 +6,7 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from pearl.errors import StoreError
 from pearl.private_files import private_file
@@ -26,6 +27,7 @@ class SqliteFiles:
         self._reserve = file.with_name(file.name + "-reserve")
         self._opened: tuple[int, int] | None = None
         self._index_bytes = INDEX_BYTES
+        self._lost: Path | None = None  # a file without which what is written is lost
 
     def note_opened(self) -> None:
         """Remember which file a first connection opened."""
@@ -50,26 +52,25 @@ class SqliteFiles:
 
     def check_kept(self) -> None:
         """Raise StoreError unless what was committed just now stands in files that the next start will find."""
-        self._check_there()
         try:
             with self._wal.open("rb") as log:
                 begins = log.read(4)
         except FileNotFoundError:
-            raise self._gone(self._wal) from None
+            begins = b"gone"
         if begins and begins not in WAL_MAGIC:
-            raise self._gone(self._wal)
+            self._lost = self._wal
+        self._check_there()
 
     def _check_there(self) -> None:
         if _identity(self.file) != self._opened:
-            raise self._gone(self.file)
-
-    def _gone(self, file: Path) -> StoreError:
-        return of_file(
-            "{file} was deleted, replaced or cut while PEARL had it open, so nothing is stored any more. Stop PEARL, "
-            "put the file or a backup (pearl restore) in its place, and start it again.",
-            file,
-            "store_gone",
-        )
+            self._lost = self.file
+        if self._lost is not None:
+            raise of_file(
+                "{file} was deleted, replaced or cut while PEARL had it open, so nothing is stored any more. Stop "
+                "PEARL, put the file or a backup (pearl restore) in its place, and start it again.",
+                self._lost,
+                "store_gone",
+            )
 
     def check_room(self) -> None:
         """Raise StoreError where the disk takes nothing, as far as that shows without a write."""
@@ -84,14 +85,15 @@ class SqliteFiles:
             raise disk_fails(folder, "store_read_only")
 
     def keep_room(self) -> None:
-        """Keep some of the disk for deletions, where there is much more."""
-        if self._opened is None or _size(self._reserve) == RESERVE:
+        """Keep some of the disk for deletions, of a small one half of what is free."""
+        if self._opened is None or _size(self._reserve) >= LEAST_ROOM:
             return
         with suppress(OSError):  # the next sweep tries again
-            if shutil.disk_usage(self.file.resolve().parent).free > 4 * RESERVE:
+            room = min(RESERVE, shutil.disk_usage(self.file.resolve().parent).free // 2)
+            if room >= LEAST_ROOM:
                 private_file(self._reserve)
                 with self._reserve.open("r+b") as reserve:
-                    os.posix_fallocate(reserve.fileno(), 0, RESERVE)
+                    _fill(reserve, room)
 
     def give_room(self) -> None:
         """Give the disk what is kept for deletions, if it is so full that they need it."""
@@ -101,11 +103,21 @@ class SqliteFiles:
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
+    """None for a file that is not there, or empty: SQLite has written its head when it has opened it."""
     try:
         found = file.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return (found.st_dev, found.st_ino) if found.st_size else None
+
+
+def _fill(file: IO[bytes], size: int) -> None:
+    """Take this much of the disk. Not every system can reserve it without writing."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    for _ in range(0, size, LEAST_ROOM):
+        file.write(bytes(LEAST_ROOM))
 
 
 def _size(file: Path) -> int:

@@ -23,7 +23,7 @@ from pearl.records import Document
 from service.store import documents, user_counts, users
 from service.store.database import Database
 from service.store.documents import Addition
-from service.store.sqlite_files import RESERVE
+from service.store.sqlite_files import LEAST_ROOM, RESERVE
 
 
 @pytest.fixture
@@ -247,9 +247,20 @@ def test_a_database_that_was_replaced_stores_nothing(sqlite_database, opened, sq
 @pytest.mark.parametrize("harm", [Path.unlink, lambda file: file.write_bytes(b"")])
 def test_a_log_that_is_lost_is_told_by_the_first_write(sqlite_database, opened, harm):
     harm(opened.with_name("pearl.db-wal"))
+    fails(sqlite_database, "store_gone")
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, lambda file: file.write_bytes(b"")])
+def test_a_database_that_is_lost_while_it_is_written_acknowledges_nothing(sqlite_database, opened, harm):
+    def write() -> None:
+        with sqlite_database.write() as connection:
+            users.ensure(connection, {"bob"})
+            harm(opened)
+
     with pytest.raises(StoreError) as caught:
-        add_user(sqlite_database, "bob")
+        write()
     assert caught.value.code == "store_gone"
+    fails(sqlite_database, "store_gone")
 
 
 def test_an_index_that_was_cut_is_made_anew(sqlite_database, opened):
@@ -299,6 +310,11 @@ def test_room_is_kept_for_deletions(sqlite_database, opened, monkeypatch):
         assert reserve.stat().st_size == 0
     sqlite_database.keep_room()
     assert reserve.stat().st_size == 0
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=3 * LEAST_ROOM))
+    sqlite_database.keep_room()
+    assert reserve.stat().st_size == 3 * LEAST_ROOM // 2
+    with sqlite_database.write(deletes=True):
+        assert reserve.stat().st_size == 0
     monkeypatch.undo()
     sqlite_database.keep_room()
     assert reserve.stat().st_size == RESERVE
