@@ -6,7 +6,7 @@ import math
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from service.store.tables import metadata
 MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for the time of a migration
 ERASURE_WAIT_S = 1.0  # how long the answer to a deletion waits for readers to end
 ERASURE_RETRY_S = 0.02
+UNHURRIED_S = 600.0
 
 
 class Database:
@@ -120,7 +121,8 @@ class Database:
                 if self.is_sqlite:
                     schema.upgrade(connection)
                     return
-                with _unhurried(connection, "LOCAL "):
+                with _unhurried(connection):
+                    connection.execute(text("SET LOCAL lock_timeout = 0"))  # a long migration is worth waiting for
                     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
                     schema.upgrade(connection)
 
@@ -197,21 +199,17 @@ class Database:
 
 
 @contextmanager
-def _unhurried(connection: Connection, local: str = "") -> Iterator[None]:
-    """Set no limits of time on PostgreSQL: a migration or a VACUUM is worth waiting for. ``local``: what is set goes
-    with the transaction."""
+def _unhurried(connection: Connection) -> Iterator[None]:
+    """Give a statement on PostgreSQL the time that a migration or a VACUUM may take."""
     driver: Any = connection.connection.dbapi_connection
-    limits, limit_s = ("lock_timeout", "statement_timeout"), driver.limit_s
-    for limit in limits:
-        connection.exec_driver_sql(f"SET {local}{limit} = 0")
-    driver.limit_s = None
+    limit_s, driver.limit_s = driver.limit_s, UNHURRIED_S
+    connection.exec_driver_sql("SET statement_timeout = 0")
     try:
         yield
     finally:
         driver.limit_s = limit_s
-        if not local and not driver.closed:
-            for limit in limits:
-                connection.exec_driver_sql(f"RESET {limit}")
+        with suppress(DBAPIError):  # the end of a transaction that failed takes the setting back, too
+            connection.exec_driver_sql("RESET statement_timeout")
 
 
 def _check_encoding(connection: Any, _record: object) -> None:
