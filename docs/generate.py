@@ -391,6 +391,7 @@ def experiments() -> str:
         remedy_table,
         tried_table,
     )
+    from selection_page import selection_table
 
     text = (ROOT / "docs" / "experiments" / "log.md").read_text(encoding="utf-8")
     found = json.loads((ROOT / "docs" / "experiments" / "drafting.json").read_text(encoding="utf-8"))
@@ -422,6 +423,8 @@ def experiments() -> str:
         "published": _published(json.loads((kept / "published.json").read_text(encoding="utf-8"))),
         "questions": _questions(json.loads((kept / "questions.json").read_text(encoding="utf-8"))),
         "revised_likeness": _revised_likeness(),
+        "copied": _copied(json.loads((kept / "copied.json").read_text(encoding="utf-8"))),
+        "selection": selection_table(),
         "reward": tried_table(),
         "reward_published": published_table(),
         "cross_encoders": cross_encoders_table(),
@@ -771,6 +774,18 @@ def _revised_likeness() -> str:
     none, every = result["models"][0]["policies"][:2]
     more = shown(every["differences"][0]["likeness"], 3, sign=True)
     return f"{none['likeness']['value']:.3f} before and {every['likeness']['value']:.3f} after, {more}"
+
+
+def _copied(found: dict[str, Any]) -> str:
+    """The shares of runs of words that stand in the texts shown, of drafts and of their revisions."""
+    draft, revision, more = (
+        " ".join((f"{figure['value']:.0%}", f"[{figure['low']:.0%}, {figure['high']:.0%}]"))
+        for figure in (found["draft"], found["revision"], found["more"])
+    )
+    return (
+        f"of the runs of {found['words']} words of a draft {draft} stand in the texts that were shown, of its revision "
+        f"{revision}, a difference of {more} ({found['read']} requests of test users; `{found['command']}`)."
+    )
 
 
 def _tried(rows: list[dict[str, float]]) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from selection_page import selection_tables
 from svg_pictures import Bar, intervals_picture
 
 from benchmarks.figures import Result, read_result
@@ -65,7 +66,8 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "The choices of the retrievers: all tables",
         "Test users of four kinds of text. The gain is that of the chosen document under SmolLM2-135M, in nats, summed "
         "over the target's tokens (equation 1 of the paper). `plain-kl` and `distill` are the same signals under other "
-        "losses, which are one where all requests are learned from, as here. `dense-requests` is the cosine with the "
+        "losses, which are one where all requests are learned from, as here; [what selecting them "
+        "changes](selection.md). `dense-requests` is the cosine with the "
         "documents' own requests, `likelihood` the paper's UPR, for which SmolLM2 read each document on a GPU. "
         "RelevanceCE and other cross-encoders are measured [on the same requests]"
         "(../experiments.md#cross-encoders-on-a-gpu), of which they read the first 48 words.",
@@ -200,11 +202,23 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
     ),
 )
 
+# made by a script, with no command of its own
+SELECTION: tuple[str, str, str, Tables, str | None] = (
+    "selection",
+    "With and without the selection of requests: all tables",
+    "The head that ships, fitted on all requests and on the two thirds that are helped most (Algorithm 1 of the "
+    "paper), everything else equal; the mean of three seeds on the test users' requests. [What came "
+    "out](../experiments.md#whether-to-select-requests).",
+    selection_tables,
+    None,
+)
+
 
 def detail_pages() -> dict[str, Callable[[], str]]:
     """The pages in docs/results, by file name."""
     pages = {f"{page[0]}.md": (lambda page=page: _detail(*page)) for page in PAGES}
     own = {"domains.md": _kinds_page, "drafts-kinds.md": _drafts_of_kinds_page}
+    own["selection.md"] = partial(_detail, *SELECTION)
     return pages | own | {"speed.md": _speed, "figures.md": _figures}
 
 
