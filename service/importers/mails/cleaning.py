@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from service.importers.commits.footers import own_text
 from service.importers.mails.phrases import BANNER_MARK, BANNERS
 from service.importers.quotes import tidy
 
@@ -43,7 +44,6 @@ DIFF_START = re.compile(r"diff --git \S+ \S")
 OLDER_DIFF_START = re.compile(r"Index: \S|diff -\w+ ")  # followed by a rule or the names of the two versions
 OLDER_DIFF_LINE = re.compile(r"--- |\*\*\* |={5}")
 DIFF_STAT = re.compile(r" \S[^|]{0,200}\| +(?:\d+ [+-]+|Bin .*)$")
-TRAILER = re.compile(r"(?:[A-Z][\w-]{0,40}-(?:by|id|url)|fixes|link|cc|closes|bug|refs):? ", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ def read_patch(text: str) -> Patch | None:
     if start is None:
         return None
     rule = next((number for number, line in enumerate(lines[:start]) if SCISSORS.fullmatch(line.rstrip())), start)
-    message = lines[:rule]
-    author = None
-    first = next((number for number, line in enumerate(message) if line.strip()), 0)
-    if message[first : first + 1] and message[first].startswith("From: ") and rule < start:
-        author, message = message[first].removeprefix("From: "), message[first + 1 :]
+    message, author = tidy(lines[:rule]), None
+    if message.startswith("From: ") and rule < start:
+        first, _, message = message.partition("\n")
+        author = first.removeprefix("From: ")
     if rule < start or DIFF_STAT.match(lines[start][:LINE_CHARACTERS]):
-        message = _without_trailers(message)
-    return Patch(tidy(message), author)
+        above, _, last = message.rpartition("\n\n")
+        message = message if own_text(last) else above
+    return Patch(message.strip("\n"), author)
 
 
 def _starts_diff(lines: list[str], number: int, line: str) -> bool:
@@ -89,18 +89,6 @@ def _starts_diff(lines: list[str], number: int, line: str) -> bool:
     if OLDER_DIFF_START.match(line):
         return any(OLDER_DIFF_LINE.match(below) for below in lines[number + 1 : number + 4])
     return bool(DIFF_START.match(line) or DIFF_STAT.match(line[:LINE_CHARACTERS]))
-
-
-def _without_trailers(lines: list[str]) -> list[str]:
-    """Signed-off-by and its like go where they are the last paragraph."""
-    end = len(lines)
-    while end and not lines[end - 1].strip():
-        end -= 1
-    start = end
-    while start and lines[start - 1].strip() and TRAILER.match(lines[start - 1]):
-        start -= 1
-    above = start == 0 or not lines[start - 1].strip()
-    return lines[:start] if above else lines
 
 
 def without_images(text: str) -> str:

@@ -26,6 +26,7 @@ def test_armour_that_does_not_end():
         ("See:\n--- a/cup.c\n+++ b/cup.c\n", Patch("See:")),
         ("--- tea\nno diff", None),
         ("Why.\n\nCc: Bob\nAcked-by: Bob\n---\n cup.c | Bin 0 -> 4 bytes\n", Patch("Why.")),
+        ("Why.\n\nRefs #133\n---\n cup.c | 2 +-\n", Patch("Why.")),
         ("Why.\nFixes: 123\n---\n cup.c | 2 +-\n", Patch("Why.\nFixes: 123")),
         ("From: Bob <b@example.org>\n\nWhy.\n---\n cup.c | 2 +-\n", Patch("Why.", "Bob <b@example.org>")),
     ],
