@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from service.importers.commits.programs import MARK, is_generated
-from service.importers.commits.words import KNOWN, LONGEST_LINE
+from service.importers.commits.programs import KNOWN, LONGEST_LINE, MARK, is_generated
 from service.importers.quotes import tidy
 
 # a footer's parts
