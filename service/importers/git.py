@@ -157,16 +157,10 @@ def _configured_identities(source: Path) -> tuple[str, ...]:
 
 def _commits(source: Path, with_paths: bool) -> Iterator[Commit]:
     # -z ends a commit and a path with NUL as well; an empty field, which no path can be, stands before each commit
-    arguments = (
-        "log",
-        "-z",
-        f"--format=%x00{'%x00'.join(FIELDS)}",
-        "--encoding=UTF-8",
-        "--no-show-signature",
-        "--no-color",
-    )
+    arguments = ("log", "-z", f"--format=%x00{'%x00'.join(FIELDS)}")
+    plainly = ("--encoding=UTF-8", "--no-show-signature", "--no-color")
     names = ("--name-only", "--no-renames", "--no-ext-diff", "--no-textconv") if with_paths else ()
-    with run_git(source, *arguments, *names) as output:
+    with run_git(source, *arguments, *plainly, *names) as output:
         fields: list[str] = []
         for field in split_at_nul(output):
             if field or 0 < len(fields) < len(FIELDS):

@@ -75,9 +75,8 @@ def run_git(source: Path, *arguments: str, in_hook: bool = False) -> Iterator[IO
                 raise
         if process.returncode and not read_in_part:
             complaints.seek(0)
-            complaint = complaints.read(2_000).decode(errors="replace").strip().splitlines() or [
-                "it failed without a word"
-            ]
+            said = complaints.read(2_000).decode(errors="replace").strip()
+            complaint = (said or "it failed without a word").splitlines()
             # a command that would help stands on a line of its own, as for a repository of another user's
             advice = "".join(f"; run '{line.strip()}'" for line in complaint if line.startswith("\tgit "))
             words = complaint[0].removeprefix("fatal: ")

@@ -19,15 +19,7 @@ from service.importers.notes.dates import NoteDates
 from service.importers.notes.files import NoteFile, blocks_of, read_note, text_field, title_of
 from service.importers.notes.joplin import SUFFIX as JOPLIN_ARCHIVE
 from service.importers.notes.joplin import unpacked
-from service.importers.notes.kinds import (
-    CHAT,
-    CLIPPING,
-    SUFFIXES,
-    authors,
-    has_foreign_source,
-    is_chat,
-    why_no_text,
-)
+from service.importers.notes.kinds import CHAT, CLIPPING, SUFFIXES, authors, has_foreign_source, is_chat, why_no_text
 from service.importers.requests import as_request
 
 UNREAD = {".adoc", ".doc", ".docx", ".htm", ".html", ".odt", ".rst", ".rtf", ".tex"}  # kinds that hold texts, too

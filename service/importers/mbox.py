@@ -12,13 +12,7 @@ from service.importers.folders import unread
 from service.importers.identities import Identities
 from service.importers.ids import content_id, stable_id
 from service.importers.mails.boxes import MESSAGE_BYTES, Box, open_boxes, plain_size
-from service.importers.mails.cleaning import (
-    read_patch,
-    unwrap,
-    without_attached,
-    without_banners,
-    without_images,
-)
+from service.importers.mails.cleaning import read_patch, unwrap, without_attached, without_banners, without_images
 from service.importers.mails.endings import RepeatedEndings
 from service.importers.mails.headers import HEADER_BYTES, parse_date, parse_sender
 from service.importers.mails.kinds import ENCRYPTED, folder_name, label_names, why_left_out, why_out_of

@@ -54,8 +54,7 @@ class SlackImporter:
             names = archive.matching(*DAY_FILES)
             if not names:
                 raise InputError(
-                    f"{source}: is not a Slack export; there is no channel/YYYY-MM-DD.json in it.",
-                    code="not_an_export",
+                    f"{source}: is not a Slack export; there is no channel/YYYY-MM-DD.json in it.", code="not_an_export"
                 )
             people, channels = _people(archive), _channels(archive)
             for name in names:  # by channel and day: what a thread answers has been read before it

@@ -100,9 +100,7 @@ LOOKALIKES = (
     Lookalike("an archive of Facebook or Instagram", HISTORY_FILE, _holds(r"inbox/.*/message_1\.(?:json|html)")),
     Lookalike("an SQLite database", HISTORY_FILE, _starts(b"SQLite format 3")),
     Lookalike(
-        "a compressed archive",
-        UNPACK,
-        _starts(b"7z\xbc\xaf", b"Rar!", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd"),
+        "a compressed archive", UNPACK, _starts(b"7z\xbc\xaf", b"Rar!", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
     ),
     Lookalike("a tar archive", UNPACK, lambda sight: sight.head[257:262] == b"ustar"),
     Lookalike("a zip file of notes", UNPACK, _only_notes),

@@ -18,6 +18,7 @@ from service.importers.mails.phrases import (
     LABELS,
     LINE,
     OPENERS,
+    PARTICLES,
     SEPARATORS,
     SPOKEN,
     VERBS,
@@ -43,26 +44,6 @@ ADDRESS_WORD = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,200}\w")
 DATE_AND_NAME = re.compile(r"(.*\d(?:日| ?[ap]\.?m\.?| Uhr| ?h| GMT| \(?UTC\)?)?)[\s,;:]*([^\d]*)", re.IGNORECASE)
 DATE_WORDS = 7  # "terça-feira, 5 de março de 2025 às 10:12"
 NAME_WORDS = 6
-PARTICLES = {
-    "van",
-    "de",
-    "der",
-    "den",
-    "von",
-    "zu",
-    "da",
-    "di",
-    "du",
-    "la",
-    "le",
-    "del",
-    "dos",
-    "bin",
-    "al",
-    "of",
-    "the",
-    "and",
-}
 DESK_CHARACTERS = 120
 DESK_GAP = 16  # between "above" and "line"
 ADDRESS_AND_VERB = re.compile(r"@[^\s<>]{1,80}> \S{1,16} ?[:：]$")

@@ -34,6 +34,8 @@ OPENERS = _words(
     "so ne mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday lun mar mer jeu ven "
     "sam dim mån tis ons tors fre lör sön quoting at 在 於 lunedì пн вт ср чт пт сб вс mo di mi do fr montag در"
 )
+# small words of names
+PARTICLES = _words("van de der den von zu da di du la le del dos bin al of the and")
 FIRST_PERSON = _words("i ich ik je j'ai yo eu io jag jeg ja я 我 من")
 
 _FROM = (

@@ -14,14 +14,8 @@ CHAT = "chat with others"
 NO_PROSE, NOT_OWN = "drawing or board", "part of a package or theme"
 DRAFT_FOLDERS = {"_drafts", "drafts", "draft"}
 TEMPLATE_FOLDERS = {
-    "templates",
-    "template",
-    "_templates",
-    "archetypes",
-    "scaffolds",
-    "_includes",
-    "_layouts",
-    "layouts",
+    *("templates", "template", "_templates", "archetypes", "scaffolds"),
+    *("_includes", "_layouts", "layouts"),
 }
 PACKAGE_FOLDERS = {"node_modules", "bower_components", "_site", "site-packages", "examplesite"}
 FOLDERS_OF_PACKAGES = {"vendor", "themes"}  # with a folder for each; a note directly in "Themes" is a note
