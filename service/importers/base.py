@@ -11,6 +11,8 @@ from typing import Protocol
 from pearl.errors import InputError
 from pearl.records import Document
 from service.importers.identities import Identities
+from service.importers.ids import stable_id
+from service.importers.requests import as_request
 
 ENTRY_POINT_GROUP = "pearl.importers"
 
@@ -93,6 +95,13 @@ class Options:
         if self.user is None:
             raise InputError("Say whose history this is with --user.", param="user", code="missing_user")
         return self.user
+
+    def document(
+        self, where: str, name: str, text: str, timestamp: float, request: str | None, voice: str | None = None
+    ) -> SourceDocument:
+        """The owner's document; ``name`` is what the source calls it, ``voice`` the one that it asks for itself."""
+        document = Document(stable_id(name), text, timestamp, as_request(request), voice or self.voice)
+        return SourceDocument(self.owner, document, where)
 
 
 # a generator, so that one that is given up closes its files

@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from pearl.errors import InputError
-from pearl.records import Document
 from pearl.texts import parse_timestamp
 from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.csv_rows import read_rows
 from service.importers.disk_index import DiskIndex
 from service.importers.identities import Identities
-from service.importers.ids import stable_id
 from service.importers.json_arrays import as_object, read_array
 from service.importers.quotes import Parts, split_quotes
 from service.importers.requests import as_request
@@ -150,14 +148,8 @@ def _item(
     parts = _parts(str(fields.get(text) or ""))
     if not parts.own.strip():
         return LeftOut(where, NO_TEXT)
-    document = Document(
-        id=stable_id(str(fields[id_])),
-        text=parts.own,
-        timestamp=parse_timestamp(fields[time], param=time),
-        request=as_request(answered) or as_request(parts.quoted),
-        voice=options.voice,
-    )
-    return SourceDocument(options.owner, document, where)
+    timestamp, request = parse_timestamp(fields[time], param=time), as_request(answered) or parts.quoted
+    return options.document(where, str(fields[id_]), parts.own, timestamp, request)
 
 
 def _parts(content: str) -> Parts:

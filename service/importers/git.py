@@ -19,7 +19,6 @@ from service.importers.commits.footers import own_text
 from service.importers.commits.programs import is_generated, is_programs, own_subject
 from service.importers.git_process import git_answer, run_git, split_at_nul
 from service.importers.identities import Identities
-from service.importers.requests import as_request
 
 # hash, parents, author's time, name and address as written and as .mailmap has them, committer, subject, body
 FIELDS = ("%H", "%P", "%at", "%an", "%ae", "%aN", "%aE", "%cn <%ce>", "%s", "%b")
@@ -103,14 +102,7 @@ def _item(commit: Commit, me: Identities, options: Options, where: str) -> Sourc
         text, request = request, changed_paths(commit.paths)
     if not text.strip():
         return LeftOut(where, NO_TEXT)
-    document = Document(
-        id=commit.hash,
-        text=text,
-        timestamp=float(commit.time),
-        request=as_request(request),
-        voice=options.voice,
-    )
-    return SourceDocument(options.owner, document, where)
+    return options.document(where, commit.hash, text, float(commit.time), request)
 
 
 def whole_message(document: Document) -> Document:

@@ -10,17 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Flaws, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.folders import LINKED, FolderEntry, folder_entries, unread
-from service.importers.ids import stable_id
 from service.importers.notes.blocks import divide, only_links
 from service.importers.notes.dates import NoteDates
 from service.importers.notes.files import NoteFile, blocks_of, read_note, text_field, title_of
 from service.importers.notes.joplin import SUFFIX as JOPLIN_ARCHIVE
 from service.importers.notes.joplin import unpacked
 from service.importers.notes.kinds import CHAT, CLIPPING, SUFFIXES, authors, has_foreign_source, is_chat, why_no_text
-from service.importers.requests import as_request
 
 UNREAD = {".adoc", ".doc", ".docx", ".htm", ".html", ".odt", ".rst", ".rtf", ".tex"}  # kinds that hold texts, too
 
@@ -98,10 +95,10 @@ def _items(note: NoteFile, dates: NoteDates, flaws: Flaws, options: Options) -> 
         yield LeftOut(where, "only links")
         return
     timestamp = dates.of(note.name, note.fields, note.path)
-    voice = text_field(note, "voice") or options.voice
+    voice = text_field(note, "voice")
     for number, text in enumerate(divide(blocks), start=1):
-        id_ = stable_id(note.name if number == 1 else f"{note.name}#{number}")
-        yield SourceDocument(options.owner, Document(id_, text, timestamp, as_request(title), voice), where)
+        name = note.name if number == 1 else f"{note.name}#{number}"
+        yield options.document(where, name, text, timestamp, title, voice)
 
 
 def _why_left_out(note: NoteFile, options: Options) -> str | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.disk_index import DiskIndex
 from service.importers.folders import unread
 from service.importers.identities import Identities
-from service.importers.ids import content_id, stable_id
+from service.importers.ids import content_id
 from service.importers.mails.boxes import MESSAGE_BYTES, Box, open_boxes, plain_size
 from service.importers.mails.cleaning import read_patch, unwrap, without_attached, without_banners, without_images
 from service.importers.mails.endings import RepeatedEndings
@@ -135,15 +134,10 @@ def _items(archive: _Archive, box: Box, span: Span, options: Options) -> list[So
         return [LeftOut(where, "damaged message", flaw) for flaw in list(flaws)[:1]]
     if not text.strip():
         return [LeftOut(where, ENCRYPTED if b"-----BEGIN PGP MESSAGE" in raw else NO_TEXT)]
-    document = Document(
-        id=stable_id(envelope.id) if envelope.id else content_id(raw),
-        text=text,
-        timestamp=time,
-        request=_request(archive, envelope, words.quoted),
-        voice=options.voice,
-    )
+    request = _request(archive, envelope, words.quoted)
+    document = options.document(where, envelope.id or content_id(raw), text, time, request)
     damaged = (LeftOut(where, "damaged part of a message", flaw) for flaw in flaws)
-    return [SourceDocument(options.owner, document, where), *damaged]
+    return [document, *damaged]
 
 
 def _words(parts: list[MailPart], sender: str) -> _Words:
@@ -165,7 +159,7 @@ def _request(archive: _Archive, envelope: Envelope, quoted: str) -> str | None:
         request = as_request(without_banners(words.own or words.quoted))
         if request:
             return request
-    return as_request(_quoted_request(quoted)) or as_request(envelope.subject)
+    return as_request(_quoted_request(quoted)) or envelope.subject
 
 
 def _quoted_request(quoted: str) -> str:

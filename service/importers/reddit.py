@@ -11,7 +11,6 @@ from typing import Any
 
 from pearl.errors import InputError
 from pearl.history import read_json_lines
-from pearl.records import Document
 from pearl.texts import json_type, parse_timestamp
 from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
@@ -19,7 +18,6 @@ from service.importers.csv_rows import read_rows
 from service.importers.disk_index import DiskIndex
 from service.importers.folders import folder_entries
 from service.importers.identities import Identities
-from service.importers.ids import stable_id
 from service.importers.quotes import split_quotes
 from service.importers.requests import as_request
 
@@ -118,14 +116,9 @@ def _item(place: Place, written: DiskIndex, me: Identities, options: Options) ->
     if not parts.own.strip():
         return LeftOut(where, NO_TEXT)
     answered = next((text for name in entry.answers if (text := written.get(name))), None)
-    document = Document(
-        id=stable_id(entry.name),
-        text=parts.own,
-        timestamp=parse_timestamp(entry.time, param=entry.time_field),
-        request=as_request(entry.title) or as_request(answered) or as_request(parts.quoted),
-        voice=options.voice,
-    )
-    return SourceDocument(options.owner, document, where)
+    request = as_request(entry.title) or as_request(answered) or parts.quoted
+    time = parse_timestamp(entry.time, param=entry.time_field)
+    return options.document(where, entry.name, parts.own, time, request)
 
 
 @dataclass(frozen=True, slots=True)

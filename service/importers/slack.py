@@ -10,13 +10,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.records import Document
 from pearl.texts import parse_timestamp
 from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.disk_index import DiskIndex
 from service.importers.identities import Identities
-from service.importers.ids import stable_id
 from service.importers.json_arrays import as_object, read_array
 from service.importers.quotes import split_quotes
 from service.importers.requests import as_request
@@ -153,14 +151,8 @@ def _item(day: _Day, message: dict[str, Any], me: Identities, options: Options, 
         return LeftOut(where, NOT_MINE)
     if not parts.own.strip():
         return LeftOut(where, NO_TEXT)
-    document = Document(
-        id=stable_id(f"{day.channel}:{ts}"),
-        text=parts.own,
-        timestamp=_seconds(ts),
-        request=_request(day, message, parts.quoted),
-        voice=options.voice,
-    )
-    return SourceDocument(options.owner, document, where)
+    request = _request(day, message, parts.quoted)
+    return options.document(where, f"{day.channel}:{ts}", parts.own, _seconds(ts), request)
 
 
 def _seconds(ts: str) -> float:
