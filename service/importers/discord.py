@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -65,29 +66,25 @@ def _read_package(archive: Archive, names: list[str], options: Options) -> Itera
     for name in names:
         try:
             with archive.open(name, options.advance) as stream:
-                messages = _json_messages(stream) if name.lower().endswith(".json") else _csv_messages(stream)
-                for number, message in messages:
+                for number, message in _messages(stream, name):
                     yield _package_item(message, options, f"{archive.where(name)}:{number}")
         except InputError as error:
             yield LeftOut.because_of(error, archive.where(name))
 
 
-def _json_messages(stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
-    yield from enumerate(read_array(stream), start=1)
-
-
-def _csv_messages(stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
-    for row in read_rows(stream, ("ID", "Timestamp", "Contents")):
-        yield row.line, row.value
+def _messages(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any]]:
+    """The messages with their places in JSON's array, or with their lines in a table."""
+    if name.lower().endswith(".json"):
+        return enumerate(read_array(stream), start=1)
+    return ((row.line, row.value) for row in read_rows(stream, ("ID", "Timestamp", "Contents")))
 
 
 def _package_item(message: Any, options: Options, where: str) -> SourceDocument | LeftOut:
     """The package does not say what a message answered; only a quote in it does."""
-    if isinstance(message, InputError):
-        return LeftOut.because_of(message, where)
     try:
-        fields = as_object(message)
-        return _item(fields, "ID", "Timestamp", "Contents", None, options, where)
+        if isinstance(message, InputError):
+            raise message
+        return _item(as_object(message), "ID", "Timestamp", "Contents", None, options, where)
     except InputError as error:
         return LeftOut.because_of(error, where)
 
@@ -99,12 +96,10 @@ def _read_exported(archive: Archive, names: list[str], options: Options) -> Iter
     with DiskIndex() as written:
         # twice, for a thread is a file of its own and exports may run backwards: what can be answered, then the answers
         for name in names:
-            try:
-                with archive.open(name, options.advance) as stream:
-                    for message in read_array(stream, "messages"):
-                        _note_text(written, message)
-            except InputError:
-                pass  # reported when the same place is reached below
+            # an error is reported when the same place is reached below
+            with suppress(InputError), archive.open(name, options.advance) as stream:
+                for message in read_array(stream, "messages"):
+                    _note_text(written, message)
         for name in names:
             try:
                 with archive.open(name, options.advance) as stream:
@@ -153,10 +148,8 @@ def _item(
 
 
 def _parts(content: str) -> Parts:
-    return split_quotes(_readable(content), QUOTE, QUOTE_OF_ALL)
-
-
-def _readable(content: str) -> str:
-    """Emoji by their names; mentions, whose names only Discord knows, as a plain "@user" or "#channel"."""
+    """Own words and quoted ones: emoji by their names; mentions, whose names only Discord knows, as a plain "@user" or
+    "#channel"."""
     content = EMOJI.sub(r"\1", content)
-    return MENTION.sub(lambda match: "@user" if match[1] == "@" else "#channel", content)
+    content = MENTION.sub(lambda match: "@user" if match[1] == "@" else "#channel", content)
+    return split_quotes(content, QUOTE, QUOTE_OF_ALL)
