@@ -76,12 +76,7 @@ def _is_site(sight: Sight) -> bool:
         return True
     notes = len(sight.holds(NOTES))
     others = len(sight.names) - notes - len(sight.holds(PICTURES))
-    return notes > 0 and (bool(_tops(sight, SITE_FILES)) or notes > others)
-
-
-def _tops(sight: Sight, pattern: str) -> list[str]:
-    wanted = re.compile(pattern)
-    return [name for name in sight.names if wanted.fullmatch(name)]
+    return notes > 0 and (notes > others or any(re.fullmatch(SITE_FILES, name) for name in sight.names))
 
 
 def _first_object(sight: Sight) -> dict[str, object]:

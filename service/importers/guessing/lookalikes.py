@@ -44,6 +44,10 @@ def _holds(pattern: str) -> Callable[[Sight], bool]:
     return lambda sight: bool(sight.holds(pattern))
 
 
+def _is_empty_folder(sight: Sight) -> bool:
+    return sight.is_folder and not sight.names and not list(sight.source.iterdir())
+
+
 def _is_chat(sight: Sight) -> bool:
     if sight.names:
         chats = sight.holds(CHAT_FILES)
@@ -58,9 +62,7 @@ def _only_notes(sight: Sight) -> bool:
 
 
 LOOKALIKES = (
-    Lookalike(
-        "an empty folder", "give the folder that holds the files.", lambda sight: sight.is_folder and _is_bare(sight)
-    ),
+    Lookalike("an empty folder", "give the folder that holds the files.", _is_empty_folder),
     Lookalike("an empty file", "export it again.", lambda sight: not sight.is_folder and not sight.head),
     Lookalike("a PDF", "convert it, for example 'pdftotext FILE', and import the .txt file.", _starts(b"%PDF")),
     Lookalike("a Word document", PANDOC, _holds(r"word/document\.xml")),
@@ -124,7 +126,3 @@ LOOKALIKES = (
         lambda sight: not sight.names and b"\0" in sight.head,
     ),
 )
-
-
-def _is_bare(sight: Sight) -> bool:
-    return not sight.names and not list(sight.source.iterdir())

@@ -48,9 +48,8 @@ class Sight:
 
     def begins(self, pattern: bytes) -> bool:
         """True if the head, without blanks before it, matches a regular expression."""
-        return (
-            re.compile(pattern, re.DOTALL | re.IGNORECASE).match(self.head.lstrip(b"\xef\xbb\xbf \t\r\n")) is not None
-        )
+        start = self.head.lstrip(b"\xef\xbb\xbf \t\r\n")
+        return re.match(pattern, start, re.DOTALL | re.IGNORECASE) is not None
 
 
 def look(source: Path) -> Sight:
