@@ -10,9 +10,7 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.history import parse_document, read_json_lines
 from pearl.texts import check_id
-from service.importers.base import NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument
-
-MAX_NAMED = 5
+from service.importers.base import NOT_MINE, SHOWN, Items, LeftOut, Options, Remark, SourceDocument
 
 
 class JsonlImporter:
@@ -51,7 +49,7 @@ class JsonlImporter:
                 continue
             others[item.user] += options.user is not None and item.user != options.user
             yield item
-        if named := [f"{user} ({count:,})" for user, count in others.most_common(MAX_NAMED) if count]:
+        if named := [f"{user} ({count:,})" for user, count in others.most_common(SHOWN) if count]:
             yield Remark(f"Its lines name other users than {options.user}, and went to them: {', '.join(named)}.")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
-from service.importers.base import NO_TEXT, NOT_MINE, Flaws, Items, LeftOut, Options, Remark, SourceDocument
+from service.importers.base import NO_TEXT, NOT_MINE, SHOWN, Flaws, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.folders import LINKED, FolderEntry, folder_entries, unread
 from service.importers.notes.blocks import divide, only_links
 from service.importers.notes.dates import NoteDates
@@ -122,5 +122,5 @@ def _all_fields(files: list[FolderEntry]) -> Iterator[tuple[str, dict[str, Any]]
 
 def _remarks(writers: Counter[str], options: Options) -> Iterator[Remark]:
     if len(writers) > 1 and not options.me:
-        named = ", ".join(f"{name} ({count:,})" for name, count in writers.most_common(5))
+        named = ", ".join(f"{name} ({count:,})" for name, count in writers.most_common(SHOWN))
         yield Remark(f"The files name {len(writers):,} authors: {named}. Say with --me which of them is the user.")

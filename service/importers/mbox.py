@@ -57,9 +57,7 @@ class MboxImporter:
                     yield LeftOut(box.name, "unreadable file", box.flaw)
                 for span in box.spans(options.advance):
                     yield from _items(archive, box, span, options)
-            remark = archive.others.remark()
-            if remark is not None:
-                yield remark
+            yield from archive.others.remarks()
             yield from unread(source, UNREAD, "save them as .eml files (Outlook archives: 'readpst -r FILE').")
 
 
@@ -159,11 +157,8 @@ def _request(archive: _Archive, envelope: Envelope, quoted: str) -> str | None:
         request = as_request(without_banners(words.own or words.quoted))
         if request:
             return request
-    return as_request(_quoted_request(quoted)) or envelope.subject
-
-
-def _quoted_request(quoted: str) -> str:
-    return without_images(latest_quoted(without_banners(latest_quoted(unwrap(quoted)))))
+    quoted = latest_quoted(without_banners(latest_quoted(unwrap(quoted))))
+    return as_request(without_images(quoted)) or envelope.subject
 
 
 def _opening_time(opening: bytes) -> float | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
-from service.importers.base import Remark
+from service.importers.base import SHOWN, Remark
 
 MOST_ADDRESSES = 10_000  # that are counted: memory must not grow with the source
-SHOWN = 5
 SENT = re.compile(
     r"sent(?: (?:items|mail|messages))?|gesendet(?:e (?:objekte|elemente))?|envoyés?|(?:messages|éléments) envoyés|"
     r"enviados?|itens enviados|posta inviata|inviati|verzonden(?: items)?|skickat|sendt|lähetetyt|wysłane|odeslané|"
@@ -39,13 +39,11 @@ class OtherAddresses:
             self._others[key] += 1
             self._sent[key[1]] += any(SENT.fullmatch(place) for place in places)
 
-    def remark(self) -> Remark | None:
-        """The likeliest addresses with their mails; None if there is none."""
+    def remarks(self) -> Iterator[Remark]:
+        """Yield a remark on the likeliest addresses with their mails, if there are any."""
         mails_by_address: Counter[str] = Counter()
         for (name, address), mails in self._others.items():
             if name in self._names or self._sent[address]:
                 mails_by_address[address] += mails
-        if not mails_by_address:
-            return None
-        shown = ", ".join(f"{address} ({mails:,})" for address, mails in mails_by_address.most_common(SHOWN))
-        return Remark(f"Also seen, perhaps you: {shown}; if so, import again with --me for each.")
+        if shown := ", ".join(f"{address} ({mails:,})" for address, mails in mails_by_address.most_common(SHOWN)):
+            yield Remark(f"Also seen, perhaps you: {shown}; if so, import again with --me for each.")
