@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -134,10 +135,8 @@ def _check_repository(source: Path) -> None:
 def _configured_identities(source: Path) -> tuple[str, ...]:
     identities = []
     for key in ("user.email", "user.name"):
-        try:
+        with suppress(InputError):
             identities.append(git_answer(source, "config", key).strip())
-        except InputError:
-            continue
     if not any(identities):
         raise InputError(
             f"{source}: git knows no user.email or user.name here; say who you are with --me.",
