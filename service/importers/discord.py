@@ -14,7 +14,6 @@ from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.csv_rows import read_rows
 from service.importers.disk_index import DiskIndex
-from service.importers.identities import Identities
 from service.importers.json_arrays import as_object, read_array
 from service.importers.quotes import Parts, split_quotes
 from service.importers.requests import as_request
@@ -90,8 +89,7 @@ def _package_item(message: Any, options: Options, where: str) -> SourceDocument 
 
 
 def _read_exported(archive: Archive, names: list[str], options: Options) -> Iterator[SourceDocument | LeftOut]:
-    me = options.identities
-    if not me:
+    if not options.identities:
         raise InputError("Say who in the export is you with --me (a name or id).", param="me", code="missing_me")
     with DiskIndex() as written:
         # twice, for a thread is a file of its own and exports may run backwards: what can be answered, then the answers
@@ -104,7 +102,7 @@ def _read_exported(archive: Archive, names: list[str], options: Options) -> Iter
             try:
                 with archive.open(name, options.advance) as stream:
                     for number, message in enumerate(read_array(stream, "messages"), start=1):
-                        yield _exported_item(message, written, me, options, f"{archive.where(name)}:{number}")
+                        yield _exported_item(message, written, options, f"{archive.where(name)}:{number}")
             except InputError as error:
                 yield LeftOut.because_of(error, archive.where(name))
 
@@ -114,9 +112,7 @@ def _note_text(written: DiskIndex, message: Any) -> None:
         written.put(str(message.get("id")), _parts(message["content"]).own)
 
 
-def _exported_item(
-    message: Any, written: DiskIndex, me: Identities, options: Options, where: str
-) -> SourceDocument | LeftOut:
+def _exported_item(message: Any, written: DiskIndex, options: Options, where: str) -> SourceDocument | LeftOut:
     try:
         fields = as_object(message)
         author = as_object(fields.get("author"))
@@ -124,7 +120,7 @@ def _exported_item(
             return LeftOut(where, "bot or system message")
         tag = f"{author.get('name')}#{author.get('discriminator')}"
         id_ = author.get("id")
-        if not me.match(author.get("name"), author.get("nickname"), tag, id_, account=id_):
+        if not options.identities.match(author.get("name"), author.get("nickname"), tag, id_, account=id_):
             return LeftOut(where, NOT_MINE)
         reference = fields.get("reference")
         answered = written.get(str(reference.get("messageId"))) if isinstance(reference, dict) else None

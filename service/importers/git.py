@@ -19,7 +19,6 @@ from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, R
 from service.importers.commits.footers import own_text
 from service.importers.commits.programs import is_generated, is_programs, own_subject
 from service.importers.git_process import git_answer, run_git, split_at_nul
-from service.importers.identities import Identities
 
 # hash, parents, author's time, name and address as written and as .mailmap has them, committer, subject, body
 FIELDS = ("%H", "%P", "%at", "%an", "%ae", "%aN", "%aE", "%cn <%ce>", "%s", "%b")
@@ -54,15 +53,14 @@ class GitImporter:
 
     def read(self, source: Path, options: Options) -> Items:
         _check_repository(source)
-        me = options.identities
         if not options.me:
-            me.add(*_configured_identities(source))
+            options.identities.add(*_configured_identities(source))
         bodies = without = 0
         for commit in _commits(source, with_paths=options.subjects):
             options.advance(1)
             where = f"{source}@{commit.hash[:12]}"
             try:
-                item = _item(commit, me, options, where)
+                item = _item(commit, options, where)
             except InputError as error:
                 item = LeftOut.because_of(error, where)
             bodies += isinstance(item, SourceDocument)
@@ -85,8 +83,8 @@ class Commit:
     paths: tuple[str, ...] = ()  # what it changed, where that was asked for
 
 
-def _item(commit: Commit, me: Identities, options: Options, where: str) -> SourceDocument | LeftOut:
-    if not me.match(*commit.authors, account=commit.authors[-1]):
+def _item(commit: Commit, options: Options, where: str) -> SourceDocument | LeftOut:
+    if not options.identities.match(*commit.authors, account=commit.authors[-1]):
         return LeftOut(where, NOT_MINE)
     if len(commit.parents.split()) > 1:
         return LeftOut(where, "merge")

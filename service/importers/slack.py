@@ -14,7 +14,6 @@ from pearl.texts import parse_timestamp
 from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.disk_index import DiskIndex
-from service.importers.identities import Identities
 from service.importers.json_arrays import as_object, read_array
 from service.importers.quotes import split_quotes
 from service.importers.requests import as_request
@@ -47,7 +46,6 @@ class SlackImporter:
             return sum(archive.files[name] for name in archive.matching(*DAY_FILES))
 
     def read(self, source: Path, options: Options) -> Items:
-        me = options.identities
         with open_archive(source) as archive, DiskIndex() as written:
             names = archive.matching(*DAY_FILES)
             if not names:
@@ -57,7 +55,7 @@ class SlackImporter:
             people, channels = _people(archive), _channels(archive)
             for name in names:  # by channel and day: what a thread answers has been read before it
                 try:
-                    yield from _read_day(_Day(archive, name, people, channels, written), me, options)
+                    yield from _read_day(_Day(archive, name, people, channels, written), options)
                 except InputError as error:
                     yield LeftOut.because_of(error, archive.where(name))
 
@@ -120,17 +118,17 @@ def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
             raise InputError(f"{archive.where(path)}: {error.message}", code=error.code) from error
 
 
-def _read_day(day: _Day, me: Identities, options: Options) -> Iterator[SourceDocument | LeftOut]:
+def _read_day(day: _Day, options: Options) -> Iterator[SourceDocument | LeftOut]:
     with day.archive.open(day.name, options.advance) as stream:
         for number, value in enumerate(read_array(stream), start=1):
             where = f"{day.archive.where(day.name)}:{number}"
             try:
-                yield _item(day, as_object(value), me, options, where)
+                yield _item(day, as_object(value), options, where)
             except InputError as error:
                 yield LeftOut.because_of(error, where)
 
 
-def _item(day: _Day, message: dict[str, Any], me: Identities, options: Options, where: str) -> SourceDocument | LeftOut:
+def _item(day: _Day, message: dict[str, Any], options: Options, where: str) -> SourceDocument | LeftOut:
     ts, text = message.get("ts"), message.get("text")
     if not isinstance(ts, str):
         raise InputError("'ts' is missing.", param="ts", code="missing_field")
@@ -147,7 +145,7 @@ def _item(day: _Day, message: dict[str, Any], me: Identities, options: Options, 
     profile = message.get("user_profile")  # of somebody from another workspace, whom no list names
     if person is None and isinstance(profile, dict):
         person = _person(profile, profile, str(user))
-    if not me.match(*(person.names if person else ()), user, account=user):
+    if not options.identities.match(*(person.names if person else ()), user, account=user):
         return LeftOut(where, NOT_MINE)
     if not parts.own.strip():
         return LeftOut(where, NO_TEXT)
