@@ -109,19 +109,20 @@ Items = Generator[SourceDocument | LeftOut | Remark, None, None]
 
 
 class Importer(Protocol):
-    """One kind of source. ``summary`` is its line in ``pearl import --help``; ``examples`` stand below its options.
+    """One kind of source; one that inherits from this class says only in what it differs from the others.
 
-    ``own_options`` may name options that only this importer takes ("subjects"); without it there are none.
+    ``summary`` is its line in ``pearl import --help``; ``examples`` stand below its options. ``own_options`` may name
+    options that only this importer takes ("subjects"); without it there are none.
     """
 
     name: str
     summary: str
     examples: tuple[str, ...]
-    unit: str  # what size and advance count: "bytes", "commits", "files"
-    needs_user: bool  # False where the source itself says whose document it is
-    needs_me: bool  # True where the source always holds other people's texts too
-    stable_ids: bool  # True where a text that is changed in the source keeps its id
-    template: str  # the prompt template of the voices that an import makes
+    unit: str = "bytes"  # what size and advance count: "bytes", "commits", "files"
+    needs_user: bool = True  # False where the source itself says whose document it is
+    needs_me: bool = False  # True where the source always holds other people's texts too
+    stable_ids: bool = True  # True where a text that is changed in the source keeps its id
+    template: str = "message"  # the prompt template of the voices that an import makes
 
     def size(self, source: Path) -> int | None:
         """The total that ``advance`` counts up to, None where it cannot be told beforehand."""

@@ -11,7 +11,7 @@ from typing import IO, Any
 from pearl.errors import InputError
 from pearl.texts import parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
+from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
 from service.importers.csv_rows import read_rows
 from service.importers.disk_index import DiskIndex
 from service.importers.json_arrays import as_object, read_array
@@ -27,18 +27,14 @@ EMOJI = re.compile(r"<a?(:\w+:)\d+>")
 MENTION = re.compile(r"<([@#])[!&]?\d+>")
 
 
-class DiscordImporter:
+class DiscordImporter(Importer):
     name = "discord"
     summary = "Discord's data package, or JSON of DiscordChatExporter."
     examples = (
         "pearl import discord package.zip --user ann --voice chat",
         "pearl import discord 'Tea - general.json' --user ann --me ann_lee",
     )
-    unit = "bytes"
-    needs_user = True
     needs_me = False  # a data package holds only its owner's messages
-    stable_ids = True
-    template = "message"
 
     def size(self, source: Path) -> int | None:
         with open_archive(source) as archive:

@@ -15,7 +15,7 @@ import regex
 
 from pearl.errors import InputError
 from pearl.records import Document
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument
+from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.commits.footers import own_text
 from service.importers.commits.programs import is_generated, is_programs, own_subject
 from service.importers.git_process import git_answer, run_git, split_at_nul
@@ -30,7 +30,7 @@ PATHS = re.compile(rf"{PATH}(?:, {PATH})*(?: and [\d,]+ more)?")  # as a request
 SUBJECT_LIKE_PATHS = regex.compile(r"\p{Lu}\p{Ll}+(?<!file)(?:, \p{Ll}+)*|v?\d+(?:\.\d+)+")
 
 
-class GitImporter:
+class GitImporter(Importer):
     name = "git"
     summary = "Commit messages of a git repository."
     examples = (
@@ -39,10 +39,8 @@ class GitImporter:
         "pearl import git . --user ann --subjects",
     )
     unit = "commits"
-    needs_user = True
     needs_me = False  # the repository's own user.email and user.name, if not given
     own_options = ("subjects",)
-    stable_ids = True
     template = "commit"
 
     def size(self, source: Path) -> int | None:

@@ -10,10 +10,10 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.history import parse_document, read_json_lines
 from pearl.texts import check_id
-from service.importers.base import NOT_MINE, SHOWN, Items, LeftOut, Options, Remark, SourceDocument
+from service.importers.base import NOT_MINE, SHOWN, Importer, Items, LeftOut, Options, Remark, SourceDocument
 
 
-class JsonlImporter:
+class JsonlImporter(Importer):
     name = "jsonl"
     summary = "A history file: JSON Lines, plain or gzipped."
     examples = (
@@ -21,10 +21,7 @@ class JsonlImporter:
         "pearl import jsonl notes.jsonl --user ann --voice notes",
         "pearl import jsonl everyone.jsonl --me ann --strict",
     )
-    unit = "bytes"
     needs_user = False
-    needs_me = False
-    stable_ids = True
     template = "free"
 
     def size(self, source: Path) -> int | None:

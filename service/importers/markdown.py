@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
-from service.importers.base import NO_TEXT, NOT_MINE, SHOWN, Flaws, Items, LeftOut, Options, Remark, SourceDocument
+from service.importers.base import NO_TEXT, NOT_MINE, Flaws, Importer, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.folders import LINKED, FolderEntry, folder_entries, unread
 from service.importers.notes.blocks import divide, only_links
 from service.importers.notes.dates import NoteDates
@@ -22,7 +22,7 @@ from service.importers.notes.kinds import CHAT, CLIPPING, SUFFIXES, authors, has
 UNREAD = {".adoc", ".doc", ".docx", ".htm", ".html", ".odt", ".rst", ".rtf", ".tex"}  # kinds that hold texts, too
 
 
-class MarkdownImporter:
+class MarkdownImporter(Importer):
     name = "markdown"
     summary = "Markdown, text or Org files: a blog, a vault of notes, a diary."
     examples = (
@@ -31,9 +31,7 @@ class MarkdownImporter:
         "pearl import markdown notes.md --user ann",
     )
     unit = "files"
-    needs_user = True
     needs_me = False  # where it is given, files whose front matter names another author are left out
-    stable_ids = True
     template = "post"
 
     def size(self, source: Path) -> int | None:
@@ -122,5 +120,5 @@ def _all_fields(files: list[FolderEntry]) -> Iterator[tuple[str, dict[str, Any]]
 
 def _remarks(writers: Counter[str], options: Options) -> Iterator[Remark]:
     if len(writers) > 1 and not options.me:
-        named = ", ".join(f"{name} ({count:,})" for name, count in writers.most_common(SHOWN))
+        named = ", ".join(f"{name} ({count:,})" for name, count in writers.most_common(5))
         yield Remark(f"The files name {len(writers):,} authors: {named}. Say with --me which of them is the user.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
+from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
 from service.importers.disk_index import DiskIndex
 from service.importers.folders import unread
 from service.importers.identities import Identities
@@ -28,7 +28,7 @@ CUT_OFF = "The file ends within this mail; export it again, or wait until the ma
 UNREAD = {".emlx", ".msg", ".pst"}  # kinds that hold mails, too
 
 
-class MboxImporter:
+class MboxImporter(Importer):
     name = "mbox"
     summary = "Mail: an mbox file, a Maildir, .eml files, a folder or zip file of them."
     examples = (
@@ -36,11 +36,8 @@ class MboxImporter:
         "pearl import mbox archive.mbox.gz --user ann --me ann@example.org --me 'Ann Lee'",
         "pearl import mbox ~/Maildir --user ann --me ann@example.org --least-words 5",
     )
-    unit = "bytes"
-    needs_user = True
     needs_me = True
     stable_ids = True  # its Message-ID; the few mails without one are called by their content
-    template = "message"
 
     def size(self, source: Path) -> int | None:
         total = plain_size(source)

@@ -13,7 +13,7 @@ from pearl.errors import InputError
 from pearl.history import read_json_lines
 from pearl.texts import json_type, parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
+from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
 from service.importers.csv_rows import read_rows
 from service.importers.disk_index import DiskIndex
 from service.importers.folders import folder_entries
@@ -29,18 +29,14 @@ COMMENT, POST = "t1_", "t3_"  # what Reddit puts before an id to say what it nam
 POST_IN_LINK = re.compile(r"/comments/(\w+)")
 
 
-class RedditImporter:
+class RedditImporter(Importer):
     name = "reddit"
     summary = "The data Reddit sends on request, or a dump of comments and posts."
     examples = (
         "pearl import reddit export_ann_20260301.zip --user ann --voice reddit",
         "pearl import reddit comments.ndjson --user ann --me ann_lee",
     )
-    unit = "bytes"
-    needs_user = True
     needs_me = False  # the data Reddit sends are only their owner's
-    stable_ids = True
-    template = "message"
 
     def size(self, source: Path) -> int | None:
         with open_archive(source) as archive:

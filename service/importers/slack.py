@@ -12,7 +12,7 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.texts import parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
+from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
 from service.importers.disk_index import DiskIndex
 from service.importers.json_arrays import as_object, read_array
 from service.importers.quotes import split_quotes
@@ -28,18 +28,14 @@ UPLOAD = re.compile(r"<@[^<>]+> (?:uploaded|shared) a file: <[^<>]*>(?: and comm
 MARKUP = re.compile(r"<([^<>\n]+)>")
 
 
-class SlackImporter:
+class SlackImporter(Importer):
     name = "slack"
     summary = "A Slack workspace export, a folder or zip file."
     examples = (
         "pearl import slack 'Acme Slack export.zip' --user ann --me ann.lee --voice chat",
         "pearl import slack export/ --user ann --me U024BE7LH",
     )
-    unit = "bytes"
-    needs_user = True
     needs_me = True
-    stable_ids = True
-    template = "message"
 
     def size(self, source: Path) -> int | None:
         with open_archive(source) as archive:
