@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from importlib.resources import files
+
+from service.importers.words import known_words
 
 LONGEST_LINE = 1_000  # characters of a footer or a subject that is looked at
-KNOWN = {  # the patterns of words.toml, by name
-    name: "|".join(patterns)
-    for name, patterns in tomllib.loads((files(__package__) / "words.toml").read_text("utf-8")).items()
-}
+KNOWN = known_words(__package__)
 MARK = f"(?i:{KNOWN['marks']})"
 NUMBERS = re.compile(rf"^Merged PR \d+: |(?: \((?:[\w./-]*[#!]|GH-)\d+\)| {MARK})+$|^{MARK} ", re.IGNORECASE)
 GENERATED_SUBJECT = re.compile(

@@ -8,32 +8,13 @@ import unicodedata
 
 from service.importers.mails.headers import decode_words, parameter
 from service.importers.mails.parts import MailPart
+from service.importers.mails.phrases import KNOWN
 
 SPAM, DRAFT, TRASH, CHAT = "spam", "draft", "in the trash", "chat"
 AUTOMATIC, CALENDAR, RECEIPT, REACTION, ENCRYPTED = "automatic answer", "calendar", "receipt", "reaction", "encrypted"
-# labels of Gmail's Takeout, in the language of the account, and folders of mail programs
 LABELS = {
-    reason: frozenset(names.casefold().split("|"))
-    for reason, names in {
-        SPAM: "spam|junk|junk e-mail|junk email|junk-e-mail|bulk mail|correo electrónico no deseado|ongewenste e-mail|"
-        "lixo eletrônico|lixo electrónico|uønsket mail|нежелательная почта|spamverdacht|courrier indésirable|"
-        "correo no deseado|posta indesiderata|スパム|迷惑メール|"
-        "垃圾邮件|垃圾郵件|스팸함|спам|ongewenst|skräppost|søppelpost|roskaposti|wiadomości-śmieci",
-        DRAFT: "draft|drafts|entwürfe|entwurf|brouillons|borradores|rascunhos|bozze|concepten|utkast|kladder|"
-        "luonnokset|wersje robocze|koncepty|черновики|чернетки|taslaklar|πρόχειρα|下書き|草稿|임시보관함|ciorne|"
-        "piszkozatok|robocze|rascunho|esborranys|nacrti|skice|osnutki|чернови|draf|thư nháp|ร่างจดหมาย|טיוטות|المسودات|"
-        "postponed|postponed-msgs|postponed-mail|unsent|unsent messages|outbox|templates|postausgang|vorlagen|"
-        "boîte d'envoi|modèles|bandeja de salida|plantillas|caixa de saída|modelos|posta in uscita|modelli|"
-        "postvak uit|sjablonen|utkorgen|mallar|utboks|maler|udbakke|lähtevät|szablony|исходящие|шаблоны",
-        TRASH: "trash|bin|deleted|deleted items|deleted messages|gelöschte elemente|gelöschte objekte|"
-        "éléments supprimés|messages supprimés|elementos eliminados|mensajes eliminados|posta eliminata|"
-        "messaggi eliminati|verwijderde items|verwijderde berichten|itens excluídos|itens eliminados|borttaget|"
-        "slettet post|slettede elementer|elementy usunięte|удаленные|удалённые|削除済みアイテム|"
-        "papierkorb|corbeille|papelera|lixeira|lixo|reciclagem|cestino|prullenbak|papirkurv|"
-        "papperskorgen|papperskorg|roskakori|kosz|koš|корзина|кошик|çöp kutusu|κάδος απορριμμάτων|ゴミ箱|已删除邮件|"
-        "垃圾桶|휴지통|coș de gunoi|kuka",
-        CHAT: "chat|chats|hangouts|tchat|чат|чаты|チャット|聊天|채팅|sohbet",
-    }.items()
+    reason: frozenset(KNOWN[f"{name}_folders"].casefold().split("|"))
+    for reason, name in ((SPAM, "spam"), (DRAFT, "draft"), (TRASH, "trash"), (CHAT, "chat"))
 }
 LABEL = re.compile(r'"[^"]*"|[^,"]+')
 MAILDIR_FLAGS = re.compile(r"[\W_]2,([A-Za-z]*)(?:\.gz)?$")  # behind a colon, where a file's name may have one
@@ -52,23 +33,8 @@ BITS = (
     ("x-evolution", 0x4, DRAFT),
 )
 HEX = re.compile(r"(?:[0-9a-f]{8}-)?([0-9a-f]{1,8})\b", re.IGNORECASE)
-# the words of the second half are a person's too, who tells when they are away; a program puts a colon behind them
-AUTOMATIC_SUBJECT = re.compile(
-    r"(?:automatic reply|automated reply|auto(?:matic)?[ -]?(?:reply|response)|automatische antwort|"
-    r"réponse automatique|respuesta automática|resposta automática|risposta automatica|"
-    r"automatisch antwoord|autosvar|automatiskt svar|"
-    r"automatisk svar|automaattinen vastaus|autoodpowiedź|automatyczna odpowiedź|automatická odpověď|автоответ|"
-    r"автоматический ответ|otomatik yanıt|自動応答|自動返信|自动回复|自动答复|자동 회신)\b"
-    r"|(?:out of (?:the )?office(?: auto-?reply)?|abwesenheits(?:notiz|meldung)|absence du bureau|"
-    r"fuera de (?:la )?oficina|fuori sede|afwezig(?:heid)?|poissa)\s?[:：]",
-    re.IGNORECASE,
-)
-CALENDAR_SUBJECT = re.compile(
-    r"(?:accepted|declined|tentative|tentatively accepted|(?:updated )?invitation|cancell?ed event|zugesagt|abgesagt|"
-    r"angenommen|abgelehnt|mit vorbehalt|termin(?:einladung)?|einladung|accepté|refusé|aceptado|aceptada|rechazado|"
-    r"rechazada|invitación|accettato|rifiutato|invito|geaccepteerd|geweigerd|uitnodiging): (?>.*?@ ).*\d",  # a date
-    re.IGNORECASE,
-)
+AUTOMATIC_SUBJECT = re.compile(rf"(?:{KNOWN['automatic']})\b|(?:{KNOWN['away']})\s?[:：]", re.IGNORECASE)
+CALENDAR_SUBJECT = re.compile(rf"(?:{KNOWN['calendar']}): (?>.*?@ ).*\d", re.IGNORECASE)  # and a date
 
 
 def why_left_out(fields: dict[str, str], parts: list[MailPart]) -> str | None:

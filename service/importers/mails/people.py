@@ -7,14 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from service.importers.base import SHOWN, Remark
+from service.importers.mails.phrases import KNOWN
 
 MOST_ADDRESSES = 10_000  # that are counted: memory must not grow with the source
-SENT = re.compile(
-    r"sent(?: (?:items|mail|messages))?|gesendet(?:e (?:objekte|elemente))?|envoyés?|(?:messages|éléments) envoyés|"
-    r"enviados?|itens enviados|posta inviata|inviati|verzonden(?: items)?|skickat|sendt|lähetetyt|wysłane|odeslané|"
-    r"отправленные|надіслані|gönderilmiş postalar|送信済みメール|已发邮件|寄件備份|보낸편지함",
-    re.IGNORECASE,
-)
+SENT = re.compile(KNOWN["sent_folders"], re.IGNORECASE)
 MACHINE = re.compile(r"(?:no-?reply|do-?not-?reply|notifications?|mailer-daemon|bounces?)\b", re.IGNORECASE)
 
 
