@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+LINE_CHARACTERS = 300  # of a line that rules look at, so that each takes time that grows with the text only
+INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 QUOTE_MARK = re.compile(r"^ {0,3}(?:> ?)+")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from service.importers.commits.footers import own_text
 from service.importers.mails.phrases import BANNER_MARK, BANNERS
-from service.importers.quotes import tidy
+from service.importers.quotes import LINE_CHARACTERS, tidy
 
 SIGNED = re.compile(
     r"^-----BEGIN PGP SIGNED MESSAGE-----[ \t]*\n(?:.+\n)*\n?((?s:.*?))(?=^-----BEGIN PGP SIGNATURE|\Z)", re.MULTILINE
@@ -18,7 +18,6 @@ ARMOUR = re.compile(
 )
 ESCAPED_DASH = re.compile("^- ", re.MULTILINE)
 BANNER_LINES = 8  # a gateway's warning stands at the top
-LINE_CHARACTERS = 300
 # stand-ins for pictures and files; "[images of cats]" is a person's
 STAND_IN = re.compile(
     r"[ \t]?\[(?:(?:image|inline image|bild|imagen|immagine|imagem|afbeelding|obraz|изображение|画像|图片|cid)"

@@ -23,13 +23,11 @@ from service.importers.mails.phrases import (
     SPOKEN,
     VERBS,
 )
-from service.importers.quotes import QUOTE_MARK
+from service.importers.quotes import INVISIBLE, LINE_CHARACTERS, QUOTE_MARK
 
-LINE_CHARACTERS = 300
 ATTRIBUTION_LINES = 4
 ATTRIBUTION_CHARACTERS = 400
 HEADER_LINES = 12
-INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 RULE = re.compile(r"\s*[_=\-\u2010-\u2015]{5,}\s*")
 DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015_ \t*"
 LABEL = re.compile(r"[\s*_|]{0,8}([^\s:：*][^:：*]{0,29}?)\s{0,3}\*?[:：]\*?(?:\s|$|[^\s/])")

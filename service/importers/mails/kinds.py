@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 from service.importers.mails.headers import decode_words, parameter
-from service.importers.mails.parts import MailPart
+from service.importers.mails.parts import MailPart, content_kind
 from service.importers.mails.phrases import KNOWN
 
 SPAM, DRAFT, TRASH, CHAT = "spam", "draft", "in the trash", "chat"
@@ -112,7 +112,7 @@ def _automatic(fields: dict[str, str]) -> str | None:
 
 
 def _kind(fields: dict[str, str], parts: list[MailPart]) -> str | None:
-    whole = fields.get("content-type", "").partition(";")[0].strip().lower()
+    whole = content_kind(fields)
     kinds = {part.kind for part in parts}
     if whole == "multipart/report" or "message/disposition-notification" in kinds:
         return RECEIPT
@@ -120,14 +120,8 @@ def _kind(fields: dict[str, str], parts: list[MailPart]) -> str | None:
         return ENCRYPTED
     if any(kind.startswith("text/vnd.google.email-reaction") for kind in kinds):
         return REACTION
-    invites = any(
-        part.kind == "text/calendar" and not _is_file(part) and parameter(part.fields.get("content-type", ""), "method")
-        for part in parts
-    )
+    shown = [part for part in parts if part.kind == "text/calendar" and not part.is_attachment]
+    invites = any(parameter(part.fields["content-type"], "method") for part in shown)
     answers = CALENDAR_SUBJECT.match(decode_words(fields.get("subject", "")).strip())
     meeting = fields.get("content-class", "").strip().lower() == "urn:content-classes:calendarmessage"
     return CALENDAR if invites or answers or meeting else None
-
-
-def _is_file(part: MailPart) -> bool:
-    return part.fields.get("content-disposition", "").strip().lower().startswith("attachment")

@@ -41,11 +41,14 @@ class MailPart:
         return content_kind(self.fields)
 
     @property
-    def is_attached(self) -> bool:
-        """True for files, the texts among them too."""
-        disposition = self.fields.get("content-disposition", "")
-        named = parameter(disposition, "filename") or parameter(self.fields.get("content-type", ""), "name")
-        return disposition.strip().lower().startswith("attachment") or bool(named)
+    def is_attachment(self) -> bool:
+        return self.fields.get("content-disposition", "").strip().lower().startswith("attachment")
+
+    @property
+    def is_file(self) -> bool:
+        """True for attachments, the texts among them too, and for parts with a file's name."""
+        named = parameter(self.fields.get("content-disposition", ""), "filename")
+        return self.is_attachment or bool(named or parameter(self.fields.get("content-type", ""), "name"))
 
 
 def content_kind(fields: dict[str, str]) -> str:
@@ -125,7 +128,7 @@ def _pieces(body: bytes, boundary: str | None) -> Iterator[bytes]:
 def text_of(parts: list[MailPart]) -> str:
     """The text a reader sees: plain text, and HTML as text where no plain text is its alternative."""
     alone = len(parts) == 1 and "content-disposition" not in parts[0].fields  # some programs give a mail's text a name
-    shown = [part for part in parts if part.kind in {"text/plain", *RICH} and (alone or not part.is_attached)]
+    shown = [part for part in parts if part.kind in {"text/plain", *RICH} and (alone or not part.is_file)]
     texts = [_decoded(part) for part in shown]
     chosen = {part.choice for part, text in zip(shown, texts, strict=True) if part.kind not in RICH and text.strip()}
     seen: list[str] = []

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from service.importers.mails.introductions import LINE_CHARACTERS, NAMED_QUOTE, find_introductions, is_frame
+from service.importers.mails.introductions import NAMED_QUOTE, find_introductions, is_frame
 from service.importers.mails.phrases import DEVICES, DISCLAIMERS, FOOTERS, LEAVE, PAPER, sign_offs
-from service.importers.quotes import QUOTE_MARK, Parts, tidy
+from service.importers.quotes import LINE_CHARACTERS, QUOTE_MARK, Parts, tidy
 
 SIGNATURE_LINES = 40  # how far from the end a signature may start
 FOOTER_LINES = 8

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from service.importers.quotes import INVISIBLE, LINE_CHARACTERS
+
 NOTE_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mkdn", ".mdwn", ".mdx", ".qmd", ".rmd", ".org")
 SUFFIXES = (*NOTE_SUFFIXES, ".txt")
 DRAFT, TEMPLATE, CLIPPING = "draft", "template", "clipping of somebody else's text"
@@ -35,11 +37,9 @@ STAMP = re.compile(
 )
 SPEAKER = re.compile(r"[^:\n]{1,60}?: ")
 SPEAKER_WORDS = 5
-INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 NARROW_SPACES = {0xA0: " ", 0x202F: " ", 0x060C: ","}  # between a time and its "PM"; and the Arabic comma
 HEAD_CHARACTERS = 16_000
 CHAT_LINES = 50
-LINE_CHARACTERS = 300
 STATES = ("draft", "published", "status")
 NAMES_WITHIN = re.compile(r"[,;&]|\band\b|\n")
 MAX_AUTHORS = 50
