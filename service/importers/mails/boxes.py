@@ -85,7 +85,7 @@ def plain_size(source: Path) -> int | None:
             paths = list(_paths(source))
             if any(_head(path).startswith(GZIP_MAGIC) for path in paths):
                 return None
-            return sum(path.stat().st_size for path in paths if _kind(path.name, path, _head(path)))
+            return sum(path.stat().st_size for path in paths if _kind(path, _head(path)))
         packed = is_zip(source) or _head(source).startswith(GZIP_MAGIC)
         return None if packed else source.stat().st_size
     except OSError as error:
@@ -150,8 +150,7 @@ def _opened(name: str, place: str, path: Path, unpacking: Unpacking) -> Iterator
         with _MacFile(path) as file:
             path = unpacking.unpack(file)
         head = _head(path)
-    kind = _kind(name, Path(name), head)
-    if kind:
+    if kind := _kind(Path(name), head):
         yield Box(name, place, path, kind == "mail")
 
 
@@ -173,7 +172,7 @@ def _unzipped(source: Path, unpacking: Unpacking) -> Iterator[Box]:
 def _member(packed: ZipFile, member: ZipInfo, name: str, unpacking: Unpacking) -> Iterator[Box]:
     with packed.open(member) as stream:
         head = stream.read(HEAD_BYTES)
-    if head.startswith(GZIP_MAGIC) or _kind(name, Path(name), head):
+    if head.startswith(GZIP_MAGIC) or _kind(Path(name), head):
         with packed.open(member) as stream:
             path = unpacking.unpack(stream)
         yield from _opened(name, member.filename, path, unpacking)
@@ -184,12 +183,12 @@ def _head(path: Path) -> bytes:
         return file.read(HEAD_BYTES)
 
 
-def _kind(name: str, path: Path, head: bytes) -> str | None:
+def _kind(path: Path, head: bytes) -> str | None:
     """``mbox``, ``mail`` for a single one, or None."""
     start = head.lstrip(BOM + b"\r\n")
     if is_mbox(start):
         return "mbox"
-    if name.lower().removesuffix(".gz").endswith(".eml"):
+    if path.name.lower().removesuffix(".gz").endswith(".eml"):
         return None if start.startswith(b"\0") else "mail"  # macOS packs a binary ._NAME.eml beside each
     is_mail = bool(HEADER_LINE.match(start) and SENDER_LINE.search(start))
     return "mail" if is_mail and (path.parent.name in MAILDIR or path.suffix == "") else None
