@@ -33,10 +33,9 @@ class JsonlImporter(Importer):
         others: Counter[str] = Counter()
         for line in read_json_lines(source, options.advance):
             where = f"{source}:{line.number}"
-            if isinstance(line.value, InputError):
-                yield LeftOut.because_of(line.value, where)
-                continue
             try:
+                if isinstance(line.value, InputError):
+                    raise line.value
                 item = _document(line.value, where, options)
             except InputError as error:
                 yield LeftOut.because_of(error, where)
