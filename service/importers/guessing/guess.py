@@ -17,6 +17,7 @@ from service.importers.mails.spans import is_mbox
 from service.importers.notes.kinds import NOTE_SUFFIXES
 
 NOTES = rf".*(?:{'|'.join(map(re.escape, NOTE_SUFFIXES))})"
+TEXTS = rf"{NOTES}|.*\.txt"
 MAIL = r".*\.(?:mbo?x|eml)(?:\.gz)?|.*\.msf|mbox|(?:inbox|sent)(?:\.gz)?|(?:cur|new)/\d[^/]*"  # Thunderbird: Sent.msf
 PICTURES = r".*\.(?:png|jpe?g|gif|svg|webp|ico|pdf|mp[34]|css|scss)"
 SITE_FILES = (
@@ -126,10 +127,6 @@ SIGNS = (
     Sign("reddit", "a dump of Reddit's comments", _lines_with("author", "body", "created_utc")),
     Sign("reddit", "a dump of Reddit's posts", _lines_with("author", "title", "created_utc")),
     Sign("jsonl", "JSON Lines", lambda sight: sight.suffix in (".jsonl", ".ndjson")),
-    Sign("markdown", "a folder of notes", lambda sight: sight.is_folder and bool(sight.holds(NOTES + r"|.*\.txt"))),
-    Sign(
-        "markdown",
-        "a text",
-        lambda sight: not sight.names and re.fullmatch(NOTES + r"|.*\.txt", sight.source.name.lower()) is not None,
-    ),
+    Sign("markdown", "a folder of notes", lambda sight: sight.is_folder and bool(sight.holds(TEXTS))),
+    Sign("markdown", "a text", lambda sight: not sight.names and bool(re.fullmatch(TEXTS, sight.source.name.lower()))),
 )
