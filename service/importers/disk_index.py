@@ -17,12 +17,8 @@ class DiskIndex:
         folder = self._open.enter_context(temporary_folder())
         self._database = sqlite3.connect(folder / "index.db", isolation_level=None)
         self._open.callback(self._database.close)
-        for statement in (
-            "PRAGMA journal_mode=OFF",
-            "PRAGMA synchronous=OFF",
-            "CREATE TABLE entries (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
-        ):
-            self._database.execute(statement)
+        self._database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF")
+        self._database.execute("CREATE TABLE entries (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID")
         self._database.execute("BEGIN")  # never committed: nobody else reads it
 
     def __enter__(self) -> DiskIndex:
