@@ -87,18 +87,14 @@ def blocks_of(note: NoteFile, flaws: Flaws) -> list[Block]:
 
 def title_of(note: NoteFile, blocks: list[Block]) -> str:
     """The title that it names, else the heading as it begins or of the highest level, else the file's name."""
-    return text_field(note, "title") or _heading(blocks) or _title_of_name(note.name)
+    first = blocks[0].heading if blocks else None
+    highest = (block.heading for block in blocks if block.heading and block.text.startswith("# "))
+    return text_field(note, "title") or first or next(highest, None) or _title_of_name(note.name)
 
 
 def text_field(note: NoteFile, field: str) -> str | None:
     value = note.fields.get(field)
     return str(value).strip() or None if isinstance(value, (str, int, float)) else None
-
-
-def _heading(blocks: list[Block]) -> str | None:
-    """The heading that the text begins with, else the first of the highest level."""
-    first = blocks[0].heading if blocks else None
-    return first or next((block.heading for block in blocks if block.heading and block.text.startswith("# ")), None)
 
 
 def _title_of_name(name: str) -> str:
