@@ -103,14 +103,9 @@ def _is_foreign(data: bytes) -> bool:
 
 def _decode_lines(data: bytes, known: tuple[str | None, ...]) -> str:
     """Lines in the first of the known charsets that they are mostly in; the others in the likeliest for all of them."""
-    lines = data.split(b"\n")
-    texts = [_read(line, known) for line in lines]
-    rest = b"\n".join(line for line, text in zip(lines, texts, strict=True) if text is None)
-    likeliest = _likeliest(rest)
-    return "\n".join(
-        line.decode(likeliest, errors="replace") if text is None else text
-        for line, text in zip(lines, texts, strict=True)
-    )
+    read = [(line, _read(line, known)) for line in data.split(b"\n")]
+    likeliest = _likeliest(b"\n".join(line for line, text in read if text is None))
+    return "\n".join(line.decode(likeliest, errors="replace") if text is None else text for line, text in read)
 
 
 def _read(line: bytes, known: tuple[str | None, ...]) -> str | None:

@@ -129,10 +129,10 @@ def text_of(parts: list[MailPart]) -> str:
     """The text a reader sees: plain text, and HTML as text where no plain text is its alternative."""
     alone = len(parts) == 1 and "content-disposition" not in parts[0].fields  # some programs give a mail's text a name
     shown = [part for part in parts if part.kind in {"text/plain", *RICH} and (alone or not part.is_file)]
-    texts = [_decoded(part) for part in shown]
-    chosen = {part.choice for part, text in zip(shown, texts, strict=True) if part.kind not in RICH and text.strip()}
+    texts = [(part, _decoded(part)) for part in shown]
+    chosen = {part.choice for part, text in texts if part.kind not in RICH and text.strip()}
     seen: list[str] = []
-    for part, text in zip(shown, texts, strict=True):
+    for part, text in texts:
         if part.kind in RICH:
             if part.choice and part.choice in chosen:
                 continue

@@ -256,7 +256,5 @@ def _without_disclaimers(lines: list[str]) -> list[str]:
 def _is_disclaimer(paragraph: str) -> bool:
     if PAPER.search(paragraph):
         return True
-    return (
-        len(paragraph.split()) >= DISCLAIMER_WORDS
-        and len({phrase.group() for phrase in DISCLAIMERS.finditer(paragraph)}) > 1
-    )
+    phrases = {phrase.group() for phrase in DISCLAIMERS.finditer(paragraph)}
+    return len(phrases) > 1 and len(paragraph.split()) >= DISCLAIMER_WORDS
