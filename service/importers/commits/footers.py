@@ -17,14 +17,14 @@ from service.importers.quotes import tidy
 POINTING = re.compile(KNOWN["pointing"], re.IGNORECASE)
 BETWEEN = re.compile(KNOWN["between"], re.IGNORECASE)
 TOKEN = re.compile(
-    rf"(?P<reference>{KNOWN['references']})(?=[\s.,;:)\]>*`]|\Z)|(?P<word>[A-Za-z]+)(?=[\s.,;:=)\]*-]|\Z)"
+    rf"(?P<reference>{KNOWN['references']})(?=[\s.,;:)\]>*`]|\Z)|(?P<word>[A-Za-z]{{1,40}})(?=[\s.,;:=)\]*-]|\Z)"
     r"|(?P<other>\[[\d*]|[^\s.,;:=()\[\]<>*&`-])"  # "[1]" and "[*]" are a text's footnotes
 )
 SUBJECT_OF_HASH = re.compile(r"(?<=: )([0-9a-f]{7,64}) \(.*\)\Z", re.DOTALL)
 KEY = re.compile(r"([A-Za-z][\w-]*(?: [A-Za-z]+){0,2})(?: ?:(?=[\s#]|\Z)|(?<=[A-Z])=(?=\S))")
 KNOWN_KEY = re.compile(KNOWN["keys"])
 NOTHING = ("", "none", "n/a")
-ADDRESS = re.compile(r"<[^<>\s]+@[^<>\s]+>|(?<!\S)@\w")
+ADDRESS = re.compile(r"<[^<>\s@]+@[^<>\s@]+>|(?<!\S)@\w")
 PLAIN_WORD = re.compile(r"(?<!\S)[a-z]+(?=[.;!?]?(?:\s|\Z))")
 PROSE_WORDS = 3
 

@@ -9,7 +9,7 @@ from service.importers.words import known_words
 LONGEST_LINE = 1_000  # characters of a footer or a subject that is looked at
 KNOWN = known_words(__package__)
 MARK = f"(?i:{KNOWN['marks']})"
-NUMBERS = re.compile(rf"^Merged PR \d+: |(?: \((?:[\w./-]*[#!]|GH-)\d+\)| {MARK})+$|^{MARK} ", re.IGNORECASE)
+NUMBERS = re.compile(rf"^Merged PR \d+: |(?: \((?:[\w./-]*[#!]|GH-)\d+\)| {MARK}){{1,9}}$|^{MARK} ", re.IGNORECASE)
 GENERATED_SUBJECT = re.compile(
     rf"{KNOWN['subjects']}|(?:[\w-]+(?:\([^()]*\))?!?: )?(?:{KNOWN['subjects_of_bots']})", re.IGNORECASE
 )
