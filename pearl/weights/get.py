@@ -21,7 +21,7 @@ from pearl.weights.progress import Transfer, shown_transfer
 from pearl.weights.room import check_room, written_to_disk
 from pearl.weights.shelf import NAME, SUFFIX, Shelf
 from pearl.weights.table import Weights, in_table
-from pearl.weights.unfinished import Note, Unfinished
+from pearl.weights.unfinished import ResumeNote, Unfinished
 
 MAGIC = b"GGUF"
 DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.IGNORECASE)
@@ -30,7 +30,7 @@ PIECE = 1 << 20  # bytes that are copied at a time
 
 
 class Source(Protocol):
-    """Where weights come from; ``shown`` names it in lists and errors."""
+    """A place that weights come from; ``shown`` names it in lists and errors."""
 
     shown: str
 
@@ -45,7 +45,7 @@ class LocalFile:
         self.shown = str(path)
 
     def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None:
-        unfinished.begin(Note(self.shown))
+        unfinished.begin(ResumeNote(self.shown))
         size = self.path.stat().st_size
         check_room(unfinished.folder, size)
         transfer.begin(0, size)

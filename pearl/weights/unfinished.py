@@ -10,8 +10,8 @@ import orjson
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """How far a file is whole."""
+class ResumeNote:
+    """Record of how far a file is whole."""
 
     source: str
     bytes: int = 0  # those before are whole
@@ -27,19 +27,19 @@ class Unfinished:
         self.file = folder / "weights"
         self._note = folder / "note.json"
 
-    def resume(self, source: str) -> Note:
+    def resume(self, source: str) -> ResumeNote:
         """Return how far the file from that source is; begin an empty one if there is none, or one of another source.
         What is behind the note's bytes is cut off."""
         try:
-            note = Note(**orjson.loads(self._note.read_bytes()))
+            note = ResumeNote(**orjson.loads(self._note.read_bytes()))
             if note.source == source and self.file.stat().st_size >= note.bytes:
                 self._cut(note.bytes)
                 return note
         except (OSError, TypeError, orjson.JSONDecodeError):
             pass
-        return self.begin(Note(source))
+        return self.begin(ResumeNote(source))
 
-    def begin(self, note: Note) -> Note:
+    def begin(self, note: ResumeNote) -> ResumeNote:
         """Empty the folder and note that nothing is there."""
         self.clear()
         self.folder.mkdir(parents=True)
@@ -47,7 +47,7 @@ class Unfinished:
         self.write(note)
         return note
 
-    def write(self, note: Note) -> None:
+    def write(self, note: ResumeNote) -> None:
         written = self._note.with_suffix(".new")
         written.write_bytes(orjson.dumps(asdict(note)))
         written.replace(self._note)

@@ -13,11 +13,10 @@ from pearl.errors import PearlError
 from pearl.shown_urls import why, without_secrets
 from pearl.weights.progress import Transfer
 from pearl.weights.room import check_room
-from pearl.weights.unfinished import Note, Unfinished
+from pearl.weights.unfinished import ResumeNote, Unfinished
 
 TRIES = 5  # one after the other that bring nothing
 SILENCE_S, CONNECT_S = 30.0, 10.0
-PIECE = 1 << 20  # bytes that are written at a time
 NOTED = 8 << 20  # bytes between two notes of how far the file is
 BUSY = {408, 425, 429, 500, 502, 503, 504}
 PARTIAL, TOO_FAR = 206, 416
@@ -61,7 +60,7 @@ class Web:
                 except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                     raise self._failed(why(error, self._url), note) from error
 
-    def _ask(self, client: httpx2.Client, unfinished: Unfinished, note: Note, transfer: Transfer) -> None:
+    def _ask(self, client: httpx2.Client, unfinished: Unfinished, note: ResumeNote, transfer: Transfer) -> None:
         """Ask for what is behind the note's bytes, or for all of it where the server's file may be another one."""
         headers = {"accept-encoding": "identity"}
         if note.bytes and note.version:
@@ -72,15 +71,15 @@ class Web:
             if answer.status_code == TOO_FAR:  # nothing is behind: the file is whole, or a shorter one now
                 if answer.headers.get("content-range") == f"bytes */{note.bytes}":
                     return
-                unfinished.begin(Note(self.shown))
+                unfinished.begin(ResumeNote(self.shown))
                 raise _Busy("its file has become shorter")
             if answer.status_code >= 300:
                 raise self._failed(f"it answers {answer.status_code} {answer.reason_phrase}", note)
             if answer.status_code != PARTIAL or not _begins_at(answer, note.bytes):
-                note = unfinished.begin(Note(self.shown, version=_version(answer)))
+                note = unfinished.begin(ResumeNote(self.shown, version=_version(answer)))
             self._write(answer, unfinished, note, transfer)
 
-    def _write(self, answer: httpx2.Response, unfinished: Unfinished, note: Note, transfer: Transfer) -> None:
+    def _write(self, answer: httpx2.Response, unfinished: Unfinished, note: ResumeNote, transfer: Transfer) -> None:
         length = answer.headers.get("content-length", "")
         total = note.bytes + int(length) if length.isdecimal() else None
         if total is not None:
@@ -88,7 +87,7 @@ class Web:
         transfer.begin(note.bytes, total)
         with unfinished.file.open("ab") as file:
             try:
-                for piece in answer.iter_bytes(PIECE):
+                for piece in answer.iter_bytes():
                     file.write(piece)
                     transfer.at(file.tell())
                     if file.tell() - note.bytes >= NOTED:
@@ -96,7 +95,7 @@ class Web:
             finally:
                 _noted(file, unfinished, note)
 
-    def _failed(self, reason: str, note: Note) -> PearlError:
+    def _failed(self, reason: str, note: ResumeNote) -> PearlError:
         kept = f" {note.bytes / 1e6:,.0f} MB are kept, and it goes on there." if note.bytes else ""
         return PearlError(
             f"{self.shown} could not be fetched: {reason}. Check the address and the network, then run the same "
@@ -109,7 +108,7 @@ class _Busy(Exception):
     """The server may give the file a little later."""
 
 
-def _noted(file: IO[bytes], unfinished: Unfinished, note: Note) -> Note:
+def _noted(file: IO[bytes], unfinished: Unfinished, note: ResumeNote) -> ResumeNote:
     file.flush()
     note = replace(note, bytes=file.tell())
     unfinished.write(note)
