@@ -158,17 +158,18 @@ def _fetch(shelf: Shelf, wanted: Weights, source: Source, console: Console) -> P
         with shown_transfer(console, wanted.name) as transfer:
             source.fetch(unfinished, transfer)
         found = _checked(unfinished.file, wanted, source)
+        if in_table(wanted.name) is None:
+            shelf.keep_record(found)
+        place = unfinished.file.replace(shelf.place(wanted.name))
+        unfinished.clear()
+        return place
     except KeyboardInterrupt:
         raise Interrupted(f"{wanted.name}: stopped. The same command goes on where it can.") from None
     except _WrongFile:
         unfinished.clear()
         raise
-    if in_table(wanted.name) is None:
-        shelf.keep_record(found)
-    place = shelf.place(wanted.name)
-    unfinished.file.replace(place)
-    unfinished.clear()
-    return place
+    finally:
+        unfinished.clear_useless()
 
 
 class _WrongFile(PearlError):

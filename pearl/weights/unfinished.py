@@ -30,14 +30,20 @@ class Unfinished:
     def resume(self, source: str) -> ResumeNote:
         """Return how far the file from that source is; begin an empty one if there is none, or one of another source.
         What is behind the note's bytes is cut off."""
+        note = self._read()
+        if note is None or note.source != source:
+            return self.begin(ResumeNote(source))
+        with self.file.open("r+b") as file:
+            file.truncate(note.bytes)
+        return note
+
+    def _read(self) -> ResumeNote | None:
+        """Return the note, if there is one and the file has as much as it says."""
         try:
             note = ResumeNote(**orjson.loads(self._note.read_bytes()))
-            if note.source == source and self.file.stat().st_size >= note.bytes:
-                self._cut(note.bytes)
-                return note
+            return note if self.file.stat().st_size >= note.bytes else None
         except (OSError, TypeError, orjson.JSONDecodeError):
-            pass
-        return self.begin(ResumeNote(source))
+            return None
 
     def begin(self, note: ResumeNote) -> ResumeNote:
         """Empty the folder and note that nothing is there."""
@@ -52,9 +58,11 @@ class Unfinished:
         written.write_bytes(orjson.dumps(asdict(note)))
         written.replace(self._note)
 
-    def _cut(self, size: int) -> None:
-        with self.file.open("r+b") as file:
-            file.truncate(size)
+    def clear_useless(self) -> None:
+        """Delete the folder where nothing is in it that could be gone on with."""
+        note = self._read()
+        if note is None or not note.bytes:
+            self.clear()
 
     def clear(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

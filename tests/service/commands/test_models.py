@@ -195,6 +195,7 @@ def test_too_little_room_is_said_before_anything_is_fetched(
     assert failed.status == 1
     assert failed.err.startswith("pearl: 1,666,666,666,667 MB of free space are needed in ")
     assert failed.err.endswith("; make room there, or set PEARL_HOME to another folder.\n")
+    assert left_of(own_home) == []
 
 
 def test_a_disk_that_is_full_in_the_middle(
