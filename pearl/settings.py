@@ -66,7 +66,12 @@ class Settings(BaseSettings):
         description="Base URL of the endpoint, usually ending in `/v1`.",
     )
     # not longer than the column in which each draft names its model
-    llm_model: str | None = Field(default=None, max_length=200, description="Model name to send to the endpoint.")
+    llm_model: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Model name to send to the endpoint; with `PEARL_LLM=embedded` a GGUF file, of any "
+        "architecture that llama.cpp knows.",
+    )
     llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")
     llm_timeout_s: float = Field(default=45.0, gt=0, description="Longest silence of the endpoint, seconds.")
     llm_budget_s: float = Field(
@@ -94,7 +99,10 @@ class Settings(BaseSettings):
     )
     llm_context_tokens: int = Field(default=8192, ge=256, description="Context window of the endpoint's model, tokens.")
     embedded_context_tokens: int = Field(
-        default=4096, ge=512, le=8192, description="Context window given to the embedded model, tokens."
+        default=4096,
+        ge=512,
+        le=8192,
+        description="Context window given to the embedded model, tokens; at most that which a GGUF file names.",
     )
     max_draft_tokens: int = Field(
         default=512, ge=16, description="Longest draft, tokens; 512 is a little over 300 words."

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
@@ -38,9 +39,23 @@ def _endpoint(settings: Settings, undisturbed: Undisturbed, copies: int) -> Chat
 
 
 def _embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
+    context = settings.embedded_context_tokens
+    if settings.llm_model:
+        from pearl.chat.gguf_chat import GgufChatModel
+
+        path = model_path(settings.llm_model)
+        return GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies)
     from pearl.chat.embedded import EmbeddedChatModel
 
-    return EmbeddedChatModel(context_tokens=settings.embedded_context_tokens, undisturbed=undisturbed, copies=copies)
+    return EmbeddedChatModel(context_tokens=context, undisturbed=undisturbed, copies=copies)
+
+
+def model_path(name_or_path: str) -> Path:
+    """The GGUF file that PEARL_LLM_MODEL names for this machine. Raises InputError."""
+    path = Path(name_or_path).expanduser()
+    if not path.is_file():
+        raise InputError(f"PEARL_LLM_MODEL={name_or_path}: there is no such GGUF file.", code="no_model")
+    return path
 
 
 def _local(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
@@ -52,7 +67,7 @@ def _local(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatMod
 
 
 ENGINES = (
-    Engine(EMBEDDED_ENGINE, "SmolLM2 on this machine", _embedded),
+    Engine(EMBEDDED_ENGINE, "this machine: SmolLM2, or the GGUF file in PEARL_LLM_MODEL", _embedded),
     Engine(ENDPOINT_ENGINE, "any OpenAI-compatible endpoint", _endpoint),
     Engine("transformers", "a folder or hub model in PEARL_LLM_MODEL, for measuring", _local),
 )

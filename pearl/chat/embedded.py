@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -12,11 +11,12 @@ from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pearl.chat.base import Chunk, Decoding, Message
 from pearl.chat.gguf import GgufFile
 from pearl.chat.sampling import AnswerText, Sampler
+from pearl.chat.turns import Left, Put, in_turn
 from pearl.errors import ChatError, ContextExceeded
 from pearl.records import Usage
 
@@ -82,41 +82,15 @@ class EmbeddedChatModel:
     def count_tokens(self, text: str) -> int:
         return len(self._vocabulary.tokens(text))
 
-    async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
-        loop = asyncio.get_running_loop()
-        arrived: asyncio.Queue[Chunk | Exception | None] = asyncio.Queue()
-        left = threading.Event()
+    def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
+        return in_turn(self._turns, lambda put, left: self._generate(list(messages), decoding, put, left))
 
-        def put(item: Chunk | Exception | None) -> None:
-            if not left.is_set():
-                loop.call_soon_threadsafe(arrived.put_nowait, item)
-
-        try:
-            turn = self._turns.submit(self._generate, list(messages), decoding, left, put)
-        except RuntimeError as error:
-            raise _closed() from error
-        turn.add_done_callback(lambda done: put(_closed()) if done.cancelled() else None)
-        try:
-            while (item := await arrived.get()) is not None:
-                if isinstance(item, Exception):
-                    raise item
-                yield item
-        finally:
-            left.set()
-
-    def _generate(self, messages: list[Message], decoding: Decoding, left: threading.Event, put: Any) -> None:
-        try:
-            if not left.is_set():
-                prompt = self._prompt(messages, decoding.max_tokens)
-                self.load()
-                with self._undisturbed(), self._writer() as writer:
-                    for chunk in self._chunks(writer, prompt, decoding, self._usual(messages), left):
-                        put(chunk)
-            put(None)
-        except (ChatError, ContextExceeded) as error:
-            put(error)
-        except Exception as error:  # whatever OpenVINO raises: the caller must not wait for ever
-            put(ChatError(f"The embedded model failed ({type(error).__name__}).", code="llm_failed"))
+    def _generate(self, messages: list[Message], decoding: Decoding, put: Put, left: Left) -> None:
+        prompt = self._prompt(messages, decoding.max_tokens)
+        self.load()
+        with self._undisturbed(), self._writer() as writer:
+            for chunk in self._chunks(writer, prompt, decoding, self._usual(messages), left):
+                put(chunk)
 
     @contextmanager
     def _writer(self) -> Iterator[Writer]:
@@ -138,12 +112,12 @@ class EmbeddedChatModel:
         return max(LEAST, *answers) if answers else math.inf
 
     def _chunks(
-        self, writer: Writer, prompt: Sequence[int], decoding: Decoding, usual: float, left: threading.Event
+        self, writer: Writer, prompt: Sequence[int], decoding: Decoding, usual: float, left: Left
     ) -> Iterator[Chunk]:
         finish_reason, written, answer = "stop", 0, AnswerText(decoding.stop)
         vocabulary = self._vocabulary
         sampler = Sampler(vocabulary, decoding, REPEAT_PENALTY, REPEAT_WINDOW)
-        for token in writer.write(prompt, sampler, left.is_set):
+        for token in writer.write(prompt, sampler, left):
             piece = vocabulary.piece(token)
             if vocabulary.ends(token) or (written >= usual and answer.ends_before(piece)):
                 break
@@ -185,10 +159,6 @@ class EmbeddedChatModel:
     async def close(self) -> None:
         """Generations that wait for their turn fail; one that runs may end."""
         self._turns.shutdown(wait=False, cancel_futures=True)
-
-
-def _closed() -> ChatError:
-    return ChatError("The embedded model was closed; the service is stopping.", code="llm_closed")
 
 
 def _read(path: Path) -> GgufFile:

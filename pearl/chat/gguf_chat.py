@@ -1,0 +1,132 @@
+"""Any GGUF file that llama.cpp knows as a chat model in this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncGenerator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from pearl.chat.base import Chunk, Decoding, Message
+from pearl.chat.chat_format import ChatFormat
+from pearl.chat.gguf_file import GgufFile, read_gguf
+from pearl.chat.llama_cpp import REPEAT_PENALTY, REPEAT_WINDOW, Event, LlamaCpp, load_llama_cpp
+from pearl.chat.turns import Left, Put, in_turn
+from pearl.errors import ChatError, ContextExceeded
+from pearl.records import Usage
+
+CHATML_END = "<|im_end|>"  # in usual characters, for a file that has neither a chat template nor this token
+
+
+class GgufChatModel:
+    """Loaded on first use; as many generations at a time as there are copies, further ones wait their turn.
+
+    Copies share the weights in memory; each has a context of its own.
+    """
+
+    continues = True
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        context_tokens: int = 4096,
+        undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext,
+        copies: int = 1,
+    ) -> None:
+        """``context_tokens`` is the most, if the model was trained for no less; ``undisturbed`` is entered while the
+        model generates, for what else wants this machine's processors."""
+        self._path = path
+        self._most_context = context_tokens
+        self._undisturbed = undisturbed
+        self._copies = copies
+        self._turns = ThreadPoolExecutor(max_workers=copies, thread_name_prefix="embedded-llm")
+        self._loading = threading.Lock()
+        self.name = path.stem
+
+    @cached_property
+    def _file(self) -> GgufFile:
+        try:
+            return read_gguf(self._path)
+        except (OSError, ValueError) as error:
+            raise ChatError(f"{self._path} cannot be loaded ({error}); get it again.", code="llm_failed") from error
+
+    @property
+    def identity(self) -> str:
+        """What kept answers depend on, and so part of their keys."""
+        rules = f"repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
+        return f"{self.name} ({self._file.digest}), on llama.cpp, {rules}"
+
+    @property
+    def context_tokens(self) -> int:
+        return min(self._most_context, self._file.context_tokens)
+
+    @cached_property
+    def _parts(self) -> tuple[LlamaCpp, ChatFormat]:
+        engine = load_llama_cpp(self._file, context_tokens=self.context_tokens, slots=self._copies)
+        return engine, ChatFormat(engine.apply, engine.tokens, self._file.marks(), engine.begin())
+
+    def _loaded(self) -> tuple[LlamaCpp, ChatFormat]:
+        """The engine and the chat format; of several threads that ask at once one loads them."""
+        with self._loading:
+            return self._parts
+
+    def load(self) -> None:
+        """Load the weights now, so that the first request does not wait for them. Raises ChatError."""
+        self._loaded()
+
+    def count_tokens(self, text: str) -> int:
+        return len(self._loaded()[0].tokens(text))
+
+    def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
+        return in_turn(self._turns, lambda put, left: self._generate(list(messages), decoding, put, left))
+
+    def _generate(self, messages: list[Message], decoding: Decoding, put: Put, left: Left) -> None:
+        engine, written = self._loaded()
+        prompt = self._prompt(written, messages, decoding.max_tokens)
+        failed: list[ChatError] = []
+
+        def heard(event: Event) -> bool:
+            if "error" in event:
+                failed.append(ChatError(f"llama.cpp failed: {event['error'].get('message')}", code="llm_failed"))
+            for choice in event.get("choices", ()):
+                if choice["text"]:
+                    put(Chunk(choice["text"]))
+                if choice["finish_reason"]:
+                    used = event.get("usage", {})
+                    usage = Usage(used.get("prompt_tokens", len(prompt)), used.get("completion_tokens", 0))
+                    put(Chunk(finish_reason=choice["finish_reason"], usage=usage))
+            return left()
+
+        with self._undisturbed():
+            engine.complete(prompt, self._stopped(decoding), heard)
+        if failed:
+            raise failed[0]
+
+    def _stopped(self, decoding: Decoding) -> Decoding:
+        """The decoding; without a chat template an answer ends as ChatML's do."""
+        return decoding if self._file.chat_template else replace(decoding, stop=(*decoding.stop, CHATML_END))
+
+    def _prompt(self, written: ChatFormat, messages: list[Message], max_tokens: int) -> list[int]:
+        """The model's chat format, in which no document can end its turn and speak as someone else.
+
+        Raises ContextExceeded where no room for the answer is left."""
+        prompt = written.prompt(messages)
+        if len(prompt) + max_tokens > self.context_tokens:
+            raise ContextExceeded(
+                f"The prompt has {len(prompt)} tokens; with {max_tokens} for the answer it does not fit the context of "
+                f"{self.context_tokens}; shorten it, or raise PEARL_EMBEDDED_CONTEXT_TOKENS."
+            )
+        return prompt
+
+    async def check(self) -> None:
+        """Return at once: the model is in this process, and loads before it is ready."""
+
+    async def close(self) -> None:
+        """Generations that wait for their turn fail; one that runs may end."""
+        self._turns.shutdown(wait=False, cancel_futures=True)
+        with self._loading:
+            self.__dict__.pop("_parts", None)  # the memory is given back when the last generation has ended
