@@ -28,7 +28,7 @@ BEGUN = f"EDITED DRAFT\n{OPENING}\n"
 EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[ \t]*[*_#]*[ \t]*[:.–—-]?[*_#]*", re.IGNORECASE | re.MULTILINE)
 # Models that imitate more than they obey, by name. Every other is told that earlier texts show manner, never facts: one
 # of 1.5 billion parameters then copies less than half as much (docs/experiments.md, "What a larger model is told").
-UNTOLD = frozenset({"SmolLM2-135M-Instruct"})
+IMITATORS = frozenset({"SmolLM2-135M-Instruct"})
 
 CountTokens = Callable[[str], int]
 
@@ -73,9 +73,9 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
     When room is short the oldest of the prior turns go first, of which all but the last share half of the room; then
     documents are cut, all to the same length. Raises ContextExceeded when the request alone does not fit.
 
-    Where documents are shown, all but the smallest models are told that these are manner and not facts.
-    Without any turn to imitate, a model that can go on with an answer, which is a small one, is shown the template's
-    examples: one of 135M parameters repeated the instructions, or the request, in place of a text.
+    Where documents are shown, every model but the smallest is told that these are manner and not facts.
+    Without any turn to imitate, the smallest is shown the template's examples: it repeated the instructions, or the
+    request, in place of a text.
     """
     system, request = _system(brief), brief.follow_up or brief.request
     task = Message("user", _task(brief.template, request, brief.instructions))
@@ -88,13 +88,13 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
             request, task, room = brief.request, whole, room - added
     room -= _tokens(prior, model.count_tokens)
     # in a conversation the earlier turns are the matter itself
-    told = (system, task) if prior or model.name in UNTOLD else _told(brief, system, task)
+    told = (system, task) if prior or model.name in IMITATORS else _told(brief, system, task)
     room -= _tokens(told, model.count_tokens) - _tokens((system, task), model.count_tokens)
     shown, shortened = _documents_that_fit(brief, _answered_turn, room, model.count_tokens)
     if shown:
         system, task = told
     turns = [message for turn in reversed(shown) for message in turn]
-    if model.continues and not (turns or prior):
+    if model.name in IMITATORS and not (turns or prior):
         examples = [part for example in brief.template.examples for part in _answered_turn(brief, *example)]
         if _tokens(examples, model.count_tokens) <= room:
             # the instructions above all turns: in the last one alone, it would repeat them

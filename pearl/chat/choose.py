@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
@@ -42,20 +41,13 @@ def _embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> Chat
     context = settings.embedded_context_tokens
     if settings.llm_model:
         from pearl.chat.gguf_chat import GgufChatModel
+        from pearl.weights.shelf import model_path
 
-        path = model_path(settings.llm_model)
+        path = model_path(settings.llm_model, settings.home)
         return GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies)
     from pearl.chat.embedded import EmbeddedChatModel
 
     return EmbeddedChatModel(context_tokens=context, undisturbed=undisturbed, copies=copies)
-
-
-def model_path(name_or_path: str) -> Path:
-    """The GGUF file that PEARL_LLM_MODEL names for this machine. Raises InputError."""
-    path = Path(name_or_path).expanduser()
-    if not path.is_file():
-        raise InputError(f"PEARL_LLM_MODEL={name_or_path}: there is no such GGUF file.", code="no_model")
-    return path
 
 
 def _local(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:

@@ -10,10 +10,10 @@ from pearl.chat.endpoint import EndpointChatModel
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ContextExceeded
 from pearl.prompts import (
+    IMITATORS,
     LONGEST_SHOWN_REQUEST,
     MESSAGE_OVERHEAD,
     SMALLEST_SHARE,
-    UNTOLD,
     Brief,
     Exchange,
     Prompt,
@@ -53,7 +53,7 @@ def size(prompt: Prompt, model=None) -> int:
 def model_with_room(brief: Brief, room: int, max_tokens: int = 100) -> FakeChatModel:
     """A model in whose context so many tokens are left for documents; it is told nothing of them, which takes room."""
     bare = draft_prompt(replace(brief, documents=(), prior=()), FakeChatModel(context_tokens=10_000), max_tokens)
-    return FakeChatModel(context_tokens=size(bare) + max_tokens + room, name=min(UNTOLD))
+    return FakeChatModel(context_tokens=size(bare) + max_tokens + room, name=min(IMITATORS))
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,8 @@ def test_a_prompt_without_any_document():
 
 def test_a_small_model_without_a_turn_to_imitate_is_shown_the_templates_examples():
     brief = Brief(FREE, "Ask Bo.", instructions="Be brief.")
-    model = FakeChatModel()
-    bare = draft_prompt(brief, model, 100)
-    model.continues = True
+    bare = draft_prompt(brief, FakeChatModel(), 100)
+    model = FakeChatModel(name=min(IMITATORS))
     prompt = draft_prompt(brief, model, 100)
     assert [message.role for message in prompt.messages] == ["system", *["user", "assistant"] * 3, "user"]
     request, text = FREE.examples[0]
@@ -149,7 +148,7 @@ def test_a_larger_model_is_told_that_texts_are_manner_and_how_long_they_usually_
     [
         ({"documents": ()}, FakeChatModel()),
         ({"prior": (Exchange("Hi?", "Hello."),)}, FakeChatModel()),  # the earlier turns are the matter itself
-        ({}, FakeChatModel(name=min(UNTOLD))),
+        ({}, FakeChatModel(name=min(IMITATORS))),
         ({"documents": (document("a", "word " * 2000),)}, FakeChatModel(context_tokens=230)),  # none fits
     ],
 )
