@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,18 @@ TOKENS = [*CONTROL, *BYTES, *(merge.replace(" ", "") for merge in MERGES)]
 Q8, Q4, F32 = GGMLQuantizationType.Q8_0, GGMLQuantizationType.Q4_1, GGMLQuantizationType.F32
 
 
-def write_tiny_gguf(path: Path) -> None:
-    """Write it, by llama.cpp's own library."""
-    writer = GGUFWriter(path, "llama")
+def write_tiny_gguf(
+    path: Path,
+    *,
+    control: Sequence[str] = CONTROL,
+    template: str = "",
+    architecture: str = "llama",
+    sentencepiece: bool = False,
+) -> None:
+    """Write it, by llama.cpp's own library. Of the ``control`` tokens the second begins a text and the third ends it;
+    ``sentencepiece`` has the vocabulary of Llama 2's kind, with a blank before each text."""
+    writer = GGUFWriter(path, architecture)
+    words, kinds = _vocabulary(control, sentencepiece=sentencepiece)
     writer.add_block_count(LAYERS)
     writer.add_context_length(128)
     writer.add_embedding_length(WIDTH)
@@ -28,12 +38,18 @@ def write_tiny_gguf(path: Path) -> None:
     writer.add_rope_freq_base(100_000.0)
     writer.add_rope_dimension_count(WIDTH // HEADS)
     writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_vocab_size(len(TOKENS))
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("smollm")
-    writer.add_token_list(TOKENS)
-    writer.add_token_types([TokenType.CONTROL if word in CONTROL else TokenType.NORMAL for word in TOKENS])
-    writer.add_token_merges(MERGES)
+    writer.add_vocab_size(len(words))
+    writer.add_tokenizer_model("llama" if sentencepiece else "gpt2")
+    writer.add_tokenizer_pre("default" if sentencepiece else "smollm")
+    writer.add_token_list(words)
+    writer.add_token_types(kinds)
+    if sentencepiece:
+        writer.add_token_scores([0.0] * len(words))
+        writer.add_add_bos_token(True)
+    else:
+        writer.add_token_merges(MERGES)
+    if template:
+        writer.add_chat_template(template)
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     writer.add_unk_token_id(0)
@@ -44,7 +60,7 @@ def write_tiny_gguf(path: Path) -> None:
         packed = quants.quantize(draw.normal(size=shape).astype(np.float32), kind)
         writer.add_tensor(f"{name}.weight", packed, raw_dtype=kind)
 
-    add("token_embd", Q8, len(TOKENS), WIDTH)
+    add("token_embd", Q8, len(words), WIDTH)
     for layer in range(LAYERS):
         rows = {"attn_q": WIDTH, "attn_k": WIDTH // HEADS * SHARED_HEADS, "attn_v": WIDTH // HEADS * SHARED_HEADS}
         rows |= {"attn_output": WIDTH, "ffn_gate": INNER, "ffn_up": INNER}
@@ -58,3 +74,11 @@ def write_tiny_gguf(path: Path) -> None:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+
+
+def _vocabulary(control: Sequence[str], *, sentencepiece: bool) -> tuple[list[str], list[TokenType]]:
+    if sentencepiece:
+        usual, kind = [f"<0x{byte:02X}>" for byte in range(256)], TokenType.BYTE
+        return [*control, *usual, "\u2581"], [*[TokenType.CONTROL] * len(control), *[kind] * 256, TokenType.NORMAL]
+    words = [*control, *TOKENS[len(CONTROL) :]]
+    return words, [TokenType.CONTROL if word in control else TokenType.NORMAL for word in words]

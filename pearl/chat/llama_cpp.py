@@ -31,7 +31,6 @@ NEEDED = ("avx2", "fma", "f16c", "bmi2")  # of a processor of the x86 family, by
 BATCH = 256  # tokens read at a time: one that nobody waits for any more is left between two
 REPEAT_PENALTY, REPEAT_WINDOW = 1.1, 256  # as for SmolLM2, docs/experiments.md; larger models run in circles, too
 TOP_K, MIN_P = 40, 0.05
-PROBE = "{{ messages[0].content }}"  # a template that cannot fail
 CALL_S = 60.0  # a call that only tokenizes or fills in the template
 OTHER_MEMORY = 400_000_000  # bytes beside weights and context
 
@@ -106,7 +105,7 @@ class LlamaCpp:
 
 def load_llama_cpp(file: GgufFile, *, context_tokens: int, slots: int) -> LlamaCpp:
     """Load a file for so many answers at once, each with a context of its own. Raises ChatError with what to do."""
-    _check_processor()
+    check_processor()
     _check_memory(file, context_tokens, slots)
     import xllamacpp
 
@@ -137,24 +136,20 @@ def load_llama_cpp(file: GgufFile, *, context_tokens: int, slots: int) -> LlamaC
 
 def _serve(library: Any, params: Any, file: GgufFile) -> Any:
     try:
-        return library.Server(params)
+        server = library.Server(params)
     except RuntimeError as error:
-        params.chat_template = PROBE
-        try:
-            library.Server(params)
-        except RuntimeError:
-            raise ChatError(
-                f"llama.cpp {library.__version__} cannot load {file.path}, of the architecture '{file.architecture}': "
-                "it does not know it, or the file is damaged; get it again, or a GGUF file of another model.",
-                code="llm_failed",
-            ) from error
         raise ChatError(
-            f"llama.cpp cannot read the chat template of {file.path}; get another GGUF file of this model.",
+            f"llama.cpp {library.__version__} cannot load {file.path}: it does not know the architecture "
+            f"'{file.architecture}' or this packing, cannot read the chat template, or the file is damaged; get it "
+            "again, or a GGUF file of another model.",
             code="llm_failed",
         ) from error
+    # one that is closed before its loop runs would never end
+    server.handle_completions({"prompt": [0], "max_tokens": 1}, lambda event: False)
+    return server
 
 
-def _check_processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
+def check_processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
     """Raises ChatError where the library would end the process by an illegal instruction."""
     if not cpuinfo.is_file():
         return

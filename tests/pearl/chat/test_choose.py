@@ -7,6 +7,7 @@ import pytest
 from pearl.chat.choose import ENGINES, calls_at_once, local_names, make_chat_model
 from pearl.chat.embedded import EmbeddedChatModel
 from pearl.chat.endpoint import EndpointChatModel
+from pearl.chat.gguf_chat import GgufChatModel
 from pearl.errors import InputError
 from pearl.options import LLM_OPTION
 from pearl.settings import Settings, load_settings
@@ -46,3 +47,12 @@ def test_each_engine_is_a_value_of_the_setting():
 def test_the_names_of_a_model_on_this_machine():
     settings = load_settings(llm="embedded")
     assert local_names(settings) == (EmbeddedChatModel.name, EmbeddedChatModel.identity)
+
+
+def test_a_gguf_file_on_this_machine(tmp_path):
+    path = tmp_path / "writer.gguf"
+    path.touch()
+    model = make_chat_model(load_settings(llm="embedded", llm_model=str(path), embedded_context_tokens=1024))
+    assert (type(model), model.name) == (GgufChatModel, "writer")
+    with pytest.raises(InputError, match=r"PEARL_LLM_MODEL=.*gone\.gguf: there is no such GGUF file"):
+        make_chat_model(load_settings(llm="embedded", llm_model=str(tmp_path / "gone.gguf")))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import aclosing
@@ -10,40 +12,33 @@ from pathlib import Path
 
 import pytest
 
-from pearl.chat.base import Chunk, Decoding, Message, complete
+from pearl.chat.base import Chunk, Decoding, Message, Reply, complete
 from pearl.chat.embedded import embedded_model_file
 from pearl.chat.gguf_chat import GgufChatModel
-from pearl.errors import ContextExceeded
+from pearl.chat.llama_cpp import check_processor
+from pearl.errors import ChatError, ContextExceeded
+from tests.read_back import read_back
+from tests.tiny_gguf import write_tiny_gguf
 
 ASKED = [Message("system", "Answer in one word."), Message("user", "What is the capital of France?")]
 ENDLESS = [Message("user", "Write a very long story about a river.")]
 SHORT = Decoding(max_tokens=12)
-CHATML = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Threads that wait for each other are slow where other tests run beside them."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "cpu_count", lambda: 1)
+        yield
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[GgufChatModel]:
+def model(one_thread: None) -> Iterator[GgufChatModel]:
     made = GgufChatModel(embedded_model_file(), context_tokens=1024, copies=2)
     made.load()
     yield made
     asyncio.run(made.close())
-
-
-def read_back(model: GgufChatModel, messages: list[Message]) -> str:
-    """A prompt as the model reads it: plain tokens as their text, control tokens in braces."""
-    engine, written = model._loaded()
-    marks = {token: f"{{{mark}}}" for mark, token in written.marks.items()}
-    text, run = "", list[int]()
-    for token in [*written.prompt(messages), -1]:
-        if token >= 0 and token not in marks:
-            run.append(token)
-            continue
-        text += engine._call("/detokenize", tokens=run)["content"] + marks.get(token, "")
-        run = []
-    return text
 
 
 def test_it_answers_and_the_pieces_are_the_whole(model):
@@ -134,3 +129,96 @@ def test_nothing_listens_where_others_can_reach_it(model):
         for line in Path(table).read_text().splitlines()[1:]
     ]
     assert not [fields for fields in listening if fields[3] == "0A" and f"socket:[{fields[9]}]" in ours]
+
+
+def failing(path: Path) -> str:
+    model = GgufChatModel(path, context_tokens=512)
+    with pytest.raises(ChatError) as caught:
+        asyncio.run(complete(model, ASKED, SHORT))
+    asyncio.run(model.close())
+    return caught.value.message
+
+
+@pytest.mark.parametrize("kept", [0, 4, 100_000, 20_000_000, -50_000])
+def test_a_file_that_is_cut_off(kept: int, tmp_path: Path) -> None:
+    path = tmp_path / "cut.gguf"
+    with embedded_model_file().open("rb") as whole:
+        path.write_bytes(whole.read(kept if kept >= 0 else embedded_model_file().stat().st_size + kept))
+    assert re.fullmatch(rf"{path} cannot be loaded \(it is .*cut off.*\); get it again\.", failing(path))
+
+
+def test_a_file_of_another_kind_or_none(tmp_path: Path) -> None:
+    other = tmp_path / "other.gguf"
+    other.write_bytes(b"PK\3\4 and so on")
+    assert "(it does not begin as a GGUF file does); get it again." in failing(other)
+    assert "gone.gguf cannot be loaded" in failing(tmp_path / "gone.gguf")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"architecture": "unheard-of"}, "does not know the architecture 'unheard-of'"),
+        ({"template": "{% for %}"}, "cannot read the chat template"),
+        ({"template": "{{ raise_exception('not today') }}"}, "cannot read the chat template"),
+    ],
+)
+def test_an_unknown_architecture_and_templates_that_fail(given: dict[str, str], said: str, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.gguf"
+    write_tiny_gguf(path, **given)  # type: ignore[arg-type]
+    message = failing(path)
+    assert said in message
+    assert str(path) in message
+
+
+def test_a_file_without_a_template_is_asked_as_chatml_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_tiny_gguf(tmp_path / "tiny.gguf")
+    model = GgufChatModel(tmp_path / "tiny.gguf")
+    assert read_back(model, [Message("user", "Hi")]) == (
+        "{<|im_start|>}user\nHi{<|im_end|>}\n{<|im_start|>}assistant\n"
+    )
+    assert "names no chat template; that of ChatML is used" in caplog.text
+    assert model.context_tokens == 128  # as the file says
+    asyncio.run(model.close())
+
+
+def test_a_context_larger_than_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("pearl.chat.llama_cpp._free_memory", lambda: 300_000_000)
+    assert "0.3 GB are free; lower PEARL_EMBEDDED_CONTEXT_TOKENS" in failing(embedded_model_file())
+
+
+def test_a_processor_without_avx2(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("processor : 0\nflags\t\t: fpu sse2 avx f16c\n")
+    with pytest.raises(ChatError, match=r"processor lacks AVX2, FMA, BMI2, which llama\.cpp needs"):
+        check_processor(tmp_path / "old")
+    (tmp_path / "arm").write_text("processor : 0\nFeatures : fp asimd\n")
+    check_processor(tmp_path / "arm")
+    check_processor(tmp_path / "none")
+
+
+def test_the_file_is_removed_while_it_serves(tmp_path: Path) -> None:
+    write_tiny_gguf(tmp_path / "tiny.gguf")
+    model = GgufChatModel(tmp_path / "tiny.gguf")
+    model.load()
+    (tmp_path / "tiny.gguf").unlink()
+    assert asyncio.run(complete(model, [Message("user", "Hi")], Decoding(max_tokens=2))).usage.prompt_tokens > 0
+    asyncio.run(model.close())
+
+
+def test_closed_while_calls_wait() -> None:
+    model = GgufChatModel(embedded_model_file(), context_tokens=512)
+    model.load()
+    folder = Path(model._loaded()[0]._socket).parent
+
+    async def close() -> list[object]:
+        calls = [asyncio.create_task(complete(model, ASKED, SHORT)) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        await model.close()
+        return list(await asyncio.gather(*calls, return_exceptions=True))
+
+    first, *others = asyncio.run(close())
+    assert isinstance(first, Reply)
+    assert [type(other) for other in others] == [ChatError] * 2
+    model._turns.shutdown()
+    assert not folder.exists()
