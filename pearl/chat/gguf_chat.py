@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pearl.chat.base import Chunk, Decoding, Message
 from pearl.chat.chat_format import ChatFormat
-from pearl.chat.gguf_file import GgufFile, read_gguf
+from pearl.chat.gguf_file import ModelFile, read_gguf
 from pearl.chat.llama_cpp import REPEAT_PENALTY, REPEAT_WINDOW, Event, LlamaCpp, load_llama_cpp
 from pearl.chat.turns import Left, Put, in_turn
 from pearl.errors import ChatError, ContextExceeded
@@ -48,7 +48,7 @@ class GgufChatModel:
         self.name = path.stem
 
     @cached_property
-    def _file(self) -> GgufFile:
+    def _file(self) -> ModelFile:
         try:
             return read_gguf(self._path)
         except (OSError, ValueError) as error:
@@ -56,7 +56,7 @@ class GgufChatModel:
 
     @property
     def identity(self) -> str:
-        """What kept answers depend on, and so part of their keys."""
+        """The model and our rules, on which kept answers depend: a part of their keys."""
         rules = f"repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
         return f"{self.name} ({self._file.digest}), on llama.cpp, {rules}"
 

@@ -1,4 +1,4 @@
-"""What a GGUF file says about itself: the model, its context, its chat template and the marks that control it.
+"""The fields of a GGUF file: the model, its context, its chat template and the marks that control it.
 
 Why not the library ``gguf``: it takes seven seconds for a large vocabulary, and this under one.
 """
@@ -43,7 +43,7 @@ SAMPLE = 1 << 20  # bytes at both ends that tell a file from another
 
 
 @dataclass(frozen=True, slots=True)
-class GgufFile:
+class ModelFile:
     """The fields of a file; ``digest`` tells it from others of the same name."""
 
     path: Path
@@ -98,14 +98,14 @@ def _like_a_mark(text: str) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, size: int, changed: int) -> GgufFile:
+def _read(path: Path, size: int, changed: int) -> ModelFile:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         fields = _Reader(data).fields()
         digest = sha256(data[:SAMPLE] + data[-SAMPLE:] + str(size).encode()).hexdigest()[:12]
-    return GgufFile(path, fields, size, digest)
+    return ModelFile(path, fields, size, digest)
 
 
-def read_gguf(path: Path) -> GgufFile:
+def read_gguf(path: Path) -> ModelFile:
     """Read what a file says about itself. Raises OSError, and ValueError if it is no whole GGUF file."""
     status = path.stat()
     if status.st_size < len(MAGIC):
@@ -161,7 +161,7 @@ class _Reader:
         return list(values)
 
     def _tensor_end(self) -> int:
-        """Where a tensor ends, counted from where the first begins."""
+        """The end of a tensor, counted from where the first begins."""
         self._string()
         shape = [self._number("Q") for _ in range(self._number("I"))]
         kind, place = self._number("I"), self._number("Q")

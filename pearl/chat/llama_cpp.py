@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from pearl.chat.base import Decoding, Message
-from pearl.chat.gguf_file import GgufFile
+from pearl.chat.gguf_file import ModelFile
 from pearl.errors import ChatError
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ Event = dict[str, Any]
 class LlamaCpp:
     """A loaded file with a number of slots, each of which can write an answer at the same time."""
 
-    file: GgufFile
+    file: ModelFile
     _server: Any  # xllamacpp.Server
     _socket: str
     _key: str
@@ -103,7 +103,7 @@ class LlamaCpp:
         return answer
 
 
-def load_llama_cpp(file: GgufFile, *, context_tokens: int, slots: int) -> LlamaCpp:
+def load_llama_cpp(file: ModelFile, *, context_tokens: int, slots: int) -> LlamaCpp:
     """Load a file for so many answers at once, each with a context of its own. Raises ChatError with what to do."""
     check_processor()
     _check_memory(file, context_tokens, slots)
@@ -134,7 +134,7 @@ def load_llama_cpp(file: GgufFile, *, context_tokens: int, slots: int) -> LlamaC
     return loaded
 
 
-def _serve(library: Any, params: Any, file: GgufFile) -> Any:
+def _serve(library: Any, params: Any, file: ModelFile) -> Any:
     try:
         server = library.Server(params)
     except RuntimeError as error:
@@ -150,7 +150,7 @@ def _serve(library: Any, params: Any, file: GgufFile) -> Any:
 
 
 def check_processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
-    """Raises ChatError where the library would end the process by an illegal instruction."""
+    """Refuse a processor on which the library would end the process by an illegal instruction. Raises ChatError."""
     if not cpuinfo.is_file():
         return
     flags = next((line.split() for line in cpuinfo.read_text().splitlines() if line.startswith("flags")), None)
@@ -162,7 +162,7 @@ def check_processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
         )
 
 
-def _check_memory(file: GgufFile, context_tokens: int, slots: int) -> None:
+def _check_memory(file: ModelFile, context_tokens: int, slots: int) -> None:
     free = _free_memory()
     needed = file.size + file.bytes_of_a_token * context_tokens * slots + OTHER_MEMORY
     if free is not None and needed > free:
