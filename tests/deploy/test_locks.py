@@ -20,13 +20,14 @@ from pearl.extras import EXTRAS
 
 OURS = {"pearl", "retriever", "service", "training", "eval"}
 SERVING = {"pearl", "retriever", "service"}
-# needed without being imported by us: psycopg by SQLAlchemy, redis by limits, accelerate by transformers when it
+# needed without being imported by us: redis by limits, accelerate by transformers when it
 # trains, fastapi-offline for the files of Swagger UI
-NOT_IMPORTED = {"accelerate", "fastapi-offline", "psycopg", "redis"}
+NOT_IMPORTED = {"accelerate", "fastapi-offline", "redis"}
 # imported, and in the one version that pydantic was made for
 COMES_WITH_ANOTHER = {"pydantic-core", "jinja2"}  # with pydantic, and with torch
 # what a draft is measured with, below the rooms that draft to calibrate and to judge; its error names the extra eval
 MEASURES = {"bert-score"}
+DRIVER = {"psycopg"}  # of the extra postgres, imported where that is the database
 # an extra with a lock of its own, installed by `pip install --no-deps`
 WEIGHTS = "mpnet"
 
@@ -122,7 +123,7 @@ def test_every_import_is_a_dependency_and_every_dependency_is_used(project: dict
     assert used["training"] - COMES_WITH_ANOTHER <= base | train | direct(extras["qlora"]).keys()
     assert used["eval"] - COMES_WITH_ANOTHER <= base | evaluation
     # a model of a hub, and a likelihood, run on torch: they come with training and judging alike
-    assert serving - base - COMES_WITH_ANOTHER - MEASURES <= train & evaluation
+    assert serving - base - COMES_WITH_ANOTHER - MEASURES - DRIVER <= train & evaluation
     assert serving & evaluation >= MEASURES
     assert base - serving <= NOT_IMPORTED
     assert (base | train | evaluation | {"psycopg", "redis"}) - every == NOT_IMPORTED
