@@ -39,7 +39,8 @@ def _endpoint(settings: Settings, undisturbed: Undisturbed, copies: int) -> Chat
 
 def _embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
     context = settings.embedded_context_tokens
-    if settings.llm_model:
+    # beside an address or a key the name is the endpoint's, which --llm embedded passes over
+    if settings.llm_model and not (settings.llm_base_url or settings.llm_api_key):
         from pearl.chat.gguf_chat import GgufChatModel
         from pearl.weights.shelf import model_path
 

@@ -54,5 +54,7 @@ def test_a_gguf_file_on_this_machine(tmp_path):
     path.touch()
     model = make_chat_model(load_settings(llm="embedded", llm_model=str(path), embedded_context_tokens=1024))
     assert (type(model), model.name) == (GgufChatModel, "writer")
-    with pytest.raises(InputError, match=r"PEARL_LLM_MODEL=.*gone\.gguf: there is no such GGUF file"):
+    with pytest.raises(InputError, match=r"gone\.gguf: there is no such file; name a GGUF file"):
         make_chat_model(load_settings(llm="embedded", llm_model=str(tmp_path / "gone.gguf")))
+    of_an_endpoint = load_settings(llm="embedded", llm_model="far", llm_base_url="http://127.0.0.1:1/v1")
+    assert type(make_chat_model(of_an_endpoint)) is EmbeddedChatModel

@@ -118,17 +118,21 @@ def test_several_at_once(model):
     assert len(set(asyncio.run(at_once()))) == 1
 
 
-def test_nothing_listens_where_others_can_reach_it(model):
-    folder = Path(model._loaded()[0]._socket).parent
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+def listening() -> set[str]:
+    """The TCP sockets of this process that wait for connections."""
     ours = {str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
-    listening = [
-        line.split()
-        for table in ("/proc/net/tcp", "/proc/net/tcp6")
-        if Path(table).exists()
-        for line in Path(table).read_text().splitlines()[1:]
-    ]
-    assert not [fields for fields in listening if fields[3] == "0A" and f"socket:[{fields[9]}]" in ours]
+    tables = [path for path in map(Path, ("/proc/net/tcp", "/proc/net/tcp6")) if path.exists()]
+    lines = [line.split() for table in tables for line in table.read_text().splitlines()[1:]]
+    return {fields[9] for fields in lines if fields[3] == "0A" and f"socket:[{fields[9]}]" in ours}
+
+
+def test_nothing_listens_where_others_can_reach_it():
+    before = listening()  # other tests of the process have servers
+    model = GgufChatModel(embedded_model_file(), context_tokens=512)
+    model.load()
+    assert stat.S_IMODE(Path(model._loaded()[0]._socket).parent.stat().st_mode) == 0o700
+    assert listening() <= before
+    asyncio.run(model.close())
 
 
 def failing(path: Path) -> str:
