@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from pearl.chat.base import Chunk, Decoding, Message
 from pearl.chat.gguf import GgufFile
 from pearl.chat.sampling import AnswerText, Sampler
-from pearl.chat.turns import Left, Put, in_turn
-from pearl.errors import ChatError, ContextExceeded
+from pearl.chat.turns import Left, Put, check_room, in_turn
+from pearl.errors import ChatError
+from pearl.memory import give_back
 from pearl.records import Usage
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class EmbeddedChatModel:
     def _writer(self) -> Iterator[Writer]:
         """One that nobody else generates with; made when all others are busy. After an error it is not used again:
         what it remembers may be half of a batch."""
-        from pearl.chat.llama import Writer, give_back_memory
+        from pearl.chat.llama import Writer
 
         try:
             writer = self._idle.get_nowait()
@@ -104,7 +105,7 @@ class EmbeddedChatModel:
             writer = Writer(_llama(self._path, self._copies))
         yield writer
         self._idle.put(writer)
-        give_back_memory()
+        give_back()
 
     def _usual(self, messages: Sequence[Message]) -> float:
         """The tokens from which an answer ends with its sentence, as the answers before it have no more."""
@@ -146,11 +147,7 @@ class EmbeddedChatModel:
         for message in asked if begun else messages:
             prompt += [start, *vocabulary.tokens(f"{message.role}\n{message.content}"), end, *vocabulary.tokens("\n")]
         prompt += [start, *vocabulary.tokens(f"assistant\n{begun}")]
-        if len(prompt) + max_tokens > self.context_tokens:
-            raise ContextExceeded(
-                f"The prompt has {len(prompt)} tokens; with {max_tokens} for the answer it does not fit the context of "
-                f"{self.context_tokens}; shorten it, or raise PEARL_EMBEDDED_CONTEXT_TOKENS."
-            )
+        check_room(len(prompt), max_tokens, self.context_tokens)
         return prompt
 
     async def check(self) -> None:

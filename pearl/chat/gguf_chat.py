@@ -14,8 +14,8 @@ from pearl.chat.base import Chunk, Decoding, Message
 from pearl.chat.chat_format import ChatFormat
 from pearl.chat.gguf_file import ModelFile, read_gguf
 from pearl.chat.llama_cpp import REPEAT_PENALTY, REPEAT_WINDOW, Event, LlamaCpp, load_llama_cpp
-from pearl.chat.turns import Left, Put, in_turn
-from pearl.errors import ChatError, ContextExceeded
+from pearl.chat.turns import Left, Put, check_room, in_turn
+from pearl.errors import ChatError
 from pearl.records import Usage
 
 CHATML_END = "<|im_end|>"  # in usual characters, for a file that has neither a chat template nor this token
@@ -115,11 +115,7 @@ class GgufChatModel:
 
         Raises ContextExceeded where no room for the answer is left."""
         prompt = written.prompt(messages)
-        if len(prompt) + max_tokens > self.context_tokens:
-            raise ContextExceeded(
-                f"The prompt has {len(prompt)} tokens; with {max_tokens} for the answer it does not fit the context of "
-                f"{self.context_tokens}; shorten it, or raise PEARL_EMBEDDED_CONTEXT_TOKENS."
-            )
+        check_room(len(prompt), max_tokens, self.context_tokens)
         return prompt
 
     async def check(self) -> None:

@@ -7,11 +7,9 @@ keys and values, D = E / A, V words.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ import numpy as np
 from pearl.chat.gguf import Blocks, Floats, GgufFile
 from pearl.chat.sampling import Sampler
 from pearl.errors import ChatError
+from pearl.memory import give_back
 from pearl.silent_openvino import Core, Model, PartialShape, Tensor, Type, Variable, VariableInfo, integers, ops
 
 Node = Any
@@ -49,7 +48,7 @@ class Llama:
         }
         self.compiled = Core().compile_model(graph.model(), "CPU", options)
         Writer(self).read([0])  # it lays its weights out as it multiplies them, in a second that no request waits for
-        give_back_memory()
+        give_back()
 
 
 class Writer:
@@ -224,13 +223,6 @@ def _rows(packed: tuple[Node, Node, Node | None], places: Node) -> Node:
     values, scales = (ops.gather(part, places, integers(0)) for part in (codes, scales))  # (1, T, groups, 32 or 1)
     _, groups, size = codes.get_output_shape(0)
     return ops.reshape(ops.multiply(ops.convert(values, "f32"), scales), integers([0, 0, groups * size]), True)
-
-
-def give_back_memory() -> None:
-    """Return what is free to the system, where the C library is glibc: by itself it keeps 60 to 110 MiB after an answer
-    to a prompt of 2,000 tokens."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def check_processor(cpu_info: Path = CPU_INFO) -> None:

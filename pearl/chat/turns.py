@@ -53,5 +53,14 @@ async def in_turn(turns: ThreadPoolExecutor, generate: Generate) -> AsyncGenerat
         left.set()
 
 
+def check_room(prompt_tokens: int, max_tokens: int, context_tokens: int) -> None:
+    """Raise ContextExceeded where no room for the answer is left behind the prompt."""
+    if prompt_tokens + max_tokens > context_tokens:
+        raise ContextExceeded(
+            f"The prompt has {prompt_tokens} tokens; with {max_tokens} for the answer it does not fit the context of "
+            f"{context_tokens}; shorten it, or raise PEARL_EMBEDDED_CONTEXT_TOKENS."
+        )
+
+
 def _closed() -> ChatError:
     return ChatError("The embedded model was closed; the service is stopping.", code="llm_closed")
