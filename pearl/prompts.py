@@ -67,7 +67,7 @@ class Prompt:
     begun: str = ""
 
 
-def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
+def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int, *, again: bool = False) -> Prompt:
     """The prompt of a first draft: each document as an answered turn, the best one last, next to the request.
 
     When room is short the oldest of the prior turns go first, of which all but the last share half of the room; then
@@ -76,16 +76,19 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
     Where documents are shown, every model but the smallest is told that these are manner and not facts.
     Without any turn to imitate, the smallest is shown the template's examples: it repeated the instructions, or the
     request, in place of a text.
+
+    ``again``: of a model that answered as an assistant, which is told whose text this is.
     """
     system, request = _system(brief), brief.follow_up or brief.request
     task = Message("user", _task(brief.template, request, brief.instructions))
-    room = _room(brief, (system, task), model, max_tokens)
+    added = (Message("user", fill(frame()["again"], noun=brief.template.noun)),) if again else ()
+    room = _room(brief, (system, task, *added), model, max_tokens)
     prior = _latest_that_fit(brief, room, model.count_tokens)
     if brief.follow_up and not prior:  # what it follows up on must be said in the request
         whole = Message("user", _task(brief.template, brief.request, brief.instructions))
-        added = _tokens((whole,), model.count_tokens) - _tokens((task,), model.count_tokens)
-        if added <= room:
-            request, task, room = brief.request, whole, room - added
+        longer = _tokens((whole,), model.count_tokens) - _tokens((task,), model.count_tokens)
+        if longer <= room:
+            request, task, room = brief.request, whole, room - longer
     room -= _tokens(prior, model.count_tokens)
     # in a conversation the earlier turns are the matter itself
     told = (system, task) if prior or model.name in IMITATORS else _told(brief, system, task)
@@ -100,6 +103,7 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
             # the instructions above all turns: in the last one alone, it would repeat them
             ruled = _tidy(f"{system.content}\n{_instructions(brief.instructions)}")
             system, turns, task = Message("system", ruled), examples, Message("user", _task(brief.template, request))
+    task = replace(task, content="\n".join(part.content for part in (task, *added)))
     return Prompt((system, *turns, *prior, task), brief.documents[: len(shown)], shortened)
 
 

@@ -168,7 +168,7 @@ class Drafter:
         if not draft.questions:
             repetitions = await in_reading_thread(Repetitions, brief)
             reading = Reading(repetitions, commission.stop, hold_reasoning=self._thinks_unmarked)
-            async with aclosing(self._write(prompt, commission, reading, clock)) as pieces:
+            async with aclosing(self._write(brief, prompt, commission, reading, clock)) as pieces:
                 async for piece in pieces:
                     if piece.usage or piece.finish_reason:
                         usage = draft.usage + (piece.usage or Usage())
@@ -180,14 +180,14 @@ class Drafter:
             if decision.applied:
                 draft = await self._better(draft, await self._revise(brief, draft, commission, clock), theirs, clock)
             if draft.stage == "draft":
-                draft = _noted(draft, reading.cut, reading.looped)
+                draft = _with_notes(draft, *reading.notes)
             draft = await self._polish(draft, wish, theirs, clock)
             if decision.applied or wish.candidates:
                 yield Delta(draft.text)
 
         if draft.finish_reason == "length":
             message = f"raise PEARL_MAX_DRAFT_TOKENS, or {commission.limit} where a request has it."
-            draft = _with_note(draft, Note("cut_off", f"The draft was cut off before its end; {message}"))
+            draft = _with_notes(draft, Note("cut_off", f"The draft was cut off before its end; {message}"))
         with clock.stage("record_ms"):
             await in_writing_thread(self._record, user, replace(commission, request=request), draft, clock, on_record)
         yield Finished(replace(draft, timings=clock.read()))
@@ -269,24 +269,24 @@ class Drafter:
         return replace(draft, revision=by_score(draft.retrieval))
 
     async def _write(
-        self, prompt: Prompt, commission: Commission, reading: Reading, clock: Clock
+        self, brief: Brief, prompt: Prompt, commission: Commission, reading: Reading, clock: Clock
     ) -> AsyncGenerator[Chunk, None]:
-        """The draft in the answer, piece by piece. Raises ChatRefused for an answer without one, InputError for one
-        that was cut off before it."""
-        begun, finish_reason = False, None
+        """The draft in the answer, piece by piece; where that is an assistant's, in a second answer. Raises ChatRefused
+        for an answer without one, InputError for one that was cut off before it."""
+        finish_reason = None
         with clock.stage("generate_ms"):
-            async with aclosing(self.model.stream(prompt.messages, commission.decoding)) as chunks:
-                async for chunk in chunks:
-                    try:
-                        text = await reading.read(chunk)
-                    finally:
-                        self._thinks_unmarked = reading.thinks_unmarked
-                    begun = begun or bool(text)
-                    finish_reason = chunk.finish_reason or finish_reason
-                    if reading.ended and not chunk.finish_reason:
-                        yield Chunk(text, "stop", await in_thread(self._estimate, prompt, reading.text))
-                        break
-                    yield replace(chunk, text=text)
+            for again in (False, True):
+                if again:
+                    most = commission.decoding.max_tokens
+                    prompt = await in_thread(partial(draft_prompt, again=True), brief, self.model, most)
+                    reading.begin_again()
+                async with aclosing(self._read(prompt, commission, reading)) as chunks:
+                    async for chunk in chunks:
+                        finish_reason = chunk.finish_reason or finish_reason
+                        yield chunk
+                if not reading.refused or finish_reason == "length":
+                    break
+        begun = bool(reading.text)
         if not begun and finish_reason == "length":
             raise InputError(
                 f"The model used up {counted(commission.decoding.max_tokens, 'token')} before the text began; raise "
@@ -296,6 +296,18 @@ class Drafter:
             )
         if not begun:
             raise ChatRefused(f"The model '{self.model.name}' answered nothing; rephrase the request.")
+
+    async def _read(self, prompt: Prompt, commission: Commission, reading: Reading) -> AsyncGenerator[Chunk, None]:
+        async with aclosing(self.model.stream(prompt.messages, commission.decoding)) as chunks:
+            async for chunk in chunks:
+                try:
+                    text = await reading.read(chunk)
+                finally:
+                    self._thinks_unmarked = reading.thinks_unmarked
+                if reading.ended and not chunk.finish_reason:
+                    yield Chunk(text, "stop", await in_thread(self._estimate, prompt, reading.text))
+                    break
+                yield replace(chunk, text=text)
 
     def _estimate(self, prompt: Prompt, written: str) -> Usage:
         """Estimate the usage of an answer that was not read to its end, where the model would say it."""
@@ -313,12 +325,13 @@ class Drafter:
                 return replace(draft, revision=_not_revised("revision_failed", error.message))
         draft = replace(draft, usage=draft.usage + reply.usage)
         answer = prompt.begun + storable(reply.text)
-        edited, cut, looped = await in_reading_thread(read_revision, answer, brief, commission.stop)
+        edited, notes = await in_reading_thread(read_revision, answer, brief, commission.stop)
         if not edited or reply.finish_reason == "length":
             return replace(
                 draft, revision=_not_revised("revision_unreadable", "The model gave no readable edited draft.")
             )
-        return _noted(replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason), cut, looped)
+        revised = replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason)
+        return _with_notes(revised, *notes)
 
     def _record(self, user: User, commission: Commission, draft: Draft, clock: Clock, on_record: OnRecord) -> None:
         with self._database.write() as connection:
@@ -334,19 +347,8 @@ class Drafter:
             on_record(connection, draft)
 
 
-def _noted(draft: Draft, cut: int, looped: int) -> Draft:
-    """The draft with notes on the sentences and lines that were cut from it."""
-    if cut:
-        message = f"Left out {counted(cut, 'sentence')} that repeated the instructions."
-        draft = _with_note(draft, Note("instructions_repeated", message))
-    if looped:
-        message = f"Left out {counted(looped, 'line')} that repeated the one before."
-        draft = _with_note(draft, Note("lines_repeated", message))
-    return draft
-
-
-def _with_note(draft: Draft, note: Note) -> Draft:
-    return replace(draft, retrieval=replace(draft.retrieval, notes=(*draft.retrieval.notes, note)))
+def _with_notes(draft: Draft, *notes: Note) -> Draft:
+    return replace(draft, retrieval=replace(draft.retrieval, notes=(*draft.retrieval.notes, *notes)))
 
 
 def decide(revise: str, ranking: Sequence[ScoredDocument], retrieval: Retrieval, calibration: Calibration) -> Revision:

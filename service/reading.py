@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pearl.assistant import AssistantFilter, answers_as_assistant
 from pearl.chat.base import Chunk
 from pearl.errors import ChatRefused
 from pearl.loops import LoopFilter
 from pearl.marks import MarkFilter
 from pearl.prompts import Brief, edited_draft
-from pearl.texts import storable
+from pearl.records import Note
+from pearl.texts import counted, storable
 from service.repetition import RepetitionFilter, Repetitions
 from service.stops import StopFilter
 from service.threads import in_reading_thread
 
 LONG = 2000  # characters of a piece that are not read beside other requests: reading them takes milliseconds
 UNMARKED_REASONING = "The model began with reasoning that it did not mark; ask again, and it will be left out."
+ASKED_AGAIN = Note("asked_again", "The model first answered as an assistant, or nothing; this is its second answer.")
+AS_ASSISTANT = Note(
+    "as_assistant", "The model answered as an assistant, when asked again as well: say more in the request."
+)
+IN_CIRCLES = Note("in_circles", "The model began to repeat itself; the draft ends before that: check its end.")
 
 
 class Reading:
     """Fed an answer in any pieces, gives the draft in it.
 
-    ``cut``: sentences that repeated the instructions; ``looped``: lines that repeated the one before.
+    ``again``: this is the second answer, for the first was an assistant's, which is not looked for any more.
     ``thinks_unmarked``: the model marks only where reasoning ends, which must be waited for, as ``hold_reasoning`` has
     it from the start.
     """
@@ -32,10 +39,12 @@ class Reading:
         self._stop_texts = stop
         self._answer: list[str] = []
         self._given: list[str] = []
+        self.again = False
         self._begin(hold_reasoning=hold_reasoning)
 
     def _begin(self, *, hold_reasoning: bool) -> None:
         self._marks = MarkFilter(hold_reasoning=hold_reasoning)
+        self._assistant = AssistantFilter()
         self._repetition = RepetitionFilter(self._repetitions)
         self._loops = LoopFilter()
         self._stops = StopFilter(self._stop_texts)
@@ -46,17 +55,27 @@ class Reading:
         return "".join(self._given)
 
     @property
-    def cut(self) -> int:
-        return self._repetition.cut
+    def notes(self) -> list[Note]:
+        """Notes on what was wrong with the answer."""
+        if not self.again:
+            return notes_on(self._repetition, self._loops)
+        as_before = answers_as_assistant(self.text)
+        return [AS_ASSISTANT if as_before else ASKED_AGAIN, *notes_on(self._repetition, self._loops)]
 
     @property
-    def looped(self) -> int:
-        return self._loops.cut
+    def refused(self) -> bool:
+        """True for an assistant's answer in place of a draft, and for none at all."""
+        return not self.again and not any(self._given)
 
     @property
     def ended(self) -> bool:
-        """True past a text that is to end the draft."""
-        return self._stops.ended
+        """True past a text that is to end the draft, in a circle, and in an assistant's answer."""
+        return self._stops.ended or self._loops.ended or self._assistant.found
+
+    def begin_again(self) -> None:
+        """Read a second answer in place of the first."""
+        self.again, self._answer = True, []
+        self._begin(hold_reasoning=self.thinks_unmarked)
 
     async def read(self, chunk: Chunk) -> str:
         """Take a chunk as :meth:`feed` does, the last one to the end of the draft; what takes long, off the event
@@ -76,25 +95,42 @@ class Reading:
                 raise ChatRefused(UNMARKED_REASONING)
             self._begin(hold_reasoning=True)  # the other filters hold reasoning back, too
             text = self._marks.feed("".join(self._answer))
-        return self._give(self._stops.feed(self._loops.feed(self._repetition.feed(text))))
+        return self._give(self._stops.feed(self._loops.feed(self._repetition.feed(self._checked(text)))))
 
     def finish(self) -> str:
         """Return the part that was held back and belongs to the draft after all."""
-        text = self._loops.feed(self._repetition.feed(self._marks.finish()) + self._repetition.finish())
+        rest = self._checked(self._marks.finish()) + ("" if self.again else self._assistant.finish())
+        text = self._loops.feed(self._repetition.feed(rest) + self._repetition.finish())
         return self._give(self._stops.feed(text + self._loops.finish()) + self._stops.finish())
+
+    def _checked(self, text: str) -> str:
+        return text if self.again else self._assistant.feed(text)
 
     def _give(self, text: str) -> str:
         self._given.append(text)
         return text
 
 
-def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple[str, int, int]:
-    """A text that stood between the marks, to where it is to end, and how many sentences and lines were cut from it."""
+def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple[str, list[Note]]:
+    """A text that stood between the marks, to where it is to end, and notes on what was cut from it."""
     repetition, loops, stops = RepetitionFilter(repetitions), LoopFilter(), StopFilter(stop)
     read = loops.feed(repetition.feed(text) + repetition.finish()) + loops.finish()
-    return (stops.feed(read) + stops.finish()).strip(), repetition.cut, loops.cut
+    return (stops.feed(read) + stops.finish()).strip(), notes_on(repetition, loops)
 
 
-def read_revision(answer: str, brief: Brief, stop: Sequence[str]) -> tuple[str, int, int]:
+def read_revision(answer: str, brief: Brief, stop: Sequence[str]) -> tuple[str, list[Note]]:
     """The edited draft in a whole answer, read as a text is; empty where there is none."""
     return read_text(edited_draft(answer) or "", Repetitions(brief), stop)
+
+
+def notes_on(repetition: RepetitionFilter, loops: LoopFilter) -> list[Note]:
+    """Notes on the sentences that were cut from a draft."""
+    notes = []
+    if repetition.cut:
+        message = f"Left out {counted(repetition.cut, 'sentence')} that repeated the instructions."
+        notes.append(Note("instructions_repeated", message))
+    if loops.cut:
+        notes.append(Note("lines_repeated", f"Left out {counted(loops.cut, 'sentence')} that repeated the one before."))
+    if loops.ended:
+        notes.append(IN_CIRCLES)
+    return notes

@@ -30,8 +30,7 @@ from pearl.templates import load_template
 from retriever.base import choose
 from retriever.models.encoder import SentenceEncoder
 from retriever.registry import make_retriever
-from service.reading import read_text
-from service.repetition import Repetitions
+from service.repetition import RepetitionFilter, Repetitions
 from service.sample import VOICES, sample_documents
 
 OUT = Path(__file__).with_suffix(".json")
@@ -139,11 +138,12 @@ def main() -> None:
     for name, brief, instruction in pairs:
         asked = Brief(brief.template, brief.request, brief.documents, instruction)
         draft = unfenced(kept[name, instruction])
-        text, sentences = read_text(draft, Repetitions(asked), ())
+        repetition = RepetitionFilter(Repetitions(asked))
+        text = repetition.feed(draft) + repetition.finish()
         before += repeated(draft, instruction)
         after += repeated(text, instruction)
-        cut += sentences
-        emptied += not text
+        cut += repetition.cut
+        emptied += not text.strip()
     figures = {
         "command": "python docs/experiments/instructions.py",
         "n": len(pairs),

@@ -10,6 +10,7 @@ from functools import partial
 from pearl.asking.ask import EMPTY_ANSWER, generate, missing
 from pearl.asking.kept import ReplyStore
 from pearl.asking.patience import UNWATCHED, Failed, Watch
+from pearl.assistant import answers_as_assistant
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Reply
 from pearl.errors import ContextExceeded
@@ -52,13 +53,19 @@ async def write_drafts(desk: Desk, systems: Sequence[Sequence[Brief]], share: fl
     """
     briefs = list(zip(*systems, strict=True))
     order = _order(len(briefs))
-    prompts = [
-        prompt_or_none(partial(draft_prompt, brief, desk.model, desk.decoding.max_tokens))
-        for place in order
-        for brief in briefs[place]
-    ]
-    answers = iter(await _answers(desk, "drafts", prompts, desk.decoding, share))
-    written = {place: [draft_of(next(answers)) for _ in systems] for place in order}
+    mixed = [brief for place in order for brief in briefs[place]]
+    make = partial(draft_prompt, model=desk.model, max_tokens=desk.decoding.max_tokens)
+    prompts = [prompt_or_none(partial(make, brief)) for brief in mixed]
+    texts = [draft_of(answer) for answer in await _answers(desk, "drafts", prompts, desk.decoding, share)]
+    # an assistant's answer, as the service does
+    refused = [place for place, text in enumerate(texts) if _is_no_draft(text)]
+    prompts = [prompt_or_none(partial(make, mixed[place], again=True)) for place in refused]
+    answers = await _answers(desk, "second drafts", prompts, desk.decoding, share) if refused else []
+    for place, answer in zip(refused, answers, strict=True):
+        second = draft_of(answer)
+        texts[place] = texts[place] if second.text is None else second
+    drafts = iter(texts)
+    written = {place: [next(drafts) for _ in systems] for place in order}
     return [[written[place][system] for place in range(len(briefs))] for system in range(len(systems))]
 
 
@@ -125,6 +132,10 @@ def draft_of(answer: Reply | Failed) -> WrittenText:
         return WrittenText(None, answer.reason)
     text = without_loops(unfenced(answer.text))
     return WrittenText(text or None, None if text else EMPTY_ANSWER, answer.finish_reason == CUT_OFF)
+
+
+def _is_no_draft(text: WrittenText) -> bool:
+    return text.failure == EMPTY_ANSWER or (text.text is not None and answers_as_assistant(text.text))
 
 
 def read_revision(answer: Reply | Failed, begun: str) -> WrittenText:

@@ -34,7 +34,8 @@ class NoteOut(_OfRecord):
 
     code: str = Field(
         description="`generic`, `below_floor`, `far_behind`, `unrelated`, `no_room`, `shortened`, `time_limit`, "
-        "`not_embedded`, `not_read`, `instructions_repeated`, `lines_repeated` or `cut_off`.",
+        "`not_embedded`, `not_read`, `instructions_repeated`, `lines_repeated`, `in_circles`, `asked_again`, "
+        "`as_assistant` or `cut_off`.",
         examples=["generic"],
     )
     message: str = Field(

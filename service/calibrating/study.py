@@ -105,7 +105,7 @@ class Study:
     def _read(self, text: PastText, number: int, written: WrittenText, nothing: str) -> WrittenText:
         if written.text is None:
             return written
-        read, _, _ = read_text(written.text, Repetitions(self.brief(text, number)), ())
+        read, _ = read_text(written.text, Repetitions(self.brief(text, number)), ())
         return replace(written, text=read or None, failure=None if read else nothing)
 
     def showings(self) -> list[Showing]:

@@ -247,8 +247,38 @@ def test_a_model_that_breaks_off(pearl: Any, write: Any) -> None:
 @pytest.mark.parametrize("nothing", ["", "   \n ", "<document>\n</document>", "<request></request>", "<think>Bo."])
 def test_a_model_that_answers_nothing(pearl: Any, write: Any, nothing: str) -> None:
     with pytest.raises(ChatRefused, match="answered nothing"):
-        write(replies=[nothing])
+        write(replies=[nothing, nothing])
     assert pearl.rows("drafts") == []
+
+
+@pytest.mark.parametrize("first", ["I'm sorry, but I can't assist with that request.", "", "Dear Bo,\n\nAs an AI, I"])
+def test_an_assistants_answer_is_asked_for_again_once(pearl: Any, write: Any, first: str) -> None:
+    run = write(replies=[first, "<document>\nYes.\n</document>"])
+    assert run.streamed == run.draft.text == pearl.rows("drafts")[0].text == "Yes."
+    assert run.notes == ["asked_again"]
+    (asked, _), (again, _) = pearl.model.calls
+    assert "You are the author yourself" in again[-1].content
+    assert run.draft.usage.prompt_tokens > sum(pearl.model.count_tokens(message.content) for message in asked)
+
+
+def test_what_is_an_assistants_again_is_given_with_a_note(write: Any) -> None:
+    sorry = "I'm sorry, but I cannot help you with that request."
+    run = write(replies=[sorry, sorry])
+    assert (run.streamed, run.draft.text, run.notes) == (sorry, sorry, ["as_assistant"])
+
+
+def test_a_person_who_is_sorry_is_no_assistant(pearl: Any, write: Any) -> None:
+    text = "I'm sorry, but I can't make it on Friday."
+    assert write(replies=[text]).draft.text == text
+    assert len(pearl.model.calls) == 1
+
+
+def test_a_draft_ends_where_it_runs_in_circles_and_so_does_the_generation(pearl: Any, write: Any) -> None:
+    frame = "The new code also uses a {} to find the files, which is faster. "
+    run = write(replies=["It is slow. " + "".join(map(frame.format, ("hash", "tree", "trie", "heap", "list")))])
+    assert run.streamed == run.draft.text == "It is slow. " + "".join(map(frame.format, ("hash", "tree"))).rstrip()
+    assert run.notes == ["in_circles"]
+    assert pearl.model.left_early == 1
 
 
 @pytest.mark.parametrize("begun", ["<docum", "<document>\n", "<think>Bo wants", ""])
@@ -506,7 +536,7 @@ def test_a_models_words_around_the_text_are_neither_streamed_nor_recorded(pearl:
 
 
 def test_reasoning_without_an_opening_mark_is_waited_for_once_it_was_seen(pearl: Any, write: Any) -> None:
-    long = "Bea swaps, and then we close.\n\n" * 10
+    long = "Bea swaps. Then we close.\n\n" * 10
     with pytest.raises(ChatRefused, match="ask again"):
         write(replies=[f"{long}</think>\n\nYes."])
     assert pearl.rows("drafts") == []
@@ -543,7 +573,7 @@ def test_lines_of_a_loop_are_cut_and_counted(pearl: Any, write: Any, revise: str
     replies = ["Yes.", f"EDITED DRAFT\n{text}"] if revise == "always" else [text]
     run = write(replies=replies, revise=revise)
     assert run.streamed == run.draft.text == pearl.rows("drafts")[0].text == f"Two asks:\n1) {item}\nOtti"
-    assert run.draft.retrieval.notes[-1].message == "Left out 2 lines that repeated the one before."
+    assert run.draft.retrieval.notes[-1].message == "Left out 2 sentences that repeated the one before."
     assert run.notes[-1] == "lines_repeated"
 
 

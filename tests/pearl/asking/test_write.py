@@ -73,11 +73,20 @@ def test_each_system_gets_its_drafts_and_equal_prompts_are_written_once(desk, in
 
 
 def test_nothing_and_nothing_but_marks_fail(desk, in_turn):
-    model = FakeChatModel(["", "<document>\n</document>", ChatRefused("no"), "fine"])
+    model = FakeChatModel(["", "<document>\n</document>", ChatRefused("no"), "fine", "", "<document>\n</document>"])
     ((nothing, marks, refused, fine),) = asyncio.run(write_drafts(desk(model), [[brief(str(n)) for n in range(4)]]))
     assert (nothing, marks) == (WrittenText(None, EMPTY_ANSWER), WrittenText(None, EMPTY_ANSWER))
     assert refused == WrittenText(None, "llm_refused")
     assert fine == WrittenText("fine")
+
+
+def test_an_assistants_answer_is_asked_for_again_once(desk, in_turn):
+    sorry = "I'm sorry, but I can't assist with that."
+    model = FakeChatModel([sorry, sorry, "", "The first.", sorry, "The third."])
+    ((first, second, third),) = asyncio.run(write_drafts(desk(model), [[brief(str(n)) for n in range(3)]]))
+    assert [text.text for text in (first, second, third)] == ["The first.", sorry, "The third."]
+    again = draft_prompt(brief("2"), model, DECODING.max_tokens, again=True)
+    assert tuple(model.calls[-1][0]) == again.messages
 
 
 def test_a_request_that_does_not_fit_fails_alone(desk):

@@ -1,0 +1,55 @@
+"""The model that answers as an assistant where the author's text should stand: found as the draft begins."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+import regex
+
+# whom a text is addressed to
+GREETING = (
+    r"\s{0,3}(?:(?:dear|hi|hello|hey|hallo|liebe[rs]?|bonjour|cher|chère|hola|ciao|olá)\b[^\n,!.]{0,40}[,!.]\s{1,3})?"
+)
+
+
+class AssistantFilter:
+    """Fed a draft in any pieces, gives it unchanged, unless it begins as an assistant's answer does: then it has
+    ``found`` one and gives nothing. Only a beginning that may still be one is held back."""
+
+    def __init__(self) -> None:
+        self._held: str | None = ""
+        self.found = False
+
+    def feed(self, text: str) -> str:
+        """Take more of the draft; return the part that has become certain."""
+        if self._held is None:
+            return "" if self.found else text
+        self._held += text
+        match = _beginnings().match(self._held, partial=True)
+        if match and match.partial:
+            return ""
+        self.found = match is not None
+        return self.finish()
+
+    def finish(self) -> str:
+        """Return the part that was held back and belongs to the draft after all."""
+        held, self._held = self._held or "", None
+        return "" if self.found else held
+
+
+def answers_as_assistant(text: str) -> bool:
+    """True where a whole draft begins as an assistant's answer."""
+    return _beginnings().match(text) is not None
+
+
+@cache
+def _beginnings() -> regex.Pattern[str]:
+    languages = tomllib.loads(files("pearl.templates").joinpath("_assistant.toml").read_text(encoding="utf-8"))
+    phrases = [
+        phrase.replace("{apology}", f"(?:{said['apology']})").replace("{cannot}", f"(?:{said['cannot']})")
+        for said in languages.values()
+        for phrase in said["phrases"]
+    ]
+    return regex.compile(GREETING + f"(?:{'|'.join(phrases)})", regex.IGNORECASE)
