@@ -30,6 +30,10 @@ EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[ \t]*[*_#]*[ \t]*[:.–—-]?[*_#]
 # of 1.5 billion parameters then copies less than half as much (docs/experiments.md, "What a larger model is told").
 IMITATORS = frozenset({"SmolLM2-135M-Instruct"})
 
+# how documents are shown: as answered turns, and with what a larger model is told of them; where there are none, the
+# template's examples, or the request alone
+TURNS, TOLD_TURNS, EXAMPLES, REQUEST_ALONE = "turns", "told_turns", "examples", "request_alone"
+
 CountTokens = Callable[[str], int]
 
 
@@ -59,12 +63,13 @@ class Brief:
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """``used`` are the documents in it, best first; ``shortened`` of them were cut. ``begun`` is what the answer begins
-    with, where the last message is its beginning."""
+    with, where the last message is its beginning. ``form`` says how a first draft's documents are shown."""
 
     messages: tuple[Message, ...]
     used: tuple[Document, ...]
     shortened: int
     begun: str = ""
+    form: str | None = None
 
 
 def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int, *, again: bool = False) -> Prompt:
@@ -91,11 +96,13 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int, *, again: bool
             request, task, room = brief.request, whole, room - longer
     room -= _tokens(prior, model.count_tokens)
     # in a conversation the earlier turns are the matter itself
-    told = (system, task) if prior or model.name in IMITATORS else _told(brief, system, task)
+    untold = bool(prior) or model.name in IMITATORS
+    told = (system, task) if untold else _told(brief, system, task)
     room -= _tokens(told, model.count_tokens) - _tokens((system, task), model.count_tokens)
     shown, shortened = _documents_that_fit(brief, _answered_turn, room, model.count_tokens)
+    form = REQUEST_ALONE
     if shown:
-        system, task = told
+        (system, task), form = told, TURNS if untold else TOLD_TURNS
     turns = [message for turn in reversed(shown) for message in turn]
     if model.name in IMITATORS and not (turns or prior):
         examples = [part for example in brief.template.examples for part in _answered_turn(brief, *example)]
@@ -103,8 +110,9 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int, *, again: bool
             # the instructions above all turns: in the last one alone, it would repeat them
             ruled = _tidy(f"{system.content}\n{_instructions(brief.instructions)}")
             system, turns, task = Message("system", ruled), examples, Message("user", _task(brief.template, request))
+            form = EXAMPLES
     task = replace(task, content="\n".join(part.content for part in (task, *added)))
-    return Prompt((system, *turns, *prior, task), brief.documents[: len(shown)], shortened)
+    return Prompt((system, *turns, *prior, task), brief.documents[: len(shown)], shortened, form=form)
 
 
 def revision_prompt(brief: Brief, draft: str, model: ChatModel, max_tokens: int) -> Prompt:

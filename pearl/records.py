@@ -76,7 +76,8 @@ class Retrieval:
     """The documents found for a request. ``documents`` are those that went into the prompt, best first.
 
     ``top_score`` is s1, None when there was nothing to rank. ``threshold`` is theta, None until one is
-    trained; ``below_threshold`` is False without it.
+    trained; ``below_threshold`` is False without it. ``form`` is how the model was shown them (pearl/prompts.py), None
+    where no prompt was made.
     """
 
     documents: tuple[ScoredDocument, ...] = ()
@@ -84,6 +85,7 @@ class Retrieval:
     threshold: float | None = None
     below_threshold: bool = False
     notes: tuple[Note, ...] = ()
+    form: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

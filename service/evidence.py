@@ -52,7 +52,9 @@ def evidence(shortlist: Shortlist, voice: str | None, prompt: Prompt | None = No
     if not_embedded := shortlist.clock.not_embedded:
         texts = f"{counted(not_embedded, 'text')} {'is' if not_embedded == 1 else 'are'}"
         notes.append(Note("not_embedded", NOT_EMBEDDED.format(texts)))
-    return Retrieval(tuple(used), top_score, calibration.threshold, below, tuple(notes))
+    return Retrieval(
+        tuple(used), top_score, calibration.threshold, below, tuple(notes), prompt.form if prompt else None
+    )
 
 
 def _notes(shortlist: Shortlist, voice: str | None, prompt: Prompt | None) -> Iterator[Note]:

@@ -70,6 +70,12 @@ class RetrievalOut(BaseModel):
     threshold: float | None = Field(description="Theta; null until one is trained.", examples=[None])
     below_threshold: bool = Field(description="True when s1 lies below theta.", examples=[False])
     notes: list[NoteOut] = Field(description="Remarks on the evidence, e.g. that there was none.", examples=[[]])
+    form: str | None = Field(
+        description="How the model was shown the documents: as answered `turns`; as `told_turns`, with the words that "
+        "they are manner and not facts, which every model but the smallest is told. Without documents: `examples` or "
+        "`request_alone`. Null where no draft was asked for.",
+        examples=["told_turns"],
+    )
 
     @classmethod
     def of(cls, retrieval: Retrieval) -> Self:
@@ -82,6 +88,7 @@ class RetrievalOut(BaseModel):
             threshold=retrieval.threshold,
             below_threshold=retrieval.below_threshold,
             notes=[NoteOut.model_validate(note) for note in retrieval.notes],
+            form=retrieval.form,
         )
 
 

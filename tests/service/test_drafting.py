@@ -255,7 +255,7 @@ def test_a_model_that_answers_nothing(pearl: Any, write: Any, nothing: str) -> N
 def test_an_assistants_answer_is_asked_for_again_once(pearl: Any, write: Any, first: str) -> None:
     run = write(replies=[first, "<document>\nYes.\n</document>"])
     assert run.streamed == run.draft.text == pearl.rows("drafts")[0].text == "Yes."
-    assert run.notes == ["asked_again"]
+    assert (run.notes, run.draft.retrieval.form) == (["asked_again"], "told_turns")
     (asked, _), (again, _) = pearl.model.calls
     assert "You are the author yourself" in again[-1].content
     assert run.draft.usage.prompt_tokens > sum(pearl.model.count_tokens(message.content) for message in asked)

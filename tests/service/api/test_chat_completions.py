@@ -193,7 +193,8 @@ def test_a_clients_own_task_goes_to_the_model_without_the_history(
         assert answer.model_extra["pearl"] == {
             "stage": "passed_on",
             "retrieval": {
-                "documents": [], "top_score": None, "threshold": None, "below_threshold": False, "notes": []
+                "documents": [], "top_score": None, "threshold": None, "below_threshold": False, "notes": [],
+                "form": None,
             },
             "calibration": None,
         }  # fmt: skip

@@ -90,6 +90,7 @@ def test_a_generic_draft_says_so(pearl: Any) -> None:
         "threshold": None,
         "below_threshold": False,
         "notes": [{"code": "generic", "message": "There are no documents in the history: the draft is generic."}],
+        "form": "request_alone",
     }
 
 
@@ -276,7 +277,7 @@ def test_a_stream_that_breaks_off_ends_in_the_error(pearl: Any, ann: Any, failur
 def test_a_stream_whose_draft_cannot_be_recorded_ends_in_the_error(pearl: Any, ann: Any, house: Any) -> None:
     import sqlite3
 
-    slow = house(FakeChatModel(["<document>A text."]), database_timeout_s=0.05)
+    slow = house(FakeChatModel(["<document>Go home."]), database_timeout_s=0.05)
     ben = slow.as_user("ben")
     other = sqlite3.connect(slow.settings.home / "pearl.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

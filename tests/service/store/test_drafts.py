@@ -49,6 +49,7 @@ def test_a_draft_is_kept_with_its_evidence_but_not_with_its_documents(ann, write
     assert stored.retrieval == {
         "documents": [{"id": "m1", "score": 0.5}],
         "top_score": 0.5,
+        "form": None,
         "threshold": 0.25,
         "below_threshold": False,
         "notes": [{"code": note.code, "message": note.message}],
