@@ -118,6 +118,8 @@ def load_llama_cpp(file: ModelFile, *, context_tokens: int, slots: int) -> Llama
     params.n_batch = params.n_ubatch = BATCH
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = os.cpu_count() or 1
     params.n_threads_http = slots + 4
+    # read, not mapped: what is packed anew for this processor would be in memory twice
+    params.load_mode = xllamacpp.llama_load_mode.LLAMA_LOAD_MODE_NONE
     params.cache_ram_mib = 0  # prompts of answers long past, otherwise up to 8 GiB
     params.fit_params = params.warmup = params.ui = params.endpoint_slots = False
     params.enable_reasoning = 0
