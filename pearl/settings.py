@@ -22,6 +22,7 @@ from pearl.chat.choose import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES
 from pearl.errors import InputError
 from pearl.shown_urls import without_secrets
 from pearl.theta import read_theta
+from pearl.weights.table import in_table
 
 EMBEDDED = "embedded"
 MPNET = "mpnet"
@@ -58,7 +59,8 @@ class Settings(BaseSettings):
         default=AUTO,
         pattern=f"^({'|'.join((AUTO, *(engine.name for engine in ENGINES)))})$",
         description=", ".join(f"`{engine.name}` ({engine.summary})" for engine in ENGINES) + ", or `auto`: "
-        "the endpoint if PEARL_LLM_BASE_URL, PEARL_LLM_MODEL or PEARL_LLM_API_KEY is set.",
+        "the endpoint if PEARL_LLM_BASE_URL or PEARL_LLM_API_KEY is set, or PEARL_LLM_MODEL to a name that PEARL does "
+        "not know.",
     )
     llm_base_url: str | None = Field(
         default=None,
@@ -69,8 +71,10 @@ class Settings(BaseSettings):
     llm_model: str | None = Field(
         default=None,
         max_length=200,
-        description="Model name to send to the endpoint; with `PEARL_LLM=embedded` a GGUF file, of any "
-        "architecture that llama.cpp knows.",
+        description="Model name to send to the endpoint, or the name of a model that PEARL knows; with "
+        "`PEARL_LLM=embedded` also one that you added, or a GGUF file of any architecture that llama.cpp knows. "
+        "Without it this machine writes with the default of `pearl models list` if that was fetched, else with the "
+        "smallest.",
     )
     llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")
     llm_timeout_s: float = Field(default=45.0, gt=0, description="Longest silence of the endpoint, seconds.")
@@ -283,8 +287,9 @@ class Settings(BaseSettings):
         """The name of the chat model's engine, ``auto`` resolved."""
         if self.llm != AUTO:
             return self.llm
-        endpoint_setting = self.llm_base_url or self.llm_model or self.llm_api_key
-        return ENDPOINT_ENGINE if endpoint_setting else EMBEDDED_ENGINE
+        if self.llm_base_url or self.llm_api_key:
+            return ENDPOINT_ENGINE
+        return EMBEDDED_ENGINE if not self.llm_model or in_table(self.llm_model) else ENDPOINT_ENGINE
 
     @property
     def uses_endpoint(self) -> bool:

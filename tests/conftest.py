@@ -71,6 +71,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()  # what is collected here is never garbage, and there is so much of it that each look takes a second
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_home_of_the_developer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test finds the models, the database or the caches of whoever runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PEARL_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture
 def piped() -> Iterator[Callable[[bytes], Path]]:
     """A function that gives short content through a pipe, as a shell's <(...) does: it can be read once."""

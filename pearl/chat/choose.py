@@ -13,6 +13,7 @@ from pearl.errors import InputError
 
 if TYPE_CHECKING:
     from pearl.settings import Settings
+    from pearl.weights.table import Weights
 
 Undisturbed = Callable[[], AbstractContextManager[None]]
 AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE = "auto", "embedded", "openai"
@@ -38,17 +39,25 @@ def _endpoint(settings: Settings, undisturbed: Undisturbed, copies: int) -> Chat
 
 
 def _embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
-    context = settings.embedded_context_tokens
-    # beside an address or a key the name is the endpoint's, which --llm embedded passes over
-    if settings.llm_model and not (settings.llm_base_url or settings.llm_api_key):
-        from pearl.chat.gguf_chat import GgufChatModel
-        from pearl.weights.shelf import model_path
+    from pearl.weights.shelf import Shelf, model_path
+    from pearl.weights.table import SMALLEST, in_table
 
-        path = model_path(settings.llm_model, settings.home)
+    context = settings.embedded_context_tokens
+    name = _named(settings) or Shelf(settings.home).default().name
+    if in_table(name) is not SMALLEST:
+        from pearl.chat.gguf_chat import GgufChatModel
+
+        path = model_path(name, settings.home)
         return GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies)
     from pearl.chat.embedded import EmbeddedChatModel
 
     return EmbeddedChatModel(context_tokens=context, undisturbed=undisturbed, copies=copies)
+
+
+def _named(settings: Settings) -> str | None:
+    """The model of this machine that the settings name. Beside an address or a key the name is the endpoint's, which
+    --llm embedded passes over."""
+    return None if settings.llm_base_url or settings.llm_api_key else settings.llm_model
 
 
 def _local(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
@@ -60,7 +69,7 @@ def _local(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatMod
 
 
 ENGINES = (
-    Engine(EMBEDDED_ENGINE, "this machine: SmolLM2, or the GGUF file in PEARL_LLM_MODEL", _embedded),
+    Engine(EMBEDDED_ENGINE, "this machine: PEARL's default, or what PEARL_LLM_MODEL names", _embedded),
     Engine(ENDPOINT_ENGINE, "any OpenAI-compatible endpoint", _endpoint),
     Engine("transformers", "a folder or hub model in PEARL_LLM_MODEL, for measuring", _local),
 )
@@ -73,6 +82,16 @@ def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, 
     """
     engine = next(engine for engine in ENGINES if engine.name == settings.engine)
     return engine.make(settings, undisturbed, calls_at_once(settings, in_flight))
+
+
+def unnamed_weights(settings: Settings) -> Weights | None:
+    """The weights with which this machine writes because no model is named; None where one is, or another engine
+    writes."""
+    if settings.engine != EMBEDDED_ENGINE or _named(settings):
+        return None
+    from pearl.weights.shelf import Shelf
+
+    return Shelf(settings.home).default()
 
 
 def engine_and_model(name: str | None) -> tuple[str | None, str | None]:

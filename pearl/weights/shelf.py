@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from pearl.errors import Conflict, InputError, NotFound, PearlError
 from pearl.settings import load_settings
-from pearl.weights.table import TABLE, Weights, in_table
+from pearl.weights.table import DEFAULT, SMALLEST, TABLE, Weights, in_table
 from pearl.whole_files import opened
 
 SUFFIX = ".gguf"
@@ -81,6 +81,11 @@ class Shelf:
         """Return the table's models, then those that were added."""
         added = sorted(path.stem for path in self.folder.glob(f"*{SUFFIX}") if in_table(path.stem) is None)
         return [Listed(weights, self.path(weights)) for weights in (*TABLE, *map(self._own, added))]
+
+    def default(self) -> Weights:
+        """Return the model that writes where none is named: the default if it is on this machine, else the smallest."""
+        default = in_table(DEFAULT)
+        return SMALLEST if default is None or self.path(default) is None else default
 
     def names(self) -> str:
         return ", ".join(model.weights.name for model in self.listed())

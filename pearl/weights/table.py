@@ -72,6 +72,9 @@ TABLE = (
     ),
 )
 
+SMALLEST = TABLE[0]  # is installed with PEARL
+DEFAULT = "Qwen2.5-Coder-0.5B-Instruct"  # writes where no model is named and this one has been fetched
+
 
 def in_table(name: str) -> Weights | None:
     """Return the weights of that name, however its letters are cased."""

@@ -13,6 +13,7 @@ from pearl.options import JSON_OPTION, check_writable, write_json
 from pearl.settings import load_settings
 from pearl.weights import get as getting
 from pearl.weights.shelf import Listed, Shelf, model_path
+from pearl.weights.table import DEFAULT
 from service.commands.shown import show_table
 
 app = group("Fetch the weights of chat models that run on this machine, list and remove them.")
@@ -47,7 +48,8 @@ def _row(model: Listed) -> tuple[object, ...]:
     weights = model.weights
     parameters = "-" if weights.parameters is None else f"{weights.parameters / 1e9:.2f} billion"
     size = round((weights.bytes or 0) / MB)
-    return weights.name, parameters, weights.license or "-", size, "yes" if model.path else "no", weights.source
+    name = f"{weights.name} (default)" if weights.name == DEFAULT else weights.name
+    return name, parameters, weights.license or "-", size, "yes" if model.path else "no", weights.source
 
 
 @app.command(epilog=epilog(GET_EXAMPLES))

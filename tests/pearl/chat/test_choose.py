@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
-from pearl.chat.choose import ENGINES, calls_at_once, local_names, make_chat_model
+from pearl.chat.choose import ENGINES, calls_at_once, local_names, make_chat_model, unnamed_weights
 from pearl.chat.embedded import EmbeddedChatModel
 from pearl.chat.endpoint import EndpointChatModel
 from pearl.chat.gguf_chat import GgufChatModel
 from pearl.errors import InputError
 from pearl.options import LLM_OPTION
 from pearl.settings import Settings, load_settings
+from pearl.weights import shelf, table
+from pearl.weights.table import SMALLEST
 
 
 def test_the_embedded_model_is_made_without_loading_it():
@@ -47,6 +50,26 @@ def test_each_engine_is_a_value_of_the_setting():
 def test_the_names_of_a_model_on_this_machine():
     settings = load_settings(llm="embedded")
     assert local_names(settings) == (EmbeddedChatModel.name, EmbeddedChatModel.identity)
+
+
+def test_where_no_model_is_named_the_default_writes_if_it_is_here(tmp_path, monkeypatch):
+    default = replace(SMALLEST, name="better", bytes=4, parts=())
+    monkeypatch.setattr(table, "TABLE", (SMALLEST, default))
+    monkeypatch.setattr(shelf, "DEFAULT", "better")
+    settings = load_settings(home=tmp_path)
+    assert unnamed_weights(settings) is SMALLEST
+    assert make_chat_model(settings).name == SMALLEST.name
+    (tmp_path / "models").mkdir()
+    file = tmp_path / "models" / "better.gguf"
+    file.write_bytes(b"GGUF")
+    assert unnamed_weights(settings) is default
+    assert (type(make_chat_model(settings)), make_chat_model(settings).name) == (GgufChatModel, "better")
+    named = load_settings(home=tmp_path, llm_model=SMALLEST.name)
+    assert unnamed_weights(named) is None
+    assert make_chat_model(named).name == SMALLEST.name
+    assert unnamed_weights(load_settings(home=tmp_path, llm="openai", llm_model="far")) is None
+    file.write_bytes(b"GGUF, changed")
+    assert make_chat_model(settings).name == SMALLEST.name
 
 
 def test_a_gguf_file_on_this_machine(tmp_path):

