@@ -10,8 +10,11 @@ from contextlib import ExitStack, closing, suppress
 
 import typer
 
+from pearl.chat.choose import unnamed_weights
+from pearl.errors import Interrupted, PearlError
 from pearl.options import ENCODER_OPTION, LLM_OPTION
-from pearl.settings import PREFIX, load_settings
+from pearl.settings import PREFIX, Settings, load_settings
+from pearl.weights.table import DEFAULT
 from service.commands.common import open_database
 from service.commands.listening import take_address, url_of
 from service.commands.welcome import facts, welcome
@@ -41,7 +44,7 @@ def serve(
     llm: str | None = LLM_OPTION,
     encoder: str | None = ENCODER_OPTION,
     force: bool = typer.Option(False, "--force", help="Serve an artifact even if its training says not to use it."),
-    sample: bool = typer.Option(False, "--sample", help="Load an invented user and print a key of theirs."),
+    sample: bool = typer.Option(False, "--sample", help="Fetch the default model; load an invented user, print a key."),
 ) -> None:
     """Serve the HTTP API. The database's schema is brought up to date first, once for all workers."""
     for name, value in (("llm", llm), ("encoder", encoder)):
@@ -60,6 +63,8 @@ def serve(
             services = Services(settings)
             _ = services.rate_limits
             services.database.close()
+        if sample:
+            bring_default(settings)
         key = None
         with open_database(settings) as database:
             if sample:
@@ -73,6 +78,25 @@ def serve(
         else:
             typer.echo(welcome(url_of(listening), settings, held, key), err=True)
         _run(host, port, workers, listening)
+
+
+def bring_default(settings: Settings) -> None:
+    """Fetch the default model if it would write and is not on this machine; where it cannot be had, say so, and the
+    smallest writes. Raises Interrupted."""
+    weights = unnamed_weights(settings)
+    if weights is None or weights.name == DEFAULT:
+        return
+    from rich.console import Console
+
+    from pearl.weights.get import get
+
+    typer.echo(f"Fetching {DEFAULT}, the model that writes; PEARL_LLM_MODEL={weights.name} does without.", err=True)
+    try:
+        get(settings.home, DEFAULT, None, None, Console(stderr=True))
+    except Interrupted:
+        raise
+    except PearlError as error:
+        typer.echo(f"{weights.name} writes instead. {error.message}", err=True)
 
 
 def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:

