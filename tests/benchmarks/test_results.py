@@ -63,7 +63,10 @@ FIGURES = {
         for what in ("help", "slowest_help", "import", "import_again", "first_draft", "draft")
         for time in ("cpu_s", "s")
     },
-    "install": {"total_s", "clone_s", "install_s", "ready_s", "draft_s", "environment_mb"},
+    "install": {
+        *("total_s", "clone_s", "install_s", "fetch_s", "ready_s", "draft_s"),
+        *("disk_mb", "environment_mb", "memory_mb"),
+    },
     "judging": {
         *("judgements_per_second", "seconds", "peak_memory", "memory_growth", "replay_seconds"),
         *("repeated_calls", "lost_judgements", "calls_under_way"),
