@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
@@ -50,6 +51,11 @@ def test_it_answers_and_the_pieces_are_the_whole(model):
     assert reply.text == "".join(chunk.text for chunk in first)  # the likeliest token every time
     assert first[-1] == Chunk("", reply.finish_reason, reply.usage)
     assert reply.usage.prompt_tokens == len(model._loaded()[1].prompt(ASKED))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what is mapped")
+def test_the_file_is_not_in_memory_beside_what_was_made_of_it(model):
+    assert str(model._file.path) not in Path("/proc/self/maps").read_text()
 
 
 def test_it_goes_on_with_an_answer_that_was_begun(model):
