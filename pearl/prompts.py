@@ -30,9 +30,9 @@ EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[ \t]*[*_#]*[ \t]*[:.–—-]?[*_#]
 # of 1.5 billion parameters then copies less than half as much (docs/experiments.md, "What a larger model is told").
 IMITATORS = frozenset({"SmolLM2-135M-Instruct"})
 
-# how documents are shown: as answered turns, and with what a larger model is told of them; where there are none, the
-# template's examples, or the request alone
-TURNS, TOLD_TURNS, EXAMPLES, REQUEST_ALONE = "turns", "told_turns", "examples", "request_alone"
+# how documents are shown: as answered turns, with what a larger model is told of them, or quoted in one message; where
+# there are none, the template's examples, or the request alone
+TURNS, TOLD_TURNS, QUOTED, EXAMPLES, REQUEST_ALONE = "turns", "told_turns", "quoted", "examples", "request_alone"
 
 CountTokens = Callable[[str], int]
 
@@ -72,7 +72,7 @@ class Prompt:
     form: str | None = None
 
 
-def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int, *, again: bool = False) -> Prompt:
+def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
     """The prompt of a first draft: each document as an answered turn, the best one last, next to the request.
 
     When room is short the oldest of the prior turns go first, of which all but the last share half of the room; then
@@ -81,19 +81,16 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int, *, again: bool
     Where documents are shown, every model but the smallest is told that these are manner and not facts.
     Without any turn to imitate, the smallest is shown the template's examples: it repeated the instructions, or the
     request, in place of a text.
-
-    ``again``: of a model that answered as an assistant, which is told whose text this is.
     """
     system, request = _system(brief), brief.follow_up or brief.request
     task = Message("user", _task(brief.template, request, brief.instructions))
-    added = (Message("user", fill(frame()["again"], noun=brief.template.noun)),) if again else ()
-    room = _room(brief, (system, task, *added), model, max_tokens)
+    room = _room(brief, (system, task), model, max_tokens)
     prior = _latest_that_fit(brief, room, model.count_tokens)
     if brief.follow_up and not prior:  # what it follows up on must be said in the request
         whole = Message("user", _task(brief.template, brief.request, brief.instructions))
-        longer = _tokens((whole,), model.count_tokens) - _tokens((task,), model.count_tokens)
-        if longer <= room:
-            request, task, room = brief.request, whole, room - longer
+        added = _tokens((whole,), model.count_tokens) - _tokens((task,), model.count_tokens)
+        if added <= room:
+            request, task, room = brief.request, whole, room - added
     room -= _tokens(prior, model.count_tokens)
     # in a conversation the earlier turns are the matter itself
     untold = bool(prior) or model.name in IMITATORS
@@ -111,8 +108,27 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int, *, again: bool
             ruled = _tidy(f"{system.content}\n{_instructions(brief.instructions)}")
             system, turns, task = Message("system", ruled), examples, Message("user", _task(brief.template, request))
             form = EXAMPLES
-    task = replace(task, content="\n".join(part.content for part in (task, *added)))
     return Prompt((system, *turns, *prior, task), brief.documents[: len(shown)], shortened, form=form)
+
+
+def second_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
+    """The prompt where the model answered as an assistant: in other words, and all in one message. Of 18 requests that
+    1.5 billion parameters refused they refused none again with the texts quoted so. Raises ContextExceeded."""
+    slots = {
+        "noun": brief.template.noun,
+        "length": _length(brief),
+        "task": _task(brief.template, brief.request, brief.instructions),
+    }
+
+    def ask(documents: str) -> tuple[Message, ...]:
+        words = fill(frame()["quoted"], documents=documents, **slots) if documents else fill(frame()["again"], **slots)
+        return _system(brief), Message("user", _tidy(words))
+
+    room = _room(brief, ask("\n"), model, max_tokens)
+    shown, shortened = _documents_that_fit(brief, _quoted, room, model.count_tokens)
+    quoted = "\n\n".join(message.content for turn in reversed(shown) for message in turn)
+    used = brief.documents[: len(shown)]
+    return Prompt(ask(quoted), used, shortened, form=QUOTED if shown else REQUEST_ALONE)
 
 
 def revision_prompt(brief: Brief, draft: str, model: ChatModel, max_tokens: int) -> Prompt:
@@ -179,11 +195,14 @@ def _system(brief: Brief) -> Message:
 def _told(brief: Brief, system: Message, task: Message) -> tuple[Message, Message]:
     """The first and the last message with what a larger model is told of the documents and their usual length."""
     noun = brief.template.noun
-    words = median(len(document.text.split()) for document in brief.documents) if brief.documents else 0
-    length = fill(frame()["length"], words=str(10 * max(1, round(words / 10)))) if words >= LEAST_WORDS else ""
-    matter = f"{fill(frame()['matter'], noun=noun)} {length}".strip()
+    matter = f"{fill(frame()['matter'], noun=noun)} {_length(brief)}".strip()
     manner = fill(frame()["manner"], noun=noun)
     return replace(system, content=f"{system.content} {manner}"), replace(task, content=f"{task.content}\n{matter}")
+
+
+def _length(brief: Brief) -> str:
+    words = median(len(document.text.split()) for document in brief.documents) if brief.documents else 0
+    return fill(frame()["length"], words=str(10 * max(1, round(words / 10)))) if words >= LEAST_WORDS else ""
 
 
 def _task(template: Template, request: str | None, instructions: str = "") -> str:

@@ -23,6 +23,7 @@ from pearl.prompts import (
     questions_prompt,
     revision_decoding,
     revision_prompt,
+    second_prompt,
 )
 from pearl.records import Document, Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
 from pearl.templates import Template, load_template
@@ -176,6 +177,8 @@ class Drafter:
                     if piece.text and not decision.applied and not wish.candidates:
                         yield Delta(piece.text)
             draft = replace(draft, text=reading.text)
+            if reading.again:
+                draft = replace(draft, retrieval=replace(draft.retrieval, form=reading.form))
             theirs = self._likenesses_of(user, commission.voice)
             if decision.applied:
                 draft = await self._better(draft, await self._revise(brief, draft, commission, clock), theirs, clock)
@@ -278,8 +281,8 @@ class Drafter:
             for again in (False, True):
                 if again:
                     most = commission.decoding.max_tokens
-                    prompt = await in_thread(partial(draft_prompt, again=True), brief, self.model, most)
-                    reading.begin_again()
+                    prompt = await in_thread(second_prompt, brief, self.model, most)
+                    reading.begin_again(prompt.form)
                 async with aclosing(self._read(prompt, commission, reading)) as chunks:
                     async for chunk in chunks:
                         finish_reason = chunk.finish_reason or finish_reason

@@ -28,7 +28,7 @@ IN_CIRCLES = Note("in_circles", "The model began to repeat itself; the draft end
 class Reading:
     """Fed an answer in any pieces, gives the draft in it.
 
-    ``again``: this is the second answer, for the first was an assistant's, which is not looked for any more.
+    ``again``: this is the second answer, to a prompt of that ``form``, for the first was an assistant's.
     ``thinks_unmarked``: the model marks only where reasoning ends, which must be waited for, as ``hold_reasoning`` has
     it from the start.
     """
@@ -40,6 +40,7 @@ class Reading:
         self._answer: list[str] = []
         self._given: list[str] = []
         self.again = False
+        self.form: str | None = None
         self._begin(hold_reasoning=hold_reasoning)
 
     def _begin(self, *, hold_reasoning: bool) -> None:
@@ -72,9 +73,9 @@ class Reading:
         """True past a text that is to end the draft, in a circle, and in an assistant's answer."""
         return self._stops.ended or self._loops.ended or self._assistant.found
 
-    def begin_again(self) -> None:
-        """Read a second answer in place of the first."""
-        self.again, self._answer = True, []
+    def begin_again(self, form: str | None) -> None:
+        """Read the answer to a prompt of that form in place of the first."""
+        self.again, self.form, self._answer = True, form, []
         self._begin(hold_reasoning=self.thinks_unmarked)
 
     async def read(self, chunk: Chunk) -> str:

@@ -16,7 +16,7 @@ from pearl.chat.base import ChatModel, Decoding, Reply
 from pearl.errors import ContextExceeded
 from pearl.loops import without_loops
 from pearl.marks import unfenced
-from pearl.prompts import Brief, Prompt, draft_prompt, edited_draft, revision_decoding, revision_prompt
+from pearl.prompts import Brief, Prompt, draft_prompt, edited_draft, revision_decoding, revision_prompt, second_prompt
 
 UNREADABLE = "revision_unreadable"
 CUT_OFF = "length"
@@ -54,12 +54,12 @@ async def write_drafts(desk: Desk, systems: Sequence[Sequence[Brief]], share: fl
     briefs = list(zip(*systems, strict=True))
     order = _order(len(briefs))
     mixed = [brief for place in order for brief in briefs[place]]
-    make = partial(draft_prompt, model=desk.model, max_tokens=desk.decoding.max_tokens)
-    prompts = [prompt_or_none(partial(make, brief)) for brief in mixed]
+    most = desk.decoding.max_tokens
+    prompts = [prompt_or_none(partial(draft_prompt, brief, desk.model, most)) for brief in mixed]
     texts = [draft_of(answer) for answer in await _answers(desk, "drafts", prompts, desk.decoding, share)]
     # an assistant's answer, as the service does
     refused = [place for place, text in enumerate(texts) if _is_no_draft(text)]
-    prompts = [prompt_or_none(partial(make, mixed[place], again=True)) for place in refused]
+    prompts = [prompt_or_none(partial(second_prompt, mixed[place], desk.model, most)) for place in refused]
     answers = await _answers(desk, "second drafts", prompts, desk.decoding, share) if refused else []
     for place, answer in zip(refused, answers, strict=True):
         second = draft_of(answer)

@@ -16,6 +16,8 @@ SLOTS = {
     "manner": {"noun"},
     "matter": {"noun"},
     "length": {"words"},
+    "quoted": {"noun", "documents", "length", "task"},
+    "again": {"noun", "task"},
 }
 
 

@@ -255,10 +255,21 @@ def test_a_model_that_answers_nothing(pearl: Any, write: Any, nothing: str) -> N
 def test_an_assistants_answer_is_asked_for_again_once(pearl: Any, write: Any, first: str) -> None:
     run = write(replies=[first, "<document>\nYes.\n</document>"])
     assert run.streamed == run.draft.text == pearl.rows("drafts")[0].text == "Yes."
-    assert (run.notes, run.draft.retrieval.form) == (["asked_again"], "told_turns")
+    assert (run.notes, run.draft.retrieval.form) == (["asked_again"], "quoted")
     (asked, _), (again, _) = pearl.model.calls
-    assert "You are the author yourself" in again[-1].content
+    assert len(again) == 2
+    assert all(text in again[-1].content for text in TEXTS)
     assert run.draft.usage.prompt_tokens > sum(pearl.model.count_tokens(message.content) for message in asked)
+
+
+def test_without_documents_the_request_is_asked_again_in_other_words(pearl: Any, write: Any) -> None:
+    run = write(replies=["As an AI, I", "Yes."], texts=())
+    assert (run.draft.text, run.notes, run.draft.retrieval.form) == (
+        "Yes.",
+        ["generic", "asked_again"],
+        "request_alone",
+    )
+    assert "You are the author yourself" in pearl.model.calls[1][0][-1].content
 
 
 def test_what_is_an_assistants_again_is_given_with_a_note(write: Any) -> None:

@@ -16,7 +16,7 @@ from pearl.chat.base import Decoding
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatRefused
 from pearl.marks import CLOSING
-from pearl.prompts import Brief, draft_prompt, revision_prompt
+from pearl.prompts import Brief, draft_prompt, revision_prompt, second_prompt
 from pearl.records import Document
 from pearl.templates import load_template
 
@@ -85,7 +85,7 @@ def test_an_assistants_answer_is_asked_for_again_once(desk, in_turn):
     model = FakeChatModel([sorry, sorry, "", "The first.", sorry, "The third."])
     ((first, second, third),) = asyncio.run(write_drafts(desk(model), [[brief(str(n)) for n in range(3)]]))
     assert [text.text for text in (first, second, third)] == ["The first.", sorry, "The third."]
-    again = draft_prompt(brief("2"), model, DECODING.max_tokens, again=True)
+    again = second_prompt(brief("2"), model, DECODING.max_tokens)
     assert tuple(model.calls[-1][0]) == again.messages
 
 
