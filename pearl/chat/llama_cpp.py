@@ -17,6 +17,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ NEEDED = ("avx2", "fma", "f16c", "bmi2")  # of a processor of the x86 family, by
 BATCH = 256  # tokens read at a time: one that nobody waits for any more is left between two
 REPEAT_PENALTY, REPEAT_WINDOW = 1.1, 256  # as for SmolLM2, docs/experiments.md; larger models run in circles, too
 TOP_K, MIN_P = 40, 0.05
+WAITING = "OMP_WAIT_POLICY"
 CALL_S = 60.0  # a call that only tokenizes or fills in the template
 OTHER_MEMORY = 400_000_000  # bytes beside weights and context
 
@@ -107,8 +109,7 @@ def load_llama_cpp(file: ModelFile, *, context_tokens: int, slots: int) -> Llama
     """Load a file for so many answers at once, each with a context of its own. Raises ChatError with what to do."""
     check_processor()
     _check_memory(file, context_tokens, slots)
-    import xllamacpp
-
+    xllamacpp = load_library()
     folder = tempfile.mkdtemp(prefix="pearl-llm-")  # only this user can enter it
     key = secrets.token_urlsafe(32)
     params = xllamacpp.CommonParams()
@@ -134,6 +135,23 @@ def load_llama_cpp(file: ModelFile, *, context_tokens: int, slots: int) -> Llama
     if not file.chat_template:
         log.warning("%s names no chat template; that of ChatML is used", file.path)
     return loaded
+
+
+def load_library() -> Any:
+    """Import the library so that its threads sleep while they wait for each other. By OpenMP's default they spin: with
+    another program on the same processors an answer then took ten times as long. Raises ChatError."""
+    with ExitStack() as stack:
+        if WAITING not in os.environ:
+            os.environ[WAITING] = "passive"  # read once, when OpenMP is loaded; not meant for the libraries after it
+            stack.callback(os.environ.pop, WAITING, None)
+        try:
+            import xllamacpp
+        except ImportError as error:
+            raise ChatError(
+                f"llama.cpp cannot be loaded ({error}); install xllamacpp and, on Debian and Ubuntu, libgomp1.",
+                code="llm_not_installed",
+            ) from error
+    return xllamacpp
 
 
 def _serve(library: Any, params: Any, file: ModelFile) -> Any:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import aclosing
@@ -16,7 +17,7 @@ import pytest
 from pearl.chat.base import Chunk, Decoding, Message, Reply, complete
 from pearl.chat.embedded import embedded_model_file
 from pearl.chat.gguf_chat import GgufChatModel
-from pearl.chat.llama_cpp import check_processor
+from pearl.chat.llama_cpp import check_processor, load_library
 from pearl.errors import ChatError, ContextExceeded
 from tests.read_back import read_back
 from tests.tiny_gguf import write_tiny_gguf
@@ -205,6 +206,27 @@ def test_a_processor_without_avx2(tmp_path: Path) -> None:
     (tmp_path / "arm").write_text("processor : 0\nFeatures : fp asimd\n")
     check_processor(tmp_path / "arm")
     check_processor(tmp_path / "none")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other wheels bring no OpenMP")
+def test_threads_that_wait_for_each_other_sleep() -> None:
+    program = "import os; from pearl.chat.llama_cpp import load_library as load; load(); print(len(os.environ))"
+    of_the_user = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "GOMP_"))}
+    told = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**of_the_user, "OMP_DISPLAY_ENV": "true"},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert "OMP_WAIT_POLICY = 'PASSIVE'" in told.stderr
+    assert told.stdout.strip() == str(len(of_the_user) + 1)  # nothing is left for other libraries
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    with pytest.raises(ChatError, match=r"llama\.cpp cannot be loaded \(.*\); install xllamacpp and, .* libgomp1"):
+        load_library()
 
 
 def test_the_file_is_removed_while_it_serves(tmp_path: Path) -> None:
