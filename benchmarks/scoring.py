@@ -23,10 +23,10 @@ from torch.nn.functional import cross_entropy
 
 from benchmarks.corpus import find_corpus
 from benchmarks.figures import Figure, Measured, over_repetitions, percentile
-from pearl.chat.embedded import embedded_model_file
 from pearl.history import read_histories
 from pearl.records import Document
 from pearl.split import TRAIN, users_of
+from pearl.weights.smollm2 import embedded_model_file
 from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
 from retriever.models.smollm2 import load_smollm2
 from training.gains.scoring import Scorer, few_shot_examples

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 from gguf import GGMLQuantizationType, GGUFWriter, TokenType, quants
-
-from pearl.chat.vocabulary import BYTES
+from tokenizers.pre_tokenizers import ByteLevel
 
 WIDTH, INNER, HEADS, SHARED_HEADS, LAYERS = 64, 96, 4, 2, 2
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 MERGES = ["t h", "th e", "Ġ the", "1 2"]
-TOKENS = [*CONTROL, *BYTES, *(merge.replace(" ", "") for merge in MERGES)]
+TOKENS = [*CONTROL, *sorted(ByteLevel.alphabet()), *(merge.replace(" ", "") for merge in MERGES)]
 Q8, Q4, F32 = GGMLQuantizationType.Q8_0, GGMLQuantizationType.Q4_1, GGMLQuantizationType.F32
 
 

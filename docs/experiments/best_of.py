@@ -24,11 +24,12 @@ from pearl.asking.ask import generate
 from pearl.asking.kept import ReplyStore, open_replies
 from pearl.asking.patience import Failed
 from pearl.chat.base import Decoding
-from pearl.chat.embedded import EmbeddedChatModel
+from pearl.chat.gguf_chat import GgufChatModel
 from pearl.marks import CLOSING, unfenced
 from pearl.prompts import Brief, draft_prompt
 from pearl.settings import EMBEDDED, load_settings
 from pearl.templates import load_template
+from pearl.weights.smollm2 import embedded_model_file
 from retriever.models.encoder import SentenceEncoder
 from retriever.registry import make_retriever
 
@@ -47,7 +48,7 @@ def people(history: Path) -> list[Case]:
 
 def drafts(history: Path, template: str, number: int, kept: ReplyStore) -> Iterator[dict[str, object]]:
     """The first ``number`` drafts of a file that are long enough, as `pearl eval best-of` reads them."""
-    model, manner = EmbeddedChatModel(context_tokens=CONTEXT), load_template(template)
+    model, manner = GgufChatModel(embedded_model_file(), context_tokens=CONTEXT), load_template(template)
     retriever = make_retriever(EMBEDDED, SentenceEncoder())
     written = 0
     for case in people(history):

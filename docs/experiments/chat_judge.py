@@ -16,7 +16,7 @@ from typing import Any
 
 from reward import pearl
 
-from pearl.chat.embedded import embedded_model_file
+from pearl.weights.smollm2 import embedded_model_file
 
 OUT = Path(__file__).with_suffix(".json")
 LEARNED, HELD = 520, 40  # conversations to learn from, and to look at after the epoch; two cores had an hour

@@ -20,13 +20,14 @@ from pathlib import Path
 from kept import rounded
 
 from pearl.chat.base import Decoding, complete
-from pearl.chat.embedded import EmbeddedChatModel
+from pearl.chat.gguf_chat import GgufChatModel
 from pearl.marks import CLOSING, unfenced
 from pearl.prompts import Brief, draft_prompt
 from pearl.proportions import wilson
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from pearl.templates import load_template
+from pearl.weights.smollm2 import embedded_model_file
 from retriever.base import choose
 from retriever.models.encoder import SentenceEncoder
 from retriever.registry import make_retriever
@@ -91,7 +92,7 @@ def briefs() -> list[tuple[str, Brief]]:
     return found
 
 
-async def reply(model: EmbeddedChatModel, brief: Brief) -> str:
+async def reply(model: GgufChatModel, brief: Brief) -> str:
     prompt = draft_prompt(brief, model, MAX_TOKENS)
     return (await complete(model, prompt.messages, Decoding(MAX_TOKENS, stop=(CLOSING,)))).text
 
@@ -123,7 +124,7 @@ def main() -> None:
         for line in KEPT.read_text().splitlines():
             row = json.loads(line)
             kept[row["request"], row["instruction"]] = row["reply"]
-    model, work = EmbeddedChatModel(), briefs()
+    model, work = GgufChatModel(embedded_model_file()), briefs()
     pairs = [(name, brief, instruction) for name, brief in work for instruction in INSTRUCTIONS][:wanted]
     with KEPT.open("a") as out:
         for name, brief, instruction in pairs:

@@ -31,7 +31,7 @@ from pearl.asking.ask import generate
 from pearl.asking.kept import ReplyStore, open_replies
 from pearl.asking.patience import Failed
 from pearl.chat.base import Decoding, Message
-from pearl.chat.embedded import EmbeddedChatModel
+from pearl.chat.gguf_chat import GgufChatModel
 from pearl.history import read_histories
 from pearl.marks import CLOSING, unfenced
 from pearl.prompts import Brief, draft_prompt
@@ -40,6 +40,7 @@ from pearl.settings import EMBEDDED
 from pearl.split import TRAIN, users_of
 from pearl.stats import Bootstrap, Floats
 from pearl.templates import load_template
+from pearl.weights.smollm2 import embedded_model_file
 from retriever.reward.originals import underlying
 from retriever.reward.records import ScoredParagraph, read_quality
 from training.reward.lengths import evened
@@ -88,7 +89,7 @@ def of_paragraphs(file: Path, number: int) -> Iterator[Asked]:
         yield Asked(file.name, record.text, (Message("user", question),))
 
 
-def of_history(file: Path, manner: str, number: int, model: EmbeddedChatModel) -> Iterator[Asked]:
+def of_history(file: Path, manner: str, number: int, model: GgufChatModel) -> Iterator[Asked]:
     """The requests that people answered: in turn one of each person, in a random order."""
     template, drawn = load_template(manner), random.Random(0)
 
@@ -107,7 +108,7 @@ def of_history(file: Path, manner: str, number: int, model: EmbeddedChatModel) -
     yield from islice(in_turn, number)
 
 
-def pairs(questions: Sequence[Asked], model: EmbeddedChatModel, kept: ReplyStore) -> Iterator[dict[str, str]]:
+def pairs(questions: Sequence[Asked], model: GgufChatModel, kept: ReplyStore) -> Iterator[dict[str, str]]:
     """A person's text and the model's, of about one length, as `pearl train reward` reads them."""
     decoding = Decoding(MAX_TOKENS, stop=(CLOSING,))
     prompts = [question.messages for question in questions]
@@ -162,7 +163,7 @@ def figures(material: RewardMaterial, sources: Floats, right: Floats, before: Fl
 def main() -> None:
     data, work = Path(sys.argv[1]), Path(sys.argv[2])
     work.mkdir(parents=True, exist_ok=True)
-    model = EmbeddedChatModel(context_tokens=CONTEXT)
+    model = GgufChatModel(embedded_model_file(), context_tokens=CONTEXT)
     histories = (of_history(data / file, manner, REQUESTS, model) for file, manner in HISTORIES.items())
     with open_replies(work / "replies.sqlite") as kept:
         drafted = list(pairs(list(chain(of_paragraphs(data / LAMP, PARAGRAPHS), *histories)), model, kept))

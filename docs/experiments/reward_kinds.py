@@ -37,11 +37,12 @@ from eval.recorded.quality.experts import VERSIONS, read_triplets
 from eval.recorded.quality.scorers import SCORERS, PairScorer, reward_pair_scorer, surface_scorer
 from pearl.asking.kept import open_replies
 from pearl.chat.base import Message
-from pearl.chat.embedded import EmbeddedChatModel
+from pearl.chat.gguf_chat import GgufChatModel
 from pearl.history import read_histories
 from pearl.options import write_json
 from pearl.settings import EMBEDDED
 from pearl.stats import Bootstrap
+from pearl.weights.smollm2 import embedded_model_file
 from retriever.reward.artifact import reward_folder
 from retriever.reward.model import RewardModel
 from retriever.reward.originals import preferred_versions, underlying
@@ -132,7 +133,7 @@ def of_posts(file: Path) -> Iterator[Asked]:
 
 
 def drafted(data: Path, work: Path) -> list[Preferred]:
-    model = EmbeddedChatModel(context_tokens=CONTEXT)
+    model = GgufChatModel(embedded_model_file(), context_tokens=CONTEXT)
     questions = [
         *islice(of_posts(data / "posts/18f.jsonl.gz"), POSTS),
         *of_history(data / "mail/everything.jsonl.gz", "message", MAIL, model),

@@ -39,19 +39,15 @@ def _endpoint(settings: Settings, undisturbed: Undisturbed, copies: int) -> Chat
 
 
 def _embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
+    from pearl.chat.gguf_chat import GgufChatModel
     from pearl.weights.shelf import Shelf, model_path
+    from pearl.weights.smollm2 import embedded_model_file
     from pearl.weights.table import SMALLEST, in_table
 
-    context = settings.embedded_context_tokens
     name = _named(settings) or Shelf(settings.home).default().name
-    if in_table(name) is not SMALLEST:
-        from pearl.chat.gguf_chat import GgufChatModel
-
-        path = model_path(name, settings.home)
-        return GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies)
-    from pearl.chat.embedded import EmbeddedChatModel
-
-    return EmbeddedChatModel(context_tokens=context, undisturbed=undisturbed, copies=copies)
+    path = embedded_model_file() if in_table(name) is SMALLEST else model_path(name, settings.home)
+    context = settings.embedded_context_tokens
+    return GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies)
 
 
 def _named(settings: Settings) -> str | None:

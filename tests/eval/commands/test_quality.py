@@ -147,7 +147,7 @@ def test_perplexity_under_the_embedded_model_is_read_once(embedded_once, quality
 
 
 def test_perplexity_that_cannot_be_computed_can_be_left_out(quality, monkeypatch):
-    monkeypatch.setattr("pearl.chat.embedded.find_spec", lambda name: None)
+    monkeypatch.setattr("pearl.weights.smollm2.find_spec", lambda name: None)
     run = quality(perplexity=True, one=[ODD])
     assert (run.status, run.err.count("\n")) == (1, 1)
     assert "leave the perplexity out" in run.err

