@@ -23,40 +23,47 @@ from pearl.prompts import IMITATORS
 from pearl.records import Usage
 from pearl.weights.smollm2 import PACKAGE_FOLDER, REINSTALL
 
+FIRST = 16  # tokens of an answer without a penalty
 LEAST = 64  # tokens of an answer, below which none ends before its model ends it
 PACKING = re.compile(r"\.I?Q\d\w*\Z")  # what many files' names end with; not part of the model's
 CHATML_END = "<|im_end|>"  # in usual characters, for a file that has neither a chat template nor this token
 
 
 class _Answer:
-    """An answer while the library's events arrive. Of a model that imitates, one of ``usual`` tokens ends with its
-    sentence: by itself it goes on, in circles, to the limit."""
+    """An answer while the library's events arrive, in one step or several. Of a model that imitates, one of ``usual``
+    tokens ends with its sentence: by itself it goes on, in circles, to the limit."""
 
-    def __init__(self, put: Put, prompt_tokens: int, usual: float) -> None:
-        self.failed = ""
+    def __init__(self, put: Put, prompt_tokens: int, most: int, usual: float) -> None:
+        self.text, self.tokens = "", 0
+        self.ended, self.failed = False, ""
         self._put = put
         self._prompt_tokens = prompt_tokens
+        self._most = most
         self._usual = usual
-        self._tokens = 0
-        self._text = ""
+        self._before = 0  # tokens of the steps before
 
     def take(self, event: Event) -> bool:
         """Put what the event says; return True if the answer ends here."""
         if "error" in event:
             self.failed = str(event["error"].get("message"))
         for choice in event.get("choices", ()):
-            if self._tokens >= self._usual and ends_before(self._text, choice["text"]):
-                self._put(Chunk(finish_reason="stop", usage=Usage(self._prompt_tokens, self._tokens)))
-                return True
+            if self.tokens >= self._usual and ends_before(self.text, choice["text"]):
+                self._end("stop")
+                break
             if choice["text"]:
-                self._text = self._text + choice["text"]
-                self._tokens += 1
+                self.text += choice["text"]
+                self.tokens += 1
                 self._put(Chunk(choice["text"]))
             if choice["finish_reason"]:
-                used = event.get("usage", {})
-                usage = Usage(used.get("prompt_tokens", self._prompt_tokens), used.get("completion_tokens", 0))
-                self._put(Chunk(finish_reason=choice["finish_reason"], usage=usage))
-        return False
+                # several tokens may have made one character
+                self.tokens = self._before = self._before + event["usage"]["completion_tokens"]
+                if choice["finish_reason"] == "stop" or self.tokens >= self._most:
+                    self._end(choice["finish_reason"])
+        return self.ended or bool(self.failed)
+
+    def _end(self, finish_reason: str) -> None:
+        self._put(Chunk(finish_reason=finish_reason, usage=Usage(self._prompt_tokens, self.tokens)))
+        self.ended = True
 
 
 class GgufChatModel:
@@ -98,7 +105,7 @@ class GgufChatModel:
         """The model and our rules, on which kept answers depend: a part of their keys."""
         rules = f"repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
         if self.name in IMITATORS:
-            rules += ", as long as the longest answer shown"
+            rules += " that it wrote, as long as the longest answer shown"
         return f"{self.name} ({self._file.digest}), on llama.cpp, {rules}"
 
     @property
@@ -128,15 +135,31 @@ class GgufChatModel:
     def _generate(self, messages: list[Message], decoding: Decoding, put: Put, left: Left) -> None:
         engine, written = self._loaded()
         prompt = self._prompt(written, messages, decoding.max_tokens)
-        answer = _Answer(put, len(prompt), self._usual(messages))
+        answer = _Answer(put, len(prompt), decoding.max_tokens, self._usual(messages))
+        decoding = self._stopped(decoding)
 
         def heard(event: Event) -> bool:
             return left() or answer.take(event)
 
         with self._undisturbed():
-            engine.complete(prompt, self._stopped(decoding), heard)
+            while not (answer.ended or answer.failed or left()):
+                step, window = self._step(decoding, answer.tokens)
+                engine.complete([*prompt, *engine.tokens(answer.text)], step, heard, window)
         if answer.failed:
             raise ChatError(f"llama.cpp failed: {answer.failed}", code="llm_failed")
+
+    def _step(self, decoding: Decoding, written: int) -> tuple[Decoding, int]:
+        """Return how the answer goes on behind so many tokens, and the window of the repeat penalty.
+
+        llama.cpp's window begins in the prompt. A model that imitates would be punished for the words of what it is
+        shown, so it writes in steps, each no longer than what is written: that is the window.
+        """
+        most = decoding.max_tokens - written
+        if self.name not in IMITATORS or decoding.choices:
+            return decoding, REPEAT_WINDOW
+        if written < REPEAT_WINDOW:
+            most = min(most, max(FIRST, written))
+        return replace(decoding, max_tokens=most, seed=decoding.seed + written), min(written, REPEAT_WINDOW)
 
     def _usual(self, messages: Sequence[Message]) -> float:
         """Return the tokens from which an answer ends with its sentence: as many as the longest answer shown has."""

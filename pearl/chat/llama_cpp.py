@@ -62,8 +62,11 @@ class LlamaCpp:
         written = [{"role": message.role, "content": message.content} for message in messages]
         return str(self._call("/apply-template", messages=written)["prompt"])
 
-    def complete(self, prompt: Sequence[int], decoding: Decoding, heard: Callable[[Event], bool]) -> None:
-        """Go on with the prompt; ``heard`` is given each event of the library and returns True to stop it."""
+    def complete(
+        self, prompt: Sequence[int], decoding: Decoding, heard: Callable[[Event], bool], window: int = REPEAT_WINDOW
+    ) -> None:
+        """Go on with the prompt; ``heard`` is given each event of the library and returns True to stop it. Of the last
+        ``window`` tokens, the prompt's among them, repetitions are penalized."""
         choices = " | ".join(json.dumps(choice, ensure_ascii=False) for choice in decoding.choices)
         wanted = {
             "prompt": list(prompt),
@@ -73,7 +76,7 @@ class LlamaCpp:
             "top_k": TOP_K,
             "min_p": MIN_P,
             "repeat_penalty": REPEAT_PENALTY,
-            "repeat_last_n": REPEAT_WINDOW,
+            "repeat_last_n": window,
             "seed": decoding.seed,
             "stop": [stop for stop in decoding.stop if stop],
             "stream": True,

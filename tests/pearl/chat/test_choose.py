@@ -52,7 +52,7 @@ def test_the_names_of_a_model_on_this_machine():
     name, identity = local_names(settings)
     assert name == "SmolLM2-135M-Instruct"
     assert re.fullmatch(
-        rf"{name} \([0-9a-f]{{12}}\), on llama\.cpp, repeat penalty 1\.1 over 256 tokens, "
+        rf"{name} \([0-9a-f]{{12}}\), on llama\.cpp, repeat penalty 1\.1 over 256 tokens that it wrote, "
         "as long as the longest answer shown",
         identity,
     )
