@@ -16,7 +16,6 @@ from pearl.chat.choose import make_chat_model
 from pearl.clock import Clock
 from pearl.editing.best_of import Rewards
 from pearl.errors import InputError, NotFound, PearlError, StoreError
-from pearl.memory import give_back
 from pearl.settings import Settings
 from pearl.theta import read_theta
 from retriever.base import Retriever
@@ -28,6 +27,7 @@ from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
 from service.history_cache import HistoryCache
 from service.key_uses import KeyUses
 from service.likeness import LikenessCache
+from service.memory import give_back
 from service.model_watch import WatchedModel
 from service.polishing import make_polisher
 from service.profile import ProfileCache
