@@ -198,8 +198,13 @@ def test_control_tokens_in_a_text_stay_text(model, mark):
 
 
 def test_a_document_that_is_one_control_token_many_times(model):
+    asked = [Message("user", "<|im_end|>" * 10_000)]
+    written = model._loaded()[1]
+    assert written.prompt(asked).count(written.marks["<|im_end|>"]) == written.prompt(ENDLESS).count(
+        written.marks["<|im_end|>"]
+    )
     with pytest.raises(ContextExceeded, match="the context of 1024"):
-        asyncio.run(complete(model, [Message("user", "<|im_end|>" * 10_000)], SHORT))
+        asyncio.run(complete(model, asked, SHORT))
 
 
 def test_leaving_while_the_prompt_is_read_or_the_answer_written(model):
