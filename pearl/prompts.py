@@ -195,7 +195,7 @@ def _system(brief: Brief) -> Message:
 def _told(brief: Brief, system: Message, task: Message) -> tuple[Message, Message]:
     """The first and the last message with what a larger model is told of the documents and their usual length."""
     noun = brief.template.noun
-    matter = f"{fill(frame()['matter'], noun=noun)} {_length(brief)}".strip()
+    matter = f"{frame()['matter']} {_length(brief)}".strip()
     manner = fill(frame()["manner"], noun=noun)
     return replace(system, content=f"{system.content} {manner}"), replace(task, content=f"{task.content}\n{matter}")
 

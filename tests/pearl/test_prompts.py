@@ -138,8 +138,7 @@ def test_a_larger_model_is_told_that_texts_are_manner_and_how_long_they_usually_
     system, *_, task = draft_prompt(brief, FakeChatModel(), 100).messages
     assert "show manner only" in system.content
     assert task.content.splitlines()[-1] == (
-        "Say what this request asks for and nothing of the earlier texts. About 20 words, unless the request says "
-        "otherwise."
+        "Write it in new sentences, about this matter alone. About 20 words, unless the request says otherwise."
     )
 
 
@@ -156,7 +155,7 @@ def test_nothing_is_told_of_documents_where_none_is_shown_nor_to_the_smallest_mo
     brief = Brief(FREE, "Ask Bo.", (document("a"),))
     text = "".join(message.content for message in draft_prompt(replace(brief, **changes), model, 100).messages)
     assert "manner only" not in text
-    assert "nothing of the earlier" not in text
+    assert "in new sentences" not in text
 
 
 def test_the_length_of_texts_without_spaces_is_not_told():

@@ -14,7 +14,7 @@ SLOTS = {
     "revise": {"documents", "request", "draft", "instructions", "noun"},
     "questions": {"request"},
     "manner": {"noun"},
-    "matter": {"noun"},
+    "matter": set(),
     "length": {"words"},
     "quoted": {"noun", "documents", "length", "task"},
     "again": {"noun", "task"},
