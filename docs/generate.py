@@ -233,21 +233,26 @@ def readme() -> str:
 
 
 def _side_by_side() -> str:
-    """A row a model: what it wrote without the history, and with it."""
+    """A row a request: the draft without the history, and with it."""
     recorded = json.loads((ASSETS / "side-by-side.json").read_text(encoding="utf-8"))
-    lines = ["<table>", "<tr><th>without the history</th><th>with the history</th></tr>"]
+    lines = ["<table>", "<tr><th>without a history</th><th>with the letters before it</th></tr>"]
     for pair in recorded["recorded"]:
-        cells = (_paragraphs(pair[name]["text"]) for name in ("without_history", "with_history"))
-        if len(recorded["recorded"]) > 1:
-            lines.append(f'<tr><th colspan="2">{html.escape(pair["model"])}</th></tr>')
-        lines += ["<tr>", *(f'<td valign="top" width="50%">{cell}</td>' for cell in cells), "</tr>"]
-    documents = recorded["recorded"][0]["with_history"]["retrieval"]["documents"]
-    shown = ", ".join(f"`{document['id']}` (score {document['score']:.2f})" for document in documents)
-    models = " and ".join(pair["model"] for pair in recorded["recorded"])
+        request = html.escape(pair["request"], quote=False)
+        without, with_it = (pair[name]["text"] for name in ("without_history", "with_history"))
+        cells = (_paragraphs(shortened(without)), _paragraphs(with_it))
+        lines += [f'<tr><th colspan="2" align="left">{request}</th></tr>', "<tr>"]
+        lines += [*(f'<td valign="top" width="50%">{cell}</td>' for cell in cells), "</tr>"]
     return "\n".join(lines) + (
-        f"\n</table>\n\nShown to the model on the right: {shown}. Written by {models}; recorded, not edited, by "
-        "`python docs/record_drafts.py`: [as JSON](docs/assets/side-by-side.json).\n"
+        f"\n</table>\n\nBy {recorded['model']}, the left ones shortened. Three of the latest fifteen requests, drawn "
+        "by seed; recorded by `python docs/record_drafts.py`, with what was shown: "
+        "[as JSON](docs/assets/side-by-side.json).\n"
     )
+
+
+def shortened(text: str, words: int = 50) -> str:
+    """The first words of a text, an ellipsis for the rest."""
+    runs = re.findall(r"\S+\s*", text)
+    return text if len(runs) <= words else "".join(runs[:words]).rstrip() + " …"
 
 
 def _paragraphs(text: str) -> str:
@@ -408,6 +413,7 @@ def experiments() -> str:
     tables = {
         "drafting": table,
         "prompt_forms": _prompt_forms(json.loads((kept / "prompt_forms.json").read_text(encoding="utf-8"))),
+        "default_model": _default_model(json.loads((kept / "default_model.json").read_text(encoding="utf-8"))),
         "heads": _tried(training["heads"]),
         "second_stage": _second(training["second_stage"]),
         "again": _trained_again(artifact, again),
@@ -459,6 +465,20 @@ def _prompt_forms(found: dict[str, Any]) -> str:
         f"{split}: {part['n']} requests of {part['users']} users" for split, part in found["splits"].items()
     )
     return "\n".join(lines) + f"\n\n{counts}; `python docs/experiments/prompt_forms.py`."
+
+
+def _default_model(found: dict[str, Any]) -> str:
+    """A row a model of the table."""
+    names = {"likeness": ".2f", "copied": ".2f", "assistant": ".2f", "loops": ".2f", "words": ".0f", "score": ".3f"}
+    head = ["model", "ROUGE-1", "less the smallest", "likeness", "copied", "assistant's", "loops", "words", "score"]
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    for row in found["models"]:
+        less = row["rouge1_minus_smallest"]
+        interval = f"{less['value']:+.3f} [{less['low']:+.3f}, {less['high']:+.3f}]"
+        cells = [row["model"], f"{row['rouge1']:.3f}", interval]
+        cells += [format(row[name], form) for name, form in names.items()]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + f"\n\n{found['n']} requests of {found['users']} dev users; `{found['command']}`."
 
 
 def _trained_again(first: dict[str, Any], again: list[dict[str, Any]]) -> str:

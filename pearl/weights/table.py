@@ -73,7 +73,7 @@ TABLE = (
 )
 
 SMALLEST = TABLE[0]  # is installed with PEARL
-DEFAULT = "Qwen2.5-Coder-0.5B-Instruct"  # writes where no model is named and this one has been fetched
+DEFAULT = "Qwen2.5-Coder-1.5B-Instruct"  # writes where no model is named and this one has been fetched
 
 
 def in_table(name: str) -> Weights | None:

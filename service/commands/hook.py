@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pearl.chat.choose import EMBEDDED_ENGINE
+from pearl.chat.choose import EMBEDDED_ENGINE, make_chat_model
 from pearl.commands import epilog, group
 from pearl.errors import InputError, PearlError
 from pearl.options import USER_OPTION, writing
+from pearl.prompts import IMITATORS
 from pearl.settings import Settings, load_settings
 from pearl.texts import check_text
+from pearl.weights.table import DEFAULT
 from service.hook import LONGEST_WAIT
 
 if TYPE_CHECKING:
@@ -71,9 +73,9 @@ def install(
         write_script(path, options)
         where = f"the voice '{voice}'" if voice else "the whole history"
         typer.echo(f"Installed {path}: drafts for {owner.name} from {where}.", err=True)
-        if settings.engine == EMBEDDED_ENGINE:
+        if settings.engine == EMBEDDED_ENGINE and make_chat_model(settings).name in IMITATORS:
             typer.echo(
-                "The embedded model is too small to read a change; PEARL_LLM_BASE_URL names a larger one.", err=True
+                f"SmolLM2 is too small to read a change; `pearl models get {DEFAULT}` brings a larger model.", err=True
             )
         asyncio.run(_embed(settings, owner))
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pearl.cli import main
+from pearl.weights.table import DEFAULT
 from service.hook.editor import UNATTENDED
 
 HELP = b"\n# Please enter the commit message for your changes.\n#\n# On branch main\n"
@@ -379,10 +380,10 @@ def test_what_cannot_be_installed(command: Any, ann: None, words: tuple[str, ...
     assert not Path(".git/hooks/prepare-commit-msg").exists()
 
 
-def test_the_embedded_model_is_said_to_be_too_small(command: Any, ann: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_smallest_model_is_said_to_be_too_small(command: Any, ann: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PEARL_LLM", "embedded")
     ran = command("hook", "install")
     assert ran.status == 0
     assert ran.err.endswith(
-        "\nThe embedded model is too small to read a change; PEARL_LLM_BASE_URL names a larger one.\n"
+        f"\nSmolLM2 is too small to read a change; `pearl models get {DEFAULT}` brings a larger model.\n"
     )

@@ -1,0 +1,106 @@
+"""Which of the models of the table writes best: drafts of dev users by each, as the service writes them.
+
+    python docs/experiments/prompt_forms.py cases ../shared/data work/cases.jsonl
+    python docs/experiments/default_model.py work/cases.jsonl work/kept.sqlite --first 12
+
+The models must be on this machine (``pearl models get``). Every answer is kept: an interrupted command goes on. Writes
+docs/experiments/default_model.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+from prompt_forms import Case, copied, loops, read
+
+from eval.drafts.comparison import Rouge, Sounding
+from pearl.asking.kept import open_replies
+from pearl.asking.write import Desk, WrittenText, write_drafts
+from pearl.assistant import answers_as_assistant
+from pearl.chat.base import Decoding
+from pearl.chat.choose import make_chat_model
+from pearl.marks import CLOSING
+from pearl.options import write_json
+from pearl.prompts import Brief
+from pearl.records import Document
+from pearl.settings import load_settings
+from pearl.stats import Bootstrap
+from pearl.templates import load_template
+from pearl.weights.table import SMALLEST, TABLE
+
+OUT = Path(__file__).with_suffix(".json")
+DECODING = Decoding(stop=(CLOSING,))
+MOST_FAILED, MOST_COPIED = 0.01, 0.144  # half of what was copied before texts were told to be manner, of 1.5B
+
+
+def written(name: str, cases: Sequence[Case], kept: Path) -> list[WrittenText]:
+    """The model's draft of each case from the documents that PEARL chose."""
+    model = make_chat_model(load_settings(llm="embedded", llm_model=name))
+    briefs = [
+        Brief(
+            load_template(case["template"]),
+            case["request"] or "",
+            tuple(
+                Document(str(number), part["text"], request=part["request"])
+                for number, part in enumerate(case["documents"]["embedded"])
+            ),
+        )
+        for case in cases
+    ]
+    with open_replies(kept) as replies:
+        (drafts,) = asyncio.run(write_drafts(Desk(model, str(model.identity), DECODING, replies), [briefs]))  # type: ignore[attr-defined]
+    return drafts
+
+
+def figures(cases: Sequence[Case], drafts: Sequence[WrittenText]) -> tuple[dict[str, Any], np.ndarray]:
+    """The means of a model's drafts, with its score by the rule, and ROUGE-1 of each."""
+    texts = [draft.text or "" for draft in drafts]
+    rouge = Rouge()
+    pairs = [rouge.scores(case["target"], text) for case, text in zip(cases, texts, strict=True)]
+    ones = np.array([one for one, _ in pairs])
+    likeness = Sounding([tuple(case["earlier"]) for case in cases]).features(texts)
+    found = {
+        "rouge1": float(ones.mean()),
+        "rouge2": mean(two for _, two in pairs),
+        "likeness": float(likeness[:, 0].sum() / max(1.0, likeness[:, 1].sum())),
+        "copied": mean(copied(text, case, "embedded") for case, text in zip(cases, texts, strict=True)),
+        "assistant": mean(float(not text or answers_as_assistant(text)) for text in texts),
+        "loops": mean(float(loops(text)) for text in texts),
+        "words": mean(len(text.split()) for text in texts),
+    }
+    failed = max(0.0, found["assistant"] + found["loops"] - MOST_FAILED)
+    found["score"] = found["rouge1"] - failed / 2 - max(0.0, found["copied"] - MOST_COPIED) / 4
+    return found, ones
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", type=Path)
+    parser.add_argument("kept", type=Path)
+    parser.add_argument("--first", type=int, default=12, help="requests of each kind at most")
+    options = parser.parse_args()
+    of_kind: dict[str, list[Case]] = {}
+    for case in read(options.cases):
+        if case["split"] == "dev":
+            of_kind.setdefault(case["kind"], []).append(case)
+    cases = [case for some in of_kind.values() for case in some[: options.first]]
+    bootstrap = Bootstrap([case["owner"] for case in cases], seed=0)
+    models, smallest = [], None
+    for weights in TABLE:
+        found, ones = figures(cases, written(weights.name, cases, options.kept))
+        smallest = ones if weights is SMALLEST else smallest
+        models.append(
+            {"model": weights.name, **found, "rouge1_minus_smallest": bootstrap.mean(ones - smallest).to_json()}
+        )
+        rows = {"n": len(cases), "users": len({case["owner"] for case in cases}), "models": models}
+        write_json(str(OUT), {"command": "python docs/experiments/default_model.py", **rows})
+
+
+if __name__ == "__main__":
+    main()
