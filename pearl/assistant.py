@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 
 import regex
+
+from pearl.templates import assistant_phrases
 
 # whom a text is addressed to
 GREETING = (
@@ -46,10 +46,9 @@ def answers_as_assistant(text: str) -> bool:
 
 @cache
 def _beginnings() -> regex.Pattern[str]:
-    languages = tomllib.loads(files("pearl.templates").joinpath("_assistant.toml").read_text(encoding="utf-8"))
     phrases = [
         phrase.replace("{apology}", f"(?:{said['apology']})").replace("{cannot}", f"(?:{said['cannot']})")
-        for said in languages.values()
+        for said in assistant_phrases().values()
         for phrase in said["phrases"]
     ]
     return regex.compile(GREETING + f"(?:{'|'.join(phrases)})", regex.IGNORECASE)

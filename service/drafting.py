@@ -177,8 +177,8 @@ class Drafter:
                     if piece.text and not decision.applied and not wish.candidates:
                         yield Delta(piece.text)
             draft = replace(draft, text=reading.text)
-            if reading.again:
-                draft = replace(draft, retrieval=replace(draft.retrieval, form=reading.form))
+            if reading.second:
+                draft = replace(draft, retrieval=evidence(shortlist, commission.voice, reading.second))
             theirs = self._likenesses_of(user, commission.voice)
             if decision.applied:
                 draft = await self._better(draft, await self._revise(brief, draft, commission, clock), theirs, clock)
@@ -282,7 +282,7 @@ class Drafter:
                 if again:
                     most = commission.decoding.max_tokens
                     prompt = await in_thread(second_prompt, brief, self.model, most)
-                    reading.begin_again(prompt.form)
+                    reading.begin_again(prompt)
                 async with aclosing(self._read(prompt, commission, reading)) as chunks:
                     async for chunk in chunks:
                         finish_reason = chunk.finish_reason or finish_reason

@@ -9,7 +9,7 @@ from pearl.chat.base import Chunk
 from pearl.errors import ChatRefused
 from pearl.loops import LoopFilter
 from pearl.marks import MarkFilter
-from pearl.prompts import Brief, edited_draft
+from pearl.prompts import Brief, Prompt, edited_draft
 from pearl.records import Note
 from pearl.texts import counted, storable
 from service.repetition import RepetitionFilter, Repetitions
@@ -28,7 +28,7 @@ IN_CIRCLES = Note("in_circles", "The model began to repeat itself; the draft end
 class Reading:
     """Fed an answer in any pieces, gives the draft in it.
 
-    ``again``: this is the second answer, to a prompt of that ``form``, for the first was an assistant's.
+    ``second``: the prompt of the second answer, which this is where the first was an assistant's.
     ``thinks_unmarked``: the model marks only where reasoning ends, which must be waited for, as ``hold_reasoning`` has
     it from the start.
     """
@@ -39,8 +39,7 @@ class Reading:
         self._stop_texts = stop
         self._answer: list[str] = []
         self._given: list[str] = []
-        self.again = False
-        self.form: str | None = None
+        self.second: Prompt | None = None
         self._begin(hold_reasoning=hold_reasoning)
 
     def _begin(self, *, hold_reasoning: bool) -> None:
@@ -58,7 +57,7 @@ class Reading:
     @property
     def notes(self) -> list[Note]:
         """Notes on what was wrong with the answer."""
-        if not self.again:
+        if self.second is None:
             return notes_on(self._repetition, self._loops)
         as_before = answers_as_assistant(self.text)
         return [AS_ASSISTANT if as_before else ASKED_AGAIN, *notes_on(self._repetition, self._loops)]
@@ -66,16 +65,16 @@ class Reading:
     @property
     def refused(self) -> bool:
         """True for an assistant's answer in place of a draft, and for none at all."""
-        return not self.again and not any(self._given)
+        return self.second is None and not any(self._given)
 
     @property
     def ended(self) -> bool:
         """True past a text that is to end the draft, in a circle, and in an assistant's answer."""
         return self._stops.ended or self._loops.ended or self._assistant.found
 
-    def begin_again(self, form: str | None) -> None:
-        """Read the answer to a prompt of that form in place of the first."""
-        self.again, self.form, self._answer = True, form, []
+    def begin_again(self, prompt: Prompt) -> None:
+        """Read the answer to another prompt in place of the first."""
+        self.second, self._answer = prompt, []
         self._begin(hold_reasoning=self.thinks_unmarked)
 
     async def read(self, chunk: Chunk) -> str:
@@ -100,12 +99,12 @@ class Reading:
 
     def finish(self) -> str:
         """Return the part that was held back and belongs to the draft after all."""
-        rest = self._checked(self._marks.finish()) + ("" if self.again else self._assistant.finish())
+        rest = self._checked(self._marks.finish()) + ("" if self.second else self._assistant.finish())
         text = self._loops.feed(self._repetition.feed(rest) + self._repetition.finish())
         return self._give(self._stops.feed(text + self._loops.finish()) + self._stops.finish())
 
     def _checked(self, text: str) -> str:
-        return text if self.again else self._assistant.feed(text)
+        return text if self.second else self._assistant.feed(text)
 
     def _give(self, text: str) -> str:
         self._given.append(text)

@@ -24,7 +24,7 @@ from pearl.asking.kept import open_replies
 from pearl.asking.write import Desk, WrittenText, write_drafts
 from pearl.assistant import answers_as_assistant
 from pearl.chat.base import Decoding
-from pearl.chat.choose import make_chat_model
+from pearl.chat.choose import local_names, make_chat_model
 from pearl.marks import CLOSING
 from pearl.options import write_json
 from pearl.prompts import Brief
@@ -41,7 +41,8 @@ MOST_FAILED, MOST_COPIED = 0.01, 0.144  # half of what was copied before texts w
 
 def written(name: str, cases: Sequence[Case], kept: Path) -> list[WrittenText]:
     """The model's draft of each case from the documents that PEARL chose."""
-    model = make_chat_model(load_settings(llm="embedded", llm_model=name))
+    settings = load_settings(llm="embedded", llm_model=name)
+    model, identity = make_chat_model(settings), local_names(settings)[1]
     briefs = [
         Brief(
             load_template(case["template"]),
@@ -54,7 +55,7 @@ def written(name: str, cases: Sequence[Case], kept: Path) -> list[WrittenText]:
         for case in cases
     ]
     with open_replies(kept) as replies:
-        (drafts,) = asyncio.run(write_drafts(Desk(model, str(model.identity), DECODING, replies), [briefs]))  # type: ignore[attr-defined]
+        (drafts,) = asyncio.run(write_drafts(Desk(model, identity, DECODING, replies), [briefs]))
     return drafts
 
 

@@ -262,6 +262,15 @@ def test_an_assistants_answer_is_asked_for_again_once(pearl: Any, write: Any, fi
     assert run.draft.usage.prompt_tokens > sum(pearl.model.count_tokens(message.content) for message in asked)
 
 
+def test_the_evidence_of_a_second_answer_is_that_of_its_prompt(pearl: Any, write: Any) -> None:
+    texts = tuple(Document(f"d{number}", f"{number} " * 60, request="what was asked " * 20) for number in range(3))
+    run = write(replies=["As an AI, I", "Yes."], texts=texts, context_tokens=560, decoding=Decoding(100))
+    (first, _), (second, _) = pearl.model.calls
+    shown = [f"d{number}" for number in range(3) if f"{number} {number}" in second[-1].content]
+    assert sorted(run.shown) == shown
+    assert len(shown) > sum(message.role == "assistant" for message in first)
+
+
 def test_without_documents_the_request_is_asked_again_in_other_words(pearl: Any, write: Any) -> None:
     run = write(replies=["As an AI, I", "Yes."], texts=())
     assert (run.draft.text, run.notes, run.draft.retrieval.form) == (
