@@ -1,0 +1,17 @@
+"""Commands and options that went, and what took their place."""
+
+from __future__ import annotations
+
+from typer._click.exceptions import NoSuchOption, UsageError
+
+# a command line without ``pearl`` -> a sentence for somebody who typed it
+GONE: dict[str, str] = {}
+
+
+def what_took_its_place(error: UsageError, words: list[str]) -> str | None:
+    """Return the sentence for the command or option of ``words``, the command line without ``pearl``, that `error` did
+    not find; None where no such command or option ever was.
+    """
+    if isinstance(error, NoSuchOption) and error.ctx:
+        return GONE.get(f"{error.ctx.command_path} {error.option_name}".partition(" ")[2])
+    return next((sentence for gone, sentence in GONE.items() if words[: gone.count(" ") + 1] == gone.split()), None)
