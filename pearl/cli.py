@@ -65,7 +65,6 @@ COMMANDS = {
     "keys": ("service.commands.keys", "Make, list and revoke API keys."),
     "models": ("service.commands.models", "Fetch the weights of chat models for this machine, list and remove them."),
     "move": ("service.commands.move", "Copy everything into another database, SQLite or PostgreSQL."),
-    "migrate": ("service.commands.migrate", "Bring the database's schema up to date."),
 }
 
 COLLECTED_AFTER = 50_000  # new objects; Python's own threshold is 700

@@ -63,7 +63,7 @@ def create_app(
     encoder: ReadingEncoder | None = None,
     rewards: Rewards | None = None,
 ) -> FastAPI:
-    """The service as an ASGI application. The schema must be up to date (``pearl migrate``, or ``pearl serve``).
+    """The service as an ASGI application. The schema must be up to date (``pearl serve`` sees to it).
 
     ``model``, ``encoder`` and the scores of ``rewards`` take the place of those the settings name. Raises InputError
     for unusable settings.

@@ -65,7 +65,9 @@ def _database(services: Services) -> str:
         current, newest = services.database.schema_version(to_write=True)
     except PearlError as error:
         return error.public
-    return "ok" if current == newest else f"The schema is at {current}, not {newest}; run 'pearl migrate'."
+    if current == newest:
+        return "ok"
+    return f"The schema is at {current}, not {newest}; start 'pearl serve' again, which brings it up to date."
 
 
 def _models(services: Services) -> str:

@@ -103,11 +103,17 @@ class Database:
     def migrate(self) -> None:
         """Bring the schema up to date where it is not; of several processes starting at once, one does it.
 
-        Raises StoreError for the schema of a later version.
+        Raises StoreError for the schema of a later version, or of one that is too early.
         """
         there, newest = self.schema_version()
         if there == newest:
             return
+        if there is not None and there < schema.known()[0]:
+            raise StoreError(
+                f"The database's schema is of an early version of PEARL ({there}; this one reads {schema.known()[0]} "
+                "and later). Run `pearl migrate` of the version with the git tag lab-2026-11 on it, then this version.",
+                code="schema_older",
+            )
         if there is not None and there > newest:
             raise StoreError(
                 f"The database's schema is of a later version of PEARL ({there}; this one knows {newest}); install "
@@ -130,7 +136,7 @@ class Database:
         """(the database's revision, the newest one this code knows). With ``to_write`` it raises StoreError where
         nothing can be stored, as far as that shows without a write and without a lock."""
         with self.read() as connection:
-            version = schema.current(connection), schema.newest()
+            version = schema.current(connection), schema.known()[1]
             if to_write:
                 self._check_writable(connection)
         return version

@@ -74,7 +74,9 @@ def explain(error: DBAPIError, file: str | None) -> StoreError:
             code="store_forbidden",
         )
     if is_one_of(NO_SCHEMA):
-        return StoreError("The database has no up-to-date schema; run 'pearl migrate'.", code="schema_missing")
+        return StoreError(
+            "The database has no up-to-date schema; start 'pearl serve' again, which makes it.", code="schema_missing"
+        )
     if is_one_of(CLOSED) and file is not None:
         return of_file(
             f"{{file}} cannot be opened: {cause}. PEARL_HOME names its folder, which must be writable, or "

@@ -1,4 +1,4 @@
-"""The schema's revision: which one a database has, the newest there is, and the way from one to the other."""
+"""The schema's revision: which one a database has, the oldest and newest known, and the way to the newest."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
 
+from service.store.tables import metadata
+
 if TYPE_CHECKING:
     from alembic.config import Config
 
@@ -14,9 +16,10 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 TABLE = "alembic_version"
 
 
-def newest() -> str:
-    """The newest revision this code knows: migrations are files whose names begin with their numbers."""
-    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
+def known() -> tuple[str, str]:
+    """The oldest and the newest revision this code knows: the numbers that the names of migrations begin with."""
+    numbers = sorted(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
+    return numbers[0], numbers[-1]
 
 
 def current(connection: Connection) -> str | None:
@@ -28,12 +31,17 @@ def current(connection: Connection) -> str | None:
 
 
 def upgrade(connection: Connection) -> None:
-    """Bring the schema up to date, within the connection's transaction."""
+    """Bring the schema up to date, within the connection's transaction: an empty database gets the tables as they are
+    declared, any other one the migrations that it lacks."""
     from alembic import command
 
     config = configuration()
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    if current(connection) is not None:
+        command.upgrade(config, "head")
+        return
+    metadata.create_all(connection, checkfirst=False)
+    command.stamp(config, "head")
 
 
 def configuration() -> Config:

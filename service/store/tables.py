@@ -1,4 +1,5 @@
-"""The tables. Times are Unix seconds in UTC; migrations in ``migrations/`` bring a database to this form."""
+"""The tables. Times are Unix seconds in UTC. An empty database gets them as they are declared here; each change of
+them needs a migration in ``migrations/`` for the others."""
 
 from __future__ import annotations
 
@@ -147,7 +148,7 @@ drafts = Table(
     Column("retrieval", JSON, nullable=False),  # ids and scores of the documents, never their text; notes
     Column("timings", JSON, nullable=False),
     Column("created_at", Float, nullable=False),
-    Column("revision", JSON, nullable=True),  # these three are None in drafts of before migration 0003
+    Column("revision", JSON, nullable=True),  # these three are None in the earliest drafts
     Column("questions", JSON, nullable=True),
     Column("usage", JSON, nullable=True),
     Column("quality", Float, nullable=True),  # None without a reward model

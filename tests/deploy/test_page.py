@@ -29,4 +29,4 @@ def test_files_exist(page: str, root: Path) -> None:
 
 def test_commands_exist(page: str) -> None:
     named = set(re.findall(r"pearl (?=([a-z]+))", page)) - {"pearl"}  # compose's service of that name
-    assert {"serve", "migrate", "keys", "import"} <= named <= set(COMMANDS)
+    assert {"serve", "keys", "import"} <= named <= set(COMMANDS)

@@ -170,7 +170,8 @@ def test_several_migrations_at_once_are_one(postgres_databases: Callable[[str], 
     url = postgres_databases("template1")
     environment = environment_of(url, tmp_path)
     processes = [
-        subprocess.Popen(["pearl", "migrate"], env=environment, stderr=subprocess.PIPE, text=True) for _ in range(3)
+        subprocess.Popen(["pearl", "users", "list"], env=environment, stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
     ]
     said = [process.communicate(timeout=180)[1] for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], said

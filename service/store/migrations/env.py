@@ -6,7 +6,7 @@ from service.store.tables import metadata
 
 connection = context.config.attributes.get("connection")
 if connection is None:
-    raise SystemExit("Run migrations with 'pearl migrate'.")
+    raise SystemExit("Run migrations with 'pearl serve'.")
 context.configure(connection=connection, target_metadata=metadata, render_as_batch=connection.dialect.name == "sqlite")
 with context.begin_transaction():
     context.run_migrations()

@@ -143,7 +143,7 @@ def test_a_database_without_a_schema(pearl: Any, until: Any) -> None:
         connection.exec_driver_sql("DROP TABLE alembic_version")
     answer = pearl.client.get("/health/ready")
     assert (answer.status_code, answer.json()["status"]) == (503, "failed")
-    assert "pearl migrate" in answer.json()["checks"]["database"]
+    assert "pearl serve" in answer.json()["checks"]["database"]
 
 
 def test_metrics_count_and_name_no_text(pearl: Any) -> None:
