@@ -23,7 +23,7 @@ from service.commands.shown import (
     show_fields,
     show_table,
 )
-from service.store import documents, drafts, feedback, imports, users, voices
+from service.store import documents, feedback, imports, users, voices
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
 from service.store.user_counts import count_documents
@@ -160,16 +160,3 @@ def delete(
                     documents.remove(connection, owner.id, document_id)
         erase(database)
     typer.echo(f"Deleted {counted(removed, 'document')}.", err=True)
-
-
-@app.command(epilog=epilog("  pearl documents mine draft_0192f0c4b1aa7d0e5c2f9b1c"))
-def mine(
-    id: str = typer.Argument(metavar="ID", help="The document's id, which is that of the draft."),
-    no: bool = typer.Option(False, "--not", help="Say that it is not: drafts do not learn from it."),
-    user: str | None = USER_OPTION,
-) -> None:
-    """Say that a sent draft is yours: drafts learn from it though the machine wrote most of it."""
-    with open_database(load_settings()) as database, database.write() as connection:
-        owner = drafts.owner(connection, id) if user is None else users.get(connection, user).id
-        feedback.claim(connection, owner, id, mine=not no)
-    typer.echo(f"Drafts {'do not learn' if no else 'learn'} from '{id}'.", err=True)

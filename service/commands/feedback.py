@@ -20,6 +20,7 @@ EXAMPLES = """
   pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --edited sent.txt
   pbpaste | pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --edited -
   pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --rejected
+  pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --mine
 """
 
 
@@ -30,6 +31,9 @@ def feedback(
         None, "--edited", metavar="FILE", help="Say that the text in FILE was sent instead; '-' for standard input."
     ),
     rejected: bool = typer.Option(False, "--rejected", help="Say that nothing of it was sent."),
+    mine: bool | None = typer.Option(
+        None, "--mine/--not-mine", help="Say that the sent text is yours, though the machine wrote most of it; or not."
+    ),
     user: str | None = USER_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:
@@ -37,14 +41,18 @@ def feedback(
     half of it is yours."""
     chosen_outcomes = {store.ACCEPTED: accepted, store.EDITED: edited is not None, store.REJECTED: rejected}
     outcomes = [outcome for outcome, chosen in chosen_outcomes.items() if chosen]
-    if len(outcomes) != 1:
-        raise InputError("Give one of --accepted, --edited FILE and --rejected.", param="outcome")
+    if len(outcomes) + (mine is not None) != 1:
+        raise InputError("Give one of --accepted, --edited FILE, --rejected, --mine and --not-mine.", param="outcome")
     check_writable("--json", json, [Path(edited)] if edited else ())
     check_id(id, param="id")
     sent = None if edited is None else read_text("--edited", edited)
     with open_database(load_settings()) as database, database.write() as connection:
         owner = drafts.owner(connection, id) if user is None else users.get(connection, user).id
-        recorded = store.add(connection, owner, id, outcomes[0], sent)
+        if mine is not None:
+            store.claim(connection, owner, id, mine=mine)
+            recorded = store.sent_drafts(connection, owner, [id])[id]
+        else:
+            recorded = store.add(connection, owner, id, outcomes[0], sent)
     if json:
         from service.api.feedback import feedback_body
 

@@ -78,10 +78,10 @@ def show_fields(fields: Iterable[tuple[str, object]]) -> None:
 def not_a_sample(sent: Feedback) -> str:
     """Why drafts do not learn from a text that was sent from a draft, and how they would."""
     if sent.mine is False:
-        return f"Drafts do not learn from it, as you said; if it is yours: pearl documents mine {sent.document_id}"
+        return f"Drafts do not learn from it, as you said; if it is yours: pearl feedback {sent.draft_id} --mine"
     return (
         f"Drafts do not learn from it, for {sent.machine_share:.0%} of its words are the draft's; if it is yours all "
-        f"the same: pearl documents mine {sent.document_id}"
+        f"the same: pearl feedback {sent.draft_id} --mine"
     )
 
 

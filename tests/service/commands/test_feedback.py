@@ -35,7 +35,7 @@ def test_an_accepted_draft_becomes_history(command: Any, draft: Any, endpoint: A
     assert ran.err == (
         f"Recorded: accepted. The text is in the history as {id}.\n"
         "Drafts do not learn from it, for 100% of its words are the draft's; if it is yours all the same: "
-        f"pearl documents mine {id}\n"
+        f"pearl feedback {id} --mine\n"
     )
     assert sent(command, id) == endpoint.text
 
@@ -46,11 +46,11 @@ def test_a_document_says_that_drafts_do_not_learn_from_it(command: Any, draft: A
     assert "for 100% of its words are the draft's" in command("documents", "show", id).err
     said = {"draft_id": id, "machine_share": 1.0, "mine": None, "sample": False}
     assert command("documents", "show", id, "--json", "-").json["sent_draft"] == said
-    assert command("documents", "mine", id).status == 0
+    assert command("feedback", id, "--mine").status == 0
     assert command("documents", "show", id).err == ""
-    assert command("documents", "mine", id, "--not").status == 0
+    assert command("feedback", id, "--not-mine").status == 0
     assert command("documents", "show", id).err == (
-        f"Drafts do not learn from it, as you said; if it is yours: pearl documents mine {id}\n"
+        f"Drafts do not learn from it, as you said; if it is yours: pearl feedback {id} --mine\n"
     )
 
 
@@ -58,9 +58,9 @@ def test_a_document_is_found_by_its_draft_among_several_users(command: Any, draf
     id = draft()
     assert command("feedback", id, "--accepted").status == 0
     command("keys", "create", "--user", "bob")
-    ran = command("documents", "mine", id)
-    assert (ran.status, ran.err) == (0, f"Drafts learn from '{id}'.\n")
-    assert command("documents", "mine", id, "--user", "bob").status == 2
+    ran = command("feedback", id, "--mine")
+    assert (ran.status, ran.err) == (0, f"Recorded: accepted. The text is in the history as {id}.\n")
+    assert command("feedback", id, "--mine", "--user", "bob").status == 2
 
 
 def test_an_edited_text_becomes_history(command: Any, draft: Any, tmp_path: Path) -> None:
@@ -137,8 +137,9 @@ def test_among_several_users_the_draft_says_whose_it_is(command: Any, draft: Any
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "Give one of --accepted, --edited FILE and --rejected."),
-        (("--accepted", "--rejected"), "Give one of --accepted, --edited FILE and --rejected."),
+        ((), "Give one of --accepted, --edited FILE, --rejected, --mine and --not-mine."),
+        (("--accepted", "--mine"), "Give one of --accepted, --edited FILE, --rejected, --mine and --not-mine."),
+        (("--accepted", "--rejected"), "Give one of --accepted, --edited FILE, --rejected, --mine and --not-mine."),
         (("--edited", "/nowhere/sent.txt"), "--edited /nowhere/sent.txt: No such file or directory."),
         (("--edited", "/"), "--edited /: Is a directory."),
         (("--edited", os.devnull), "'final_text' is empty"),
