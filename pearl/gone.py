@@ -5,7 +5,10 @@ from __future__ import annotations
 from typer._click.exceptions import NoSuchOption, UsageError
 
 # a command line without ``pearl`` -> a sentence for somebody who typed it
-GONE: dict[str, str] = {}
+GONE: dict[str, str] = {
+    "migrate": "'pearl migrate' went: `pearl serve` and every other command bring the database's schema up to date.",
+    "documents mine": "'pearl documents mine' went: `pearl feedback ID --mine` says that a sent draft is yours.",
+}
 
 
 def what_took_its_place(error: UsageError, words: list[str]) -> str | None:

@@ -16,17 +16,17 @@ from pearl.settings import Settings
 from tests.source import ROOT, sources
 
 MOST = {
-    "lines of pearl": 10_814,
+    "lines of pearl": 10_816,  # a sentence in gone.py for each command that went
     "lines of retriever": 6278,
-    "lines of service": 22_092,
+    "lines of service": 21_691,
     "lines of training": 8630,
     "lines of eval": 24_938,
     "lines of docs/*.py and benchmarks": 11_973,
-    "modules": 578,
-    "modules under 60 lines": 128,
-    "words of Markdown": 174_898,
-    "commands": 94,
-    "options": 976,
+    "modules": 571,
+    "modules under 60 lines": 121,
+    "words of Markdown": 174_894,
+    "commands": 92,
+    "options": 974,
     "settings": 39,
 }
 SHORT = 60  # lines

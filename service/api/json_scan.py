@@ -16,7 +16,7 @@ STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("|\\?\Z)', re.DOTALL)
 INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+("|\\?\Z)', re.DOTALL)
 MARKS = b"[]{},"
 NOT_MARKS = bytes(set(range(256)) - set(MARKS))
-OPEN, CLOSE, COMMA = b"[{", b"]}", ord(",")
+OPEN, CLOSE = b"[{", b"]}"
 PIECE = 65_536  # bytes that are looked at in one go
 
 
