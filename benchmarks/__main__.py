@@ -32,9 +32,6 @@ NAMES = (
     "rewards",
     "startup",
     "install",
-    "hostile_bodies",
-    "hostile_imports",
-    "hostile_sources",
 )
 
 

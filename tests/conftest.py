@@ -59,12 +59,20 @@ FIRST = (
 TIMEOUT_S = 10.0
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     def place(item: pytest.Item) -> int:
         path = item.path.relative_to(ROOT / "tests").as_posix()
         return next((number for number, part in enumerate(FIRST) if path.startswith(part)), len(FIRST))
 
     items.sort(key=place)
+    if not config.getoption("--slow"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow; pytest --slow runs it"))
 
 
 def pytest_collection_finish() -> None:

@@ -15,8 +15,6 @@ from benchmarks.crowd import QUICK_CLIENTS, QUICK_PLACES
 from benchmarks.figures import Result, read_result, read_results
 from benchmarks.first_stage import QUICK_SIZES, SIZES
 from benchmarks.gpu import SIZES as GPU_SIZES
-from benchmarks.hostile_imports import ROWS
-from benchmarks.hostile_sources import ROWS as SOURCE_ROWS
 from benchmarks.machine import ROOT
 
 
@@ -76,16 +74,6 @@ FIGURES = {
         *("avx2_rate", "avx2_clock_rate", "avx2_difference", "times_torch", "torch_clock_rate"),
     },
     "forensics": {"reading_s", "figures_s", "figures_clock_s", "plain_loop_s", "times_plain", "peak_mib"},
-    "hostile_bodies": {
-        "calm_ms",
-        *(
-            f"{body}_{what}"
-            for body in ("no_key", "nested", "zeros", "wide", "texts", "ranked")
-            for what in ("ms", "mib")
-        ),
-    },
-    "hostile_imports": {row.name for row in ROWS},
-    "hostile_sources": {row.name for row in SOURCE_ROWS},
 }
 
 QUICK_FIGURES = FIGURES | {

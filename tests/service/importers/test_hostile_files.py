@@ -1,4 +1,8 @@
-"""How long the importers other than mail's take on what was made to keep them busy, as ``hostile_imports`` does."""
+"""No importer takes more than linear time on files that were made to keep it busy; run them with ``pytest --slow``.
+
+A row makes an input of about n bytes and reads it; what grows with the square of the input takes 64 times the time for
+eight times the input, what is linear 8.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,161 @@ import io
 import json
 import os
 import subprocess
+import time
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.figures import Measured, over_repetitions
-from benchmarks.hostile_imports import LINEAR, QUICK_REPETITIONS, REPETITIONS, TIMES, Hostile, repeated
+import pytest
 
-TITLE = "Importing notes, chats and tables that were made to keep an importer busy"
-BYTES = 8_000
+from service.importers.base import Options, load_importer
+
+MAIL_BYTES, SOURCE_BYTES = 16_000, 8_000
+TIMES = 8
+LINEAR = 24.0  # times the time for eight times the input: half-way, on a logarithmic scale, to the square
+
+
+@dataclass(frozen=True, slots=True)
+class Hostile:
+    """A file of about n bytes, named ``file``, that ``importer`` reads whole for the identity ``me``."""
+
+    name: str
+    importer: str
+    file: str
+    make: Callable[[int], bytes]
+    me: str = "ann@example.org"
+
+    def seconds(self, size: int) -> float:
+        """Processor time of reading it."""
+        with TemporaryDirectory(prefix="pearl-hostile-") as folder:
+            path = Path(folder) / self.file
+            path.write_bytes(self.make(size))
+            return self.read_seconds(path)
+
+    def read_seconds(self, path: Path) -> float:
+        """Processor time of reading what stands at the path."""
+        importer, options = load_importer(self.importer), Options(user="ann", me=(self.me,))
+        started = time.process_time()
+        for _ in importer.read(path, options):
+            pass
+        return time.process_time() - started
+
+    def growth(self, size: int) -> float:
+        """How many times longer eight times the input takes."""
+        return self.seconds(TIMES * size) / min(self.seconds(size) for _ in range(2))
+
+
+def repeated(piece: str, size: int) -> str:
+    """The piece, as often as it takes for about ``size`` characters."""
+    return piece * max(1, size // len(piece))
+
+
+def mail(body: Callable[[int], str], header: str = "") -> Callable[[int], bytes]:
+    """Makes an mbox of one mail with this body."""
+
+    def make(size: int) -> bytes:
+        lines = [
+            "From ann@example.org Mon Mar  3 09:12:00 2025",
+            *([header] if header else []),
+            "From: Ann <ann@example.org>",
+            "Date: Mon, 03 Mar 2025 10:12:00 +0100",
+            "Message-ID: <1@example.org>",
+            "",
+            f"Tea at four.\n{body(size)}\n",
+        ]
+        return "\n".join(lines).encode()
+
+    return make
+
+
+def in_mail(name: str, piece: str, header: str = "") -> Hostile:
+    """One mail with a piece of text over and over."""
+    return Hostile(f"mail: {name}", "mbox", "a.mbox", mail(lambda size: repeated(piece, size), header))
+
+
+def in_header(name: str, field: str, piece: str) -> Hostile:
+    """One mail whose header has a field with a piece of text over and over."""
+
+    def make(size: int) -> bytes:
+        return mail(lambda _: "", f"{field}: {repeated(piece, size)}")(0)
+
+    return Hostile(f"mail: {name}", "mbox", "a.mbox", make)
+
+
+def in_html(name: str, piece: str) -> Hostile:
+    """One mail in HTML with a piece of it over and over."""
+    return in_mail(name, piece, "Content-Type: text/html; charset=utf-8")
+
+
+def nested_parts(size: int) -> bytes:
+    """A mail with a part in a part in a part."""
+    header = 'Content-Type: multipart/mixed; boundary="B{}"'
+    depth = max(1, size // 60)
+    body = "".join(f"--B{level}\n{header.format(level + 1)}\n\n" for level in range(depth))
+    return mail(lambda _: body, header.format(0))(0)
+
+
+def nested_text(size: int) -> str:
+    """Lines in ever deeper quotes, up to what makes about ``size`` characters."""
+    return "".join(">" * depth + " x\n" for depth in range(int((2 * size) ** 0.5)))
+
+
+FLOWED = "Content-Type: text/plain; format=flowed"
+# a row for each shape of input
+MAILS: tuple[Hostile, ...] = (
+    in_mail("empty lines", "\n"),
+    in_mail("'On', then words", "On x y "),
+    in_mail("'On' and 'wrote' on every line", "On x, Bob wrote\n"),
+    in_mail("'On ... wrote:' on every line", "On Monday Bob wrote:\n"),
+    in_mail("fields of headers", "From: Bob <bob@example.org>\n"),
+    in_mail("headers without an end", "From: \n To: \n"),
+    in_mail("rules", "-----Original Message-----\n\n"),
+    in_mail("underscores", "_"),
+    in_mail("hyphens", "- "),
+    in_mail("colons", ":\n"),
+    in_mail("addresses", "<a@b "),
+    in_mail("digits", "1:1"),
+    in_mail("signs of a quote in one line", "> "),
+    in_mail("quotes and answers in turn", "> q\na\n\n"),
+    in_mail("sign-offs", "Best regards,\nAnn\n\n"),
+    in_mail("footers", "Sent from my iPhone\n"),
+    in_mail("disclaimers", "intended recipient, any files confidential and legally privileged\n\n"),
+    in_mail("signed without an end", "-----BEGIN PGP SIGNED MESSAGE-----\n"),
+    in_mail("stand-ins for pictures", "[image: "),
+    in_mail("diffs", "--- a\n+++ b\n---\n"),
+    in_mail("a diff's figures", " a | 1 +\n"),
+    in_mail("trailers", "Signed-off-by: a\n"),
+    in_mail("lines that flow", "x \n", FLOWED),
+    in_mail("lines that start with 'From '", "From Mon Mon 1:11 1:11\n"),
+    Hostile("mail: quotes in quotes", "mbox", "a.mbox", mail(nested_text)),
+    in_mail("many parts", "--B\n\nx\n", "Content-Type: multipart/mixed; boundary=B"),
+    in_mail("a charset that is none", "a-", "Content-Type: text/plain; charset=punycode"),
+    Hostile("mail: parts in parts", "mbox", "a.mbox", nested_parts),
+    in_header("brackets", "From", "("),
+    in_header("square brackets", "From", "["),
+    in_header("angles", "From", "<a "),
+    in_header("quotation marks", "From", '"\\'),
+    in_header("encoded words", "Subject", "=?utf-8?q?"),
+    in_header("marks of a subject", "Subject", "Re: [PATCH "),
+    in_header("references", "References", "<a@b "),
+    in_header("parameters", "Content-Type", ';a="'),
+    in_html("tags without an end", "<a "),
+    in_html("tags with quotes without an end", "<a b='"),
+    in_html("quotes in turn", "<a b='\"'>"),
+    in_html("comments without an end", "<!--"),
+    in_html("marked sections without an end", "<![if "),
+    in_html("scripts without an end", "<script>"),
+    in_html("quotes in quotes in HTML", "<blockquote>x"),
+    in_html("tables in tables", "<table><tr><td>"),
+    in_html("entities", "&"),
+    in_html("numbers of characters", "&#1"),
+    in_html("one long number", "9"),
+    in_html("spaces", " \n"),
+)
+
+
 SLACK = {"type": "message", "user": "ann@example.org", "ts": "1709283600.000100"}
 EXPORTED = {"id": "1", "timestamp": "2024-03-01T10:00:00Z", "author": {"id": "ann@example.org"}}
 
@@ -73,7 +222,7 @@ class HostileRepository(Hostile):
     """A repository with a history of about n bytes; the time is that of the importer, without git's."""
 
     def seconds(self, size: int) -> float:
-        with TemporaryDirectory(prefix="pearl-bench-") as folder:
+        with TemporaryDirectory(prefix="pearl-hostile-") as folder:
             environment = os.environ | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
             for command, given in ((["init", "-q", "."], b""), (["fast-import", "--quiet"], self.make(size))):
                 subprocess.run(["git", *command], cwd=folder, input=given, env=environment, check=True)
@@ -164,14 +313,27 @@ OTHERS = (
     commits("many messages", lambda size: ["Tea\n\nMilk."] * (size // 100)),
     commits("a long trailer", lambda size: ["Tea\n\n" + repeated("A: b\n", size)]),
 )
-ROWS: tuple[Hostile, ...] = (*NOTES, *CHATS, *TABLES, *OTHERS)
+SOURCES: tuple[Hostile, ...] = (*NOTES, *CHATS, *TABLES, *OTHERS)
 
 
-def measure(quick: bool) -> Measured:
-    wanted, size = (QUICK_REPETITIONS, BYTES // 8) if quick else (REPETITIONS, BYTES)
-    figures = tuple(
-        over_repetitions(row.name, f"{row.name}, eight times the size", "x", growths, at_most=LINEAR)
-        for row in ROWS
-        for growths in [[row.growth(size) for _ in range(wanted)]]
-    )
-    return Measured(wanted, {"corpus": "made for it", "bytes": size, "times": TIMES, "rows": len(ROWS)}, figures)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("row", "size"),
+    [
+        *(pytest.param(row, MAIL_BYTES, id=row.name) for row in MAILS),
+        *(pytest.param(row, SOURCE_BYTES, id=row.name) for row in SOURCES),
+    ],
+)
+def test_eight_times_the_input_takes_no_more_than_about_eight_times_the_time(row: Hostile, size: int) -> None:
+    assert any(row.growth(size) < LINEAR for _ in range(4))  # looked at again before a busy machine counts as one
+
+
+def test_rows_have_names_of_their_own() -> None:
+    names = [row.name for row in (*MAILS, *SOURCES)]
+    assert len(set(names)) == len(names)
+
+
+def test_an_input_has_about_the_size_that_was_asked_for() -> None:
+    assert [len(repeated("tea ", size)) for size in (0, 3, 400)] == [4, 4, 400]
+    for row in MAILS:
+        assert MAIL_BYTES / 2 <= len(row.make(MAIL_BYTES)) <= 2 * MAIL_BYTES + 1_000, row.name
