@@ -15,7 +15,6 @@ from typing import Any
 
 from benchmarks.machine import ROOT
 
-PROJECTS = ("git", "coreboot")
 DOCUMENTS, USERS = 26_665, 527
 LARGEST = 600  # documents of one user
 SECONDS_APART = 3_600
@@ -47,21 +46,13 @@ class OneUser:
 
 def find_corpus(scratch: Path) -> Corpus:
     """The real history of the git project, else an invented one of the same size, made in ``scratch``."""
-    return find_corpora(scratch)[0]
-
-
-def find_corpora(scratch: Path) -> list[Corpus]:
-    """The real histories of both projects, the larger first, else the invented one."""
     shared = Path(os.environ.get("PEARL_SHARED", ROOT.parent / "shared"))
-    real = [shared / "data" / "commits" / f"{name}.jsonl.gz" for name in PROJECTS]
-    if all(path.exists() for path in real):
-        return [
-            Corpus(path, f"commit messages of the {name} project ({path.name})")
-            for name, path in zip(PROJECTS, real, strict=True)
-        ]
+    real = shared / "data" / "commits" / "git.jsonl.gz"
+    if real.exists():
+        return Corpus(real, f"commit messages of the git project ({real.name})")
     path = scratch / "invented.jsonl.gz"
     write_lines(path, invented_lines())
-    return [Corpus(path, "invented documents of the same number and size")]
+    return Corpus(path, "invented documents of the same number and size")
 
 
 def first_lines(corpus: Corpus, count: int, path: Path) -> Corpus:

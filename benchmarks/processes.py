@@ -24,7 +24,6 @@ from service.store.database import Database
 from service.store.keys import create_for_user
 
 PEARL = str(Path(sys.executable).parent / "pearl")
-ONEDNN_AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2"}  # OpenVINO's and torch's products without AVX-512
 PATIENCE_S = 300.0  # embedding a history takes half a minute, more on a machine at work
 
 
@@ -80,11 +79,10 @@ def run(command: Sequence[str], environment: dict[str, str]) -> Finished:
 
 
 @contextmanager
-def served(person: OneUser, scratch: Path, **settings: str) -> Iterator[House]:
-    """The mock LLM and a ``pearl serve`` that drafts with it, the person's history imported; settings by their names in
-    the environment."""
+def served(person: OneUser, scratch: Path) -> Iterator[House]:
+    """The mock LLM and a ``pearl serve`` that drafts with it, the person's history imported."""
     environment, keys = moved_in(person.history, [person.name], scratch)
-    with mocked(scratch) as mock, serving(environment | of_mock(mock) | settings, scratch) as server:
+    with mocked(scratch) as mock, serving(environment | of_mock(mock), scratch) as server:
         wait_until(lambda: answers(f"{server.address}/health/ready"))
         wait_until(lambda: nothing_queued(scratch / "home" / "pearl.db"))
         yield House(server.address, mock, keys[0], server.pid)
@@ -111,19 +109,6 @@ def mocked(scratch: Path) -> Iterator[str]:
     """The mock LLM's address."""
     with _listening([sys.executable, "-m", "benchmarks.mock_llm"], {}, scratch / "mock.log") as server:
         yield server.address
-
-
-@contextmanager
-def judge_mocked(scratch: Path) -> Iterator[str]:
-    """The mock judge's address."""
-    with _listening([sys.executable, "-m", "benchmarks.mock_judge"], {}, scratch / "mock.log") as server:
-        yield server.address
-
-
-def start(command: Sequence[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    """A process whose output nobody reads, to be ended by whoever started it."""
-    nowhere = subprocess.DEVNULL
-    return subprocess.Popen(command, stdout=nowhere, stderr=nowhere, env=_environment(environment), cwd=ROOT)
 
 
 @contextmanager

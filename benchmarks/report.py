@@ -15,7 +15,7 @@ table measures that table alone. A figure is the median over the repetitions; be
 them. The first lines of each module in `benchmarks/` say how it measures.
 """
 # what a reader asks first; the others follow by name
-FIRST = ("draft_overhead", "first_stage", "load", "crowd", "serving", "install", "startup", "import")
+FIRST = ("draft_overhead", "first_stage", "load", "serving", "install", "startup", "import")
 # file and what it shows, by benchmark
 PICTURES = {
     "draft_overhead": ("draft_overhead.svg", "Where the time of a draft goes"),

@@ -84,7 +84,7 @@ def time_table() -> str:
         f"On the H200 a model of the embedded one's size scored {rates['smollm2']:,.0f} pairs a second, "
         f"{rates['times_plain']:.1f} times what a plain loop did, in {rates['smollm2_gib']:.1f} GiB; FLAN-T5-xl took "
         f"{rates['flan_t5_xl_gib']:.1f} GiB, and MPNet's training {rates['mpnet_gib']:.0f} GiB "
-        "(`python -m benchmarks gpu`)."
+        "(`python -m benchmarks gpu` at the tag `lab-2026-11`)."
     )
     return "\n".join([*lines, "", told]) + "\n"
 

@@ -239,7 +239,7 @@ def _detail(name: str, heading: str, text: str, tables: Tables, picture: str | N
 
 def _speed() -> str:
     lines = ["# Waiting for the documents: all figures\n", "[All results](../results.md).\n"]
-    for result in map(_benchmark, ("first_stage", "retrieval", "cascade")):
+    for result in map(_benchmark, ("first_stage", "retrieval")):
         lines += [line.replace("](../benchmarks", "](../../benchmarks") for line in section(result, BENCHMARKS)]
     return "\n".join(lines)
 
@@ -654,7 +654,7 @@ def _revision() -> Question:
 
 
 def _waiting() -> Question:
-    result, retrieval, cascade = map(_benchmark, ("first_stage", "retrieval", "cascade"))
+    result, retrieval = map(_benchmark, ("first_stage", "retrieval"))
     rows = tuple(
         (
             f"{size:,}",
@@ -668,8 +668,7 @@ def _waiting() -> Question:
         "As long as its own words take to be encoded, and little more for a long history. The retriever that ships "
         "reads no pair with a cross-encoder. With one of MiniLM's size it is "
         f"{read.value:.0f} ms among 590 documents, where `CrossEncoder.predict` over all takes "
-        f"{plain.value / 1000:.0f} s: a cascade reads few of them, and keeps "
-        f"{cascade.figure('recall').value:.0f}% of the three that reading all would choose.",
+        f"{plain.value / 1000:.0f} s: PEARL reads at most 32 of them.",
         Table(
             f"A request on {result.machine.cores} cores: half of them wait less, 99% of them wait less, half with AVX2 "
             "alone; the same encoder under sentence-transformers, and a cosine with each document",
@@ -678,7 +677,7 @@ def _waiting() -> Question:
         ),
         "../benchmarks/results/first_stage.svg",
         "speed.md",
-        (result.command, retrieval.command, cascade.command),
+        (result.command, retrieval.command),
     )
 
 
