@@ -423,7 +423,6 @@ def experiments() -> str:
         "shown": _shown_documents(json.loads((kept / "shown.json").read_text(encoding="utf-8"))),
         "short_histories": _short_histories(json.loads((kept / "short_histories.json").read_text(encoding="utf-8"))),
         "sets": _sets(json.loads((kept / "sets.json").read_text(encoding="utf-8"))),
-        "sets_dev": _sets_dev(json.loads((kept / "sets-dev.json").read_text(encoding="utf-8"))),
         "chosen": _chosen(json.loads((kept / "chosen.json").read_text(encoding="utf-8"))),
         "chat_judge": _chat_judge(json.loads((kept / "chat_judge.json").read_text(encoding="utf-8"))),
         "published": _published(json.loads((kept / "published.json").read_text(encoding="utf-8"))),
@@ -593,14 +592,6 @@ def _shown_documents(result: dict[str, Any]) -> str:
     from eval.report.render import markdown
 
     return "\n".join(markdown(table) for table in shown_tables(result))
-
-
-def _sets_dev(result: dict[str, Any]) -> str:
-    """Margins and counts of documents by what they gain together, on dev."""
-    from eval.report.render import markdown
-    from eval.retrieval.sets import sets_tables
-
-    return "\n".join(markdown(table) for table in sets_tables(result))
 
 
 def _chosen(result: dict[str, Any]) -> str:

@@ -19,12 +19,11 @@ from eval.commands import (
     questions,
     retrieval,
     revision,
-    sets,
     shown,
     style,
 )
 from pearl.commands import add_commands, group
 
 app = group("Measure retrieval, calibration, generation, revision and judges, every figure with its interval.")
-add_commands(app, retrieval, generation, calibration, revision, questions, shown, sets, agreement, corrected)
+add_commands(app, retrieval, generation, calibration, revision, questions, shown, agreement, corrected)
 add_commands(app, personalized, manner, experts, quality, best_of, edits, content, likeness, people, style)

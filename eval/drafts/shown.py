@@ -22,10 +22,12 @@ from eval.drafts.systems import System
 from eval.report.metric import Metric, figures, less, to_json
 from eval.report.tables import Json, Table, caption_of, shown
 from eval.retrieval.gains import clusters
-from eval.retrieval.sets import margin_cell, margins
 from pearl.asking.write import WrittenText
 from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.theta import score_words
 from retriever.models.bertscore import BertScore
+
+MARGINS = 10  # tried, at equal steps of the share of documents that they leave out
 
 
 def by_count(system: System) -> list[System]:
@@ -108,6 +110,20 @@ def picked(measured: Sequence[Measures], places: NDArray[np.intp]) -> Measures:
     rows = np.arange(len(places))
     names = measured[0].features
     return Measures({name: np.stack([drafts.features[name] for drafts in measured])[places, rows] for name in names})
+
+
+def margins(behind: Floats) -> list[float]:
+    """The margins that leave out about a tenth more of the documents each, which lie ``behind`` the best, (N, K),
+    infinitely where there is none; no margin where nothing can be left out."""
+    others = behind[:, 1:][np.isfinite(behind[:, 1:])]
+    if not len(others):
+        return []
+    steps = np.quantile(others, np.linspace(0, 1, MARGINS, endpoint=False))
+    return [float(step) for step in np.unique(steps)]
+
+
+def margin_cell(point: Json) -> str:
+    return "all" if point["margin"] is None else score_words(point["margin"], 3)
 
 
 def shown_tables(result: Json) -> Iterator[Table]:

@@ -1,15 +1,14 @@
 """The gains file: JSON Lines, optionally gzipped, a request a line, with its documents and the gain of each.
 
 ``{"request", "documents": [{"text", "request"?, "timestamp"?, "id"?}, ...], "gain": [float, ...], "user_id"?, "id"?,
-"timestamp"?, "target"?, "score"?: [...], "sets"?: [...]}``. Gains are in nats; they and scores are in the documents'
-order. A set, ``{"documents": [place, ...], "gain": float}``, says what several documents gain together, by places.
+"timestamp"?, "target"?}``. Gains are in nats, in the documents' order.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,9 +32,7 @@ THRESHOLD = 0.5  # of the target's trigrams: a document with as many nearly is t
 class GainsRecord:
     """A request, at least one document, oldest first where none has a time, and each document's gain in nats.
 
-    Where the file says so: ``target`` is what the user really wrote for the request, ``scores`` are those of the
-    retriever that chose the documents, of the fingerprint ``retriever``, and ``sets`` what several of them gain
-    together, by their places.
+    ``target`` is what the user really wrote for the request, None where the file does not say it.
     """
 
     request: Request
@@ -44,9 +41,6 @@ class GainsRecord:
     target: str | None
     documents: tuple[Document, ...]
     gains: tuple[float, ...]
-    scores: tuple[float, ...] | None = None
-    sets: Mapping[frozenset[int], float] = field(default_factory=dict)
-    retriever: str | None = None
 
 
 def read_gains(path: Path) -> tuple[GainsRecord, ...]:
@@ -70,9 +64,6 @@ def parse_record(value: dict[str, Any], now: float) -> GainsRecord:
         target=None if target is None else check_characters(target, param="target"),
         documents=tuple(documents),
         gains=_numbers(value.get("gain"), "gain", len(documents)),
-        scores=None if value.get("score") is None else _numbers(value["score"], "score", len(documents)),
-        sets=_sets(value.get("sets"), len(documents)),
-        retriever=optional_string(value, "retriever"),
     )
 
 
@@ -84,27 +75,6 @@ def _numbers(value: Any, param: str, size: int) -> tuple[float, ...]:
             f"'{param}' has {len(value)} numbers for {size} documents; give one for each.", param=param, code="length"
         )
     return tuple(_number(item, f"{param}.{position}") for position, item in enumerate(value))
-
-
-def _sets(value: Any, size: int) -> dict[frozenset[int], float]:
-    if value is None:
-        return {}
-    if not isinstance(value, list):
-        raise InputError(f"'sets' must be an array, not {json_type(value)}.", param="sets", code="wrong_type")
-    sets = {}
-    for position, item in enumerate(value):
-        places = item.get("documents") if isinstance(item, dict) else None
-        if not isinstance(places, list) or not all(type(place) is int and 0 <= place < size for place in places):
-            raise InputError(
-                f"must be an object whose 'documents' are places below {size}.", param=f"sets.{position}", code="place"
-            )
-        members = frozenset(places)
-        if not members or len(members) < len(places) or members in sets:
-            raise InputError(
-                "must name each document once, and no set may be there twice.", param=f"sets.{position}", code="twice"
-            )
-        sets[members] = _number(item.get("gain"), f"sets.{position}.gain")
-    return sets
 
 
 def _number(value: Any, param: str) -> float:

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from eval.drafts.cases import Case
-from eval.drafts.shown import by_count, distances, shown_report, shown_tables
+from eval.drafts.shown import by_count, distances, margins, shown_report, shown_tables
 from eval.drafts.systems import MODEL, Selection, System
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
-from eval.retrieval.sets import margins
 from pearl.asking.write import WrittenText
 from pearl.records import Document, Request, ScoredDocument
 

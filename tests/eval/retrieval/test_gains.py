@@ -108,23 +108,3 @@ def test_requests_are_drawn_where_fewer_users_are_known(users):
     drawn = clusters([record(user) for user in users])
     assert (drawn.unit, drawn.users) == ("requests", len(set(users) - {None}))
     assert len(set(drawn.names)) == 2
-
-
-@pytest.mark.parametrize(
-    ("sets", "complaint"),
-    [
-        ({}, "'sets' must be an array"),
-        ([[0, 1]], "sets.0: must be an object whose 'documents' are places below 2"),
-        ([{"documents": [0, 2], "gain": 1.0}], "places below 2"),
-        ([{"documents": [0, True], "gain": 1.0}], "places below 2"),
-        ([{"documents": [], "gain": 1.0}], "must name each document once"),
-        ([{"documents": [0, 0], "gain": 1.0}], "must name each document once"),
-        ([{"documents": [0, 1], "gain": 1.0}, {"documents": [1, 0], "gain": 2.0}], "no set may be there twice"),
-        ([{"documents": [0, 1]}], "sets.0.gain: must be a number"),
-        ([{"documents": [0, 1], "gain": "high"}], "sets.0.gain: must be a number"),
-    ],
-)
-def test_a_line_with_bad_sets_is_named(pearl_eval, write_lines, sets, complaint):
-    line = {"request": "a", "documents": [{"text": "b"}, {"text": "c"}], "gain": [1.0, 2.0], "sets": sets}
-    run = pearl_eval("retrieval", "--gains", write_lines([line]), "--model", "recent")
-    assert (run.status, complaint in run.err) == (2, True), run.err
