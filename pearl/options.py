@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
@@ -39,11 +39,8 @@ IN_FLIGHT_OPTION = typer.Option(
 JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSON to FILE, '-' for standard output.")
 
 
-def bundled(command: Callable[..., None], hidden: Sequence[Parameter] = ()) -> Callable[..., None]:
-    """The command with an option for each field of its parameters that are dataclasses; they are filled from these.
-
-    ``hidden`` are further options, which the command is not given.
-    """
+def bundled(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each field of its parameters that are dataclasses; they are filled from these."""
     written = signature(command, eval_str=True)
     bundles: dict[str, Any] = {
         name: option.annotation for name, option in written.parameters.items() if is_dataclass(option.annotation)
@@ -53,12 +50,9 @@ def bundled(command: Callable[..., None], hidden: Sequence[Parameter] = ()) -> C
         for name, option in written.parameters.items()
         for flag in (parameters_of(bundles[name]) if name in bundles else (option,))
     ]
-    flags += hidden
 
     @wraps(command)
     def run(**values: Any) -> None:
-        for flag in hidden:
-            del values[flag.name]
         for name, bundle in bundles.items():
             values[name] = bundle(**{flag.name: values.pop(flag.name) for flag in parameters_of(bundle)})
         command(**values)

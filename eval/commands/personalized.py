@@ -31,7 +31,6 @@ EXAMPLES = """
     picture="Draw certainty, reliability, risk and coverage.",
     page=True,
     presets=PRESETS,
-    former=True,
 )
 def personalized(
     records: list[Path] = typer.Option(..., metavar="F.jsonl", help="Records of a judge; repeatable."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
@@ -12,10 +12,9 @@ from typing import Annotated, Any
 import typer
 from typer.models import OptionInfo
 
-from eval.asking.choices import NO_CHOICES, Choice, Presets
+from eval.asking.choices import NO_CHOICES, Presets
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
-from pearl.errors import InputError
 from pearl.options import JSON_OPTION, bundled, parameter, parameters_of
 
 CHOOSE_HELP = "Override a choice of the preset, see below; repeatable."
@@ -35,15 +34,13 @@ def reporting(
     writes: Sequence[str] = (),
     unsaid: Sequence[str] = (),
     presets: Presets = NO_CHOICES,
-    former: bool = False,
 ) -> Callable[[Callable[..., Report]], Callable[..., None]]:
     """Make a command of a function that returns a report: with ``--json``, with ``--picture`` if its help is given, and
     with ``--report`` if there is a ``page``. A function with a ``picture`` of its own sees what is asked for.
 
     ``words`` name the command in the head of the result, where every option follows: the function's own, then those of
     its bundles. Options of ``writes`` name more files to write, and are left out there; so are those ``unsaid``, on
-    which no figure depends. All files are checked before the work. Of ``presets`` every choice is told; ``former``: the
-    choices once were options.
+    which no figure depends. All files are checked before the work. Of ``presets`` every choice is told.
     """
     outputs = [
         parameter(name, Annotated[kind | None, typer.Option(metavar=metavar, help=text)])
@@ -77,7 +74,7 @@ def reporting(
             files.write(report.head or Head.of(*words, **told), report)
 
         command.__signature__ = written.replace(parameters=[*own, *outputs])  # type: ignore[attr-defined]
-        return bundled(command, former_parameters(presets.choices if former else ()))
+        return bundled(command)
 
     return command_of
 
@@ -88,24 +85,6 @@ def _values(declared: Sequence[Parameter], given: Mapping[str, Any]) -> Iterator
     yield from ((option, given[option.name]) for option in declared if option not in bundles)
     for bundle in bundles:
         yield from ((option, getattr(given[bundle.name], option.name)) for option in parameters_of(bundle.annotation))
-
-
-def former_parameters(choices: Iterable[Choice]) -> list[Parameter]:
-    """Hidden options that say how they are spelled now: ``--style-shown`` for the choice ``style_shown``."""
-    former = []
-    for choice in choices:
-        flag = f"--{choice.name.replace('_', '-')}"
-        option = typer.Option(flag, hidden=True, callback=_refuse(flag, choice.name))
-        former.append(parameter(f"former_{choice.name}", Annotated[str | None, option]))
-    return former
-
-
-def _refuse(flag: str, choice: str) -> Callable[[str | None], None]:
-    def refuse(value: str | None) -> None:
-        if value is not None:
-            raise InputError(f"{flag} is now --choose {choice}=VALUE: write --choose {choice}={value}.", param=choice)
-
-    return refuse
 
 
 def flag_of(declared: Parameter, value: object) -> tuple[str, object]:

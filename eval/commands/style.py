@@ -28,7 +28,7 @@ EXAMPLES = """
 """
 
 
-@reporting("eval", "style", picture="Draw how far judges and people agree.", page=True, presets=PRESETS, former=True)
+@reporting("eval", "style", picture="Draw how far judges and people agree.", page=True, presets=PRESETS)
 def style(
     judgements: list[Path] = typer.Option(..., metavar="J.jsonl", help="Recorded judgements; repeatable."),
     human: Path | None = typer.Option(None, metavar="H.jsonl", help="Labels that people gave to the same texts."),

@@ -62,7 +62,7 @@ def test_commands_of_results(file: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("pearl eval personalized --records FILE --reading strict", "retired: --reading"),
+        ("pearl import jsonl FILE --user me --batch-size 10", "retired: --batch-size"),
         ("pearl eval retrieval --gain FILE", "No such option: --gain (Possible options: --baseline, --gains)"),
         ("pearl evaluate", "no command evaluate"),
         ("pearl import ~/mail/Sent.mbox --user me", None),

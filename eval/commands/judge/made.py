@@ -15,7 +15,7 @@ from rich.console import Console
 from eval.asking.bench import Asking, bench
 from eval.asking.choices import TOP_P, Presets
 from eval.asking.json_lines import write_lines
-from eval.commands.reporting import choose_option, flag_of, former_parameters
+from eval.commands.reporting import choose_option, flag_of
 from eval.judges.judge import Judge, Questions, run
 from eval.recorded.corrected import CorrectedOptions, corrected_report, corrected_tables
 from eval.recorded.labels import PeopleLabels, item_name, judged_items, labels_for
@@ -127,13 +127,12 @@ def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
         shared["preset"] = shared["preset"].replace(default=judge.presets.default)
     else:
         del shared["preset"], shared["choose"]
-    former = former_parameters(judge.presets.choices)
 
     def command(**given: Any) -> None:
         options = {name: given[name] for name in own}
         _judge(judge, options, SharedOptions(**{name: given[name] for name in shared}))
 
-    command.__signature__ = Signature([*own.values(), *shared.values(), *former])  # type: ignore[attr-defined]
+    command.__signature__ = Signature([*own.values(), *shared.values()])  # type: ignore[attr-defined]
     return command
 
 

@@ -236,8 +236,6 @@ def without(name):
         (LINES, ("--choose", "orders=both"), "--choose orders=both: there are order, unparsed"),
         (LINES, ("--choose", "both"), "--choose both: must be NAME=VALUE"),
         (LINES, ("--choose", "order=both", "--choose", "order=random"), "--choose order=both is given too"),
-        (LINES, ("--order", "both"), "--order is now --choose order=VALUE: write --choose order=both."),
-        (LINES, ("--unparsed", "dropped"), "write --choose unparsed=dropped."),
         (LINES, ("--max-cost", "1"), "--max-cost needs --price-in and --price-out"),
         (LINES, ("--json", "no/such/folder.json"), "there is no folder"),
         (LINES, ("--systems", "ours", "ours"), "name two different ones"),

@@ -167,7 +167,6 @@ def without(name):
         ([LINES[0], LINES[0]], (), ":2: id: 'p0' is on line 1 already"),
         (LINES, ("--fields", "age,job"), "--fields job: the personas have age, home"),
         (LINES, ("--preset", "recorded"), "--preset recorded: there are corrected, as_published"),
-        (LINES, ("--order", "random"), "--order is now --choose order=VALUE: write --choose order=random."),
         (LINES, ("--choose", "reading=loose"), "--choose reading=loose: there are published, strict"),
     ],
 )
