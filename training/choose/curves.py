@@ -19,9 +19,7 @@ from retriever.calibrated.artifact import MANIFEST, SHIPPED, read_manifest
 from retriever.registry import UNTRAINED
 
 MACRO_F1 = "macro_f1"
-GAIN = "gain"  # of the documents together, which no draft is needed for
-DRAFT_METRICS = ("rouge2", "rouge1", "bertscore", MACRO_F1)
-METRICS = (*DRAFT_METRICS, GAIN)
+METRICS = ("rouge2", "rouge1", "bertscore", MACRO_F1)
 
 Curve = list[dict[str, Any]]
 
@@ -93,10 +91,10 @@ class MeasuredCurve:
         return {"curve": self.points} | ({"by_chance": dict(self.by_chance)} if self.by_chance else {})
 
 
-def check_metric(name: str, metrics: Sequence[str] = METRICS) -> None:
+def check_metric(name: str) -> None:
     """Raises InputError for another metric than those that curves have."""
-    if name not in metrics:
-        raise InputError(f"--metric {name}: there are {', '.join(metrics)}.", param="metric", code="no_such_metric")
+    if name not in METRICS:
+        raise InputError(f"--metric {name}: there are {', '.join(METRICS)}.", param="metric", code="no_such_metric")
 
 
 def choose_margin(curve: MeasuredCurve, metric: str) -> OperatingPoint:

@@ -18,7 +18,6 @@ from pearl.errors import InputError
 from pearl.theta import EVERYTHING
 from retriever.calibrated.artifact import MANIFEST, Artifact, read_whole, write_manifest
 from training.choose.curves import (
-    DRAFT_METRICS,
     MARGIN,
     THETA,
     MeasuredCurve,
@@ -96,7 +95,7 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
     again from the curve that the artifact keeps. Raises InputError for an artifact that is not whole, for a report
     without such figures of it or of another chat model, and for an artifact without such a curve.
     """
-    check_metric(metric, DRAFT_METRICS)
+    check_metric(metric)
     artifact = _to_change(folder)
     if report is None:
         chat_model, account = _kept_curve(folder, artifact.training, chat_model)
@@ -127,7 +126,7 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
 
 def scorer_threshold(name: str, report: Path | None, metric: str) -> OperatingPoint:
     """Choose theta for a scorer that has no artifact to keep it in. Raises InputError without a report of it on dev."""
-    check_metric(metric, DRAFT_METRICS)
+    check_metric(metric)
     if report is None:
         raise InputError(
             f"--model {name}: keeps no curve of theta; name a report of 'pearl eval revision' with --revision.",

@@ -14,9 +14,8 @@ from training.commands import (
     reward,
     score,
     select,
-    sets,
     threshold,
 )
 
 app = group("Train a retriever from histories, step by step, or a reward model.")
-add_commands(app, requests, score, sets, select, fit, level, margin, floor, threshold, retriever, chat, reward)
+add_commands(app, requests, score, select, fit, level, margin, floor, threshold, retriever, chat, reward)

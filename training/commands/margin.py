@@ -11,19 +11,13 @@ from pearl.options import JSON_OPTION, check_writable, write_json
 EXAMPLES = """
   pearl eval shown --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --json shown.json
   pearl train margin --model MODEL --shown shown.json --metric rouge2
-  pearl eval sets --sets sets.jsonl.gz --model MODEL --json sets.json
-  pearl train margin --model MODEL --shown sets.json --metric gain
 """
 
 
 def margin(
     model: Path = typer.Option(..., metavar="MODEL", help="Artifact to write the margin into."),
-    shown: Path = typer.Option(
-        ..., metavar="REPORT.json", help="Report of pearl eval shown, or of pearl eval sets, on dev, for this model."
-    ),
-    metric: str = typer.Option(
-        "rouge2", help="Metric to raise: rouge1, rouge2, bertscore or macro_f1; of pearl eval sets, gain."
-    ),
+    shown: Path = typer.Option(..., metavar="REPORT.json", help="Report of pearl eval shown on dev, for this model."),
+    metric: str = typer.Option("rouge2", help="Metric to raise: rouge1, rouge2, bertscore or macro_f1."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Choose how far below the best score a document may lie and still be shown; none if no margin raises the metric

@@ -61,14 +61,14 @@ def retriever(
     from pearl.settings import load_settings
     from pearl.split import TRAIN
     from retriever.calibrated.artifact import manifest_json
-    from training.choose.curves import DRAFT_METRICS, check_metric
+    from training.choose.curves import check_metric
     from training.files import work_folder
     from training.finish import measured, with_margin, with_threshold
     from training.options import PLANS, TrainingOptions
     from training.recipe import SCORED_TEST, train_retriever
 
     llm, metric = drafts.llm, drafts.metric
-    check_metric(metric, DRAFT_METRICS)
+    check_metric(metric)
     check_writable("--json", json, history)
     values = asdict(auxiliary) | asdict(scored) | asdict(fitting) | asdict(choices)
     chosen = choices_of(preset, {choice.name: values.pop(choice.name) for choice in CHOICES})

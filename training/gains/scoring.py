@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -86,7 +85,7 @@ class Scorer:
         groups, keys = [], []
         for document in unit.documents:
             mine = [target.id for target, ids in unit.pairs if document.id in ids]
-            prompts = self.prompts((document,), [requests[id] for id in mine])
+            prompts = self.prompts(document, [requests[id] for id in mine])
             groups.append(Group(prompts, tuple(targets[id] for id in mine)))
             keys.append((document.id, mine))
         rows = []
@@ -114,10 +113,9 @@ class Scorer:
     def request_text(self, target: Document) -> str:
         return self._cut(target.request or "", self._options.request_tokens)
 
-    def prompts(self, documents: Sequence[Document], requests: Sequence[str]) -> tuple[Tokens, ...]:
-        """A prompt for each request with the documents, each cut to the same length, the best of them last."""
-        texts = [self._cut(document.text, self._options.document_tokens) for document in reversed(documents)]
-        shown = "\n\n".join(texts)
+    def prompts(self, document: Document, requests: Sequence[str]) -> tuple[Tokens, ...]:
+        """A prompt for each request with the document, cut to the limit."""
+        shown = self._cut(document.text, self._options.document_tokens)
         return tuple(tuple(self.model.encode(self._template.prompt_with(shown, request))) for request in requests)
 
     def without(self, user_id: str, targets: dict[str, Tokens], requests: dict[str, str]) -> dict[str, Likelihood]:
@@ -161,26 +159,6 @@ def describe(
     }
 
 
-class Work(Protocol):
-    """A piece of work that is done whole or not at all, by the name of its file."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def size(self) -> int: ...
-
-
-WorkT = TypeVar("WorkT", bound=Work)
-WorkIn = TypeVar("WorkIn", contravariant=True)
-
-
-class Scoring(Protocol[WorkIn]):
-    """A scorer of pieces of work."""
-
-    def score(self, unit: WorkIn, /) -> pa.Table: ...
-
-
 @dataclass(slots=True)
 class Pace:
     """The pairs that were scored so far, and the seconds that they took."""
@@ -194,15 +172,15 @@ class Pace:
 
 
 def score_units(
-    units: Sequence[WorkT],
-    scorer: Callable[[], Scoring[WorkT]],
+    units: Sequence[Unit],
+    scorer: Callable[[], Scorer],
     folder: Path,
     description: dict[str, object],
     advance: Callable[[int, bool], None] = lambda pairs, computed: None,
     left: Callable[[], float] = lambda: math.inf,
     least: int = 0,
     pace: Pace | None = None,
-) -> list[WorkT]:
+) -> list[Unit]:
     """Score what is not scored yet, as far as the seconds ``left`` go; the units that are scored then, in their order.
 
     The ``least`` smallest units are scored in any case, and first. A group of units, whose requests are whole only with
@@ -212,7 +190,7 @@ def score_units(
     """
     folder.mkdir(parents=True, exist_ok=True)
     _same_work(folder / "work.json", description)
-    ready: Scoring[WorkT] | None = None
+    ready: Scorer | None = None
     done = {unit.name for unit in units if (folder / f"{unit.name}.parquet").exists()}
     advance(sum(unit.size for unit in units if unit.name in done), False)
     missing = [unit for unit in units if unit.name not in done]
@@ -240,13 +218,13 @@ def score_units(
     return [unit for unit in units if unit.name in done]
 
 
-def _smallest_whole(units: Sequence[WorkT]) -> list[WorkT]:
+def _smallest_whole(units: Sequence[Unit]) -> list[Unit]:
     """The units, those first that are a whole group, the smallest of them first; of others the first of its group, for
     the last may have a pair or two."""
     several = Counter(group_of(unit.name) for unit in units)
     begins = {group_of(unit.name): unit.name for unit in reversed(units)}
 
-    def key(unit: WorkT) -> tuple[bool, bool, int]:
+    def key(unit: Unit) -> tuple[bool, bool, int]:
         group = group_of(unit.name)
         return several[group] > 1, begins[group] != unit.name, unit.size
 
@@ -269,8 +247,6 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
     if other or changed:
         param = "aux" if other else changed[0]
         name = other or param.removesuffix("_sha256")
-        if name in ("retriever", "encoder", "documents"):  # of sets
-            name = f"--{name}"
         if name == "options":
             then = before.get(name, {})
             option = next(key for key in sorted({*now[name], *then}) if now[name].get(key) != then.get(key))
