@@ -11,7 +11,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -59,42 +59,13 @@ def _shown(value: Any) -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-def command_line() -> str:
-    """The help of every command, from the commands themselves."""
-    from typer.testing import CliRunner
-
-    from pearl.cli import COMMANDS, app
-
-    lines = ["# The command line\n"]
-    for words in _command_paths(list(COMMANDS)):
-        # a fixed width and no terminal, so that the text is the same everywhere
-        result = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"})
-        text = result.output.replace("Usage: root", "Usage: pearl").rstrip()
-        lines += [f"## `{' '.join(('pearl', *words))}`\n", "```text", text, "```\n"]
-    return "\n".join(lines)
-
-
-def _command_paths(names: list[str]) -> Iterator[list[str]]:
-    from importlib import import_module
-
-    from pearl.cli import COMMANDS
-    from pearl.commands import click_command
-
-    yield []
-    for name in names:
-        yield [name]
-        command = click_command(import_module(COMMANDS[name][0]))
-        for below in sorted(getattr(command, "commands", {})):
-            yield [name, below]
-
-
 def http_api() -> str:
     """Every route and field, from the application's OpenAPI description."""
     description = openapi()
     lines = ["# HTTP API\n", description["info"]["description"] + "\n", CALL]
     lines.append(
-        "The machine-readable description is served at `/openapi.json` and browsable at `/docs`; a copy is "
-        "[openapi.json](openapi.json). Every answer carries `x-request-id`.\n"
+        "The machine-readable description is served at `/openapi.json` and browsable at `/docs`. Every answer carries "
+        "`x-request-id`.\n"
     )
     schemas = description["components"]["schemas"]
     for path, operations in description["paths"].items():
@@ -183,10 +154,6 @@ def openapi() -> dict[str, Any]:
     settings = Settings(database_url="sqlite:///never-opened.db")
     described: dict[str, Any] = create_app(settings, model=FakeChatModel()).openapi()
     return described
-
-
-def openapi_json() -> str:
-    return json.dumps(openapi(), indent=1, ensure_ascii=False) + "\n"
 
 
 def dependencies() -> str:
@@ -851,9 +818,7 @@ def performance() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/configuration.md": lambda: NOTICE + configuration(),
-    "docs/command-line.md": lambda: NOTICE + command_line(),
     "docs/http-api.md": lambda: NOTICE + http_api(),
-    "docs/openapi.json": openapi_json,
     "docs/dependencies.md": lambda: NOTICE + dependencies(),
     "docs/performance.md": lambda: NOTICE + performance(),
     "docs/results.md": lambda: NOTICE + results(),

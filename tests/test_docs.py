@@ -31,10 +31,20 @@ def test_the_http_api_has_values_ranges_and_defaults() -> None:
         assert f"| `{name}` {about}\n" in page
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_between_pages_lead_somewhere() -> None:
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "results").glob("*.md")):
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    pages = [page for part in (".", "docs", "benchmarks") for page in sorted((ROOT / part).glob("*.md"))]
+    for page in pages:
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)#?([^)\s:]*)\)", page.read_text(encoding="utf-8")):
+            to = page.parent / target if target else page
+            assert to.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor in anchors(to), f"{page.name} links to {target}#{anchor}"
 
 
 def test_result_files_are_as_the_commands_write_them(tmp_path: Path) -> None:
