@@ -11,7 +11,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -192,13 +192,6 @@ def dependencies() -> str:
     return "\n".join([*lines, *_weighed(weighed)])
 
 
-def readme() -> str:
-    """The README with its recorded drafts and its figures put in."""
-    from results_page import readme_figures
-
-    return _with_blocks("README.md", (("side-by-side", _side_by_side()), ("figures", readme_figures())))
-
-
 def _side_by_side() -> str:
     """A row a request: the draft without the history, and with it."""
     recorded = json.loads((ASSETS / "side-by-side.json").read_text(encoding="utf-8"))
@@ -256,28 +249,11 @@ def flow() -> str:
     return flow_picture()
 
 
-def drafting() -> str:
-    """The page about drafting with drafts from a real history put in."""
-    return _with_blocks("docs/drafting.md", (("real-drafts", _real_drafts()),))
-
-
-def voice() -> str:
-    """The page about the voice card with the table of traits, and of authors told apart, put in."""
-    from voice_page import apart_table, traits_table
-
-    return _with_blocks("docs/voice.md", (("apart", apart_table()), ("traits", traits_table())))
-
-
 def voice_card() -> str:
     """The picture of the sample user's voice card."""
     from voice_page import card_picture
 
     return card_picture()
-
-
-def retrieval() -> str:
-    """The page about retrieval with the table of the retrievers put in."""
-    return _with_blocks("docs/retrieval.md", (("retrievers", _retrievers()),))
 
 
 def _retrievers() -> str:
@@ -288,27 +264,6 @@ def _retrievers() -> str:
         marks = ("yes" if mark else "" for mark in (entry.trained, entry.needs_encoder, entry.served))
         lines.append(f"| `{entry.name}` | {entry.summary} | {' | '.join(marks)} |")
     return "\n".join(lines) + "\n"
-
-
-def training() -> str:
-    """The page about training with the presets' choices, and what models take, put in."""
-    from gpu_times import memory_table, time_table
-
-    from training.choices import choices_markdown
-    from training.reward.choices import reward_choices_markdown
-
-    blocks = (
-        ("choices", choices_markdown()),
-        ("reward-choices", reward_choices_markdown()),
-        ("memory", memory_table()),
-        ("times", time_table()),
-    )
-    return _with_blocks("docs/training.md", blocks)
-
-
-def importing() -> str:
-    """The page about importers with the figures of real blogs and vaults put in."""
-    return _with_blocks("docs/importing.md", (("blogs", _blogs()),))
 
 
 def _blogs() -> str:
@@ -324,16 +279,6 @@ def _blogs() -> str:
         counts = f"{source['files']:,} | {source['files_imported']:,}"
         lines.append(f"| {source['engine']} | {source['origin']} | {counts} | {left_out} | {dates} |")
     return "\n".join(lines) + "\n"
-
-
-def _with_blocks(page: str, blocks: Iterable[tuple[str, str]]) -> str:
-    """The page with each block put between its marks."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    for name, block in blocks:
-        start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-        head, _, rest = text.partition(start)
-        text = head + start + block + end + rest.partition(end)[2]
-    return text
 
 
 def _real_drafts() -> str:
@@ -802,18 +747,67 @@ def results_pages() -> dict[str, Callable[[], str]]:
     return pages | {f"docs/{name}": picture for name, picture in pictures().items()}
 
 
-def judging() -> str:
-    """The page on judging, with tables from docs/results/personalized.json."""
-    from judging_page import judging_page
-
-    return judging_page()
-
-
 def performance() -> str:
     """The benchmarks' tables, from benchmarks/results."""
     from benchmarks.report import markdown
 
     return markdown(ROOT / "benchmarks" / "results")
+
+
+def blocks() -> dict[str, Callable[[], str]]:
+    """The blocks that pages hold between marks, by the name in the marks."""
+    import judging_page
+    import reward_page
+    import voice_page
+    from gpu_times import memory_table, time_table
+    from results_page import readme_figures
+
+    from training.choices import choices_markdown
+    from training.reward.choices import reward_choices_markdown
+
+    return {
+        "apart": voice_page.apart_table,
+        "authorship": judging_page.authorship_block,
+        "blogs": _blogs,
+        "choices": choices_markdown,
+        "corrected": judging_page.corrected_block,
+        "experts": judging_page.experts_block,
+        "figures": readme_figures,
+        "findings": judging_page.findings_block,
+        "judge-choices": judging_page.choices_block,
+        "judgements": judging_page.recorded_block,
+        "kinds": reward_page.kinds_table,
+        "memory": memory_table,
+        "published": judging_page.published_block,
+        "quality": reward_page.quality_table,
+        "real-drafts": _real_drafts,
+        "retrievers": _retrievers,
+        "reward-choices": reward_choices_markdown,
+        "side-by-side": _side_by_side,
+        "times": time_table,
+        "traits": voice_page.traits_table,
+    }
+
+
+MARKED = re.compile(r"(<!-- ([a-z-]+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
+
+
+def marked_pages() -> dict[str, Callable[[], str]]:
+    """The pages that are written by hand, with the blocks between their marks made again."""
+    made = blocks()
+
+    def filled(page: Path) -> str:
+        def block(found: re.Match[str]) -> str:
+            return found[1] + made[found[2]]().rstrip("\n") + "\n" + found[3]
+
+        return MARKED.sub(block, page.read_text(encoding="utf-8"))
+
+    pages = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    return {
+        str(page.relative_to(ROOT)): (lambda page=page: filled(page))
+        for page in pages
+        if str(page.relative_to(ROOT)) not in PAGES
+    }
 
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -822,17 +816,10 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/dependencies.md": lambda: NOTICE + dependencies(),
     "docs/performance.md": lambda: NOTICE + performance(),
     "docs/results.md": lambda: NOTICE + results(),
-    "docs/judging.md": lambda: NOTICE + judging(),
     "docs/experiments.md": lambda: NOTICE + experiments(),
     "docs/assets/cross-encoders.svg": cross_encoders,
     "docs/assets/flow.svg": flow,
     "docs/assets/voice-card.svg": voice_card,
-    "docs/voice.md": voice,
-    "README.md": readme,
-    "docs/drafting.md": drafting,
-    "docs/importing.md": importing,
-    "docs/retrieval.md": retrieval,
-    "docs/training.md": training,
 }
 
 
@@ -841,7 +828,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a page is out of date")
     check = parser.parse_args().check
     stale = []
-    for name, page in {**PAGES, **results_pages()}.items():
+    for name, page in {**PAGES, **results_pages(), **marked_pages()}.items():
         path, text = ROOT / name, page()
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(name)

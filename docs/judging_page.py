@@ -1,4 +1,4 @@
-"""docs/judging.md: what judging is, with the tables of docs/results/personalized.json, authorship.json and others."""
+"""The tables of docs/judging.md, from docs/results/personalized.json, authorship.json and others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 from corrected_page import coverage_table, promise_table, read_corrected, trust_table
 from published_page import published_tables
-from reward_page import kinds_table, quality_table
 
 from eval.asking.choices import Presets
 from eval.recorded.quality.expert_tables import expert_tables
@@ -19,22 +18,34 @@ HERE = Path(__file__).resolve().parent
 FAMILIES = {"ap": "PR (Public Reddit)", "ec": "EC (Empathic Conversations)"}
 
 
-def judging_page() -> str:
-    found = json.loads((HERE / "results" / "personalized.json").read_text(encoding="utf-8"))
-    text = (HERE / "judging" / "page.md").read_text(encoding="utf-8")
+def recorded_block() -> str:
+    """What recordings say, by file."""
     command = "`pearl eval personalized --records FILE [...] --threshold 80`"
-    text = text.replace("{judgements}", f"{_judgements(found['files'])}\n\n{command}")
-    authorship = json.loads((HERE / "results" / "authorship.json").read_text(encoding="utf-8"))
-    text = text.replace("{authorship}", f"{_authorship(authorship)}\n\n`{authorship['command']}`")
-    text = text.replace("{corrected}", _corrected())
-    text = text.replace("{choices}", _choices()).replace("{experts}", _experts())
-    text = text.replace("{quality}", quality_table()).replace("{kinds}", kinds_table())
-    published = json.loads((HERE / "results" / "personalized-published.json").read_text(encoding="utf-8"))
-    text = text.replace("{published}", published_tables(published["files"]))
-    return text.replace("{findings}", _findings(found["files"]))
+    return f"{_judgements(_read('personalized')['files'])}\n\n{command}"
 
 
-def _corrected() -> str:
+def findings_block() -> str:
+    """What the preflight finds in the recordings."""
+    return _findings(_read("personalized")["files"])
+
+
+def published_block() -> str:
+    """The printed figures beside those of the recordings."""
+    return published_tables(_read("personalized-published")["files"])
+
+
+def authorship_block() -> str:
+    """The authorship judge's report."""
+    found = _read("authorship")
+    return f"{_authorship(found)}\n\n`{found['command']}`"
+
+
+def _read(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((HERE / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def corrected_block() -> str:
     """Tables of the coverage of corrected rates, of kept promises of thresholds, and of what recordings allow."""
     result = read_corrected()
     ways = ("raw", "labelled_only", "corrected", "prediction_powered")
@@ -42,15 +53,15 @@ def _corrected() -> str:
     return "\n".join([*map(markdown, tables), f"`{result['command']}`"])
 
 
-def _experts() -> str:
+def experts_block() -> str:
     """Agreement by gap, the printed figures beside ours, and the agreement of other scores."""
-    result = json.loads((HERE / "results" / "experts.json").read_text(encoding="utf-8"))
+    result = _read("experts")
     agreement, _, _, _, printed, others, by_gap = expert_tables(result)
     tables = (replace(agreement, command=""), printed, others, by_gap)
     return "\n".join([*map(markdown, tables), f"`{result['command']}`"])
 
 
-def _choices() -> str:
+def choices_block() -> str:
     """The choices of every command that has some, from their declarations."""
     return "\n\n".join(f"{title}:\n\n{presets.markdown()}" for title, presets in declared_choices().items())
 
