@@ -1,15 +1,14 @@
-"""docs/results/corrected.md and its picture: what corrected rates and thresholds are worth, simulated and seen."""
+"""Tables and a picture for docs/judging.md: what corrected rates and thresholds are worth, simulated and seen."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from svg_pictures import Bar, intervals_picture
 
-from eval.report.render import markdown
 from eval.report.tables import NOTHING, Json, Table, shown
 from eval.stats.proportions import wilson_json
 
@@ -20,34 +19,6 @@ PICTURED = 100  # labels
 def read_corrected() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8"))
     return found
-
-
-def corrected_page() -> str:
-    """The page with all tables."""
-    result = read_corrected()
-    fixed = [row for row in result["coverages"] if row["judge"] == "fixed"]
-    parts = [
-        "# Corrected rates and trusted thresholds: all tables\n",
-        "How often a 95% interval holds the true rate, over simulated judges of known error "
-        f"({result['items']:,} judged items, some of them labelled), and how often a threshold of certainty breaks its "
-        "promise. Chosen are *corrected* and *prediction-powered*; the plain bootstrap, which adds no pseudo items to "
-        "what is resampled, is not. [What it is for](../judging.md#when-the-judge-errs).\n",
-        "Two more were tried on smaller grids and not kept. The delta method with added counts (Lang and Reiczigel) "
-        "covers too much for weak judges and few labels. Several sequences of thresholds, each starting at more items, "
-        "find a threshold more often for a judge that makes a mistake at the top, and less often for the others.\n",
-        f"Everything is by\n\n    {result['command']}\n",
-        "![Coverage](corrected.svg)\n",
-        markdown(coverage_table(result)),
-        markdown(_fixed_table(result, fixed)),
-        markdown(_width_table(result)),
-        markdown(promise_table(result)),
-        "## On recorded judgements\n",
-        "The recordings of the personalised judge's authors carry the right answer of every record. A hundred of them, "
-        "drawn at random, correct the rate at which the judge says A; all of them tell the true rate.\n",
-        markdown(rates_table(result)),
-        markdown(trust_table(result)),
-    ]
-    return "\n".join(parts)
 
 
 def corrected_picture() -> str:
@@ -74,9 +45,8 @@ def _held(row: Json, name: str) -> Json:
     return interval
 
 
-def coverage_table(result: Json, ways: Iterable[str] | None = None) -> Table:
+def coverage_table(result: Json, names: Sequence[str]) -> Table:
     """Judges drawn at random, by the number of labels."""
-    names = list(ways or result["ways"])
     rows = tuple(
         (
             f"{row['labelled']} labelled items, {row['labels']} labels",
@@ -90,31 +60,6 @@ def coverage_table(result: Json, ways: Iterable[str] | None = None) -> Table:
         "from 0.1 on, right from 65% to 97% of the time (60% to 95% of three labels)."
     )
     return Table(caption, ("", *(result["ways"][name] for name in names), "no correction possible"), rows)
-
-
-def _fixed_table(result: Json, rows: Sequence[Json]) -> Table:
-    cells = tuple(
-        (
-            f"rate {row['rate']}, sensitivity {row['sensitivity']}, specificity {row['specificity']}",
-            *(f"{held:.3f}" for held in row["coverage"].values()),
-            f"{row['no_correction']:,}",
-        )
-        for row in rows
-    )
-    caption = f"The same for nine judges, each {rows[0]['judges']:,} times, with {rows[0]['labelled']} labelled items."
-    titles = (result["ways"][name] for name in rows[0]["coverage"])
-    return Table(caption, ("", *titles, "no correction possible"), cells)
-
-
-def _width_table(result: Json) -> Table:
-    rows = tuple(
-        (
-            f"{row['labelled']} labelled items, {row['labels']} labels",
-            *(f"{row['width'][name]:.3f}" for name in result["ways"]),
-        )
-        for row in _drawn(result)
-    )
-    return Table("Median width of the intervals.", ("", *result["ways"].values()), rows)
 
 
 def promise_table(result: Json) -> Table:
@@ -137,27 +82,6 @@ def promise_table(result: Json) -> Table:
     return Table(caption, ("the judge is", "labels", "broken", "threshold found", "coverage"), rows)
 
 
-def rates_table(result: Json) -> Table:
-    """The rate of A in each recording, and how often the interval of a sample of labels holds it."""
-    rows = tuple(
-        (
-            _short(row["file"]),
-            f"{row['rate']['known']:.3f}",
-            *(shown(row["rate"][name], 2) for name in ("raw", "corrected", "prediction_powered")),
-            *(_cell(row["coverage"][name]) for name in ("raw", "corrected", "prediction_powered")),
-            f"{row['corrected_in']}/{row['draws']}",
-        )
-        for row in result["recordings"]
-    )
-    first = result["recordings"][0]
-    caption = (
-        f"The rate of A: by all labels, and by {first['labelled']} of them; then the share of {first['draws']} samples "
-        "of labels whose interval holds it, and the samples in which a correction is possible."
-    )
-    held = ("holds it: raw", "corrected", "prediction-powered", "corrected in")
-    return Table(caption, ("file", "true", "raw", "corrected", "prediction-powered", *held), rows)
-
-
 def trust_table(result: Json) -> Table:
     """The threshold of certainty of each recording, for two risks, by all its labels."""
     rows = tuple(
@@ -176,10 +100,6 @@ def _threshold(found: Json) -> str:
     if found["threshold"] is None:
         return f"none: {found['reason']}"
     return f"{found['threshold']:g} or more: {found['coverage']['value']:.0%} answered, bound {found['bound']:.3f}"
-
-
-def _cell(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.2f}"
 
 
 def _short(file: str) -> str:

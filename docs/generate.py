@@ -736,22 +736,20 @@ def results() -> str:
     return results_page()
 
 
-def results_pages() -> dict[str, Callable[[], str]]:
-    """The pages with all tables of a result file, and the pictures of docs/results.md."""
-    from corrected_page import corrected_page, corrected_picture
-    from results_page import detail_pages, pictures
-
-    details = {**detail_pages(), "corrected.md": corrected_page}
-    pages = {f"docs/results/{name}": (lambda page=page: NOTICE + page()) for name, page in details.items()}
-    pages["docs/results/corrected.svg"] = corrected_picture
-    return pages | {f"docs/{name}": picture for name, picture in pictures().items()}
-
-
 def performance() -> str:
     """The benchmarks' tables, from benchmarks/results."""
     from benchmarks.report import markdown
 
     return markdown(ROOT / "benchmarks" / "results")
+
+
+def pictures() -> dict[str, Callable[[], str]]:
+    """The pictures that are made from result files."""
+    import corrected_page
+    import results_page
+
+    made = {f"docs/{name}": picture for name, picture in results_page.pictures().items()}
+    return {**made, "docs/results/corrected.svg": corrected_page.corrected_picture}
 
 
 def blocks() -> dict[str, Callable[[], str]]:
@@ -828,7 +826,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a page is out of date")
     check = parser.parse_args().check
     stale = []
-    for name, page in {**PAGES, **results_pages(), **marked_pages()}.items():
+    for name, page in {**PAGES, **pictures(), **marked_pages()}.items():
         path, text = ROOT / name, page()
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(name)

@@ -1,34 +1,21 @@
-"""docs/results.md, a question a section, and the pages in docs/results with all tables of a result file."""
+"""docs/results.md, a question a section, and the README's figures."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from selection_page import selection_tables
 from svg_pictures import Bar, intervals_picture
 
 from benchmarks.figures import Result, read_result
-from benchmarks.report import section
-from eval.drafts.best_of import best_of_tables
 from eval.drafts.comparison import METRICS as DRAFTS
-from eval.drafts.generation import generation_tables
-from eval.drafts.revision import revision_tables
-from eval.likeness.tables import likeness_tables
-from eval.recorded.forensics.tables import comparison_tables
-from eval.recorded.quality.benchmark import quality_tables
-from eval.recorded.quality.content import content_tables
-from eval.recorded.quality.edit_tables import edit_tables
-from eval.recorded.quality.expert_tables import expert_tables
 from eval.report.render import markdown
 from eval.report.tables import Table, metrics_table, shown
 from eval.retrieval.calibration import METRICS as CALIBRATION
 from eval.retrieval.report import METRICS as RETRIEVAL
-from eval.retrieval.tables import calibration_tables, retrieval_tables
 from pearl.settings import EMBEDDED
 from pearl.theta import theta_words
 from retriever.calibrated.artifact import SHIPPED, read_manifest
@@ -38,6 +25,10 @@ from training.fit.head import HeadOptions
 RESULTS = Path(__file__).resolve().parent / "results"
 CHOSEN = RESULTS.parent / "experiments" / "chosen.json"
 BENCHMARKS = RESULTS.parents[1] / "benchmarks" / "results"
+FIGURES = (
+    *("top1_gain", "share_of_best", "win_rate", "pearson_r", "calibration_error", "constant_error"),
+    *("variance_explained", "rouge1", "rouge2", "bertscore", "likeness"),
+)
 OURS = "**PEARL**, the artifact that ships"
 ON_GPU = RESULTS.parent / "experiments" / "on_gpu.json"
 BETWEEN = "dense-requests"
@@ -49,7 +40,6 @@ SHOWN = {
     "best possible": "the best possible, which needs the target",
 }
 Json = Mapping[str, Any]
-Tables = Callable[[Any], Iterator[Table]]
 
 # kinds of text: the name in the result files, and in the page
 DOMAINS = {
@@ -58,194 +48,6 @@ DOMAINS = {
     "git": "commits of git",
     "coreboot": "commits of coreboot",
 }
-
-# a page with all tables: result file, heading, what it is, tables, picture
-PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
-    (
-        "retrieval",
-        "The choices of the retrievers: all tables",
-        "Test users of four kinds of text. The gain is that of the chosen document under SmolLM2-135M, in nats, summed "
-        "over the target's tokens (equation 1 of the paper). `plain-kl` and `distill` are the same signals under other "
-        "losses, which are one where all requests are learned from, as here; [what selecting them "
-        "changes](selection.md). `dense-requests` is the cosine with the "
-        "documents' own requests, `likelihood` the paper's UPR, for which SmolLM2 read each document on a GPU. "
-        "RelevanceCE and other cross-encoders are measured [on the same requests]"
-        "(../experiments.md#cross-encoders-on-a-gpu), of which they read the first 48 words.",
-        retrieval_tables,
-        None,
-    ),
-    (
-        "calibration",
-        "The score as a prediction of the gain: all tables",
-        "The correlation of the best score s1 with the gain of the chosen document; the one with the drafts, the "
-        "paper's table 6, is among [the drafts](generation.md). The requests are those of [the choices](retrieval.md).",
-        calibration_tables,
-        "calibration.svg",
-    ),
-    (
-        "generation",
-        "Drafts from the chosen documents: all tables",
-        "The latest texts of test users, drafted by SmolLM2-135M from all that they had written before, compared with "
-        "what they really wrote (the paper's tables 1b and 4).",
-        generation_tables,
-        None,
-    ),
-    (
-        "revision",
-        "Selective revision: all tables",
-        "No revision, revising all, and revising below theta (the paper's table 3).",
-        revision_tables,
-        "revision.svg",
-    ),
-    (
-        "experts",
-        "Scores of writing quality and experts: all tables",
-        "A reward model's scores of a first draft, a random edit and the best of twenty edits, held against writers' "
-        "rankings, from the file that the authors of the paper on writing quality publish, and beside it the reward "
-        "model that ships and trivial scorers, held against the same rankings. The file has fewer rankings (280) "
-        "than the paper's 300, and does not give the printed 72.2% above a gap of 1; the printed mean ranks are those "
-        "of majorities. [What it is for](../judging.md#writing-quality).",
-        expert_tables,
-        "experts.svg",
-    ),
-    (
-        "quality",
-        "Writing quality: all tables",
-        "LAMP's validation pairs, a model's draft and what a writer made of it, in both orders: the reward "
-        "model that ships with the package, which was trained on other paragraphs, beside scorers that know nothing of "
-        "writing, the perplexity under the embedded model and a linear model on surface features. [What it is "
-        "for](../judging.md#writing-quality).",
-        quality_tables,
-        "quality.svg",
-    ),
-    (
-        "quality-triplets",
-        "Writing quality of models' edits: all tables",
-        "Pairs of the published triplets, a model's draft and two edits of it by models, that experts ranked: the "
-        "majority decides, and 33 pairs without one are left out (`pearl judge quality-items --preset as_published`). "
-        "The reward model that ships decides no more of them than the rule that takes the shorter text.",
-        quality_tables,
-        None,
-    ),
-    (
-        "content",
-        "Writing by its origin: all tables",
-        "LAMP's validation paragraphs: models' drafts by the model, and what writers made of them, scored by the "
-        "reward model that ships. The file holds no prompts; what detail in a prompt adds is measured with "
-        "[prompts made by rule](content-prompts.md).",
-        content_tables,
-        None,
-    ),
-    (
-        "content-prompts",
-        "A short prompt against a detailed one: all tables",
-        "SmolLM2-135M writes each of LAMP's validation paragraphs from its content words: the first 30 for a short "
-        "prompt, all of them for a detailed one, beside what writers made of the paragraph ([how the texts were "
-        "made](../experiments/content.py)). Detail adds no more than chance, and the reward model that ships gives "
-        "this model's prose, which often makes little sense, more than the writers': it judges style and not sense.",
-        content_tables,
-        None,
-    ),
-    (
-        "edits",
-        "Recorded edits of paragraphs, executed: all tables",
-        "The 67 traces of edits that the authors of the paper on writing quality publish: how many can be executed, "
-        "where the stored texts have changes that no edit proposes, and how the score of the reward model that ships "
-        "changes with each edit. [How drafts are edited](../drafting.md#the-best-of-several-edits).",
-        edit_tables,
-        "edits.svg",
-    ),
-    (
-        "best-of",
-        "The best of several edits with the embedded model: all tables",
-        "Drafts for the latest requests of 32 people (a chat, a mailing list, the commits of two projects), each from "
-        "what they had written before, edited by SmolLM2-135M step by step: one sentence that it names, rewritten. "
-        "[How the drafts were made](../experiments/best_of.py). The times are those of one core that other programs "
-        "shared.",
-        best_of_tables,
-        None,
-    ),
-    (
-        "likeness",
-        "Whether a person wrote a text: all tables",
-        "Test people of a community's chat, a mailing list and the commits of two projects: passages from the last "
-        "third of their texts, held against the first part. The people whose figures they are told apart from are "
-        "others again. [What it is for](../judging.md#likeness).",
-        likeness_tables,
-        "likeness.svg",
-    ),
-    (
-        "likeness-shipped",
-        "Whether a person wrote a text, against the registers that ship: all tables",
-        "The same people and passages, told apart from the figures in the package, which know only what at least 20 "
-        "people use. [What they are for](../judging.md#likeness).",
-        likeness_tables,
-        None,
-    ),
-    (
-        "likeness-lambdag",
-        "Whether a person wrote a text, beside LambdaG: all tables",
-        "The test people of the mailing list: ours, its model of masked words alone, and LambdaG with the published "
-        "package's settings, over words masked as ours are ([how](../../eval/likeness/methods.py)). "
-        "[What it is for](../judging.md#likeness).",
-        likeness_tables,
-        None,
-    ),
-    (
-        "manner",
-        "Six people against a model, trait by trait: all tables",
-        "Three users of git's commits and three of a mailing list, each text beside a draft of SmolLM2-135M for "
-        "the same request alone, of at most 160 tokens; traits counted by rule. Above 0 the person does it more "
-        "than the model. [How it is made](../forensics.md#a-persons-manner-against-a-models).",
-        partial(comparison_tables, "strength", 5),
-        None,
-    ),
-)
-
-# made by a script, with no command of its own
-SELECTION: tuple[str, str, str, Tables, str | None] = (
-    "selection",
-    "With and without the selection of requests: all tables",
-    "The head that ships, fitted on all requests and on the two thirds that are helped most (Algorithm 1 of the "
-    "paper), everything else equal; the mean of three seeds on the test users' requests. [What came "
-    "out](../experiments.md#whether-to-select-requests).",
-    selection_tables,
-    None,
-)
-
-
-def detail_pages() -> dict[str, Callable[[], str]]:
-    """The pages in docs/results, by file name."""
-    pages = {f"{page[0]}.md": (lambda page=page: _detail(*page)) for page in PAGES}
-    own = {"domains.md": _kinds_page, "drafts-kinds.md": _drafts_of_kinds_page}
-    own["selection.md"] = partial(_detail, *SELECTION)
-    return pages | own | {"speed.md": _speed, "figures.md": _figures}
-
-
-def _detail(name: str, heading: str, text: str, tables: Tables, picture: str | None) -> str:
-    result = _read(name)
-    lines = [
-        f"# {heading}\n",
-        f"{text} [All results](../results.md), [the figures explained](figures.md).\n",
-        f"Every table is by\n\n    {result['command']}\n",
-    ]
-    if picture:
-        lines.append(f"![{heading}]({picture})\n")
-    for table in tables(result):
-        caption = table.caption.replace(f"`{result['command']}`", "").rstrip()
-        lines.append(markdown(replace(short(table), caption=caption, command="")))
-    return "\n".join(lines)
-
-
-def _speed() -> str:
-    lines = ["# Waiting for the documents: all figures\n", "[All results](../results.md).\n"]
-    for result in map(_benchmark, ("first_stage", "retrieval")):
-        lines += [line.replace("](../benchmarks", "](../../benchmarks") for line in section(result, BENCHMARKS)]
-    return "\n".join(lines)
-
-
-def _figures() -> str:
-    return "# What the figures are\n\n" + markdown(metrics_table((*RETRIEVAL, *CALIBRATION, *DRAFTS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,19 +58,11 @@ class Question:
     answer: str
     table: Table
     picture: str  # its file, from docs/
-    details: str  # the page in docs/results
-    commands: tuple[str, ...]
+    result: str  # the result file that has all figures and the command, from docs/
 
     def lines(self) -> list[str]:
-        commands = "\n".join(f"    {command}" for command in self.commands)
-        table = replace(self.table, caption=f"{self.table.caption}. [All tables](results/{self.details}).")
-        return [
-            f"## {self.heading}\n",
-            f"{self.answer}\n",
-            markdown(table),
-            f"![{self.heading}]({self.picture})\n",
-            f"<details>\n<summary>How it was measured</summary>\n\n{commands}\n\n</details>\n",
-        ]
+        table = replace(self.table, caption=f"{self.table.caption}. [All figures]({self.result}).")
+        return [f"## {self.heading}\n", f"{self.answer}\n", markdown(table), f"![{self.heading}]({self.picture})\n"]
 
 
 def results_page() -> str:
@@ -277,10 +71,13 @@ def results_page() -> str:
         "# Results\n\nAll on held-out users of a chat, a mailing list and two projects, seen neither in training nor "
         "in any choice: users are split by a hash of their id into 45% to train on, 15% to choose by and 40% to test. "
         "A gain is the log-likelihood, in nats, that the chosen document adds to the text the user really wrote, under "
-        "SmolLM2-135M. Intervals are 95%, by bootstrap over users. `make train` makes everything again; [what each "
-        "figure is](results/figures.md); [what failed](experiments.md).\n"
+        "SmolLM2-135M. Intervals are 95%, by bootstrap over users. Each result file names its command, and "
+        "`make train` makes everything again. What failed: [experiments](experiments.md).\n"
     )
-    return "\n".join([head, *(line for question in questions() for line in question.lines())])
+    known = {metric.name: metric for metric in (*DRAFTS, *RETRIEVAL, *CALIBRATION)}
+    figures = markdown(metrics_table([known[name] for name in FIGURES])).rstrip()
+    fold = f"<details>\n<summary>What the figures are</summary>\n\n{figures}\n\n</details>\n"
+    return "\n".join([head, fold, *(line for question in questions() for line in question.lines())])
 
 
 def questions() -> Iterator[Question]:
@@ -319,8 +116,7 @@ def _choices() -> Question:
         f"chooses for the same request by {_signed(gap, 1)} nats. {what_ships()}",
         _table(result, _chosen_documents()[1:], RETRIEVAL, ("top1_gain", "share_of_best", "win_rate")),
         "results/choices.svg",
-        "retrieval.md",
-        (result["command"],),
+        "results/retrieval.json",
     )
 
 
@@ -362,23 +158,22 @@ def _on_gpu() -> dict[str, Any]:
     return found
 
 
-def _settings() -> Iterator[tuple[str, Json, Json, str]]:
-    """Where the choices are compared: a label, the result, the part of it that counts, and the model."""
+def _settings() -> Iterator[tuple[str, Json, str]]:
+    """Where the choices are compared: a label, the part of the result that counts, and the model."""
     result = _read("retrieval")
-    yield "all requests", result, result, EMBEDDED
-    yield "without near-duplicates", result, result["near_duplicates"], EMBEDDED
+    yield "all requests", result, EMBEDDED
+    yield "without near-duplicates", result["near_duplicates"], EMBEDDED
     for name, label in DOMAINS.items():
-        yield f"{label}, trained on the other three", _of_kind(name), _of_kind(name), _left_out(name)
+        yield f"{label}, trained on the other three", _of_kind(name), _left_out(name)
 
 
 def _elsewhere() -> Question:
-    rows, commands = [], []
-    for label, result, part, model in _settings():
+    rows = []
+    for label, part, model in _settings():
         gap = _difference(part, model, "top1_gain")
         gains = {row["model"]: shown(row["top1_gain"], 1) for row in part["models"]}
         best = gap["against"]
         rows.append((label, f"{part['n']:,}", gains[model], f"{gains[best]}, {_label(best)}", _signed(gap, 1)))
-        commands += [result["command"]] * (result["command"] not in commands)
     return Question(
         "And without near-duplicates, or on a kind of text that it never saw?",
         "Some requests have an almost identical text among the candidates; the gain must not hang on those alone. Nor "
@@ -389,13 +184,12 @@ def _elsewhere() -> Question:
             tuple(rows),
         ),
         "results/elsewhere.svg",
-        "domains.md",
-        tuple(commands),
+        "results/domains.json",
     )
 
 
 def _elsewhere_picture() -> str:
-    bars = [Bar(label, _difference(part, model, "top1_gain"), own=True) for label, _, part, model in _settings()]
+    bars = [Bar(label, _difference(part, model, "top1_gain"), own=True) for label, part, model in _settings()]
     return intervals_picture("gain over the best baseline, nats", bars, 1, sign=True)
 
 
@@ -442,8 +236,7 @@ def _kinds() -> Question:
             tuple(rows),
         ),
         "results/kinds.svg",
-        "domains.md",
-        ("python docs/experiments/chosen.py ../shared/data WORK",),
+        "experiments/chosen.json",
     )
 
 
@@ -453,42 +246,6 @@ def _kinds_picture() -> str:
         best = best_of_baselines(name)
         bars.append(Bar(f"{label}, against {_label(best['name'])}", best["ships_less_this"], own=True))
     return intervals_picture("gain over the best baseline, nats", bars, 1, sign=True)
-
-
-def _kinds_page() -> str:
-    """The page that has all kinds of text side by side."""
-    results = {name: _of_kind(name) for name in DOMAINS}
-    by_mpnet = {name: _of_kind(name, "domains-mpnet") for name in DOMAINS}
-    trivial = ["random (expected)", "best possible"]
-    cosines = [row["model"] for row in by_mpnet["git"]["models"]]
-    untrained = [entry.name for entry in ENTRIES if entry.name in {row["model"] for row in results["git"]["models"]}]
-    named = [EMBEDDED, *(name for name in untrained if name != EMBEDDED)]
-    lines = [
-        "# Every kind of text: gain, share of best, and r\n",
-        "Each column is measured on the test users of one kind of text. `trained on the other three` saw no text of "
-        "that kind. `python training/recipes/domains.py` makes everything again, but for the rows *by MPNet* (`python "
-        "docs/experiments/mpnet_cosines.py ../shared/data WORK`). [All results](../results.md), [the figures "
-        "explained](figures.md).\n",
-    ]
-    chosen = {name: {row["name"]: row for row in _chosen(name)["rows"]} for name in DOMAINS}
-    for title, figure in (("Top-1 gain", "top1_gain"), ("What ships less this", "ships_less_this")):
-        rows = [(_label(name), *(shown(own[name][figure], 1) for own in chosen.values())) for name in chosen["git"]]
-        counts = ", ".join(str(_chosen(name)["requests"]) for name in DOMAINS)
-        caption = f"{title}, nats, among up to 200 texts, {counts} requests"
-        lines.append(markdown(Table(caption, ("", *DOMAINS.values()), tuple(rows))))
-    for metric in RETRIEVAL:
-        if metric.name not in ("top1_gain", "share_of_best", "pearson_r"):
-            continue
-        left_out = (_figure(results[name], _left_out(name), metric) for name in DOMAINS)
-        rows = [("trained on the other three", *left_out)]
-        for models, found, encoder in ((named, results, ""), (cosines, by_mpnet, ", by MPNet"), (trivial, results, "")):
-            for model in models:
-                figures = (_figure(found[name], model, metric) for name in DOMAINS)
-                rows.append((_label(model) + encoder, *figures))
-        counts = ", ".join(f"{result['n']} requests of {result['users']} users" for result in results.values())
-        lines.append(markdown(Table(f"{metric.title}; {counts}", ("", *DOMAINS.values()), tuple(rows))))
-    commands = "\n".join(f"    {each['command']}" for each in results.values())
-    return "\n".join([*lines, f"{commands}\n"])
 
 
 def _figure(result: Json, model: str, metric: Any) -> str:
@@ -512,8 +269,7 @@ def _prediction() -> Question:
             ("pearson_r", "calibration_error", "constant_error", "variance_explained"),
         ),
         "results/prediction.svg",
-        "calibration.md",
-        (result["command"],),
+        "results/calibration.json",
     )
 
 
@@ -528,8 +284,7 @@ def _drafts() -> Question:
         "chosen document instead of writing; its likeness is that of a text to itself.",
         _table(result, _written(result), DRAFTS, ("rouge1", "rouge2", "bertscore", "likeness")),
         "results/drafts.svg",
-        "generation.md",
-        (result["command"],),
+        "results/generation.json",
     )
 
 
@@ -549,8 +304,7 @@ def _drafts_of_kinds() -> Question:
         "do not tell the ways to choose apart.",
         Table(f"ROUGE-1; {counts} requests", ("", *(DOMAINS[kind["kind"]] for kind in kinds)), tuple(rows)),
         "results/drafts-kinds.svg",
-        "drafts-kinds.md",
-        tuple(kind["command"] for kind in kinds),
+        "results/drafts-kinds.json",
     )
 
 
@@ -562,52 +316,6 @@ def _drafts_of_kinds_picture() -> str:
         for gap in (_difference(kind, model, "rouge1"),)
     ]
     return intervals_picture("ROUGE-1 over the best baseline's", bars, 3, sign=True)
-
-
-def _drafts_of_kinds_page() -> str:
-    """The page that has the drafts of all kinds of text side by side."""
-    result, upr = _read("drafts-kinds"), _read("drafts-upr")
-    command = "python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts"
-    lines = [
-        "# Drafts of every kind of text\n",
-        f"Drafts by {result['llm']}, of at most {result['max_tokens']} tokens (a little over 300 words), compared "
-        "with what people really wrote. A copy is the document that a retriever puts first, word for word: likeness "
-        "to the writer is nearly 1 there, and says what it cannot judge alone. [All results](../results.md), [the "
-        f"figures explained](figures.md). `{command}` makes them again.\n",
-        *_tables_of_kinds(result["kinds"], ("zero-shot", EMBEDDED, f"copy of {EMBEDDED}")),
-        "## Documents by UPR\n",
-        "The likelihood of the request given a document, for which a language model reads each history whole. It takes "
-        f"long, so these are few requests, with PEARL's drafts of the same. `{command} --limit 15 --likelihood` makes "
-        "them again.\n",
-        *_tables_of_kinds(upr["kinds"], (EMBEDDED, f"copy of {EMBEDDED}")),
-    ]
-    commands = "\n".join(f"    {kind['command']}" for kind in (*result["kinds"], *upr["kinds"]))
-    return "\n".join([*lines, f"{commands}\n"])
-
-
-def _tables_of_kinds(kinds: Sequence[Json], compared: Sequence[str]) -> list[str]:
-    """For each metric of the drafts, its figures and the differences of some ways from the best baseline."""
-    titles = tuple(DOMAINS[kind["kind"]] for kind in kinds)
-    counts = ", ".join(f"{kind['n']} requests of {kind['users']} users" for kind in kinds)
-    lines = []
-    for metric in (metric for metric in DRAFTS if metric.name in ("rouge1", "rouge2", "bertscore", "likeness")):
-        names = _systems(kinds)
-        figures = [(_label(model), *(_drafted(kind, model, metric.name) for kind in kinds)) for model in names]
-        gaps = [
-            (
-                _label(model),
-                *(
-                    f"{_signed(gap, metric.digits)} {_label(gap['against'])}"
-                    for gap in (_difference(kind, model, metric.name) for kind in kinds)
-                ),
-            )
-            for model in compared
-        ]
-        lines.append(markdown(Table(f"{metric.title}; {counts}", ("", *titles), tuple(figures))))
-        lines.append(
-            markdown(Table("Paired differences from the best baseline, which is named", ("", *titles), tuple(gaps)))
-        )
-    return lines
 
 
 def _systems(kinds: Sequence[Json]) -> list[str]:
@@ -648,13 +356,12 @@ def _revision() -> Question:
             rows,
         ),
         "results/revision.svg",
-        "revision.md",
-        (result["command"],),
+        "results/revision.json",
     )
 
 
 def _waiting() -> Question:
-    result, retrieval = map(_benchmark, ("first_stage", "retrieval"))
+    result = _benchmark("first_stage")
     rows = tuple(
         (
             f"{size:,}",
@@ -662,13 +369,10 @@ def _waiting() -> Question:
         )
         for size in (30, 590, 5900)
     )
-    read, plain = (retrieval.figure(f"minilm_590_{name}") for name in ("ms", "plain_ms"))
     return Question(
         "How long does a request wait for its documents?",
-        "As long as its own words take to be encoded, and little more for a long history. The retriever that ships "
-        "reads no pair with a cross-encoder. With one of MiniLM's size it is "
-        f"{read.value:.0f} ms among 590 documents, where `CrossEncoder.predict` over all takes "
-        f"{plain.value / 1000:.0f} s: PEARL reads at most 32 of them.",
+        "As long as its own words take to be encoded, and little more for a long history: the retriever that ships "
+        "reads no pair with a cross-encoder.",
         Table(
             f"A request on {result.machine.cores} cores: half of them wait less, 99% of them wait less, half with AVX2 "
             "alone; the same encoder under sentence-transformers, and a cosine with each document",
@@ -676,8 +380,7 @@ def _waiting() -> Question:
             rows,
         ),
         "../benchmarks/results/first_stage.svg",
-        "speed.md",
-        (result.command, retrieval.command),
+        "../benchmarks/results/first_stage.json",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +12,7 @@ from eval.report.tables import Table, shown
 
 RESULT = Path(__file__).resolve().parent / "results" / "selection.json"
 LOSSES = {"calibrated": "calibrated loss", "kl": "plain KL"}
-FIGURES = (  # in the result file, title, digits
-    ("top1_gain", "Top-1 gain, nats", 1),
-    ("pearson_r", "Correlation of the score with the gain", 2),
-    ("pearson_r_with_level", "The same with a level", 2),
-)
 Json = Mapping[str, Any]
-
-
-def selection_tables(result: Json) -> Iterator[Table]:
-    """A table a figure: each loss and share, over all kinds of text and by kind."""
-    kinds = ("all", *result["requests"])
-    for name, title, digits in FIGURES:
-        rows = [
-            (_learned(row), *(_cell(row["kinds"][kind][name], row["share"], digits) for kind in kinds))
-            for row in result["rows"]
-        ]
-        yield Table(f"{title}; in brackets the difference from all requests", ("", *kinds), tuple(rows))
 
 
 def selection_table() -> str:
@@ -44,7 +28,7 @@ def selection_table() -> str:
     caption = (
         f"Nats, and the difference from all requests; r of the calibrated loss with a level, as it ships. {asked:,} "
         f"requests of test users; learned from {learned['scored']:,} scored requests and {learned['likened']:,} labels "
-        f"by likeness; the mean of {len(result['seeds'])} seeds. [All tables](results/selection.md)"
+        f"by likeness; the mean of {len(result['seeds'])} seeds."
     )
     return markdown(Table(caption, ("", "gain", *result["requests"], "r"), tuple(rows))).rstrip()
 

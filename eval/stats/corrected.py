@@ -3,7 +3,7 @@
 Two estimates stand beside the raw rates. The first inverts the judge's confusion (Rogan and Gladen 1978, here for any
 number of labels); it needs the confusion to be that of all items, not the labelled items to be a random sample. The
 second is prediction-powered (Angelopoulos et al. 2023, PPI++); it needs the random sample and nothing of the judge.
-``docs/results/corrected.md`` has the coverage of their intervals, simulated, and of those that were not chosen.
+``docs/results/corrected.json`` has the coverage of their intervals, simulated, and of those that were not chosen.
 
 Dimensions in comments: N items, K labels, R resamples.
 """

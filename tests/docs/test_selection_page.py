@@ -45,5 +45,3 @@ def test_each_share_stands_beside_all_requests(tmp_path: Path, monkeypatch: pyte
         for line in lines
     )
     assert "1,100 requests of test users; learned from 5,000 scored requests and 14,000 labels" in lines[-1]
-    titles = [table.caption.partition(";")[0] for table in selection_page.selection_tables(RESULT)]
-    assert titles == ["Top-1 gain, nats", "Correlation of the score with the gain", "The same with a level"]

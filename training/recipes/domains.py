@@ -169,8 +169,7 @@ def main() -> None:
     every = repeated("--gains", list(gains.values()))
     compared = repeated("--model", [shipped, models / "plain-kl", models / "distill", *BASELINES])
     pearl("eval", "retrieval", *every, *compared, "--model", UPR, "--json", RESULTS / "retrieval.json")
-    calibration = ("--json", RESULTS / "calibration.json", "--picture", RESULTS / "calibration.svg")
-    pearl("eval", "calibration", *every, *compared, *calibration)
+    pearl("eval", "calibration", *every, *compared, "--json", RESULTS / "calibration.json")
     reports = []
     for domain in DOMAINS:
         report = work / f"retrieval-{domain.name}.json"
