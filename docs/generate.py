@@ -221,7 +221,7 @@ def _paragraphs(text: str) -> str:
 
 def _weighed(parts: list[dict[str, str]]) -> list[str]:
     """A row a part that is written by hand, with the figures of docs/experiments/weighed.json."""
-    figures = json.loads((ROOT / "docs" / "experiments" / "weighed.json").read_text(encoding="utf-8"))
+    figures = _tried("weighed")
     lines = [
         "## Weighed, and written by hand\n",
         "Where a kept library does the same, ours stays for what it gains. Measured in one process of one machine, so "
@@ -233,13 +233,6 @@ def _weighed(parts: list[dict[str, str]]) -> list[str]:
         cells = (part[name].format(**figures) for name in ("part", "instead", "gains", "costs"))
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]
-
-
-def cross_encoders() -> str:
-    """The picture of cross-encoders' gains and costs, from docs/experiments/cross_encoders.json."""
-    from cross_encoders_page import cross_encoders_picture
-
-    return cross_encoders_picture()
 
 
 def flow() -> str:
@@ -296,71 +289,15 @@ def _real_drafts() -> str:
     )
 
 
-def experiments() -> str:
-    """The experiments' log, with its tables from docs/experiments/*.json and the account of the head of commits."""
-    from cross_encoders_page import cross_encoders_table
-    from reward_page import (
-        cut_table,
-        drafted_table,
-        length_table,
-        lengths_table,
-        published_table,
-        remedy_table,
-        tried_table,
-    )
-    from selection_page import selection_table
-
-    text = (ROOT / "docs" / "experiments" / "log.md").read_text(encoding="utf-8")
-    found = json.loads((ROOT / "docs" / "experiments" / "drafting.json").read_text(encoding="utf-8"))
-    names = {"rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "repeated": "repeated", "cut_off": "cut off", "length": "length"}
-    lines = ["| arm | " + " | ".join(names.values()) + " |", "| --- |" + " ---: |" * len(names)]
-    for arm in found["arms"]:
-        cells = [f"{arm[key]['value']:.3f} [{arm[key]['low']:.3f}, {arm[key]['high']:.3f}]" for key in names]
-        lines.append(f"| {arm['arm']} | " + " | ".join(cells) + " |")
-    table = "\n".join(lines) + f"\n\n{found['arms'][0]['n']} documents an arm; `{found['command']}`."
-    kept = ROOT / "docs" / "experiments"
-    artifact = json.loads((kept / "commits" / "artifact.json").read_text(encoding="utf-8"))
-    training = artifact["training"]
-    again = [json.loads((kept / name).read_text(encoding="utf-8")) for name in ("again-75.json", "again-110.json")]
-    tables = {
-        "drafting": table,
-        "prompt_forms": _prompt_forms(json.loads((kept / "prompt_forms.json").read_text(encoding="utf-8"))),
-        "default_model": _default_model(json.loads((kept / "default_model.json").read_text(encoding="utf-8"))),
-        "heads": _tried(training["heads"]),
-        "second_stage": _second(training["second_stage"]),
-        "again": _trained_again(artifact, again),
-        "random_test": _from_baseline(json.loads((kept / "random-test.json").read_text(encoding="utf-8"))),
-        "margin_baselines": _from_baseline(json.loads((kept / "margin-baselines.json").read_text(encoding="utf-8"))),
-        "margin_test": _from_baseline(json.loads((kept / "margin-test.json").read_text(encoding="utf-8"))),
-        "shown": _shown_documents(json.loads((kept / "shown.json").read_text(encoding="utf-8"))),
-        "short_histories": _short_histories(json.loads((kept / "short_histories.json").read_text(encoding="utf-8"))),
-        "sets": _sets(json.loads((kept / "sets.json").read_text(encoding="utf-8"))),
-        "chosen": _chosen(json.loads((kept / "chosen.json").read_text(encoding="utf-8"))),
-        "chat_judge": _chat_judge(json.loads((kept / "chat_judge.json").read_text(encoding="utf-8"))),
-        "published": _published(json.loads((kept / "published.json").read_text(encoding="utf-8"))),
-        "questions": _questions(json.loads((kept / "questions.json").read_text(encoding="utf-8"))),
-        "revised_likeness": _revised_likeness(),
-        "copied": _copied(json.loads((kept / "copied.json").read_text(encoding="utf-8"))),
-        "selection": selection_table(),
-        "reward": tried_table(),
-        "reward_published": published_table(),
-        "cross_encoders": cross_encoders_table(),
-        "reward_cut": cut_table(),
-        "reward_remedy": remedy_table(),
-        "reward_length": length_table(),
-        "reward_drafted": drafted_table(),
-        "reward_kinds": lengths_table(),
-        "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
-        **_crossed(json.loads((kept / "crossed.json").read_text(encoding="utf-8"))),
-        **_on_gpu(json.loads((kept / "on_gpu.json").read_text(encoding="utf-8"))),
-    }
-    for name, value in tables.items():
-        text = text.replace(f"{{{name}}}", value)
-    return text
+def _tried(name: str) -> dict[str, Any]:
+    """A result file of docs/experiments."""
+    found: dict[str, Any] = json.loads((ROOT / "docs" / "experiments" / f"{name}.json").read_text(encoding="utf-8"))
+    return found
 
 
-def _prompt_forms(found: dict[str, Any]) -> str:
+def _prompt_forms() -> str:
     """Drafts by each way of showing texts, dev and test users beside each other."""
+    found = _tried("prompt_forms")
     names = {"likeness": "likeness", "copied": "copied", "assistant": "assistant's", "loops": "loops"}
     head = ["users", "texts shown", "ROUGE-1", "less no texts", *names.values(), "words"]
     lines = ["| " + " | ".join(head) + " |", "| --- | --- |" + " ---: |" * (len(head) - 2)]
@@ -378,8 +315,9 @@ def _prompt_forms(found: dict[str, Any]) -> str:
     return "\n".join(lines) + f"\n\n{counts}; `python docs/experiments/prompt_forms.py`."
 
 
-def _default_model(found: dict[str, Any]) -> str:
+def _default_model() -> str:
     """A row a model of the table."""
+    found = _tried("default_model")
     names = {"likeness": ".2f", "copied": ".2f", "assistant": ".2f", "loops": ".2f", "words": ".0f", "score": ".3f"}
     head = ["model", "ROUGE-1", "less the smallest", "likeness", "copied", "assistant's", "loops", "words", "score"]
     lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
@@ -392,126 +330,13 @@ def _default_model(found: dict[str, Any]) -> str:
     return "\n".join(lines) + f"\n\n{found['n']} requests of {found['users']} dev users; `{found['command']}`."
 
 
-def _trained_again(first: dict[str, Any], again: list[dict[str, Any]]) -> str:
-    """Artifacts of the same recipe beside each other, by their own accounts."""
-    every = [first, *again]
-    rows = [("weight of the cross-encoder", [f"{each['weight']:g}" for each in every])]
-    rows += [
-        (f"scored requests, {split}", [f"{each['training']['requests'][split]:,}" for each in every])
-        for split in ("train", "dev")
-    ]
-    figures = [each["figures"] for each in every]
-    rows.append(("measured with: requests (users)", [f"{own['requests']} ({own['users']})" for own in figures]))
-    for name in (name for name, figure in first["figures"].items() if isinstance(figure, dict)):
-        digits = 1 if name.endswith("gain") else 2
-        named = [own[name] for own in figures]
-        cells = [f"{own['value']:.{digits}f} [{own['low']:.{digits}f}, {own['high']:.{digits}f}]" for own in named]
-        rows.append((name.replace("_", " "), cells))
-    budgets = [f"again, {each['training']['budget_minutes']:.0f} minutes" for each in again]
-    lines = [f"| | the head of commits | {' | '.join(budgets)} |", "| --- |" + " ---: |" * len(every)]
-    lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in rows]
-    return "\n".join(lines)
-
-
-def _short_histories(found: dict[str, Any]) -> str:
-    """The shares of documents by cosine on the users to choose by, and what is shown on the others."""
-    whose = ("own", "same kind", "foreign")
-    lines = [f"| cosine at least | {' | '.join(whose)} |", "| ---: |" + " ---: |" * len(whose)]
-    for row in found["chosen_on"]:
-        cells = " | ".join(f"{row[name]:.0%}" for name in whose)
-        lines.append(f"| {row['threshold']:.2f}{' (chosen)' * (row['threshold'] == found['chosen'])} | {cells} |")
-    lines += ["", "| | requests | documents shown before | of them still shown | requests left without any |"]
-    lines += ["| --- | ---: | ---: | ---: | ---: |"]
-    for row in found["tested"]:
-        documents, without = row["documents"], row["without_documents"]
-        still, left = (
-            f"{share['value']:.0%} [{share['low']:.0%}, {share['high']:.0%}]"
-            for share in (documents["still_shown"], without["share_after"])
-        )
-        lines.append(
-            f"| {row['kind']}, {row['whose']} | {row['requests']} | {documents['before']} | {still} | "
-            f"{left}, before {without['before']} |"
-        )
-    return "\n".join(lines) + f"\n\nBy `{found['command']}`."
-
-
-def _sets(found: dict[str, Any]) -> str:
-    """Tables of the gains of sets, of what a second document adds by likeness, and of the rules of choosing."""
-
-    def cell(figure: dict[str, float]) -> str:
-        return f"{figure['value']:.1f} [{figure['low']:.1f}, {figure['high']:.1f}]"
-
-    domains = found["domains"]
-    heads = ("requests (users)", "documents", "together", "sum of each alone", "together less the sum", "largest alone")
-    lines = [f"| test users of | {' | '.join(heads)} |"]
-    lines += ["| --- |" + " ---: |" * 6]
-    lines += [
-        f"| {row['domain']} | {row['requests']} ({row['users']}) | {sums['size']} | "
-        f"{cell(sums['together'])} | {cell(sums['sum'])} | "
-        f"{cell(sums['together_less_sum'])} | {cell(sums['largest'])} |"
-        for row in domains
-        for sums in row["sums"]
-    ]
-    lines += ["", "| words that a second shares with the best | pairs | it gains alone | it adds to the best |"]
-    lines += ["| --- | ---: | ---: | ---: |"]
-    lines += [
-        f"| {row['from']:.0%} to {row['to']:.0%} | {row['pairs']} | {cell(row['alone'])} | {cell(row['added'])} |"
-        for row in found["pairs"]
-    ]
-    for title, figure in (("gain", "gain"), ("less the best three", "less_best_three")):
-        lines += ["", f"| shown: {title} | {' | '.join(row['domain'] for row in domains)} |"]
-        lines += ["| --- |" + " ---: |" * len(domains)]
-        lines += [
-            f"| {rule} | {' | '.join(cell(row['chosen'][rule][figure]) for row in domains)} |"
-            for rule in domains[0]["chosen"]
-        ]
-    fit = found["fit"]
-    dev = ", ".join(f"{count} of {domain}" for domain, count in fit["requests"].items())
-    among = f"the {found['documents']} best documents of each request, of which the best is always shown"
-    chosen = f"The penalty from dev is {fit['penalty']:g} for a likeness of 1 by {fit['likeness']}, chosen on {dev}"
-    return "\n".join(lines) + (
-        f"\n\nNats, 95% intervals by bootstrap over users. {chosen}; among {among}. By `{found['command']}`."
-    )
-
-
-def _same_requests(result: dict[str, Any]) -> str:
-    """Tables of the choices for the same requests, and the paired differences."""
-    from results_page import short
-
-    from eval.report.render import markdown
-    from eval.report.tables import figures_table, pairs_tables
-    from eval.retrieval.report import METRICS
-
-    _, differences = pairs_tables(result)
-    return "\n".join(markdown(short(table)) for table in (figures_table(result, METRICS), differences))
-
-
-def _from_baseline(result: dict[str, Any]) -> str:
-    """A table of the drafts less those of the best baseline."""
-    from results_page import short
-
-    from eval.drafts.comparison import METRICS
-    from eval.report.render import markdown
-    from eval.report.tables import differences_table
-
-    metrics = [metric for metric in METRICS if metric.name in result["models"][0]]
-    return markdown(short(differences_table(result, metrics)))
-
-
-def _shown_documents(result: dict[str, Any]) -> str:
-    """Margins and counts of documents, on dev."""
-    from eval.drafts.shown import shown_tables
-    from eval.report.render import markdown
-
-    return "\n".join(markdown(table) for table in shown_tables(result))
-
-
-def _chosen(result: dict[str, Any]) -> str:
+def _chosen() -> str:
     """The documents that the retriever that ships chose on each kind of text, and what its score said of them."""
     from results_page import DOMAINS, best_of_baselines
 
     from eval.report.tables import shown
 
+    result = _tried("chosen")
     titles = ("requests", "PEARL by the best baseline", "r", "rank correlation", "documents", "help", "said to")
     lines = [f"| | {' | '.join(titles)} |", "| --- |" + " ---: |" * len(titles)]
     for name, label in DOMAINS.items():
@@ -520,213 +345,6 @@ def _chosen(result: dict[str, Any]) -> str:
         helps = [shown(own[figure], 2) for figure in ("helps", "said_to_help")]
         lines.append(f"| {label} | {' | '.join([str(own['requests']), *figures, str(own['documents']), *helps])} |")
     return "\n".join(lines) + f"\n\nRequests of test users; `{result['command']}`."
-
-
-def _chat_judge(result: dict[str, Any]) -> str:
-    """The judge before its training and after it, beside the rule that takes the shorter text."""
-    lines = ["| | judged by | right | read | the shorter text |", "| --- | --- | ---: | ---: | ---: |"]
-    for row in result["rows"]:
-        accuracy, read = row["accuracy"], 1 - row["verdicts"].get("invalid", 0) / row["judgements"]
-        cell = f"{accuracy['value']:.2f} [{accuracy['low']:.2f}, {accuracy['high']:.2f}]"
-        shorter = row["baselines"]["shorter"]
-        lines.append(f"| {row['model']} | {row['scheme']} | {cell} | {read:.0%} | {shorter:.2f} |")
-    learned, pairs = result["training"]["conversations"], result["rows"][0]["n"]
-    return "\n".join(lines) + f"\n\n{learned} conversations learned, {pairs} pairs judged; `{result['command']}`."
-
-
-def _published(result: dict[str, Any]) -> str:
-    """The paper's cross-encoder and its remedies, beside baselines."""
-    from results_page import SHOWN
-
-    lines = ["| | steps | loss on dev, before and least | gain, dev | gain, test | above the cosine, test | r, test |"]
-    lines.append("| --- | ---: | --- | ---: | ---: | ---: | ---: |")
-
-    def cell(figure: dict[str, float] | None, digits: int = 1) -> str:
-        return (
-            f"{figure['value']:.{digits}f} [{figure['low']:.{digits}f}, {figure['high']:.{digits}f}]" if figure else "-"
-        )
-
-    for row in result["rows"]:
-        dev, test = row["dev"], row["test"]
-        cells = [
-            str(row.get("steps", "-")),
-            f"{row['dev_loss_before']:.3f}, {min(row['dev_losses']):.3f}" if "steps" in row else "-",
-            cell(dev["top1_gain"]),
-            cell(test["top1_gain"]),
-            cell(test["above"].get("dense")),
-            cell(test["pearson_r"], 2),
-        ]
-        lines.append(f"| {SHOWN.get(row['name'], row['name'])} | {' | '.join(cells)} |")
-    counts = ", ".join(
-        f"{result['requests'][split]} requests of {result['users'][split]} users for {split}"
-        for split in ("train", "dev", "test")
-    )
-    return "\n".join(lines) + f"\n\n{counts}; steps of 16 groups; `{result['command']}`."
-
-
-def _gap(figure: dict[str, float]) -> str:
-    """``+1.0 [0.3, 1.8]``"""
-    return f"{figure['value']:+.1f} [{figure['low']:.1f}, {figure['high']:.1f}]"
-
-
-def _on_gpu(result: dict[str, Any]) -> dict[str, str]:
-    """The table of cross-encoders and heads that learned from gains scored on a GPU, and the figures in its text."""
-    test = {row["name"]: row["domains"] for row in result["rows"]["test"]}
-    names = list(result["requests"]["test"])
-
-    def less(figure: dict[str, float]) -> dict[str, float]:
-        return {"value": -figure["value"], "low": -figure["high"], "high": -figure["low"]}
-
-    above = result["published_above"]
-    best = {
-        name: max((test[other][name] for other in above["test"]), key=lambda row: row["top1_gain"]["value"])
-        for name in names
-    }
-    left_out = {name: test[f"head fitted again without {name}"][name] for name in names}
-    return {
-        "on_gpu": _on_gpu_table(result),
-        "published_bm25": _gap(above["test"]["bm25"]),
-        "published_bm25_dev": _gap(above["dev"]["bm25"]),
-        "published_dense": _gap(above["test"]["dense"]),
-        "published_dense_dev": _gap(above["dev"]["dense"]),
-        "mpnet_chat": _gap(test["head and 0.5 MPNet"]["lean"]["above_head"]),
-        "likeness_chat": _gap(test["head fitted again, and labels by likeness"]["lean"]["above_head"]),
-        "left_out": "; ".join(
-            f"{name} {_gap(row['above_head'])}, {row['pearson_r']:.2f}" for name, row in left_out.items()
-        ),
-        "best_baselines": "; ".join(f"{name} {_gap(less(row['above_head']))}" for name, row in best.items()),
-    }
-
-
-def _on_gpu_table(result: dict[str, Any]) -> str:
-    """Each scorer's figures on dev and for test users, and the trainings."""
-    from cross_encoders_page import marked, read_as
-    from results_page import EMBEDDED, SHOWN
-
-    labels = SHOWN | {EMBEDDED: "**the head of commits**, which shipped then"}
-    domains = list(result["requests"]["test"])
-    titles = ["share, dev", "r", "better in", "share, test", "r", *(f"{domain}: nats, r" for domain in domains)]
-    lines = ["| | " + " | ".join(titles) + " |", "| --- |" + " ---: |" * len(titles)]
-    for dev, test in zip(result["rows"]["dev"], result["rows"]["test"], strict=True):
-        first = dev is result["rows"]["dev"][0]
-        cells = [
-            f"{dev['share']:.3f}",
-            f"{dev['pearson_r']:.2f}",
-            "-" if first else f"{dev['better_in']:.0%}",
-            f"{test['share']:.3f}",
-            f"{test['pearson_r']:.2f}",
-        ]
-        for domain in domains:
-            own = test["domains"][domain]
-            gain, above = own["top1_gain"], own["above_head"]
-            more = "" if first else f" ({_gap(above)})"
-            cells.append(f"{gain['value']:.1f}{more}, {own['pearson_r']:.2f}")
-        lines.append(f"| {labels.get(dev['name'], marked(dev['name'], result))} | {' | '.join(cells)} |")
-    counts = "; ".join(
-        f"{split}: {sum(result['requests'][split].values()):,} requests of {result['users'][split]} users, "
-        f"{result['pairs'][split]:,} pairs"
-        for split in ("train", "dev", "test")
-    )
-    lines += [
-        "",
-        f"{counts}. Share of the best possible and r: means over the four kinds. Better in: resamples of dev's users "
-        f"in which the quality, over all requests, is above that of the head of commits. In brackets the gain above "
-        f"its own. {read_as(result)} `{result['command']}`.",
-        "",
-        "| training | steps on relevance | loss | steps on gains | loss | seconds | GiB |",
-        "| --- | ---: | --- | ---: | --- | ---: | ---: |",
-    ]
-    for told in result["trainings"]:
-        stages = [told.get(name) for name in ("relevance", "gains")]
-        cells = [
-            f"{stage['steps']} | {stage['losses'][0]:.3f}, {min(stage['losses']):.3f}" if stage else "- | -"
-            for stage in stages
-        ]
-        seconds = sum(stage["seconds"] for stage in stages if stage)
-        lines.append(f"| {told['name']} | {' | '.join(cells)} | {seconds:.0f} | {told['gib']:.1f} |")
-    return "\n".join(lines) + "\n\nSteps of 16 groups; the loss on dev's groups before and at its least."
-
-
-def _crossed(result: dict[str, Any]) -> dict[str, str]:
-    """Heads fitted on four kinds of text beside the one of commits, out of fold, without a level and with one; and the
-    figures of test users in the text."""
-    kinds = list(result["requests"])
-    titles = ["share", "r", "higher in", "r, level", "higher in, level", *(f"{kind}, nats" for kind in kinds)]
-    lines = ["| | " + " | ".join(titles) + " |", "| --- |" + " ---: |" * len(titles)]
-    for row in result["rows"]:
-        bare, level = row["levels"]
-        first = row is result["rows"][0]
-        cells = [
-            f"{bare['share']:.3f}",
-            f"{bare['pearson_r']:.2f}",
-            "-" if first else f"{bare['higher_in']:.0%}",
-            f"{level['pearson_r']:.2f}",
-            "-" if first else f"{level['higher_in']:.0%}",
-        ]
-        for kind in kinds:
-            own = bare["kinds"][kind]
-            above = own["above"]
-            more = "" if first else f" ({_gap(above)})"
-            cells.append(f"{own['top1_gain']:.1f}{more}")
-        lines.append(f"| {row['name']} | {' | '.join(cells)} |")
-    requests, users = result["requests"], result["users"]
-    counts = "; ".join(f"{kind} {requests[kind]:,} requests of {users[kind]} users" for kind in kinds)
-    table = "\n".join(lines) + (
-        f"\n\n{counts}; {result['likened']:,} labels by likeness. Share of the best possible and r: means over the "
-        f"four kinds; higher in: resamples of users in which the quality is. `{result['command']}`."
-    )
-    test = "; ".join(
-        f"{kind} {_gap(own['above'])} nats, r {own['pearson_r']:.2f}" for kind, own in result["test"]["kinds"].items()
-    )
-    return {"crossed": table, "shipped_test": test}
-
-
-def _questions(result: dict[str, Any]) -> str:
-    """The shares of requests that end in a question."""
-    from eval.report.render import markdown
-    from eval.retrieval.questions import questions_tables
-
-    return "\n".join(markdown(table) for table in questions_tables(result))
-
-
-def _revised_likeness() -> str:
-    """The likeness of drafts, and of their revisions, to the author."""
-    from eval.report.tables import shown
-
-    result = json.loads((ROOT / "docs" / "results" / "revision.json").read_text(encoding="utf-8"))
-    none, every = result["models"][0]["policies"][:2]
-    more = shown(every["differences"][0]["likeness"], 3, sign=True)
-    return f"{none['likeness']['value']:.3f} before and {every['likeness']['value']:.3f} after, {more}"
-
-
-def _copied(found: dict[str, Any]) -> str:
-    """The shares of runs of words that stand in the texts shown, of drafts and of their revisions."""
-    draft, revision, more = (
-        " ".join((f"{figure['value']:.0%}", f"[{figure['low']:.0%}, {figure['high']:.0%}]"))
-        for figure in (found["draft"], found["revision"], found["more"])
-    )
-    return (
-        f"of the runs of {found['words']} words of a draft {draft} stand in the texts that were shown, of its revision "
-        f"{revision}, a difference of {more} ({found['read']} requests of test users; `{found['command']}`)."
-    )
-
-
-def _tried(rows: list[dict[str, float]]) -> str:
-    """A table of the trials, a row each: parameters and figures on dev."""
-    names = list(rows[0])
-    lines = ["| " + " | ".join(names) + " |", "|" + " ---: |" * len(names)]
-    lines += ["| " + " | ".join(f"{row[name]:.3g}" if name in row else "" for name in names) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def _second(found: dict[str, Any]) -> str:
-    """The result of the cross-encoder on dev."""
-    losses = ", ".join(f"{loss:.3f}" for loss in (found["dev_loss_before"], *found["dev_losses"]))
-    rows = [*found["weights"], {"weight": 1.0, **found["alone"]}]
-    return (
-        f"{_tried(rows)}\n\n{found['steps']:,} steps of 16 groups in {found['seconds'] / 60:.0f} minutes; the loss on "
-        f"dev's groups before and meanwhile: {losses}; `make train`."
-    )
 
 
 def results() -> str:
@@ -768,7 +386,9 @@ def blocks() -> dict[str, Callable[[], str]]:
         "authorship": judging_page.authorship_block,
         "blogs": _blogs,
         "choices": choices_markdown,
+        "chosen": _chosen,
         "corrected": judging_page.corrected_block,
+        "default-model": _default_model,
         "experts": judging_page.experts_block,
         "figures": readme_figures,
         "findings": judging_page.findings_block,
@@ -776,6 +396,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "judgements": judging_page.recorded_block,
         "kinds": reward_page.kinds_table,
         "memory": memory_table,
+        "prompt-forms": _prompt_forms,
         "published": judging_page.published_block,
         "quality": reward_page.quality_table,
         "real-drafts": _real_drafts,
@@ -814,8 +435,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/dependencies.md": lambda: NOTICE + dependencies(),
     "docs/performance.md": lambda: NOTICE + performance(),
     "docs/results.md": lambda: NOTICE + results(),
-    "docs/experiments.md": lambda: NOTICE + experiments(),
-    "docs/assets/cross-encoders.svg": cross_encoders,
     "docs/assets/flow.svg": flow,
     "docs/assets/voice-card.svg": voice_card,
 }

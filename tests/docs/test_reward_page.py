@@ -20,14 +20,12 @@ def tables() -> list[tuple[str, str]]:
     """The page that each table stands on, and the table."""
     sys.path.insert(0, str(DOCS))
     try:
-        from reward_page import kinds_table, lengths_table, quality_table, tried_table
+        from reward_page import kinds_table, quality_table
     finally:
         sys.path.remove(str(DOCS))
     return [
         ("judging.md", quality_table()),
         ("judging.md", kinds_table()),
-        ("experiments.md", tried_table()),
-        ("experiments.md", lengths_table()),
     ]
 
 
