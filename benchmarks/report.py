@@ -10,9 +10,9 @@ from pearl.texts import counted
 
 HEAD = """# Performance
 
-Measured on the real processes, as a person starts them. `make bench` measures all of it again; the command below a
-table measures that table alone. A figure is the median over the repetitions; beside it stand the least and the most of
-them. The first lines of each module in `benchmarks/` say how it measures.
+Measured on the real processes, as a person starts them. A figure is the median over the repetitions; brackets hold the
+least and the most. The command below a table measures it again, `make bench` all of them. `benchmarks/results` names
+the machines, their load and the libraries; each module in `benchmarks/` says how it measures.
 """
 # what a reader asks first; the others follow by name
 FIRST = ("draft_overhead", "first_stage", "load", "serving", "install", "startup", "import")
@@ -52,13 +52,13 @@ def section(result: Result, results_dir: Path) -> list[str]:
 
 
 def table(result: Result) -> str:
-    rows = ["| | median | least to most | goal |", "| --- | ---: | ---: | --- |"]
+    rows = ["| | median | goal |", "| --- | ---: | --- |"]
     return "\n".join(rows + [_row(figure) for figure in result.figures])
 
 
 def _row(figure: Figure) -> str:
-    spread = f"{_number(figure.low)} to {_number(figure.high)}"
-    return f"| {figure.label} | {_number(figure.value)} {figure.unit} | {spread} | {_goal(figure)} |"
+    low, high = _number(figure.low), _number(figure.high)
+    return f"| {figure.label} | {_number(figure.value)} {figure.unit} [{low}, {high}] | {_goal(figure)} |"
 
 
 def _goal(figure: Figure) -> str:
@@ -84,9 +84,4 @@ def _described(result: Result) -> str:
 
 def _machine(result: Result) -> str:
     machine = result.machine
-    libraries = ", ".join(f"{name} {version}" for name, version in machine.libraries.items())
-    return (
-        f"commit {machine.commit or 'unknown'}, {machine.date}, on {machine.cpu}, {machine.cores} cores, "
-        f"{machine.memory_gib:g} GiB, {machine.system}, load average {machine.load_average:g} before it began; "
-        f"Python {machine.python}, {libraries}"
-    )
+    return f"commit {machine.commit or 'unknown'}, {machine.date[:10]}, on {machine.cpu}, {machine.cores} cores"

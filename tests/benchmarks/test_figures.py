@@ -57,7 +57,7 @@ def test_a_result_comes_back_from_its_file(tmp_path: Path) -> None:
 
 def test_the_report_says_what_was_missed(tmp_path: Path) -> None:
     missed = result(over_repetitions("rate", "rate", "documents/s", [2_000.0, 2_500.0], at_least=3_000))
-    assert "| rate | 2,250 documents/s | 2,000 to 2,500 | at least 3,000: **missed** |" in table(missed)
+    assert "| rate | 2,250 documents/s [2,000, 2,500] | at least 3,000: **missed** |" in table(missed)
     write_result(missed, tmp_path)
     page = markdown(tmp_path)
     assert "## It\n" in page
