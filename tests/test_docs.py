@@ -21,16 +21,6 @@ def test_generated_pages_are_up_to_date() -> None:
     assert done.returncode == 0, f"run 'make docs':\n{done.stdout}{done.stderr}"
 
 
-def test_the_http_api_has_values_ranges_and_defaults() -> None:
-    page = (ROOT / "docs" / "http-api.md").read_text(encoding="utf-8")
-    for name, about in (
-        ("order", '| query | `"asc"`, `"desc"` | Order by time: oldest or newest first. By default `"desc"`. |'),
-        ("limit", "| query | integer | Number per page. From 1 to 1,000. By default `20`. |"),
-        ("top_p", "| number or null |  | Nucleus sampling. From 0 to 1. |"),
-    ):
-        assert f"| `{name}` {about}\n" in page
-
-
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub makes them."""
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -50,3 +50,12 @@ def test_an_address_in_another_encoding_is_refused(pearl: Any, method: str, path
 
 def test_names_in_utf8_are_let_through(pearl: Any) -> None:
     assert pearl.as_user("ann").put("/v1/voices/caf%C3%A9%EF%BF%BD", {}).json()["name"] == "café\ufffd"
+
+
+def test_the_description_has_values_ranges_and_defaults(pearl: Any) -> None:
+    described = pearl.app.openapi()
+    listed = {item["name"]: item["schema"] for item in described["paths"]["/v1/documents"]["get"]["parameters"]}
+    assert (listed["order"]["enum"], listed["order"]["default"]) == (["asc", "desc"], "desc")
+    assert [listed["limit"][name] for name in ("minimum", "maximum", "default")] == [1, 1000, 20]
+    [top_p, _] = described["components"]["schemas"]["ChatIn"]["properties"]["top_p"]["anyOf"]
+    assert (top_p["minimum"], top_p["maximum"]) == (0, 1)
