@@ -267,7 +267,6 @@ def pictures() -> dict[str, Callable[[], str]]:
 
 def blocks() -> dict[str, Callable[[], str]]:
     """The blocks that pages hold between marks, by the name in the marks."""
-    import judging_page
     import reward_page
     import voice_page
     from gpu_times import memory_table, time_table
@@ -278,21 +277,14 @@ def blocks() -> dict[str, Callable[[], str]]:
 
     return {
         "apart": voice_page.apart_table,
-        "authorship": judging_page.authorship_block,
         "blogs": _blogs,
         "choices": choices_markdown,
         "chosen": _chosen,
-        "corrected": judging_page.corrected_block,
         "default-model": _default_model,
-        "experts": judging_page.experts_block,
         "figures": readme_figures,
-        "findings": judging_page.findings_block,
-        "judge-choices": judging_page.choices_block,
-        "judgements": judging_page.recorded_block,
         "kinds": reward_page.kinds_table,
         "memory": memory_table,
         "prompt-forms": _prompt_forms,
-        "published": judging_page.published_block,
         "quality": reward_page.quality_table,
         "real-drafts": _real_drafts,
         "retrievers": _retrievers,

@@ -1,4 +1,4 @@
-"""What the personalised judge's paper prints, beside what its authors' recordings give: a table of docs/judging.md.
+"""What the personalised judge's paper prints, beside what its authors' recordings give.
 
 docs/results/personalized-published.json has them: ``pearl eval personalized --preset as_published --json -``, shortened
 by ``jq '{command, preset, choices, files: [.files[] | {file, n, accuracy, high, low}]}'``.
@@ -10,9 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from eval.report.render import markdown
-from eval.report.tables import Table
 
 Json = Mapping[str, Any]
 FILES = {  # a part of a file's name, and what the paper calls its judge and data
@@ -46,19 +43,6 @@ PRINTED: Mapping[str, tuple[str, str, str]] = {
     "EC with a tie, Command R+": ("0.430", "", ""),
     "EC without a persona, Command R+": ("0.498", "", ""),
 }
-UNCHECKED = (
-    (
-        "Personalised judge, PRISM (tables 1, 2, 4 and 8)",
-        "eleven recordings are public in the authors' repository (all features: Command R+; with a tie: all four; "
-        "three features or one: GPT-4 and Command R+; no persona: Command R+), but are not among the data here. Table "
-        "4 counts by a rule of its own: 104 of 115 (GPT-4, three features) are all records, with the one that was not "
-        "read wrong; by table 2's rule they are 104 of 114",
-    ),
-    ("Personalised judge, OpinionQA (tables 1, 2, 3 and 8)", "no recordings of these judgements are public"),
-    ("Personalised judge, tables 5 and 7 (people)", "the ratings are not public"),
-    ("Style judges, all tables", "neither texts nor ratings are public"),
-    ("PEARL, tables 1 to 6", "the workplace posts are not public; the judges' replies on comments are not either"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +76,3 @@ def cells(files: Sequence[Json]) -> Iterator[Cell]:
                 part = each[name]
                 rate = "-" if part["accuracy"] is None else f"{part['accuracy']:.3f}"
                 yield Cell(judge, figure, printed, f"{rate} ({part['correct']}/{part['total']})")
-
-
-def published_tables(files: Sequence[Json]) -> str:
-    """The checked figures, then those that nobody can check."""
-    checked = list(cells(files))
-    rows = tuple((cell.judge, cell.figure, cell.printed, cell.ours, cell.same) for cell in checked)
-    same = [cell.same for cell in checked]
-    caption = (
-        f"{same.count('yes')} of {len(same)} figures are the same, and of {same.count('the rate')} more the rate, "
-        "whose printed count is one below: the authors' notebook takes it from the rounded rate and cuts the rest off. "
-        "Both columns count as the paper does (`--preset as_published`): a record without a readable answer is left "
-        "out, but is wrong where a tie is offered."
-    )
-    table = Table(caption, ("judge", "figure", "printed", "ours", "same"), rows)
-    return "\n".join([markdown(table), markdown(Table("", ("cannot be checked", "why"), UNCHECKED))])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -49,5 +48,5 @@ def test_published_figures_stand_beside_those_of_the_recordings() -> None:
     assert found["PR, GPT-4", "certainty 80 or more"].same == "the rate"
     assert found["PR, GPT-3.5", "the others"].ours == "0.667 (34/51)"  # 34/52 with the record that was not read
     assert [cell.same for cell in found.values()].count("yes") == 20
-    page = (DOCS / "judging.md").read_text(encoding="utf-8")
-    assert len(re.findall(r"\| (?:yes|no|the rate) \|$", page, flags=re.MULTILINE)) == len(found)
+    assert [cell.same for cell in found.values()].count("the rate") == 6
+    assert len(found) == 29

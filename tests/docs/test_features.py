@@ -49,7 +49,7 @@ def rows() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def declared() -> set[str]:
-    """The names of all declared choices, as docs/judging.md has them."""
+    """The names of all declared choices."""
     sys.path.insert(0, str(DOCS))
     try:
         from judging_page import declared_choices

@@ -164,7 +164,6 @@ def test_the_published_annotations_give_the_known_figures(pearl_eval, source):
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason="the published annotations are not here")
 def test_without_majorities_in_a_circle_above_1_is_two_thirds():
-    """docs/judging.md says so."""
     options = ExpertOptions(preset="corrected", raters=THREE, majority=PAIRWISE, resamples=10)
     triplets = of_raters(read_triplets(PUBLISHED), THREE)
     ordered = [triplet for triplet in triplets if experts_report([triplet], options)["majority_ranks"]]
