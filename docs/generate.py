@@ -268,30 +268,19 @@ def pictures() -> dict[str, Callable[[], str]]:
 def blocks() -> dict[str, Callable[[], str]]:
     """The blocks that pages hold between marks, by the name in the marks."""
     import reward_page
-    import voice_page
-    from gpu_times import memory_table, time_table
     from results_page import readme_figures
 
-    from training.choices import choices_markdown
-    from training.reward.choices import reward_choices_markdown
-
     return {
-        "apart": voice_page.apart_table,
         "blogs": _blogs,
-        "choices": choices_markdown,
         "chosen": _chosen,
         "default-model": _default_model,
         "figures": readme_figures,
         "kinds": reward_page.kinds_table,
-        "memory": memory_table,
         "prompt-forms": _prompt_forms,
         "quality": reward_page.quality_table,
         "real-drafts": _real_drafts,
         "retrievers": _retrievers,
-        "reward-choices": reward_choices_markdown,
         "side-by-side": _side_by_side,
-        "times": time_table,
-        "traits": voice_page.traits_table,
     }
 
 

@@ -1,42 +1,22 @@
-"""Tables of docs/voice.md, and the README's picture of the sample user's voice card."""
+"""The README's picture of the sample user's voice card."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 
 from svg_pictures import svg
 
-from eval.report.render import markdown
-from eval.retrieval.manner import manner_tables
 from pearl.manner.habits import Habit, habits
 from pearl.manner.reference import MESSAGE, shipped
 from pearl.manner.trait import Unit
-from pearl.manner.traits import BY_NAME, TRAITS
+from pearl.manner.traits import BY_NAME
 from pearl.manner.yardstick import Yardstick
 from service.sample import sample_documents
 
 RESULT = Path(__file__).resolve().parent / "results" / "voice-card.json"
 LINES = 9
 WIDTH, LEFT, RIGHT, ROW, TOP = 910, 330, 656, 30, 54
-
-
-def traits_table() -> str:
-    """A row a trait, from its declaration."""
-    lines = ["| name | trait | counts | rate |", "| --- | --- | --- | --- |"]
-    for trait in TRAITS:
-        unit = f"share of {trait.unit.name}" if trait.unit.share else trait.unit.name
-        lines.append(f"| `{trait.name}` | {trait.label} | {trait.measures} | {unit} |")
-    return "\n".join(lines) + "\n"
-
-
-def apart_table() -> str:
-    """The shares of pairs told apart, from the result file."""
-    result = json.loads(RESULT.read_text(encoding="utf-8"))
-    (table,) = manner_tables(result)
-    return markdown(replace(table, command="")).rstrip() + f"\n\n    {result['command']}\n"
 
 
 def card_picture() -> str:

@@ -1,7 +1,7 @@
 """The single choices of a training that the paper makes in one way and measurement in another, and their presets.
 
-A preset is a value for each of them; an option given on the command line overrides it. ``pearl train`` shows this table
-under ``--help``, docs/training.md holds it, and ``artifact.json`` records what was chosen.
+A preset is a value for each of them; an option given on the command line overrides it. ``pearl train`` shows them
+under ``--help``, and ``artifact.json`` records what was chosen.
 """
 
 from __future__ import annotations
@@ -156,15 +156,6 @@ def choices_help(names: Iterable[str]) -> str:
             line = f"  {choice.option}: {' / '.join(choice.shown)}. {choice.why}"
             lines += wrap(line, HELP_WIDTH, subsequent_indent=" " * 6)
     return "\n".join(("\b", *lines))
-
-
-def choices_markdown() -> str:
-    """A table of all choices, for the documentation."""
-    lines = [f"| option | {CORRECTED} | {AS_PUBLISHED} | why they differ |", "| --- | --- | --- | --- |"]
-    for choice in CHOICES:
-        corrected, as_published = choice.shown
-        lines.append(f"| `{choice.option}` | {corrected} | {as_published} | {choice.why} |")
-    return "\n".join(lines) + "\n"
 
 
 def _in_words(choice: TrainingChoice, value: Value) -> str:

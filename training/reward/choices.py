@@ -1,6 +1,6 @@
 """The choices of a reward model's training that the paper, its code and measurement make differently.
 
-A preset is a value for each; an option given overrides it. The help of ``pearl train reward``, docs/training.md and the
+A preset is a value for each; an option given overrides it. The help of ``pearl train reward`` and the
 artifact hold them.
 """
 
@@ -203,13 +203,6 @@ def reward_choices_help() -> str:
         line = f"  {choice.option}: {' / '.join(choice.shown)}. {choice.why}"
         lines += wrap(line, HELP_WIDTH, subsequent_indent=" " * 6)
     return "\n".join(("\b", *lines))
-
-
-def reward_choices_markdown() -> str:
-    """A table of all choices, for the documentation."""
-    lines = [f"| option | {' | '.join(REWARD_PRESETS)} | why they differ |", "| --- | --- | --- | --- | --- |"]
-    lines += [f"| `{choice.option}` | {' | '.join(choice.shown)} | {choice.why} |" for choice in REWARD_CHOICES]
-    return "\n".join(lines) + "\n"
 
 
 def _in_words(value: Value) -> str:

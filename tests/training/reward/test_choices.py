@@ -14,7 +14,6 @@ from training.reward.choices import (
     REWARD_CHOICES,
     REWARD_PRESETS,
     reward_choices_help,
-    reward_choices_markdown,
     reward_choices_of,
     reward_values,
 )
@@ -41,7 +40,6 @@ def test_every_choice_is_an_option_and_documented() -> None:
     for each in REWARD_CHOICES:
         assert each.why.endswith(".")
         assert each.option in reward_choices_help()
-        assert f"`{each.option}`" in reward_choices_markdown()
 
 
 @pytest.mark.parametrize("preset", REWARD_PRESETS)
