@@ -58,8 +58,8 @@ def dependencies() -> str:
     weighed = reasons.pop("weighed")
     lines = [
         "# Dependencies\n",
-        "What PEARL is not about is done by well-kept libraries. Versions are pinned in `pyproject.toml`, everything "
-        "below them in the lock files (`make lock`).\n",
+        "Everything outside PEARL's core is left to maintained libraries. Versions are pinned in "
+        "`pyproject.toml`, everything below them in the lock files (`make lock`). A library is listed once.\n",
     ]
     extras = project["optional-dependencies"]
     weights = (ROOT / "requirements-models.lock").read_text(encoding="utf-8").splitlines()
@@ -75,11 +75,14 @@ def dependencies() -> str:
         "Databases: `[postgres]`, `[redis]`": extras["postgres"] + extras["redis"],
         "To develop": extras["dev"],
     }
+    shown: set[str] = set()
     for title, pins in groups.items():
-        lines += [f"## {title}\n", "| library | version | why it is here |", "| --- | --- | --- |"]
+        lines.append(f"## {title}\n")
         for pin in pins:
             name, version = pin.partition(";")[0].split("==")
-            lines.append(f"| {name} | {version} | {reasons[name]} |")
+            if name not in shown:
+                lines.append(f"- {name} {version}: {reasons[name]}")
+            shown.add(name)
         lines.append("")
     unknown = set(reasons) - {pin.split("==")[0] for pins in groups.values() for pin in pins}
     if unknown:
@@ -115,18 +118,13 @@ def _paragraphs(text: str) -> str:
 
 
 def _weighed(parts: list[dict[str, str]]) -> list[str]:
-    """A row a part that is written by hand, with the figures of docs/experiments/weighed.json."""
-    figures = _tried("weighed")
-    lines = [
-        "## Weighed, and written by hand\n",
-        "Where a kept library does the same, ours stays for what it gains. Measured in one process of one machine, so "
-        f"the ratios count: `{figures['command']}`.\n",
-        "| part | instead of | what ours gains | what it costs |",
-        "| --- | --- | --- | --- |",
-    ]
+    """A line a part that is written by hand: what ours gains over the library that does the same."""
+    figures = json.loads((ROOT / "docs" / "experiments" / "weighed.json").read_text(encoding="utf-8"))
+    lines = ["## Weighed, and written by hand\n", f"Measured by `{figures['command']}`.\n"]
     for part in parts:
-        cells = (part[name].format(**figures) for name in ("part", "instead", "gains", "costs"))
-        lines.append(f"| {' | '.join(cells)} |")
+        named, instead, gains = (part[name].format(**figures) for name in ("part", "instead", "gains"))
+        first = re.split(r"(?<=[a-z)])\. ", gains)[0].removesuffix(".")
+        lines.append(f"- {named}, instead of {instead}. {first}.")
     return [*lines, ""]
 
 
@@ -151,21 +149,6 @@ def _retrievers() -> str:
     for entry in ENTRIES:
         marks = ("yes" if mark else "" for mark in (entry.trained, entry.needs_encoder, entry.served))
         lines.append(f"| `{entry.name}` | {entry.summary} | {' | '.join(marks)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _blogs() -> str:
-    """A row for each blog, vault or wiki that was imported."""
-    recorded = json.loads((ROOT / "docs" / "results" / "import-markdown.json").read_text(encoding="utf-8"))
-    lines = [
-        "| engine | where from | files | imported | left out | dates right |",
-        "| --- | --- | ---: | ---: | --- | ---: |",
-    ]
-    for source in recorded["sources"]:
-        left_out = ", ".join(f"{count:,} {reason}" for reason, count in source["left_out"].items()) or "none"
-        dates = f"{source['dates_right']} of {source['dates_read_by_hand']}"
-        counts = f"{source['files']:,} | {source['files_imported']:,}"
-        lines.append(f"| {source['engine']} | {source['origin']} | {counts} | {left_out} | {dates} |")
     return "\n".join(lines) + "\n"
 
 
@@ -271,7 +254,6 @@ def blocks() -> dict[str, Callable[[], str]]:
     from results_page import readme_figures
 
     return {
-        "blogs": _blogs,
         "chosen": _chosen,
         "default-model": _default_model,
         "figures": readme_figures,

@@ -1,4 +1,4 @@
-"""Record what becomes of real blogs and vaults: ``python docs/record_imports.py NAME=FOLDER ...``, then ``make docs``.
+"""Record what becomes of real blogs and vaults: ``python docs/record_imports.py NAME=FOLDER ...``.
 
 ``import-markdown-sample.toml`` names them and says where they come from; their texts are not ours to copy, so each is
 given as a folder. Every one is imported by the command, in a PEARL_HOME of its own, and the dates that it gives to the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 
 from svg_pictures import svg
 
@@ -14,7 +13,6 @@ from pearl.manner.traits import BY_NAME
 from pearl.manner.yardstick import Yardstick
 from service.sample import sample_documents
 
-RESULT = Path(__file__).resolve().parent / "results" / "voice-card.json"
 LINES = 9
 WIDTH, LEFT, RIGHT, ROW, TOP = 910, 330, 656, 30, 54
 
