@@ -507,15 +507,6 @@ def readme_figures() -> str:
     )
 
 
-def short(table: Table) -> Table:
-    """Artifacts by their folder's name."""
-    return replace(
-        table,
-        columns=tuple(_name(cell) for cell in table.columns),
-        rows=tuple(tuple(_name(cell) for cell in row) for row in table.rows),
-    )
-
-
 def _name(cell: str) -> str:
     head, space, last = cell.rpartition(" ")
     return f"{head}{space}{Path(last).name}" if "/models/" in last else cell
