@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from benchmarks.figures import Figure, Result, read_results
-from pearl.texts import counted
+from pearl.text.usable import counted
 
 HEAD = """# Performance
 

@@ -23,9 +23,9 @@ from torch.nn.functional import cross_entropy
 
 from benchmarks.corpus import find_corpus
 from benchmarks.figures import Figure, Measured, over_repetitions, percentile
-from pearl.history import read_histories
+from pearl.history.files import read_histories
+from pearl.history.split import TRAIN, users_of
 from pearl.records import Document
-from pearl.split import TRAIN, users_of
 from pearl.weights.smollm2 import embedded_model_file
 from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
 from retriever.models.smollm2 import load_smollm2

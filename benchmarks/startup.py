@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.figures import Figure, Measured, over_repetitions
 from benchmarks.processes import PEARL, Finished, mocked, of_mock, run
-from pearl.cli import COMMANDS
+from pearl.cli.main import COMMANDS
 
 TITLE = "Starting a command"
 REPETITIONS, QUICK_REPETITIONS = 3, 1

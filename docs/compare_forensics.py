@@ -71,7 +71,7 @@ def main() -> None:
     from eval.recorded.forensics.pair_files import read_pairs, write_pairs
     from eval.recorded.forensics.pairs import default_annotator
     from eval.recorded.forensics.votes import model_identities, read_votes
-    from pearl.options import write_json
+    from pearl.cli.options import write_json
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", required=True, help="interpreter of an environment with feedback-forensics")

@@ -35,7 +35,7 @@ TRAITS = {
 def main() -> None:
     sys.path.insert(0, str(ROOT))
     from eval.recorded.forensics.pair_files import write_pairs
-    from pearl.cli import main as pearl
+    from pearl.cli.main import main as pearl
 
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     with TemporaryDirectory(prefix="pearl-") as folder:

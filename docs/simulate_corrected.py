@@ -26,9 +26,9 @@ from eval.recorded.labels import own_labels, read_judged  # noqa: E402
 from eval.stats.corrected import LabelledShares, prediction_powered, resampled  # noqa: E402
 from eval.stats.proportions import wilson  # noqa: E402
 from eval.stats.trusted import fixed_sequence, trusted_from  # noqa: E402
-from pearl.options import write_json  # noqa: E402
-from pearl.proportions import Interval  # noqa: E402
-from pearl.stats import Floats  # noqa: E402
+from pearl.cli.options import write_json  # noqa: E402
+from pearl.stats.bootstrap import Floats  # noqa: E402
+from pearl.stats.proportions import Interval  # noqa: E402
 
 RESULT = ROOT / "docs" / "results" / "corrected.json"
 JUDGES, ITEMS, RESAMPLES = 1000, 1000, 400

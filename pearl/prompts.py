@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 
+from pearl.answers.marks import OPENING, unfenced
+from pearl.answers.reasoning import without_reasoning
 from pearl.chat.base import ChatModel, Decoding, Message
 from pearl.errors import ContextExceeded
-from pearl.fences import Marks
-from pearl.marks import OPENING, unfenced
-from pearl.reasoning import without_reasoning
 from pearl.records import Document
 from pearl.templates import Template, fill, frame
-from pearl.words import characters, composed, is_question
+from pearl.text.fences import Marks
+from pearl.text.words import characters, composed, is_question
 
 SMALLEST_SHARE = 40  # tokens; less of a document shows nothing of its style
 LONGEST_WORD = 60  # characters; what is longer is no word but a script without spaces, or code

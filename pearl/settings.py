@@ -20,7 +20,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pearl.chat.choose import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES
 from pearl.errors import InputError
-from pearl.shown_urls import without_secrets
+from pearl.text.shown_urls import without_secrets
 from pearl.theta import read_theta
 from pearl.weights.table import in_table
 

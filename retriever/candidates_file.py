@@ -10,7 +10,7 @@ from typing import Any
 
 from pearl.errors import InputError
 from pearl.records import Document, Request
-from pearl.texts import check_characters, check_id, check_text, json_type, parse_timestamp
+from pearl.text.usable import check_characters, check_id, check_text, json_type, parse_timestamp
 
 
 def parse_candidates(value: dict[str, Any], now: float) -> tuple[Request, list[Document]]:

@@ -14,7 +14,6 @@ from pearl.chat.base import ChatModel
 from pearl.editing.best_of import Rewards
 from pearl.settings import Settings, load_settings
 from retriever.models.encoder import ReadingEncoder
-from service.admission import Admission
 from service.api import (
     account,
     chat_completions,
@@ -34,9 +33,10 @@ from service.api.cors import Cors
 from service.api.errors import ErrorBody, install_error_handlers
 from service.api.parameters import refuse_other_encodings, refuse_unknown_parameters
 from service.api.streaming import ClientLeft
-from service.logs import configure_logging
 from service.mcp import route
-from service.observe import Observe
+from service.process.admission import Admission
+from service.process.logs import configure_logging
+from service.process.observe import Observe
 from service.services import THREADS, Services
 
 DESCRIPTION = """Drafts text the way *you* would have written it, from your own past writing.

@@ -21,24 +21,24 @@ from pearl.theta import read_theta
 from retriever.base import Retriever
 from retriever.models.encoder import Encoder, ReadingEncoder, SentenceEncoder
 from retriever.registry import SERVED, Entry, find_entry, make_retriever
-from service.calibrating.replies import empty_replies
-from service.drafting import Drafter
-from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
-from service.history_cache import HistoryCache
-from service.key_uses import KeyUses
-from service.likeness import LikenessCache
-from service.memory import give_back
-from service.model_watch import WatchedModel
-from service.polishing import make_polisher
-from service.profile import ProfileCache
+from service.drafting.drafter import Drafter
+from service.drafting.polishing import make_polisher
+from service.histories.embedding import BackgroundEmbedder, Precedence, StoredEncoder
+from service.histories.history_cache import HistoryCache
+from service.histories.likeness import LikenessCache
+from service.histories.profile import ProfileCache
+from service.process.key_uses import KeyUses
+from service.process.memory import give_back
+from service.process.model_watch import WatchedModel
+from service.process.threads import WRITERS, FairThreads, in_thread
+from service.process.traces import places
 from service.store import embeddings
 from service.store.database import Database
-from service.threads import WRITERS, FairThreads, in_thread
-from service.traces import places
+from service.store.replies import empty_replies
 
 if TYPE_CHECKING:
-    from service.metrics import Metrics
-    from service.rate_limits import RateLimits
+    from service.process.metrics import Metrics
+    from service.process.rate_limits import RateLimits
 
 log = logging.getLogger("pearl.service")
 
@@ -110,14 +110,14 @@ class Services:
 
     @cached_property
     def metrics(self) -> Metrics:
-        from service.metrics import Metrics
+        from service.process.metrics import Metrics
 
         return Metrics()
 
     @cached_property
     def rate_limits(self) -> RateLimits:
         """The counts of requests by key. Raises InputError if their storage cannot be used."""
-        from service.rate_limits import RateLimits
+        from service.process.rate_limits import RateLimits
 
         return RateLimits(self.settings)
 

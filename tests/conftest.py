@@ -32,7 +32,7 @@ import pytest
 import uvicorn
 from sqlalchemy import Engine, create_engine, text
 
-from pearl.cli import main
+from pearl.cli.main import main
 from retriever.base import Helps
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, write_manifest, write_signals
 from retriever.calibrated.head import SignalHead
@@ -42,7 +42,7 @@ from retriever.history.word_weights import BUCKETS, WordWeights
 from retriever.models.encoder import Vectors
 from service.store.database import Database
 
-gc.set_threshold(50_000)  # as pearl.cli does: what is imported and collected here lives until the end
+gc.set_threshold(50_000)  # as pearl.cli.main does: what is imported and collected here lives until the end
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported; no test may need a model hub
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Read when torch is imported, also by the processes that tests start: each of several workers would otherwise keep

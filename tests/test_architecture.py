@@ -115,11 +115,11 @@ def test_only_the_command_line_and_the_plugins_load_modules_by_name():
         if any(name.partition(".")[0] == "importlib" for name, _ in source.imported())
         and any(word in source.text for word in ("import_module(", "__import__("))
     }
-    assert loading == {"pearl/cli.py"}
+    assert loading == {"pearl/cli/main.py"}
 
 
 def test_each_command_is_a_module_of_its_package():
-    from pearl.cli import COMMANDS
+    from pearl.cli.main import COMMANDS
 
     for module, _ in COMMANDS.values():
         package, commands, *_ = module.split(".")
@@ -184,7 +184,7 @@ HELP = [
 
 def test_help_is_quick_for_it_loads_little():
     """One process asks for one help after another, so that what any of them loads is there at the end."""
-    begin = "from pearl.cli import main\n"
+    begin = "from pearl.cli.main import main\n"
     ask = """
 sys.argv = ["pearl", *{command!r}, "--help"]
 try:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pearl.cli import COMMANDS
-from pearl.commands import click_command
+from pearl.cli.commands import click_command
+from pearl.cli.main import COMMANDS
 from pearl.settings import Settings
 from tests.source import ROOT, sources
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pearl.options import write_json
+from pearl.cli.options import write_json
 from service.api.draft_form import NoteOut
 
 ROOT = Path(__file__).parents[1]

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pearl.cli import COMMANDS
-from pearl.commands import click_command
+from pearl.cli.commands import click_command
+from pearl.cli.main import COMMANDS
 from tests.source import Source, parsed, sources
 
 # openings of clauses and adverbials, which a reader meets before the subject

@@ -21,9 +21,9 @@ from typer import Option
 
 from pearl import __version__
 from pearl.errors import InputError
-from pearl.fences import without_role_tokens
-from pearl.history import parse_numbered_lines
+from pearl.history.files import parse_numbered_lines
 from pearl.settings import EMBEDDED
+from pearl.text.fences import without_role_tokens
 from retriever.models.files import file_digest, model_fingerprint, system_errors
 from training.choices import MOST_SEED
 from training.files import last_checkpoint

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
+from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.options import known
 from pearl.settings import EMBEDDED, MPNET
 
 CORRECTED, AS_PUBLISHED = "corrected", "as_published"

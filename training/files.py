@@ -11,8 +11,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from pearl.cli.options import check_unread
 from pearl.errors import InputError
-from pearl.options import check_unread
 from retriever.calibrated.artifact import MANIFEST
 
 RETRIEVER = "retriever"  # the kind of an artifact whose manifest names none

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError, PearlError
-from pearl.split import DEV, TEST
+from pearl.history.split import DEV, TEST
 from pearl.templates import template_names
 from retriever.calibrated.artifact import Artifact, read_manifest, read_whole, write_manifest
 from training.choose.curves import MACRO_F1
@@ -87,7 +87,7 @@ def _gains(options: TrainingOptions, split: str) -> list[str]:
 
 def _run(arguments: list[str], report: Path) -> dict[str, Any]:
     # -P: without it Python would import modules of the folder that the command runs in before its own and ours
-    program = [sys.executable, "-P", "-c", "from pearl.cli import main; main()"]
+    program = [sys.executable, "-P", "-c", "from pearl.cli.main import main; main()"]
     command = [*program, "eval", *arguments, "--json", str(report)]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     if done.returncode:

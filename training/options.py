@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from pearl.partition import ROLLING
-from pearl.split import DEV, TEST, TRAIN
+from pearl.history.partition import ROLLING
+from pearl.history.split import DEV, TEST, TRAIN
 from retriever.models.cross_encoder import REQUEST_WORDS, Reading
 from training.choices import ALL, CHOICES, CORRECTED, EXTENT_CHOICES, SEARCH, preset_values
 from training.data.selection import KEPT_SHARE, NEGATIVES, POSITIVES, SUM, SelectionOptions

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from pearl.budget import Budget
 from pearl.errors import InputError
+from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document
-from pearl.split import DEV, TEST, TRAIN
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.word_weights import WordWeights

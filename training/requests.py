@@ -19,13 +19,13 @@ from pathlib import Path
 from pearl.asking.kept import Question, ReplyStore, key_of
 from pearl.chat.base import ChatModel, Decoding, Message, Reply, complete
 from pearl.errors import ChatRefused, ChatRejected
-from pearl.history import format_line
+from pearl.files.whole import opened
+from pearl.history.files import format_line
 from pearl.prompts import MESSAGE_OVERHEAD, cut, fenced
 from pearl.records import Document, Usage
-from pearl.side_by_side import side_by_side
+from pearl.runtime.side_by_side import side_by_side
 from pearl.templates import fill
-from pearl.texts import storable
-from pearl.whole_files import opened
+from pearl.text.usable import storable
 from retriever.history.lexical import words
 from training.progress import Advance
 

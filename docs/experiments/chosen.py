@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from pearl.history.split import DEV, TEST
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
-from pearl.split import DEV, TEST
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 from retriever.base import Calibration, Scores
 from retriever.calibrated.artifact import SHIPPED, read_manifest, read_whole, write_manifest
 from retriever.models.auxiliary import load_auxiliary

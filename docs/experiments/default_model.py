@@ -20,17 +20,17 @@ import numpy as np
 from prompt_forms import Case, copied, loops, read
 
 from eval.drafts.comparison import Rouge, Sounding
+from pearl.answers.assistant import answers_as_assistant
+from pearl.answers.marks import CLOSING
 from pearl.asking.kept import open_replies
 from pearl.asking.write import Desk, WrittenText, write_drafts
-from pearl.assistant import answers_as_assistant
 from pearl.chat.base import Decoding
 from pearl.chat.choose import local_names, make_chat_model
-from pearl.marks import CLOSING
-from pearl.options import write_json
+from pearl.cli.options import write_json
 from pearl.prompts import Brief
 from pearl.records import Document
 from pearl.settings import load_settings
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 from pearl.templates import load_template
 from pearl.weights.table import SMALLEST, TABLE
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from kept import DIGITS, rounded
 
-from pearl.options import write_json
+from pearl.cli.options import write_json
 
 RESULTS = Path(__file__).parents[1] / "results"
 KINDS = {  # the history, its template, and texts of each user: few people write to the list
@@ -50,7 +50,7 @@ def report(kind: str, data: Path, work: Path, limit: int, models: Sequence[str])
         told += ["--max-in-flight", 1, "--generations", work / "kept.sqlite", "--json", out]
         told += ["--no-zero-shot"] if models == LIKELIHOOD else []
         line = ["eval", "generation", *map(str, told)]
-        subprocess.run([sys.executable, "-c", "from pearl.cli import main; main()", *line], check=True)
+        subprocess.run([sys.executable, "-c", "from pearl.cli.main import main; main()", *line], check=True)
     figures: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
     return figures
 

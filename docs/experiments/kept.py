@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pearl.options import write_json
+from pearl.cli.options import write_json
 
 RESULTS = Path(__file__).parents[1] / "results"
 OF_A_CELL = ("strength", "relevance", "significant")

@@ -27,7 +27,7 @@ from eval.likeness.writers import DEV, IMPOSTORS, Claimant, part_of, passages, t
 from pearl.likeness.calibration import FILE, GIVEN, SHIPPED, VARIABLES, Evidence
 from pearl.likeness.impostors import Impostors, ReadText
 from pearl.likeness.likeness import Likeness
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 
 SOURCES = {
     "chat": "chat/lean.jsonl.gz",

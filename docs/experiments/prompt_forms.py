@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 
-from pearl.loops import without_loops
+from pearl.answers.loops import without_loops
+from pearl.answers.marks import unfenced
+from pearl.cli.options import write_json
 from pearl.manner.habits import habits
 from pearl.manner.yardstick import Yardstick
-from pearl.marks import unfenced
-from pearl.options import write_json
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 from pearl.templates import fill, frame, load_template
 
 OUT = Path(__file__).with_suffix(".json")
@@ -180,7 +180,7 @@ def cases(data: Path) -> Iterator[dict[str, Any]]:
     from eval.retrieval.scoring import RememberingEncoder
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
-    from service.profile import ANY, OF_TEMPLATE, shipped
+    from service.histories.profile import ANY, OF_TEMPLATE, shipped
 
     encoder = RememberingEncoder(SentenceEncoder())
     for kind, (path, template, targets) in KINDS.items():

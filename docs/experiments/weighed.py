@@ -196,7 +196,7 @@ def export() -> dict[str, Any]:
     return {
         "texts": len(texts),
         "lines": code_lines(
-            "pearl/silent_openvino.py",
+            "pearl/runtime/silent_openvino.py",
             *(f"retriever/models/{name}.py" for name in ("graph", "quantized", "runtime", "folder")),
         ),
         "lowest_cosine_between_them": round(float((ours * library()).sum(1).min()), 4),

@@ -17,10 +17,10 @@ from pearl.asking.ask import AskedModel, AskingOutcome, Terms, check_complete, e
 from pearl.asking.cost import Purse, Survey
 from pearl.asking.kept import Question, ReplyStore, open_replies
 from pearl.asking.patience import asking
-from pearl.asking.progress import watched
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.choose import local_names, make_chat_model
 from pearl.errors import InputError
+from pearl.runtime.progress import watched
 from pearl.settings import Settings, load_settings
 
 

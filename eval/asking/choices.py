@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from textwrap import wrap
 
+from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.options import known
 
 HELP_WIDTH = 96  # characters of a line of help
 

@@ -10,11 +10,11 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from pearl.cli.options import writing
 from pearl.errors import InputError
-from pearl.history import parse_numbered_lines
-from pearl.options import writing
-from pearl.texts import check_id, json_type
-from pearl.whole_files import opened
+from pearl.files.whole import opened
+from pearl.history.files import parse_numbered_lines
+from pearl.text.usable import check_id, json_type
 
 
 class _Item(Protocol):

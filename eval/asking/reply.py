@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pearl.reasoning import OPENING_MARKS, without_reasoning
+from pearl.answers.reasoning import OPENING_MARKS, without_reasoning
 
 # why a reply is invalid
 EMPTY = "empty"

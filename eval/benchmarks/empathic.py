@@ -13,7 +13,7 @@ from eval.benchmarks.choices import BELOW_3, CAPPED
 from eval.benchmarks.files import the_file
 from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
 from eval.stats.ratings import numbers
-from pearl.csv_rows import csv_rows
+from pearl.files.csv_rows import csv_rows
 
 # the published run asks for 5 pairs an article and for 100 ties, and its code stops one later: 510 items, 101 ties
 PAIRS_AN_ARTICLE, MOST_TIES = 6, 101

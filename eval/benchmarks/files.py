@@ -9,8 +9,8 @@ from typing import Any
 
 from eval.asking.json_lines import check_fields
 from pearl.errors import InputError
-from pearl.history import parse_numbered_lines
-from pearl.texts import json_type
+from pearl.history.files import parse_numbered_lines
+from pearl.text.usable import json_type
 
 
 def the_file(folder: Path, *patterns: str) -> Path:

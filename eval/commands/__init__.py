@@ -22,7 +22,7 @@ from eval.commands import (
     shown,
     style,
 )
-from pearl.commands import add_commands, group
+from pearl.cli.commands import add_commands, group
 
 app = group("Measure retrieval, calibration, generation, revision and judges, every figure with its interval.")
 add_commands(app, retrieval, generation, calibration, revision, questions, shown, agreement, corrected)

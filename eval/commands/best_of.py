@@ -11,7 +11,7 @@ from typer import Option
 from eval.commands.reporting import reporting
 from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
-from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION
+from pearl.cli.options import IN_FLIGHT_OPTION, LLM_OPTION
 
 if TYPE_CHECKING:
     from eval.drafts.best_of import DraftChoice, DraftItem
@@ -88,12 +88,12 @@ async def _outcomes(
     from pearl.asking.ask import Terms
     from pearl.asking.cost import Prices
     from pearl.asking.kept import open_replies
-    from pearl.asking.progress import watched
     from pearl.budget import Budget
     from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
     from pearl.editing.asked import EditorDesk
     from pearl.editing.best_of import Balance
     from pearl.errors import InputError
+    from pearl.runtime.progress import watched
 
     prices = Prices(options.price_in, options.price_out)
     terms = Terms(calls_at_once(settings, options.max_in_flight), prices, options.max_cost)

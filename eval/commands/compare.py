@@ -11,7 +11,7 @@ from typer import Option
 from eval.commands.options import DraftingOptions
 from eval.commands.reporting import choose_option
 from eval.judges.authorship import PRESETS
-from pearl.options import JSON_OPTION, bundled
+from pearl.cli.options import JSON_OPTION, bundled
 
 ABOUT = """A line of the history is a text of a user, as pearl import jsonl takes it; those with a request can be
 held back:
@@ -77,7 +77,7 @@ def compare(
     """Draft texts of a history again with two retrievers, let a judge compare the drafts, and write the win rates."""
     from eval.commands.comparing import estimate, win_rates
     from eval.report.report import Outputs
-    from pearl.options import write_json
+    from pearl.cli.options import write_json
 
     outputs = Outputs(json, page=report)
     outputs.check([options.history], {"--drafts": drafts, "--judgements": judgements})

@@ -12,9 +12,9 @@ from typer import Option
 from eval.commands.reporting import reporting
 from eval.commands.scored import EncoderName, Resamples, Seed
 from eval.report.report import Report
+from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.options import known
-from pearl.texts import counted
+from pearl.text.usable import counted
 
 ABOUT = """A history file has many people's texts, as 'pearl import jsonl' reads them. A hash of their ids makes
 two fifths of them impostors, and two fifths are tested; the fifth called dev chose the package's coefficients."""

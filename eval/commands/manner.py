@@ -33,9 +33,9 @@ def manner(
     from rich.console import Console
 
     from eval.retrieval.manner import SPLITS, authors_of, manner_figures, manner_tables, references
+    from pearl.cli.options import write_text
     from pearl.errors import InputError
     from pearl.manner.reference import ANY, COMMIT, MESSAGE, shipped
-    from pearl.options import write_text
 
     kinds = kind or [ANY] * len(history)
     if split not in SPLITS:

@@ -11,7 +11,7 @@ from typer import Option
 from eval.commands.scored import EncoderName, Models
 from eval.drafts.stance import PRESETS
 from eval.retrieval.gains import THRESHOLD
-from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION, known
+from pearl.cli.options import IN_FLIGHT_OPTION, LLM_OPTION, known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import typer
 from eval.commands.reporting import reporting
 from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
-from pearl.options import known
+from pearl.cli.options import known
 
 ABOUT = """A record is a pair of texts, the better one, and where it is known the pair's origin:
 

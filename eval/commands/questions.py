@@ -8,7 +8,7 @@ import typer
 
 from eval.commands.reporting import reporting
 from eval.report.report import Report
-from pearl.options import ENCODER_OPTION
+from pearl.cli.options import ENCODER_OPTION
 
 EXAMPLES = """
   pearl eval questions --history commits.jsonl.gz --history mail.jsonl.gz --model embedded
@@ -42,9 +42,9 @@ def questions(
 
     from eval.retrieval import questions as served
     from eval.retrieval.scoring import RememberingEncoder
-    from pearl.history import read_histories
+    from pearl.history.files import read_histories
+    from pearl.history.split import users_of
     from pearl.settings import load_settings
-    from pearl.split import users_of
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 

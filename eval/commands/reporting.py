@@ -15,7 +15,7 @@ from typer.models import OptionInfo
 from eval.asking.choices import NO_CHOICES, Presets
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
-from pearl.options import JSON_OPTION, bundled, parameter, parameters_of
+from pearl.cli.options import JSON_OPTION, bundled, parameter, parameters_of
 
 CHOOSE_HELP = "Override a choice of the preset, see below; repeatable."
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pearl.cli.options import ENCODER_OPTION
 from pearl.errors import InputError
-from pearl.options import ENCODER_OPTION
 from retriever.registry import ENTRIES, UNTRAINED
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Can
     from eval.retrieval.choices import Candidates
     from eval.retrieval.gains import read_gains
     from eval.retrieval.scoring import RememberingEncoder, score_records
-    from pearl.asking.progress import ProgressLine, bars
+    from pearl.runtime.progress import ProgressLine, bars
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 

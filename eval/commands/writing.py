@@ -20,18 +20,18 @@ from eval.report.head import Head
 from eval.report.report import Report, Tables
 from eval.retrieval.gains import read_gains
 from eval.retrieval.scoring import RememberingEncoder
+from pearl.answers.marks import CLOSING
 from pearl.asking.ask import AskedModel, Terms
 from pearl.asking.cost import NO_PRICES, Prices, Purse
 from pearl.asking.kept import Question, open_replies
 from pearl.asking.patience import Failed, asking
-from pearl.asking.progress import watched
 from pearl.asking.write import Desk, WrittenText, draft_of, prompt_or_none
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Reply
 from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
 from pearl.errors import ContextExceeded, InputError
-from pearl.marks import CLOSING
 from pearl.prompts import Brief, draft_prompt
+from pearl.runtime.progress import watched
 from pearl.settings import Settings, load_settings
 from pearl.templates import load_template
 from retriever.models.bertscore import BertScore

@@ -24,9 +24,9 @@ from pearl.editing.candidates import Candidate, failures, refused_edits
 from pearl.editing.edits import REASONS
 from pearl.errors import InputError
 from pearl.records import TextScores
-from pearl.stats import Bootstrap, Estimate, drawn
-from pearl.texts import check_text, json_type
-from pearl.words import count_words
+from pearl.stats.bootstrap import Bootstrap, Estimate, drawn
+from pearl.text.usable import check_text, json_type
+from pearl.text.words import count_words
 
 VERSIONS = ("draft", "choice", "random", "any")
 

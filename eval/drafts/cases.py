@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 from eval.retrieval.gains import GainsRecord, kept_documents
 from pearl.asking.write import WrittenText
 from pearl.errors import InputError
-from pearl.history import read_histories
-from pearl.partition import partition
+from pearl.history.files import read_histories
+from pearl.history.partition import partition
+from pearl.history.split import users_of
 from pearl.records import Request
-from pearl.split import users_of
 
 T = TypeVar("T")
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from eval.drafts.cases import Case
 from eval.drafts.stance import STANCES, stance
 from eval.report.metric import PEARL, Metric
-from pearl.chance import share_by_chance
 from pearl.likeness.likeness import Likeness
-from pearl.stats import Bootstrap, Estimate, Floats
-from pearl.words import rouge_words
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
+from pearl.stats.chance import share_by_chance
+from pearl.text.words import rouge_words
 from retriever.models.bertscore import BertScore
 
 ROUGE_1, ROUGE_2, BERTSCORE, MACRO_F1 = "rouge1", "rouge2", "bertscore", "macro_f1"

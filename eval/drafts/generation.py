@@ -36,8 +36,8 @@ from eval.retrieval.gains import clusters, request_slices
 from eval.stats.slices import equal_bins
 from pearl.asking.write import WrittenText
 from pearl.errors import ChatError
-from pearl.stats import Bootstrap, Estimate, Floats
-from pearl.texts import counted
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
+from pearl.text.usable import counted
 from retriever.models.bertscore import BertScore
 
 BINS = 10

@@ -11,7 +11,7 @@ from pathlib import Path
 from eval.recorded.forensics.identity import with_models
 from eval.recorded.forensics.pairs import HUMAN, AnnotatedPairs, Annotator, Pair, Vote, coin, pair_id, short_id
 from pearl.errors import InputError
-from pearl.history import read_histories
+from pearl.history.files import read_histories
 from pearl.records import Document
 
 PERSON = Annotator(

@@ -10,14 +10,14 @@ from typing import Any
 from eval.asking.json_lines import at_least_one, read_lines
 from eval.recorded.forensics.identity import identity_annotator, with_models
 from eval.recorded.forensics.pairs import AnnotatedPairs, Pair, coin, pair_id
+from pearl.answers.reasoning import without_reasoning
 from pearl.asking.ask import EMPTY_ANSWER
 from pearl.asking.patience import Failed
 from pearl.asking.write import CUT_OFF, WrittenText
 from pearl.chat.base import Reply
 from pearl.errors import InputError
-from pearl.history import decompressed, reading
-from pearl.reasoning import without_reasoning
-from pearl.texts import check_text
+from pearl.history.files import decompressed, reading
+from pearl.text.usable import check_text
 
 NAMES = ("prompt", "request")
 

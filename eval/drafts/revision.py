@@ -24,7 +24,7 @@ from eval.report.tables import NOTHING, Json, Table, caption_of, shown
 from eval.retrieval.gains import clusters, request_slices
 from pearl.asking.write import UNREADABLE, WrittenText
 from pearl.errors import InputError
-from pearl.stats import Bootstrap, Floats
+from pearl.stats.bootstrap import Bootstrap, Floats
 from pearl.theta import theta_json, theta_words
 from retriever.models.bertscore import BertScore
 

@@ -23,7 +23,7 @@ from eval.report.metric import Metric, figures, less, to_json
 from eval.report.tables import Json, Table, caption_of, shown
 from eval.retrieval.gains import clusters
 from pearl.asking.write import WrittenText
-from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.theta import score_words
 from retriever.models.bertscore import BertScore
 

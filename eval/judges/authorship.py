@@ -29,11 +29,11 @@ from eval.judges.self_preference import Ability, families_of, self_preference, s
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Columns, Json, Table, checks_table, interval, shown
 from pearl.chat.base import Decoding, Message
+from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.options import known
-from pearl.proportions import even_p
-from pearl.stats import Bootstrap
-from pearl.texts import check_characters, check_id, check_text, counted, json_type
+from pearl.stats.bootstrap import Bootstrap
+from pearl.stats.proportions import even_p
+from pearl.text.usable import check_characters, check_id, check_text, counted, json_type
 
 # what is asked
 

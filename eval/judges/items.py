@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from eval.asking.json_lines import Lines
-from pearl.fences import Marks
+from pearl.text.fences import Marks
 
 
 class Item(Protocol):

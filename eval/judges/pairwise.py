@@ -22,7 +22,7 @@ from eval.judges.judge import Judgement, Trial
 from eval.report.checks import BROKEN, Check, item_check
 from eval.stats.coefficients import alpha
 from eval.stats.proportions import wilson_json
-from pearl.stats import Bootstrap, Floats, drawn
+from pearl.stats.bootstrap import Bootstrap, Floats, drawn
 
 BOTH, RANDOM, AS_GIVEN = "both", "random", "as_given"
 ORDER = Choice(

@@ -16,8 +16,8 @@ from eval.recorded.personalized.reading import counted
 from eval.recorded.personalized.reply import ReplyForm
 from eval.report.tables import NOTHING, Columns, Json, Table, interval, shown
 from eval.stats.proportions import add_holm, wilson_json
-from pearl.proportions import even_p
-from pearl.stats import Bootstrap, Floats, drawn
+from pearl.stats.bootstrap import Bootstrap, Floats, drawn
+from pearl.stats.proportions import even_p
 
 
 @dataclass(frozen=True, slots=True)

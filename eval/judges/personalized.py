@@ -32,7 +32,7 @@ from eval.report.tables import Json, Table
 from eval.stats.proportions import wilson_json
 from pearl.chat.base import Message
 from pearl.errors import InputError
-from pearl.texts import check_characters, check_text, json_type
+from pearl.text.usable import check_characters, check_text, json_type
 
 # what is asked
 

@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from eval.report.tables import Columns, Json, Table
-from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 
 Generators = tuple[str | None, str | None]  # of the first text and the second, None where the item does not say
 OWN = {"own": "the judge's own", "family": "its family's"}

@@ -32,10 +32,10 @@ from eval.report.checks import BROKEN, NOTE, Check, conflict_check, item_check, 
 from eval.report.tables import Columns, Json, Table, checks_table, counts_cell, kappa_cell, shown
 from eval.stats.agreement import self_consistency
 from pearl.chat.base import Message
+from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.options import known
-from pearl.stats import Bootstrap, drawn
-from pearl.texts import check_characters, check_id, check_text
+from pearl.stats.bootstrap import Bootstrap, drawn
+from pearl.text.usable import check_characters, check_id, check_text
 
 # what is asked
 

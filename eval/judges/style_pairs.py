@@ -32,7 +32,7 @@ from eval.recorded.style.styles import (
 from eval.report.tables import Json, Table
 from eval.stats.clusters import clusters_of
 from pearl.errors import InputError
-from pearl.texts import check_id, check_text
+from pearl.text.usable import check_id, check_text
 from retriever.models.encoder import Vectors
 
 # the texts

@@ -23,8 +23,8 @@ import numpy as np
 from eval.asking.json_lines import check_fields, optional_id, optional_string, read_lines
 from eval.report.tables import NOTHING, Cell, Columns, Json, Table, interval
 from pearl.errors import InputError
-from pearl.stats import Bootstrap, Floats
-from pearl.texts import check_id
+from pearl.stats.bootstrap import Bootstrap, Floats
+from pearl.text.usable import check_id
 
 ALL, SINGLE, DEFAULT = "all", "single", "default"
 RATES = (ALL, SINGLE, DEFAULT)

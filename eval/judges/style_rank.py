@@ -33,9 +33,9 @@ from eval.report.checks import NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Json, Table, checks_table, counts_cell, kappa_cell, shown
 from eval.stats.agreement import self_consistency
 from pearl.chat.base import Message
-from pearl.options import known
-from pearl.stats import Bootstrap, drawn
-from pearl.texts import check_text
+from pearl.cli.options import known
+from pearl.stats.bootstrap import Bootstrap, drawn
+from pearl.text.usable import check_text
 
 # what is asked
 

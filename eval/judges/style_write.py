@@ -32,11 +32,11 @@ from eval.recorded.style.styles import (
     personas_by,
 )
 from eval.report.tables import NOTHING, Columns, Json, Table
+from pearl.answers.marks import unfenced
 from pearl.chat.base import Message
-from pearl.marks import unfenced
-from pearl.options import known
-from pearl.texts import check_text
-from pearl.words import count_words
+from pearl.cli.options import known
+from pearl.text.usable import check_text
+from pearl.text.words import count_words
 
 NAME, DEFINITION = "name", "definition"
 PRESETS = Presets(

@@ -30,8 +30,8 @@ from eval.report.checks import NOTE, Check, repeat_check
 from eval.report.tables import Columns, Json, Table, checks_table, counts_cell, shown
 from pearl.chat.base import Message
 from pearl.errors import InputError
-from pearl.stats import Bootstrap
-from pearl.texts import check_text
+from pearl.stats.bootstrap import Bootstrap
+from pearl.text.usable import check_text
 
 # what is asked
 

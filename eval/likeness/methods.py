@@ -16,7 +16,7 @@ from pearl.likeness.impostors import Impostors
 from pearl.likeness.likeness import LEAST_WORDS, Likeness
 from pearl.likeness.masking import Masking, Tokens
 from pearl.likeness.ngrams import Grams, NgramModel
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 from retriever.models.encoder import Encoder
 
 LIKENESS, WORDS, CHARACTERS, EMBEDDINGS, TFIDF = "likeness", "words", "characters", "embeddings", "tfidf"

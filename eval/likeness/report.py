@@ -31,7 +31,7 @@ from eval.stats.certainty import CertainAnswers, brier, calibration_error, relia
 from pearl.errors import InputError
 from pearl.likeness.impostors import TEXTS_OF_AN_AUTHOR, Impostors, is_same_person
 from pearl.likeness.likeness import Likeness
-from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from retriever.models.encoder import Encoder
 
 KINDS = (SAME_DOMAIN, TOPIC_MATCHED)

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pearl.history import read_histories
+from pearl.history.files import read_histories
 from pearl.likeness.masking import distinct
 from pearl.records import Request
-from pearl.words import SIGN, characters, count_words
+from pearl.text.words import SIGN, characters, count_words
 from retriever.history.lexical import BM25Index, hashed_words
 
 IMPOSTORS, DEV, TEST = "impostors", "dev", "test"

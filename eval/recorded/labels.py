@@ -27,9 +27,9 @@ from eval.recorded.style.styles import styles_key
 from eval.stats.corrected import UNLABELLED, LabelledShares
 from eval.stats.ratings import is_missing
 from pearl.errors import InputError
-from pearl.history import located, parse_numbered_lines
-from pearl.stats import Floats
-from pearl.texts import json_type
+from pearl.history.files import located, parse_numbered_lines
+from pearl.stats.bootstrap import Floats
+from pearl.text.usable import json_type
 
 FEWEST_LABELS = 10
 SAYS = ("outcome", "label", "answer", "verdict")  # the first that a line has is the judge's label

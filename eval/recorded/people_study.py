@@ -25,9 +25,9 @@ from eval.stats.certainty import CertainAnswers, sweep
 from eval.stats.proportions import wilson_json
 from eval.stats.ratings import check_rater, is_missing
 from pearl.errors import InputError
-from pearl.stats import Bootstrap
-from pearl.texts import check_id
-from pearl.words import composed
+from pearl.stats.bootstrap import Bootstrap
+from pearl.text.usable import check_id
+from pearl.text.words import composed
 
 DRAWS, DRAWN = 1000, 30  # the paper's: a thousand draws of thirty items
 PEOPLE, EVERY_RATING = "people, by majority", "people, each rating"

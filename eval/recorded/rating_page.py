@@ -20,7 +20,7 @@ from eval.recorded.style.lines import style_key
 from eval.recorded.style.styles import STYLES, style_named
 from eval.report.render import harmless_json
 from pearl.errors import InputError
-from pearl.texts import check_id, check_text
+from pearl.text.usable import check_id, check_text
 
 TEMPLATE = Path(__file__).with_name("rating_page.html")
 Part = tuple[str, str]  # a title and a text

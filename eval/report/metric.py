@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from pearl.stats import Bootstrap, Estimate
+from pearl.stats.bootstrap import Bootstrap, Estimate
 
 T = TypeVar("T")
 PEARL = "PEARL, papers/pearl.txt"

@@ -15,11 +15,11 @@ import numpy as np
 import typer
 
 from eval.report.tables import Json
+from pearl.cli.options import writing
 from pearl.errors import InputError
 from pearl.extras import MissingExtra
-from pearl.options import writing
-from pearl.stats import Floats
-from pearl.whole_files import replaced_file
+from pearl.files.whole import replaced_file
+from pearl.stats.bootstrap import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

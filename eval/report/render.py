@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from eval.report.tables import Table
-from pearl.options import write_text
+from pearl.cli.options import write_text
 
 FILE_WIDTH = 160  # characters, where no terminal says how wide it is
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
@@ -31,7 +31,7 @@ def show(tables: Iterable[Table]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from pearl.texts import printable
+    from pearl.text.usable import printable
 
     def whole(text: str) -> Text:
         """The text as it stands: a name in square brackets is no markup."""

@@ -11,7 +11,7 @@ from eval.report.head import Head
 from eval.report.pictures import Draw, check_format, check_installed, draw, svg
 from eval.report.render import show, write_page
 from eval.report.tables import Json, Table
-from pearl.options import check_outputs, write_json
+from pearl.cli.options import check_outputs, write_json
 
 Tables = Callable[[Json], Iterable[Table]]
 

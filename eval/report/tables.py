@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from eval.report.metric import Metric
-from pearl.texts import counted
+from pearl.text.usable import counted
 
 Json = Mapping[str, Any]  # of a result file
 Cell: TypeAlias = str | Callable[[Json], str]  # a field of the row, or what is made of the row

@@ -16,8 +16,8 @@ from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.retrieval.choices import Candidates, Outcome, set_aside
 from eval.retrieval.gains import THRESHOLD, clusters
 from eval.stats.slices import Bins, binned_distance, equal_bins
-from pearl.proportions import DIGITS
-from pearl.stats import Bootstrap, Estimate, Floats, pearson_of_sums
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, pearson_of_sums
+from pearl.stats.proportions import DIGITS
 
 LEAST_BINS = 3
 

@@ -16,7 +16,7 @@ from eval.retrieval.gains import GainsRecord, kept_documents
 from eval.retrieval.scoring import ModelScores
 from eval.stats.slices import Mask
 from pearl.records import Document
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 from retriever.base import oldest_first
 
 RANDOM, BEST = "random (expected)", "best possible"

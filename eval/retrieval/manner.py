@@ -18,12 +18,12 @@ import numpy as np
 
 from eval.report.tables import Columns, Json, Table
 from pearl.errors import InputError
-from pearl.history import read_histories
+from pearl.history.files import read_histories
 from pearl.manner.reference import ANY, Reference
 from pearl.manner.telling import likeness_of_manner
 from pearl.manner.traits import TRAITS
 from pearl.manner.writing import Writing
-from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 
 HELD_BACK, LEAST_CARD, MOST_CARD = 10, 10, 60  # texts
 SPLITS = ("dev", "test")

@@ -16,7 +16,7 @@ import numpy as np
 from eval.report.tables import Json, Table, shown
 from pearl.errors import InputError
 from pearl.records import Document, Request
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 from retriever.base import Calibration, Retriever, ranked, relatedness_of
 
 LEAST_DOCUMENTS = 8  # before a request: fewer are a short history, where relatedness decides as well

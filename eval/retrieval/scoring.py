@@ -12,7 +12,7 @@ import numpy as np
 
 from eval.retrieval.gains import GainsRecord
 from pearl.errors import InputError
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 from retriever.base import Retriever, oldest_first
 from retriever.models.encoder import Encoder, Vectors
 

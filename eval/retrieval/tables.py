@@ -12,7 +12,7 @@ from eval.report.pictures import BLUE, GREY, panels, values_and_reaches
 from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, pairs_tables, shown
 from eval.retrieval import calibration
 from eval.retrieval import report as retrieval
-from pearl.proportions import DIGITS
+from pearl.stats.proportions import DIGITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import Any
 
 from eval.stats.coefficients import Agreement
 from eval.stats.ratings import Ratings, ratings_of
-from pearl.stats import RESAMPLES
+from pearl.stats.bootstrap import RESAMPLES
 
 NOTHING_READ = "no draw has a label"
 TITLES = {

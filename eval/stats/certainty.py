@@ -13,7 +13,7 @@ import numpy as np
 
 from eval.stats.proportions import share, wilson_json
 from eval.stats.slices import binned_distance
-from pearl.stats import Bootstrap, Estimate, Floats, pearson_of_sums
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, pearson_of_sums
 
 BINS = 10
 SWEEP = tuple(range(5, 101, 5))

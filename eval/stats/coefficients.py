@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.stats.ratings import NOT_RATED, Ratings
-from pearl.stats import Bootstrap, Estimate, Floats, or_nan
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, or_nan
 
 MOST_ORDINAL = 50  # labels; the interval of the ordinal alpha takes their square in memory
 BANDS = ((0.0, "slight"), (0.2, "fair"), (0.4, "moderate"), (0.6, "substantial"), (0.8, "almost perfect"))

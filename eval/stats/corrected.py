@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.proportions import Interval
-from pearl.stats import RESAMPLES, Floats
+from pearl.stats.bootstrap import RESAMPLES, Floats
+from pearl.stats.proportions import Interval
 
 UNLABELLED = -1
 PSEUDO = 0.8  # items, spread over all pairs of labels, beside the labelled ones: what these lack may still exist

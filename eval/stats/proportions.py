@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pearl.proportions import Interval, holm, wilson
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
+from pearl.stats.proportions import Interval, holm, wilson
 
 UNBALANCED_P = 0.001
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.csv_rows import csv_rows
 from pearl.errors import InputError
-from pearl.history import parse_numbered_lines
-from pearl.texts import check_id
-from pearl.words import composed
+from pearl.files.csv_rows import csv_rows
+from pearl.history.files import parse_numbered_lines
+from pearl.text.usable import check_id
+from pearl.text.words import composed
 
 COLUMNS = ("item", "rater", "label")
 NOT_RATED = -1

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 
 Mask = NDArray[np.bool_]  # (N,)
 Bins = NDArray[np.intp]  # (N,)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 
 
 @dataclass(frozen=True, slots=True)

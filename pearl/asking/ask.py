@@ -15,7 +15,7 @@ from pearl.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.errors import InputError, PearlError
 from pearl.prompts import MESSAGE_OVERHEAD
 from pearl.records import Usage
-from pearl.texts import storable
+from pearl.text.usable import storable
 
 EMPTY_ANSWER = "empty_answer"
 COMMIT_S = 0.002  # a reply waits no longer to be committed: what a kill can lose

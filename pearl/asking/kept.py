@@ -16,9 +16,9 @@ from pathlib import Path
 
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.errors import InputError, StoreError
-from pearl.private_files import FOLDER_MODE, private_file
+from pearl.files.private import FOLDER_MODE, private_file
 from pearl.records import Usage
-from pearl.texts import storable
+from pearl.text.usable import storable
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x5045524A  # in the file's header: a database of something else is not written to

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from pearl.answers.assistant import answers_as_assistant
+from pearl.answers.loops import without_loops
+from pearl.answers.marks import unfenced
 from pearl.asking.ask import EMPTY_ANSWER, generate, missing
 from pearl.asking.kept import ReplyStore
 from pearl.asking.patience import UNWATCHED, Failed, Watch
-from pearl.assistant import answers_as_assistant
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Reply
 from pearl.errors import ContextExceeded
-from pearl.loops import without_loops
-from pearl.marks import unfenced
 from pearl.prompts import Brief, Prompt, draft_prompt, edited_draft, revision_decoding, revision_prompt, second_prompt
 
 UNREADABLE = "revision_unreadable"

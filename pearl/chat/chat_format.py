@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pearl.chat.base import Message
 from pearl.errors import ChatError
-from pearl.fences import APART
+from pearl.text.fences import APART
 
 # what stands for a message's text while the template is applied, between blanks that a template which trims takes away
 BLANK = "\v"

@@ -13,7 +13,7 @@ from typing import Any
 
 from pearl.chat.base import Decoding, Message
 from pearl.chat.failures import Complaint
-from pearl.fences import without_role_tokens
+from pearl.text.fences import without_role_tokens
 
 LIMITS = ("max_tokens", "max_completion_tokens")
 OTHER_NAMES = {"stop": ("stop_sequences", "stopSequences"), "top_p": ("topP",)}

@@ -21,7 +21,7 @@ from pearl.chat.wire import PLAIN, http_client
 from pearl.errors import ChatError, ChatInterrupted, ChatRefused, ChatRejected, InputError
 from pearl.records import Usage
 from pearl.settings import Settings
-from pearl.shown_urls import without_secrets
+from pearl.text.shown_urls import without_secrets
 
 log = logging.getLogger("pearl.chat")
 

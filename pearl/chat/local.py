@@ -17,8 +17,8 @@ from typing import Any
 from pearl.chat.base import Chunk, Decoding, Message
 from pearl.errors import ChatError, ChatRejected, ContextExceeded
 from pearl.extras import MissingExtra
-from pearl.fences import without_role_tokens
 from pearl.records import Usage
+from pearl.text.fences import without_role_tokens
 
 
 class LocalChatModel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pearl.words import CLOSERS, FULL_STOPS
+from pearl.text.words import CLOSERS, FULL_STOPS
 
 # the end of a line or a sentence; that of "e.g.", of "J." and of "1." is none
 SENTENCE = re.compile(

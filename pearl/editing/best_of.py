@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pearl.records import TextScores
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 
 Rewards = Callable[[Sequence[str]], Floats]  # quality from 1 to 10, higher is better
 Likenesses = Callable[[Sequence[str]], Sequence[float | None]]  # P(this person wrote it); None where nobody can say

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pearl.answers.reasoning import without_reasoning
 from pearl.asking.patience import Failed
 from pearl.chat.base import Reply
 from pearl.editing.edits import Execution, RefusedEdit, SpanEdit, execute, refusals
 from pearl.editing.reply import read_reply
 from pearl.errors import InputError
-from pearl.reasoning import without_reasoning
-from pearl.texts import storable
+from pearl.text.usable import storable
 
 NO_EDIT, NOT_EXECUTED = "no_edit", "not_executed"
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pearl.records import PlacedEdit
-from pearl.words import FULL_STOPS, SIGN, characters
+from pearl.text.words import FULL_STOPS, SIGN, characters
 
 EMPTY, UNCHANGED, REPEATED = "empty_span", "unchanged", "repeated"
 MISSING, SEVERAL, OVERLAPS, INSIDE = "missing", "several_times", "overlaps", "inside_character"

@@ -14,7 +14,7 @@ from pearl.editing.prompt import prompt_for
 from pearl.editing.steps import candidate_in_steps
 from pearl.errors import ChatError, ContextExceeded
 from pearl.records import Usage
-from pearl.side_by_side import side_by_side
+from pearl.runtime.side_by_side import side_by_side
 
 AT_ONCE = 8  # calls for one draft
 LONG = 10_000  # characters of a reply that takes a while to read, in a thread then

@@ -15,8 +15,8 @@ from pearl.editing.candidates import NO_EDIT, Candidate, executed
 from pearl.editing.edits import NO_REWRITE, OTHER_WORDS, RefusedEdit, SpanEdit, occurrences
 from pearl.editing.prompt import CATEGORIES, INSTRUCTIONS, SYSTEM, TEMPERATURE
 from pearl.prompts import fenced
-from pearl.texts import storable
-from pearl.words import CLOSERS, FULL_STOPS, count_words, words_of
+from pearl.text.usable import storable
+from pearl.text.words import CLOSERS, FULL_STOPS, count_words, words_of
 
 Say = Callable[[Sequence[Message], Decoding], Awaitable[Reply | Failed]]
 

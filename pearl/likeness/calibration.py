@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 
 FILE = Path(__file__).parent / "calibration.json"
 SHIPPED, GIVEN = "shipped", "given"

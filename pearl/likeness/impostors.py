@@ -14,8 +14,8 @@ from pearl.errors import InputError
 from pearl.likeness.calibration import GIVEN, SHIPPED
 from pearl.likeness.masking import Masking, Tokens, characters, distinct
 from pearl.likeness.ngrams import Grams, Level, NgramModel
-from pearl.stats import Floats
-from pearl.words import count_words
+from pearl.stats.bootstrap import Floats
+from pearl.text.words import count_words
 
 WORDS_ORDER, CHARACTERS_ORDER = 3, 4
 WORDS_DISCOUNT, CHARACTERS_DISCOUNT, REFERENCE_DISCOUNT = 0.6, 0.9, 0.75

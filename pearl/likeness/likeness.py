@@ -15,7 +15,7 @@ from pearl.likeness.calibration import Evidence, LikenessCalibration, calibratio
 from pearl.likeness.impostors import Impostors, ReadText, Stream, shipped_references
 from pearl.likeness.masking import Tokens, characters, distinct
 from pearl.likeness.ngrams import Grams, NgramModel
-from pearl.words import count_words
+from pearl.text.words import count_words
 
 LEAST_WORDS = 30  # of a text
 LEAST_TEXTS, LEAST_HISTORY_WORDS = 5, 300

@@ -17,7 +17,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.words import composed, words_of
+from pearl.text.words import composed, words_of
 
 Tokens = NDArray[np.uint64]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.likeness.masking import Tokens
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 
 Hashes = NDArray[np.uint32]
 

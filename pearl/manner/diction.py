@@ -16,7 +16,7 @@ from pearl.manner.places import (
 )
 from pearl.manner.trait import PER_100_WORDS, Trait, any_of, matches
 from pearl.manner.writing import URL
-from pearl.words import GREEK
+from pearl.text.words import GREEK
 
 DICTION = (
     Trait(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pearl.manner.places import CLOSERS
 from pearl.manner.writing import Writing
-from pearl.words import MARK, Spot, is_question
+from pearl.text.words import MARK, Spot, is_question
 
 GREETING = re.compile(
     r"(?:hi|hiya|hello|hey|howdy|dear|greetings|good (?:morning|afternoon|evening|day)|morning|afternoon|evening"

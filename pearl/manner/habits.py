@@ -17,10 +17,10 @@ from pearl.manner.traits import BY_NAME, TRAITS
 from pearl.manner.words import WordUse, distinctive_words, word_counts
 from pearl.manner.writing import Writing
 from pearl.manner.yardstick import LEAST_DRAFTS, OTHER_WORDS, Bounds, Yardstick
-from pearl.proportions import Interval, Z
 from pearl.records import Document
-from pearl.texts import counted
-from pearl.words import SIGN
+from pearl.stats.proportions import Interval, Z
+from pearl.text.usable import counted
+from pearl.text.words import SIGN
 
 LEAST_TEXTS, LEAST_OCCASIONS = 5, 3
 NEWEST = 10  # texts that can contradict a habit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pearl.manner.writing import Writing
-from pearl.words import Spot, is_question
+from pearl.text.words import Spot, is_question
 
 SUBJECTS = r"(?:i|you|he|she|it|we|they|that|this|there|here|who|what|where|how|when|let)"
 CONTRACTION = rf"\b(?:[a-z]+n['’]t|{SUBJECTS}['’](?:s|m|re|ve|d|ll)|y['’]all)\b"

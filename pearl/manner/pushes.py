@@ -10,8 +10,8 @@ import numpy as np
 
 from pearl.manner.rates import RESAMPLES, Counts
 from pearl.manner.traits import TRAITS
-from pearl.proportions import Interval, even_p, holm
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
+from pearl.stats.proportions import Interval, even_p, holm
 
 LEAST_PAIRS = 5
 

@@ -11,8 +11,8 @@ import numpy as np
 from pearl.manner.trait import SHARE_OF_TEXTS, Trait
 from pearl.manner.traits import TRAITS
 from pearl.manner.writing import Writing
-from pearl.proportions import Interval, wilson
-from pearl.stats import Bootstrap, Floats
+from pearl.stats.bootstrap import Bootstrap, Floats
+from pearl.stats.proportions import Interval, wilson
 
 RESAMPLES = 1000
 

@@ -14,7 +14,7 @@ import orjson
 from pearl.manner.rates import Counts
 from pearl.manner.traits import TRAITS
 from pearl.manner.words import word_counts
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 
 ANY, COMMIT, MESSAGE = "any", "commit", "message"
 OF_TEMPLATE = {COMMIT: COMMIT, MESSAGE: MESSAGE}  # a template that is not named here: any kind of text

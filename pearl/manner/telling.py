@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pearl.manner.traits import TRAITS
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 
 MOST = 3.0  # standard deviations; a rare trait found once must not outweigh everything else
 TRAIT_WEIGHT = 2.0  # of a trait against a word: there are fewer of them

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pearl.manner.writing import Writing
-from pearl.words import Spot, character_start
+from pearl.text.words import Spot, character_start
 
 Find: TypeAlias = Callable[[Writing], Sequence[Spot]]
 

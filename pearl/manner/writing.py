@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from pearl.words import CLOSERS, FULL_STOPS, GREEK, MARK, SIGN, Spot, composed, word_spots
+from pearl.text.words import CLOSERS, FULL_STOPS, GREEK, MARK, SIGN, Spot, composed, word_spots
 
 URL = re.compile(r"\b(?:https?|ftp)://[^\s<>]+|\bwww\.[^\s<>]+", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

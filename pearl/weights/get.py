@@ -15,7 +15,7 @@ from filelock import Timeout
 from rich.console import Console
 
 from pearl.errors import Conflict, InputError, Interrupted, PearlError
-from pearl.private_files import private_folder
+from pearl.files.private import private_folder
 from pearl.weights.packages import Packages
 from pearl.weights.progress import Transfer, shown_transfer
 from pearl.weights.room import check_room, written_to_disk

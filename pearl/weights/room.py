@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pearl.errors import PearlError
-from pearl.whole_files import NO_ROOM
+from pearl.files.whole import NO_ROOM
 
 MB = 1_000_000
 

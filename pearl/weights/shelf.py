@@ -13,10 +13,10 @@ import orjson
 from filelock import FileLock, Timeout
 
 from pearl.errors import Conflict, InputError, NotFound, PearlError
+from pearl.files.whole import opened
 from pearl.settings import load_settings
 from pearl.weights.smollm2 import installed_file
 from pearl.weights.table import DEFAULT, SMALLEST, TABLE, Weights, in_table
-from pearl.whole_files import opened
 
 SUFFIX = ".gguf"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

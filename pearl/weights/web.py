@@ -10,7 +10,7 @@ from typing import IO
 import httpx2
 
 from pearl.errors import PearlError
-from pearl.shown_urls import why, without_secrets
+from pearl.text.shown_urls import why, without_secrets
 from pearl.weights.progress import Transfer
 from pearl.weights.room import check_room
 from pearl.weights.unfinished import ResumeNote, Unfinished

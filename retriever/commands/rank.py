@@ -17,12 +17,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
+from pearl.cli.options import ENCODER_OPTION, check_writable, writing
 from pearl.errors import InputError
-from pearl.history import parse_lines
-from pearl.options import ENCODER_OPTION, check_writable, writing
+from pearl.files.whole import opened, replaceable
+from pearl.history.files import parse_lines
 from pearl.records import Request
 from pearl.settings import load_settings
-from pearl.whole_files import opened, replaceable
 from retriever.base import Calibration, Index, Retriever
 from retriever.candidates_file import parse_candidates
 from retriever.registry import ENTRIES

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pearl.clock import Clock
 from pearl.records import Request
-from pearl.words import SIGN, folded, word_spots, words_of
+from pearl.text.words import SIGN, folded, word_spots, words_of
 from retriever.base import Scores
 from retriever.history.hashes import word_hashes
 from retriever.history.postings import Hits, Postings

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from pearl.errors import StoreError
-from pearl.private_files import private_file, private_folder
+from pearl.files.private import private_file, private_folder
 from pearl.settings import EMBEDDED
 from pearl.weights.smollm2 import embedded_model_file
 from retriever.models.files import model_fingerprint

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pearl.errors import PearlError
-from pearl.private_files import private_folder
-from pearl.whole_files import NO_ROOM
+from pearl.files.private import private_folder
+from pearl.files.whole import NO_ROOM
 
 
 def made_once(home: Path, name: str, make: Callable[[Path], None]) -> Path:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct
 from torch import Tensor
 
-from pearl.silent_openvino import Core, Model, integers, ops
+from pearl.runtime.silent_openvino import Core, Model, integers, ops
 from retriever.models.hardware import CPU_INFO
 from retriever.models.packed import Layer, PackedLayer, PackedLlama
 from retriever.models.quantized import packed

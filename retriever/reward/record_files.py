@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import orjson
 
 from pearl.errors import InputError
-from pearl.history import NOT_FINITE, decompressed, field_not_finite, json_lines, located, object_of, reading
-from pearl.texts import json_type
+from pearl.history.files import NOT_FINITE, decompressed, field_not_finite, json_lines, located, object_of, reading
+from pearl.text.usable import json_type
 
 RecordT = TypeVar("RecordT")
 

@@ -21,8 +21,8 @@ import orjson
 from pearl.editing.edits import RefusedEdit, SpanEdit
 from pearl.editing.reply import PARTS, read_reply
 from pearl.errors import InputError
-from pearl.texts import is_blank, json_type
-from pearl.words import count_words
+from pearl.text.usable import is_blank, json_type
+from pearl.text.words import count_words
 from retriever.reward.record_files import parse_objects
 
 EQUAL = 0.1  # about equally long: lengths in words differ by at most this share of the longer text

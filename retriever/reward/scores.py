@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pearl.errors import InputError
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 from retriever.reward.model import RewardModel
 
 

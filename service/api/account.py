@@ -13,14 +13,14 @@ from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.idempotency import IdempotencyKey, once
-from service.calibrating.replies import forget_replies
-from service.export import export_pieces
+from service.histories.export import export_pieces
+from service.process.temporary import temporary_full
+from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import users
 from service.store.idempotency import Answer
+from service.store.replies import forget_replies
 from service.store.users import User
-from service.temporary import temporary_full
-from service.threads import in_thread, in_writing_thread
 
 router = APIRouter(prefix="/v1", tags=["account"], route_class=KeyedRoute)
 

@@ -36,12 +36,12 @@ from service.api.openai_calls import (
 )
 from service.api.openai_fields import UNUSED, describe, passed_over
 from service.api.streaming import DONE, EventStream, event, while_connected
-from service.drafting import Delta, Event, Finished, Retrieved
-from service.metrics import Metrics
+from service.drafting.drafter import Delta, Event, Finished, Retrieved
+from service.process.metrics import Metrics
+from service.process.threads import in_thread
 from service.services import Services
 from service.store import voices
 from service.store.voices import WHOLE_HISTORY, Voice
-from service.threads import in_thread
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
 

@@ -8,12 +8,12 @@ from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from pearl.errors import Unauthenticated
-from service.admission import Admission
-from service.rate_limits import Allowance, over_the_limit
+from service.process.admission import Admission
+from service.process.rate_limits import Allowance, over_the_limit
+from service.process.threads import in_thread
 from service.services import Services
 from service.store import keys
 from service.store.keys import Identity
-from service.threads import in_thread
 
 ACTING_FOR = "X-Pearl-User"
 

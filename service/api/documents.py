@@ -19,6 +19,7 @@ from service.api.fields import KnownFields, MaybeEmptyText, Name, StoredVoice, T
 from service.api.idempotency import IdempotencyKey, once
 from service.api.pages import EntryPage, ListedEntry
 from service.api.sent_drafts import SentDraftOut, sent_draft_out
+from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import documents, feedback, imports, voices
 from service.store.documents import Addition, Outcome
@@ -26,7 +27,6 @@ from service.store.idempotency import Answer
 from service.store.ids import new_id
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
-from service.threads import in_thread, in_writing_thread
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"], route_class=KeyedRoute)
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from pearl.records import Draft, Retrieval
-from pearl.words import character_start
+from pearl.text.words import character_start
 from service.api.pages import ListedEntry
 from service.store.drafts import StoredDraft
 

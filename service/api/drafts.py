@@ -13,9 +13,9 @@ from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy import Connection
 
+from pearl.answers.marks import CLOSING
 from pearl.chat.base import Decoding
 from pearl.errors import InputError
-from pearl.marks import CLOSING
 from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, admission_of
@@ -24,15 +24,15 @@ from service.api.fields import KnownFields, MaybeEmptyText, Name, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
 from service.api.pages import EntryPage
 from service.api.streaming import EventStream, event, while_connected
-from service.drafting import Commission, Delta, Event, Finished, Retrieved
-from service.metrics import Metrics
+from service.drafting.drafter import Commission, Delta, Event, Finished, Retrieved
+from service.process.metrics import Metrics
+from service.process.threads import in_thread
 from service.services import Services
 from service.store import drafts
 from service.store.idempotency import Answer
 from service.store.keys import Identity
 from service.store.paging import PageQuery
 from service.store.voices import chosen
-from service.threads import in_thread
 
 router = APIRouter(prefix="/v1/drafts", tags=["drafts"], route_class=KeyedRoute)
 

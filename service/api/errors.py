@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pearl.errors import InputError, NotFound, Overloaded, PearlError, StoreError, TooLarge
 from service.api.fields import CHECKED
-from service.traces import places
+from service.process.traces import places
 
 log = logging.getLogger("pearl.service")
 

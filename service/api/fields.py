@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pearl.errors import InputError
-from pearl.texts import (
+from pearl.text.usable import (
     FIRST_SECOND,
     LAST_SECOND,
     MAX_ID_LENGTH,

@@ -13,8 +13,8 @@ from pearl import __version__
 from pearl.errors import PearlError
 from service.api.bodies import OperatorRoute
 from service.api.dependencies import Operator, ServicesDep
+from service.process.threads import in_thread
 from service.services import Services
-from service.threads import in_thread
 
 router = APIRouter(tags=["operation"])
 operator_router = APIRouter(tags=["operation"], route_class=OperatorRoute)

@@ -19,13 +19,13 @@ from pydantic import WithJsonSchema
 from sqlalchemy import Connection
 
 from pearl.errors import StoreError
-from pearl.texts import MAX_ID_LENGTH, check_id
+from pearl.text.usable import MAX_ID_LENGTH, check_id
 from service.api.fields import NAME
+from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import idempotency
 from service.store.idempotency import Answer, Call
 from service.store.keys import Identity
-from service.threads import in_thread, in_writing_thread
 
 RENEWED_S = 5.0
 ABANDONED_S = 20.0  # a long call whose process died, and so no longer renews its claim, frees its key after this

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from pearl.texts import counted
+from pearl.text.usable import counted
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, Text

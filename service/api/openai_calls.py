@@ -12,24 +12,24 @@ from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, With
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
+from pearl.answers.marks import CLOSING
 from pearl.chat.base import Decoding, Role
 from pearl.errors import InputError, NotFound
-from pearl.marks import CLOSING
 from pearl.records import Draft
-from pearl.texts import MAX_TEXT_BYTES, check_characters, check_text
+from pearl.text.usable import MAX_TEXT_BYTES, check_characters, check_text
 from service.api.dependencies import add_headers, admission_of
 from service.api.draft_form import DecidedByOut, RetrievalOut
 from service.api.fields import NO_LIMIT, STORABLE, Name
 from service.api.model_names import is_chat_model
 from service.api.openai_fields import BESIDE_TEXT, TEXT_PARTS, unreadable_part
-from service.client_tasks import is_client_task, pass_on
-from service.drafting import Commission, Event
+from service.drafting.client_tasks import is_client_task, pass_on
+from service.drafting.drafter import Commission, Event
+from service.drafting.turns import conversation
+from service.process.threads import in_thread
 from service.services import Services
 from service.store import voices
 from service.store.users import User
 from service.store.voices import WHOLE_HISTORY
-from service.threads import in_thread
-from service.turns import conversation
 
 MODEL = "`pearl`, or one of your voices. The name of a known model, like `gpt-4o`, stands for `pearl`; the header " + (
     "`x-pearl-model` says so. `pearl` if absent."

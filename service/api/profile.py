@@ -12,12 +12,12 @@ from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, Text, where
-from service.profile import Profile, choose_line, use_as_instructions
-from service.profile_shown import shown_as
+from service.histories.profile import Profile, choose_line, use_as_instructions
+from service.histories.profile_shown import shown_as
+from service.process.threads import in_writing_thread
 from service.services import Services
 from service.store import profiles, voices
 from service.store.profiles import DELETED, LineChoice, checked_choice
-from service.threads import in_writing_thread
 
 router = APIRouter(prefix="/v1/profile", tags=["profile"], route_class=KeyedRoute)
 

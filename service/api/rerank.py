@@ -11,15 +11,15 @@ from pydantic import BaseModel, Field, WithJsonSchema
 from pearl.errors import InputError
 from pearl.records import Document
 from pearl.records import Request as Asked
-from pearl.texts import check_text
-from pearl.words import count_words
+from pearl.text.usable import check_text
+from pearl.text.words import count_words
 from retriever.registry import SERVED
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, add_headers
 from service.api.fields import NO_LIMIT, Limit, Text
 from service.api.model_names import is_reranker
 from service.api.streaming import while_connected
-from service.embedding import WantedEncoder
+from service.histories.embedding import WantedEncoder
 from service.services import Services
 from service.store.ids import new_id
 

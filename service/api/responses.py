@@ -41,8 +41,8 @@ from service.api.openai_calls import (
 )
 from service.api.openai_fields import STATE, TEXT_FORMAT, UNUSED, describe, passed_over, refuse_state
 from service.api.streaming import EventStream, event, while_connected
-from service.drafting import Delta, Event, Finished, Retrieved
-from service.metrics import Metrics
+from service.drafting.drafter import Delta, Event, Finished, Retrieved
+from service.process.metrics import Metrics
 from service.store.ids import new_id
 from service.store.voices import WHOLE_HISTORY
 

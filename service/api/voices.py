@@ -12,10 +12,10 @@ from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, StandingInstructions
+from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import calibrations, voices
 from service.store.voices import MOST_INSTRUCTIONS, Voice
-from service.threads import in_thread, in_writing_thread
 
 router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=KeyedRoute)
 

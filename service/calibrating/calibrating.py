@@ -26,7 +26,7 @@ from service.calibrating.measures import Ruler, combined
 from service.calibrating.past import PastText
 from service.calibrating.scribe import Scribe
 from service.calibrating.study import Showing, Study, flat
-from service.deciding import LEAST_TEXTS
+from service.drafting.deciding import LEAST_TEXTS
 
 DRAFTED_BY = 0.8  # of the time
 Json = dict[str, Any]

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.chance import CHANCE, share_by_chance
-from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
+from pearl.stats.chance import CHANCE, share_by_chance
 
 FOLDS = 10
 

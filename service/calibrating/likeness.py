@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pearl.likeness.likeness import Likeness, nearest_register
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 from service.calibrating.past import PastText
 
 FOLDS = 5

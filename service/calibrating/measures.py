@@ -13,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 
 from pearl.likeness.likeness import LEAST_HISTORY_WORDS, LEAST_TEXTS, LEAST_WORDS
-from pearl.stats import Floats
-from pearl.words import rouge_words
+from pearl.stats.bootstrap import Floats
+from pearl.text.words import rouge_words
 from retriever.models.bertscore import BertScore
 from service.calibrating.likeness import HeldOutLikeness
 from service.calibrating.past import PastText

@@ -13,7 +13,7 @@ from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.errors import ContextExceeded
 from pearl.prompts import Prompt
-from service.threads import in_thread
+from service.process.threads import in_thread
 
 
 @dataclass(frozen=True, slots=True)

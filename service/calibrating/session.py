@@ -12,27 +12,27 @@ from rich.console import Console
 from sqlalchemy import Connection
 
 from pearl.asking.cost import Prices, Purse, Survey
-from pearl.asking.progress import watched
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
 from pearl.errors import InputError
+from pearl.runtime.progress import watched
 from pearl.settings import Settings
 from pearl.templates import load_template
-from pearl.texts import counted
+from pearl.text.usable import counted
 from pearl.theta import score_words, theta_words
 from retriever.models.encoder import SentenceEncoder
 from service.calibrating.calibrating import CalibrationOutcome, affordable, calibrate, estimate
 from service.calibrating.measures import Ruler
 from service.calibrating.past import past_texts
-from service.calibrating.replies import kept_replies
 from service.calibrating.scribe import Scribe, SpendingLimits
 from service.calibrating.study import Study
-from service.deciding import LEAST_TEXTS
+from service.drafting.deciding import LEAST_TEXTS
 from service.services import Services
 from service.store import calibrations, documents, feedback, profiles, users, voices
 from service.store.calibrations import CalibrationKey, StoredCalibration
 from service.store.ids import new_id
+from service.store.replies import kept_replies
 from service.store.samples import Sample, newest_samples
 from service.store.users import User
 from service.store.voices import Voice

@@ -15,18 +15,18 @@ from itertools import chain
 
 import numpy as np
 
+from pearl.answers.marks import CLOSING
 from pearl.asking.ask import EMPTY_ANSWER
 from pearl.asking.patience import Failed
 from pearl.asking.write import UNREADABLE, WrittenText, draft_of, prompt_or_none, read_revision
 from pearl.chat.base import Decoding, Reply
-from pearl.marks import CLOSING
 from pearl.prompts import Brief, Prompt, draft_prompt, revision_decoding, revision_prompt
 from pearl.templates import Template
 from retriever.base import Calibration, choose
 from service.calibrating.past import PastText
 from service.calibrating.scribe import Scribe
-from service.reading import read_text
-from service.repetition import Repetitions
+from service.drafting.reading import read_text
+from service.drafting.repetition import Repetitions
 
 GAPS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of the distances from the best score that are tried as margins
 

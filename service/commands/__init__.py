@@ -1,1 +1,1 @@
-"""One module per command of the command line, as :mod:`pearl.commands` has them."""
+"""One module per command of the command line, as :mod:`pearl.cli.commands` has them."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pearl.options import (
+from pearl.cli.options import (
     ENCODER_OPTION,
     IN_FLIGHT_OPTION,
     JSON_OPTION,
@@ -18,7 +18,7 @@ from pearl.options import (
     write_json,
 )
 from pearl.settings import load_settings
-from pearl.texts import check_id
+from pearl.text.usable import check_id
 
 EXAMPLES = """
   pearl calibrate --user ada --dry-run

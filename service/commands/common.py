@@ -11,9 +11,9 @@ import typer
 
 from pearl.errors import InputError, StoreError, TooLarge
 from pearl.settings import Settings
-from pearl.texts import MAX_TEXT_BYTES
-from service.calibrating.replies import empty_replies
+from pearl.text.usable import MAX_TEXT_BYTES
 from service.store.database import Database
+from service.store.replies import empty_replies
 
 
 @contextmanager

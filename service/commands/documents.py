@@ -6,12 +6,12 @@ from dataclasses import asdict
 
 import typer
 
-from pearl.commands import epilog, group
+from pearl.cli.commands import epilog, group
+from pearl.cli.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.records import Document
 from pearl.settings import load_settings
-from pearl.texts import counted
+from pearl.text.usable import counted
 from service.commands.common import erase, open_database
 from service.commands.shown import (
     confirm,

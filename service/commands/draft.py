@@ -6,11 +6,11 @@ import asyncio
 
 import typer
 
+from pearl.answers.marks import CLOSING
 from pearl.chat.base import Decoding
-from pearl.marks import CLOSING
-from pearl.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, USER_OPTION, check_writable, known, write_json
+from pearl.cli.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, USER_OPTION, check_writable, known, write_json
 from pearl.settings import load_settings
-from pearl.texts import check_characters, check_id, check_text
+from pearl.text.usable import check_characters, check_id, check_text
 
 EXAMPLES = """
   pearl draft "Ask Nan for the costume rails again"
@@ -47,7 +47,7 @@ def draft(
     # only here: they come with the store and the models, which help does without
     from service.commands.common import open_database, read_text
     from service.commands.writing import write
-    from service.drafting import ALWAYS, AUTO, NEVER, Commission
+    from service.drafting.drafter import ALWAYS, AUTO, NEVER, Commission
     from service.store.voices import chosen
 
     check_writable("--json", json)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, bundled, check_writable, write_json
+from pearl.cli.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, bundled, check_writable, write_json
 
 if TYPE_CHECKING:
     from pearl.asking.ask import AskingOutcome
@@ -74,8 +74,8 @@ def edit(
     from pearl.editing.shown import editing_lines
     from pearl.errors import InputError
     from pearl.settings import load_settings
-    from pearl.texts import check_characters, check_text
-    from pearl.words import composed
+    from pearl.text.usable import check_characters, check_text
+    from pearl.text.words import composed
     from retriever.reward.scores import load_scores
     from service.commands.common import read_text
     from service.commands.shown import for_terminal

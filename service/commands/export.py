@@ -8,12 +8,12 @@ from pathlib import Path
 
 import typer
 
+from pearl.cli.options import USER_OPTION, check_outputs, writing
 from pearl.errors import InputError
-from pearl.options import USER_OPTION, check_outputs, writing
+from pearl.files.whole import opened
 from pearl.settings import load_settings
-from pearl.whole_files import opened
 from service.commands.common import open_database
-from service.export import export_pieces, history_lines
+from service.histories.export import export_pieces, history_lines
 from service.store import users
 
 EXAMPLES = """

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
+from pearl.cli.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
-from pearl.texts import check_id
+from pearl.text.usable import check_id
 from service.commands.common import open_database, read_text
 from service.commands.shown import not_a_sample
 from service.store import drafts, users

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from pearl.chat.choose import EMBEDDED_ENGINE, make_chat_model
-from pearl.commands import epilog, group
+from pearl.cli.commands import epilog, group
+from pearl.cli.options import USER_OPTION, writing
 from pearl.errors import InputError, PearlError
-from pearl.options import USER_OPTION, writing
 from pearl.prompts import IMITATORS
 from pearl.settings import Settings, load_settings
-from pearl.texts import check_text
+from pearl.text.usable import check_text
 from pearl.weights.table import DEFAULT
 from service.hook import LONGEST_WAIT
 
@@ -136,7 +136,7 @@ def run(
 
 def _put_draft(file: Path, source: str | None, user: str | None, voice: str | None) -> str:
     """The reason why there is no draft in the file; empty where there is one, or where none is wanted."""
-    from pearl.whole_files import opened
+    from pearl.files.whole import opened
     from service.hook.message import comment_mark, has_text, is_unwanted, with_draft
 
     try:
@@ -158,12 +158,12 @@ def _put_draft(file: Path, source: str | None, user: str | None, voice: str | No
 
 def _draft(user: str | None, voice: str | None) -> str:
     """The text of a draft for the staged change. Raises PearlError."""
+    from pearl.answers.marks import CLOSING
     from pearl.chat.base import Decoding
-    from pearl.marks import CLOSING
     from pearl.templates import change_template
     from service.commands.common import open_database
     from service.commands.writing import write
-    from service.drafting import NEVER, Commission
+    from service.drafting.drafter import NEVER, Commission
     from service.hook.staged import staged_request
     from service.importers.git import whole_message
 

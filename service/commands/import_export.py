@@ -8,16 +8,16 @@ from typing import Any
 
 import typer
 
-from pearl.commands import epilog
+from pearl.cli.commands import epilog
+from pearl.cli.options import JSON_OPTION, check_writable
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, check_writable
 from pearl.settings import load_settings
-from pearl.texts import check_id, printable
+from pearl.text.usable import check_id, printable
 from service.commands.common import open_database
 from service.commands.import_report import show_summary
 from service.importers.base import Options
-from service.importing import run_import
-from service.restore import ExportReader, restore
+from service.importing.restore import ExportReader, restore
+from service.importing.run import run_import
 
 EXPORT = "export"
 EXPORT_SUMMARY = ExportReader().summary

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pearl.cli.options import write_json
 from pearl.errors import InputError
-from pearl.options import write_json
-from pearl.texts import counted, printable
-from service.importing import ImportSummary
+from pearl.text.usable import counted, printable
+from service.importing.run import ImportSummary
 
 PROBLEMS_SHOWN = 20
 

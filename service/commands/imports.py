@@ -15,18 +15,18 @@ from rich.text import Text
 from typer._click.exceptions import MissingParameter
 from typer.core import TyperCommand, TyperGroup
 
-from pearl.commands import epilog
+from pearl.cli.commands import epilog
+from pearl.cli.options import JSON_OPTION, check_writable
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, check_writable
 from pearl.settings import load_settings
-from pearl.texts import check_id, printable
+from pearl.text.usable import check_id, printable
 from service.commands.common import open_database
 from service.commands.import_export import EXPORT, EXPORT_SUMMARY, export_command
 from service.commands.import_report import report
 from service.commands.updates import settle_gone
 from service.importers.base import Importer, Options, importer_names, load_importer
 from service.importers.guessing.guess import guess_importer
-from service.importing import BATCH_DOCUMENTS, run_import
+from service.importing.run import BATCH_DOCUMENTS, run_import
 from service.store.voices import check_name
 
 STANDARD_INPUT = "-"

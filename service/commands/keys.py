@@ -8,11 +8,11 @@ from dataclasses import asdict
 
 import typer
 
-from pearl.commands import epilog, group
+from pearl.cli.commands import epilog, group
+from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, check_writable, write_json
 from pearl.settings import load_settings
-from pearl.texts import check_id
+from pearl.text.usable import check_id
 from service.commands.common import open_database
 from service.commands.shown import moment, show_table
 from service.store import keys

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
+from pearl.cli.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
-from pearl.texts import check_text
+from pearl.text.usable import check_text
 
 EXAMPLES = """
   pearl likeness reply.txt
@@ -30,7 +30,7 @@ def likeness(
     # only here: they come with the store, which help does without
     from service.api.likeness import LikenessOut
     from service.commands.common import open_database, read_text
-    from service.likeness import LikenessCache
+    from service.histories.likeness import LikenessCache
     from service.store import users, voices
 
     check_writable("--json", json, [Path(file)])

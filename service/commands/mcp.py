@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pearl.options import ENCODER_OPTION, LLM_OPTION, USER_OPTION
+from pearl.cli.options import ENCODER_OPTION, LLM_OPTION, USER_OPTION
 from pearl.settings import Settings, load_settings
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from dataclasses import asdict
 import typer
 from rich.console import Console
 
-from pearl.commands import epilog, group
-from pearl.options import JSON_OPTION, check_writable, write_json
+from pearl.cli.commands import epilog, group
+from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.settings import load_settings
 from pearl.weights import get as getting
 from pearl.weights.shelf import Listed, Shelf, model_path

@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.errors import InputError, PearlError
-from pearl.options import JSON_OPTION, check_writable, write_json
 from pearl.settings import Settings, load_settings
-from pearl.texts import counted
+from pearl.text.usable import counted
 from service.commands.common import open_database
 from service.store import transfer
 from service.store.database import Database

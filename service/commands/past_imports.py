@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import typer
 
-from pearl.commands import epilog, group
-from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
+from pearl.cli.commands import epilog, group
+from pearl.cli.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
-from pearl.texts import counted
+from pearl.text.usable import counted
 from service.commands.common import erase, open_database
 from service.commands.shown import confirm, moment, show_table
 from service.store import imports, users

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from pearl.cli.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
 from service.commands.common import erase, open_database
 from service.commands.shown import for_terminal
@@ -41,8 +41,8 @@ def profile(
     json: str | None = JSON_OPTION,
 ) -> None:
     """Show a user's voice card: habits with rates and the texts behind them, and what their edits change."""
-    from service.profile import choose_line, profile_of, use_as_instructions
-    from service.profile_shown import FORMATS, shown_as
+    from service.histories.profile import choose_line, profile_of, use_as_instructions
+    from service.histories.profile_shown import FORMATS, shown_as
     from service.store.profiles import CORRECTED, checked_choice
 
     if format not in FORMATS[1:]:

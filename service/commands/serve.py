@@ -11,17 +11,17 @@ from contextlib import ExitStack, closing, suppress
 import typer
 
 from pearl.chat.choose import unnamed_weights
+from pearl.cli.options import ENCODER_OPTION, LLM_OPTION
 from pearl.errors import Interrupted, PearlError
-from pearl.options import ENCODER_OPTION, LLM_OPTION
 from pearl.settings import PREFIX, Settings, load_settings
 from pearl.weights.table import DEFAULT
 from service.commands.common import open_database
 from service.commands.listening import take_address, url_of
 from service.commands.welcome import facts, welcome
-from service.logs import configure_logging
-from service.metrics import MULTIPROCESS_FOLDER
+from service.process.logs import configure_logging
+from service.process.metrics import MULTIPROCESS_FOLDER
+from service.process.temporary import clear_abandoned
 from service.store.overview import overview
-from service.temporary import clear_abandoned
 
 log = logging.getLogger("pearl.service")
 
@@ -104,7 +104,7 @@ def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
-    from service.connections import TimedProtocol
+    from service.process.connections import TimedProtocol
 
     with ExitStack() as stack:
         if workers > 1 and MULTIPROCESS_FOLDER not in os.environ:

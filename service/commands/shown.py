@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 import typer
 
 from pearl.errors import InputError
-from pearl.texts import printable
-from pearl.words import SIGN, character_start
+from pearl.text.usable import printable
+from pearl.text.words import SIGN, character_start
 from service.store.feedback import Feedback
 
 EXCERPT = 70  # characters

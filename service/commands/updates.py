@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from service.import_record import remove_gone
-from service.importing import ImportSummary
+from service.importing.import_record import remove_gone
+from service.importing.run import ImportSummary
 from service.store.database import Database
 
 

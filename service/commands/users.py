@@ -6,14 +6,14 @@ from dataclasses import asdict
 
 import typer
 
-from pearl.commands import epilog, group
-from pearl.options import JSON_OPTION, write_json
+from pearl.cli.commands import epilog, group
+from pearl.cli.options import JSON_OPTION, write_json
 from pearl.settings import load_settings
-from pearl.texts import counted
-from service.calibrating.replies import forget_replies
+from pearl.text.usable import counted
 from service.commands.common import erase, open_database
 from service.commands.shown import confirm, moment, show_table
 from service.store import user_counts, users
+from service.store.replies import forget_replies
 from service.store.user_counts import UserCounts
 
 app = group("List users, and delete one.")

@@ -7,12 +7,12 @@ from typing import Any
 
 import typer
 
-from pearl.commands import epilog, group
+from pearl.cli.commands import epilog, group
+from pearl.cli.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.settings import load_settings
 from pearl.templates import load_template, template_names
-from pearl.texts import counted
+from pearl.text.usable import counted
 from pearl.theta import theta_words
 from service.commands.common import erase, open_database
 from service.commands.shown import confirm, excerpt, for_terminal, moment, show_fields, show_table
@@ -50,7 +50,7 @@ def _row(voice: Voice) -> tuple[object, ...]:
 @app.command(epilog=epilog("  pearl voices show email"))
 def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
     """Show one voice with its instructions, calibrations and edits; 'pearl' is the whole history."""
-    from service.profile import edits_json, outcomes_of, sent_pairs
+    from service.histories.profile import edits_json, outcomes_of, sent_pairs
 
     with open_database(load_settings()) as database, database.read() as connection:
         owner = users.chosen(connection, user).id

@@ -13,13 +13,13 @@ from pearl.editing.shown import editing_lines
 from pearl.errors import PearlError
 from pearl.records import Draft, ScoredDocument
 from pearl.settings import Settings
-from pearl.texts import printable
+from pearl.text.usable import printable
 from retriever.models.encoder import SentenceEncoder
 from service.commands.shown import excerpt, for_terminal, moment
-from service.drafting import Commission, Delta, Event, Finished
+from service.drafting.drafter import Commission, Delta, Event, Finished
+from service.process.threads import in_thread
 from service.services import Services, retriever_entry
 from service.store import users
-from service.threads import in_thread
 
 NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"}
 

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pearl.cli.options import writing
 from pearl.errors import Conflict, InputError
-from pearl.options import writing
-from pearl.whole_files import opened
+from pearl.files.whole import opened
 from service.importers.git_process import git_path
 
 NAME = "prepare-commit-msg"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pearl.errors import InputError
 from pearl.prompts import fair_shares
-from pearl.texts import counted
+from pearl.text.usable import counted
 from service.importers.git import PATHS_SHOWN, changed_paths
 from service.importers.git_process import git_answer, run_git
 

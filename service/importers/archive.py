@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from pearl.errors import InputError
-from pearl.history import check_unpacked
+from pearl.history.files import check_unpacked
 from service.importers.folders import folder_entries
 
 ZIP_MAGIC = b"PK\3\4"

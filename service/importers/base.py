@@ -74,7 +74,7 @@ class Flaws:
 class Options:
     """The options of an import: the user whose history it is, their identities in the source, and the voice.
 
-    Documents of fewer than ``least_words`` words are left out by ``service.importing``, whatever the source.
+    Documents of fewer than ``least_words`` words are left out by ``service.importing.run``, whatever the source.
     ``identities`` are those of ``me``; the import reports which of them match nobody.
     """
 

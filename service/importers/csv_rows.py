@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
-from pearl.csv_rows import why_not_csv
 from pearl.errors import InputError
+from pearl.files.csv_rows import why_not_csv
 
 MAX_FIELD_CHARACTERS = 4_000_000  # more than a text may have, so that a longer one is refused with its line
 

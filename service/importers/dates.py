@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pearl.errors import InputError
-from pearl.texts import parse_timestamp
+from pearl.text.usable import parse_timestamp
 
 if TYPE_CHECKING:
     from dateparser.date import DateDataParser

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pearl.errors import InputError
-from pearl.texts import parse_timestamp
+from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
 from service.importers.csv_rows import read_rows

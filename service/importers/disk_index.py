@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import ExitStack
 from types import TracebackType
 
-from service.temporary import temporary_folder, temporary_full
+from service.process.temporary import temporary_folder, temporary_full
 
 
 class DiskIndex:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from pearl.errors import InputError
-from pearl.texts import check_id
+from pearl.text.usable import check_id
 
 
 def stable_id(name: str) -> str:

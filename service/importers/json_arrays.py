@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from pearl.errors import InputError
-from pearl.texts import json_type
+from pearl.text.usable import json_type
 
 CHUNK_BYTES = 1 << 16
 MAX_ELEMENT_CHARACTERS = 16_000_000

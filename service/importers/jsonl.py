@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.history import parse_document, read_json_lines
-from pearl.texts import check_id
+from pearl.history.files import parse_document, read_json_lines
+from pearl.text.usable import check_id
 from service.importers.base import NOT_MINE, SHOWN, Importer, Items, LeftOut, Options, Remark, SourceDocument
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.history import read_json_lines
-from pearl.texts import json_type, parse_timestamp
+from pearl.history.files import read_json_lines
+from pearl.text.usable import json_type, parse_timestamp
 from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
 from service.importers.csv_rows import read_rows

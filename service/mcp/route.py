@@ -15,7 +15,7 @@ from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, admission_of
 from service.api.drafts import finished
 from service.api.streaming import while_connected
-from service.drafting import Event
+from service.drafting.drafter import Event
 from service.mcp.protocol import McpMessage, reply
 from service.mcp.tools import Toolbox
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from pearl.history import parse_document, parse_lines
-from pearl.private_files import private_file, private_folder
+from pearl.files.private import private_file, private_folder
+from pearl.history.files import parse_document, parse_lines
 from pearl.records import Document
 from pearl.settings import Settings
 from service.store import documents, keys, users, voices

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, insert, select, update
 from pearl.errors import Conflict, InputError
 from pearl.manner.edits import MOSTLY, Edit, edit_between
 from pearl.records import Document
-from pearl.texts import check_id, check_text
+from pearl.text.usable import check_id, check_text
 from service.store import documents, drafts, users, voices
 from service.store.ids import new_id
 from service.store.lines import column_values

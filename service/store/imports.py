@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, select, update
 
 from pearl.errors import Conflict, NotFound
-from pearl.texts import format_timestamp
+from pearl.text.usable import format_timestamp
 from service.store import documents, users
 from service.store.documents import LOOKED_UP_AT_ONCE
 from service.store.tables import documents as documents_table

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from sqlalchemy import Connection, delete, exists, insert, select, update
 
 from pearl.errors import AccessError, NotFound, Unauthenticated
-from pearl.texts import format_timestamp, storable
+from pearl.text.usable import format_timestamp, storable
 from service.store.ids import new_id
 from service.store.tables import grants, keys, users
 from service.store.users import User, ensure, get, spellings, tenant_id

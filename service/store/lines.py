@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import JSON, Column, Float, String, Table
 
 from pearl.errors import InputError
-from pearl.texts import check_characters, json_type
+from pearl.text.usable import check_characters, json_type
 
 MOST = sys.float_info.max
 

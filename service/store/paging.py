@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Row, Select, tuple_
 
 from pearl.errors import InputError
-from pearl.words import folded
+from pearl.text.words import folded
 
 AT_ONCE = 10  # rows in memory, each of which may have a megabyte
 PAGE = 4_000_000  # characters of a page; the row that reaches them is its last

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 
 from pearl.errors import InputError, NotFound
-from pearl.texts import check_characters, check_id, check_text
+from pearl.text.usable import check_characters, check_id, check_text
 from service.store import erasures, users, voices
 from service.store.tables import profiles
 from service.store.voices import Voice

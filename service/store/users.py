@@ -9,7 +9,7 @@ from shlex import quote
 from sqlalchemy import Connection, delete, select, update
 
 from pearl.errors import InputError, NotFound
-from pearl.words import composed
+from pearl.text.words import composed
 from service.store import erasures
 from service.store.tables import tenants, users
 from service.store.upsert import upsert

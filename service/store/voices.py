@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from pearl.errors import InputError, NotFound, TooLarge
 from pearl.templates import DEFAULT_TEMPLATE
-from pearl.texts import check_characters, check_id
+from pearl.text.usable import check_characters, check_id
 from service.store import erasures
 from service.store.tables import calibrations, documents, drafts, profiles, voices
 from service.store.upsert import upsert

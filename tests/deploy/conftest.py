@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pearl.commands import click_command
+from pearl.cli.commands import click_command
 from service.commands import serve
 
 ROOT = Path(__file__).parents[2]

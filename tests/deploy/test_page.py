@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pearl.cli import COMMANDS
+from pearl.cli.main import COMMANDS
 from pearl.settings import PREFIX, Settings
 
 

@@ -13,7 +13,7 @@ import typer
 from typer._click.core import Context
 from typer._click.exceptions import UsageError
 
-from pearl.cli import app
+from pearl.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 # extending.md has plug-ins that its own tests install

@@ -19,7 +19,7 @@ SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
 FILE = re.compile(r"^`([^`]+)`, [^\n]+:\n\n```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 WRAPPERS = {
-    "pearl": '"{python}" -c "from pearl.cli import main; main()" "$@"',
+    "pearl": '"{python}" -c "from pearl.cli.main import main; main()" "$@"',
     # as pip installs it, without asking an index
     "pip": 'shift; "{python}" -m pip install --quiet --no-index --no-deps --no-build-isolation --target "{site}" "$@"',
 }

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from pearl.cli import app
+from pearl.cli.main import app
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROW = re.compile(r"^\| (\d+) \| ([^|]*⚠[^|]*) \| (\w+) \| (.*) \|$", re.MULTILINE)

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 WITHOUT_EXTRAS = f"""
 import sys
 sys.modules.update(dict.fromkeys({sorted({module for modules in EXTRAS.values() for module in modules})}))
-from pearl.cli import main
+from pearl.cli.main import main
 main()
 """
 

@@ -19,7 +19,7 @@ MODELS = {"openai", "openvino", "tokenizers"}
 
 RUN = """
 import json, sys
-from pearl.cli import main
+from pearl.cli.main import main
 sys.argv = ["pearl", *json.loads(sys.argv[1])]
 try:
     main()
@@ -30,9 +30,9 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})), file
 EVERY_HELP = """
 import json, sys
 from importlib import import_module
-from pearl.commands import click_command
+from pearl.cli.commands import click_command
 from typer.testing import CliRunner
-from pearl.cli import COMMANDS, app
+from pearl.cli.main import COMMANDS, app
 for name in COMMANDS:
     command = click_command(import_module(COMMANDS[name][0]))
     below = command.list_commands(None) if hasattr(command, "list_commands") else []

@@ -27,8 +27,8 @@ from pearl.settings import Settings, load_settings
 from retriever.base import Calibration, Index, Retriever
 from retriever.models.encoder import Encoder
 from service.app import create_app
-from service.drafting import Drafter
-from service.history_cache import HistoryCache
+from service.drafting.drafter import Drafter
+from service.histories.history_cache import HistoryCache
 from service.services import Services
 from service.store import documents, keys, users, voices
 from service.store.database import Database

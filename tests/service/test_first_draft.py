@@ -14,7 +14,7 @@ from pearl.errors import NotFound
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import artifact_retriever
 from retriever.registry import make_retriever
-from service.embedding import BATCH, BackgroundEmbedder, Precedence, StoredEncoder
+from service.histories.embedding import BATCH, BackgroundEmbedder, Precedence, StoredEncoder
 from service.store import jobs
 
 COUNT = 60

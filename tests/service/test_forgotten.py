@@ -11,7 +11,7 @@ import pytest
 
 from pearl.chat.base import Chunk, Decoding, Message
 from pearl.chat.fake import FakeChatModel
-from service.embedding import BackgroundEmbedder, Precedence
+from service.histories.embedding import BackgroundEmbedder, Precedence
 
 # a look at every object touches what libraries call deprecated
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pearl.history.split import split_of
 from pearl.records import Document, Request
-from pearl.split import split_of
 from retriever.history.word_weights import WordWeights
 from training.data.records import Example
 from training.data.selection import SelectionOptions, select

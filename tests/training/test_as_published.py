@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document, Request
-from pearl.split import DEV, TEST, TRAIN
 from retriever.calibrated.artifact import CROSS_ENCODER, load_artifact, read_manifest
 from retriever.models.cross_encoder import ALL_WORDS, CrossEncoderModel, Reading
 from training.choices import ALL, AS_PUBLISHED, preset_values

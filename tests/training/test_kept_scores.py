@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pearl.split import SPLITS, split_of
+from pearl.history.split import SPLITS, split_of
 from tests.source import ROOT
 from training.gains.corpus import Corpus
 from training.gains.scores import read_scores, scored_examples

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document, Request
-from pearl.split import DEV, TEST, TRAIN
 from pearl.theta import EVERYTHING
 from retriever.calibrated.artifact import CROSS_ENCODER, MANIFEST, SIGNALS, load_artifact, read_manifest
 from retriever.models.encoder import SentenceEncoder, encoder_name

@@ -20,9 +20,9 @@ from rich.console import Console
 
 from pearl.budget import Budget
 from pearl.errors import InputError
-from pearl.partition import ROLLING
+from pearl.history.partition import ROLLING
+from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document, Request
-from pearl.split import DEV, TEST, TRAIN
 from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
 from retriever.models.auxiliary import load_auxiliary
 from retriever.models.encoder import SentenceEncoder

@@ -23,7 +23,7 @@ from pearl.asking.kept import open_replies
 from pearl.chat.base import Reply
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatRefused, ChatTimeout, InputError
-from pearl.history import read_histories
+from pearl.history.files import read_histories
 from pearl.records import Document, Usage
 from training.files import alone_with
 from training.requests import (

@@ -1,6 +1,6 @@
 """The curves of margin and theta that ``pearl eval`` measures on dev, and the best point of each.
 
-What is no better than chance (``pearl/chance.py``) is not chosen.
+What is no better than chance (``pearl/stats/chance.py``) is not chosen.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pearl.chance import CHANCE
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED
+from pearl.stats.chance import CHANCE
 from pearl.theta import EVERYTHING, theta_json
 from retriever.calibrated.artifact import MANIFEST, SHIPPED, read_manifest
 from retriever.registry import UNTRAINED

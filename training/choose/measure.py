@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 from retriever.base import Helps
 from retriever.calibrated.head import Floats
 

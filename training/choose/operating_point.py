@@ -4,7 +4,7 @@ The margin is how far below the best document's score one may lie and still be s
 worse the others are, so a prompt can have four documents where they are alike, and one where it stands far above the
 rest. Theta is the best score below which a draft is revised (papers/pearl.txt, section 5.3). The floor is the
 relatedness of a history below which the user is asked. A margin or a theta that is no better than chance
-(``pearl/chance.py``) is not chosen.
+(``pearl/stats/chance.py``) is not chosen.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 from retriever.baselines.bm25 import BM25Retriever
 from retriever.baselines.dense import DenseRetriever
 from retriever.baselines.recent import RecentRetriever

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pearl.commands import add_commands, group
+from pearl.cli.commands import add_commands, group
 from training.commands import (
     chat,
     fit,

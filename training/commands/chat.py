@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
+from pearl.cli.options import JSON_OPTION, bundled
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, bundled
 from training.chat import ChatTraining
 
 ABOUT = """A line is a conversation, of which the last turn is learned:
@@ -47,7 +47,7 @@ def chat(
     """
     from rich.console import Console
 
-    from pearl.options import check_writable, write_json
+    from pearl.cli.options import check_writable, write_json
     from training.chat import fit_chat, read_conversations, write_account
     from training.files import alone_in, check_outside, check_place, replaced, work_folder
 

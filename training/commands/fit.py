@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
+from pearl.cli.options import bundled, known
 from pearl.errors import InputError
-from pearl.options import bundled, known
 from training.choices import CHOICES, choices_help, choices_of
 from training.commands.options import PRESET_OPTION, ChoiceFlags, FittingFlags, RunFlags, SelectionFlags
 

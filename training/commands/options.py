@@ -1,4 +1,4 @@
-"""Options that several steps of ``pearl train`` share, as records; ``pearl.options.bundled`` makes flags of them."""
+"""Options that several steps of ``pearl train`` share, as records; ``bundled`` makes flags of them."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def explain_split(
     histories: Mapping[str, Sequence[Document]], split: str | None, way: str, seed: int, console: Console
 ) -> None:
     """Say where a split lies if it is not one by users, and how targets are chosen where documents have no time."""
-    from pearl.split import users_of
+    from pearl.history.split import users_of
     from training.data.histories import untimed_users
     from training.data.split import BY_TIME, BY_USERS, PARTS
 

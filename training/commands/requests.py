@@ -12,7 +12,7 @@ from rich.console import Console
 
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import calls_at_once, make_chat_model
-from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_apart, check_writable, write_json
+from pearl.cli.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_apart, check_writable, write_json
 from pearl.settings import load_settings
 from training.progress import Advance, progress_of
 
@@ -37,7 +37,7 @@ def requests(
     far are kept beside OUT.
     """
     from pearl.asking.kept import open_replies
-    from pearl.history import read_histories
+    from pearl.history.files import read_histories
     from training.files import alone_with, check_file
     from training.requests import RequestReplies, texts_without_request, write_history
 

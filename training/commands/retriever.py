@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from pearl.options import JSON_OPTION, bundled, check_writable, write_json
+from pearl.cli.options import JSON_OPTION, bundled, check_writable, write_json
 from training.choices import CHOICES, choices_help, choices_of
 from training.commands.options import (
     PRESET_OPTION,
@@ -58,8 +58,8 @@ def retriever(
     from pearl.budget import Budget
     from pearl.chat.choose import make_chat_model
     from pearl.errors import InputError, PearlError
+    from pearl.history.split import TRAIN
     from pearl.settings import load_settings
-    from pearl.split import TRAIN
     from retriever.calibrated.artifact import manifest_json
     from training.choose.curves import check_metric
     from training.files import work_folder

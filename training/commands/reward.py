@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from pearl.options import JSON_OPTION, bundled, check_writable, write_json
+from pearl.cli.options import JSON_OPTION, bundled, check_writable, write_json
 from pearl.settings import EMBEDDED
 from training.choices import CORRECTED, MOST_SEED
 from training.reward.choices import REWARD_PRESETS, reward_choices_help, reward_choices_of, reward_default

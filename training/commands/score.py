@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from pearl.options import bundled, check_apart
+from pearl.cli.options import bundled, check_apart
 from training.choices import CORRECTED, EXTENT_CHOICES, choices_help, choices_of
 from training.commands.options import SCORING_CHOICES, AuxiliaryFlags, RunFlags, explain_split
 from training.progress import progress_of
@@ -47,10 +47,10 @@ def score(
 
     Repeat an interrupted command and it goes on where it stopped.
     """
-    from pearl.history import read_histories
-    from pearl.partition import LATEST, TARGETS_PER_USER
-    from pearl.split import SPLITS, check_split
-    from pearl.texts import counted
+    from pearl.history.files import read_histories
+    from pearl.history.partition import LATEST, TARGETS_PER_USER
+    from pearl.history.split import SPLITS, check_split
+    from pearl.text.usable import counted
     from retriever.models.auxiliary import load_auxiliary
     from training.data.histories import fingerprint
     from training.data.records import write_gains

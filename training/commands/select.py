@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from pearl.options import JSON_OPTION, bundled, check_outputs, write_json
-from pearl.texts import counted
+from pearl.cli.options import JSON_OPTION, bundled, check_outputs, write_json
+from pearl.text.usable import counted
 from training.choices import MOST_SEED
 from training.commands.options import SelectionFlags
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from pearl.options import JSON_OPTION, check_writable, write_json
+from pearl.cli.options import JSON_OPTION, check_writable, write_json
 
 EXAMPLES = """
   pearl eval revision --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --json dev.json --picture dev.svg

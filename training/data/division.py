@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from pearl.errors import InputError
-from pearl.split import DEV, SPLITS, TRAIN
+from pearl.history.split import DEV, SPLITS, TRAIN
 from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pearl.errors import InputError
-from pearl.history import reading
+from pearl.history.files import reading
 from pearl.records import Document
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.errors import InputError
+from pearl.files.whole import opened
 from pearl.records import Document, Request
-from pearl.whole_files import opened
 
 Floats = NDArray[np.floating[Any]]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pearl.partition import ROLLING, WHOLE, Part, in_order, partition
+from pearl.history.partition import ROLLING, WHOLE, Part, in_order, partition
+from pearl.history.split import DEV, SPLITS, TEST, TRAIN, users_of
 from pearl.records import Document
-from pearl.split import DEV, SPLITS, TEST, TRAIN, users_of
 
 BY_USERS, BY_TIME = "users", "time"
 PARTS = {TRAIN: Part(0.0, 0.6), DEV: Part(0.6, 0.8), TEST: Part(0.8, 1.0)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pearl.whole_files import replaced_file
+from pearl.files.whole import replaced_file
 from retriever.models.quantized import write_weights
 from training.data.records import Group
 from training.fit.activations import input_ranges

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 from retriever.calibrated.head import Floats, SignalHead
 from retriever.calibrated.level import Level, level_inputs
 from training.choose.measure import SURE, best_of, pearson

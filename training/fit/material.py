@@ -9,7 +9,7 @@ from itertools import zip_longest
 from rich.console import Console
 
 from pearl.errors import InputError
-from pearl.split import TRAIN, users_of
+from pearl.history.split import TRAIN, users_of
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder
 from training.data.division import Division

@@ -13,9 +13,9 @@ from typing import Any
 from rich.console import Console
 
 from pearl.errors import InputError
-from pearl.history import read_histories
+from pearl.files.whole import replaced_file
+from pearl.history.files import read_histories
 from pearl.records import Document
-from pearl.whole_files import replaced_file
 from retriever.models.auxiliary import AuxiliaryModel
 from training.data.histories import fingerprint
 from training.data.records import Example

@@ -10,8 +10,8 @@ from typing import Any
 from rich.console import Console
 
 from pearl.budget import Budget
-from pearl.partition import ROLLING
-from pearl.split import DEV, TEST, TRAIN
+from pearl.history.partition import ROLLING
+from pearl.history.split import DEV, TEST, TRAIN
 from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
 from training.choices import EXTENT_CHOICES
 from training.data.division import Division

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.partition import WHOLE, Part
+from pearl.history.partition import WHOLE, Part
 from pearl.records import Document, Request
 from retriever.history.lexical import words
 from retriever.history.word_weights import WordWeights

@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pearl.errors import InputError
+from pearl.files.whole import replaced_file
+from pearl.history.split import TRAIN
 from pearl.records import Document
-from pearl.split import TRAIN
-from pearl.whole_files import replaced_file
 from retriever.models.auxiliary import AuxiliaryModel, Group, Likelihood, Tokens
 from training.data.split import BY_USERS, written_in
 from training.gains.scores import SCHEMA, other_model

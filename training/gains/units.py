@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pearl.errors import InputError
-from pearl.partition import LATEST, Partition, partition
+from pearl.history.partition import LATEST, Partition, partition
+from pearl.history.split import users_of
 from pearl.records import Document
-from pearl.split import users_of
 from training.data.candidates import sample_candidates
 from training.data.split import BY_USERS, part_of
 

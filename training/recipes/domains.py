@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pearl.options import write_json
+from pearl.cli.options import write_json
+from pearl.history.split import DEV, SPLITS, TEST, TRAIN
 from pearl.settings import EMBEDDED
-from pearl.split import DEV, SPLITS, TEST, TRAIN
 from retriever.calibrated.artifact import MANIFEST, SHIPPED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +88,7 @@ def pearl(*words: object) -> None:
     """Run a command as a user does; the recipe ends where one fails."""
     line = [str(word) for word in words]
     sys.stderr.write(f"\n$ pearl {' '.join(line)}\n")
-    subprocess.run([sys.executable, "-c", "from pearl.cli import main; main()", *line], check=True)
+    subprocess.run([sys.executable, "-c", "from pearl.cli.main import main; main()", *line], check=True)
 
 
 def repeated(option: str, values: Sequence[object]) -> list[object]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from pearl.options import known
+from pearl.cli.options import known
 from pearl.settings import EMBEDDED
 from retriever.reward.artifact import COSINE, SCORES
 from training.choices import CORRECTED, HELP_WIDTH, Value

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 
 from pearl.errors import InputError
-from pearl.texts import counted
+from pearl.text.usable import counted
 from retriever.reward.originals import preferred_versions, underlying
 from retriever.reward.records import EditTrace, QualityPair, QualityRecord, ScoredParagraph, paragraphs, read_quality
 from training.reward.choices import KEPT, WHOLE

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pearl.stats import Bootstrap, Floats, drawn
+from pearl.stats.bootstrap import Bootstrap, Floats, drawn
 from retriever.reward.model import RewardModel
 from retriever.reward.originals import underlying
 from retriever.reward.records import QualityPair

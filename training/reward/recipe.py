@@ -15,10 +15,10 @@ from rich.console import Console
 from safetensors.numpy import save_file
 
 from pearl import __version__
+from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.options import known
 from pearl.settings import EMBEDDED, MPNET
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 from retriever.models.encoder import NAMES, encoder_source
 from retriever.models.files import file_digest, saving_tensors, source_digest
 from retriever.models.hardware import device_named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eval.commands.forensics import annotate, compare, discover, merge, metrics, pairs, report
 from eval.commands.judge.made import GroupedCommand
-from pearl.commands import add_commands, group
+from pearl.cli.commands import add_commands, group
 
 app = group("Find out what a model's, a person's or a feedback set's manner is made of.")
 add_commands(app, pairs)

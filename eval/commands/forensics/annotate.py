@@ -8,7 +8,7 @@ import typer
 
 from eval.commands.forensics.asking import PairsOptions
 from eval.judges.traits import ABOUT_PAIRS, PRESETS, TraitOptions
-from pearl.options import bundled
+from pearl.cli.options import bundled
 
 ABOUT = f"""{ABOUT_PAIRS}
 

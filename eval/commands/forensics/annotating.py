@@ -22,8 +22,8 @@ from eval.recorded.forensics.pairs import MODEL_IDENTITY, AnnotatedPairs, Vote, 
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
+from pearl.cli.options import write_json
 from pearl.errors import InputError
-from pearl.options import write_json
 
 EVERY = "all"  # of the target models
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from eval.commands.judge.made import SharedOptions, option
 from eval.judges.traits import PRESETS
 from eval.recorded.forensics.pair_files import kind_of
+from pearl.cli.options import check_apart, check_writable
 from pearl.errors import InputError
-from pearl.options import check_apart, check_writable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

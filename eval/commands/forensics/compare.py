@@ -38,7 +38,7 @@ def compare(
     """Show data sets, people or models side by side, trait by trait, with their differences."""
     from eval.recorded.forensics.comparison import compare_files
     from eval.recorded.forensics.tables import FIGURES, comparison_tables, csv_of, latex_of
-    from pearl.options import known, write_text
+    from pearl.cli.options import known, write_text
 
     known("figure", figure, FIGURES)
     figures = compare_files(pairs, columns, bootstrap)

@@ -10,7 +10,7 @@ from typer import Option
 
 from eval.commands.forensics.asking import PairsOptions
 from eval.judges.discover import PRESETS
-from pearl.options import bundled
+from pearl.cli.options import bundled
 
 ABOUT = f"""A chat model proposes rules that could explain the choices of an annotator, an encoder and the model
 merge those that say the same, and votes on pairs decide which stay: more votes for a rule than against it, most of

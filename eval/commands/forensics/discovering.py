@@ -31,8 +31,8 @@ from eval.recorded.forensics.pairs import Annotator, named
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Columns, Json, Table
+from pearl.cli.options import write_json, write_text
 from pearl.errors import ChatError, InputError
-from pearl.options import write_json, write_text
 from pearl.settings import load_settings
 from retriever.models.encoder import SentenceEncoder
 

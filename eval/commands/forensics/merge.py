@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pearl.options import JSON_OPTION, check_apart, check_writable
-from pearl.texts import counted
+from pearl.cli.options import JSON_OPTION, check_apart, check_writable
+from pearl.text.usable import counted
 
 if TYPE_CHECKING:
     from eval.recorded.forensics.pairs import Annotator
@@ -32,7 +32,7 @@ def merge(
     from eval.recorded.forensics import merging
     from eval.recorded.forensics.pair_files import kind_of, read_pairs, write_pairs
     from eval.report.tables import file_names
-    from pearl.options import write_json
+    from pearl.cli.options import write_json
 
     kind_of(out)
     check_writable("--out", out)

@@ -20,8 +20,8 @@ from pearl.asking.cost import Prices
 from pearl.asking.kept import Question
 from pearl.chat.base import Decoding, Message
 from pearl.chat.choose import engine_and_model
+from pearl.cli.options import write_json
 from pearl.errors import ChatError, InputError
-from pearl.options import write_json
 from pearl.settings import load_settings
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from eval.commands.options import DraftingOptions
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table, counts_cell
-from pearl.options import JSON_OPTION, bundled
+from pearl.cli.options import JSON_OPTION, bundled
 
 if TYPE_CHECKING:
     from eval.commands.writing import Plan
@@ -79,8 +79,8 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
     from eval.drafts.manner_pairs import answered, manner_pairs
     from eval.recorded.forensics.pair_files import write_pairs
     from pearl.asking.cost import Prices
+    from pearl.cli.options import check_unread, write_json
     from pearl.errors import ChatError, InputError
-    from pearl.options import check_unread, write_json
     from pearl.prompts import Brief
     from pearl.templates import load_template
 

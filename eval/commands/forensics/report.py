@@ -9,9 +9,9 @@ import typer
 
 from eval.recorded.forensics.comparison import ColumnOptions, PairFiles
 from eval.recorded.forensics.measures import Resampling
+from pearl.cli.options import JSON_OPTION, bundled
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, bundled
-from pearl.texts import counted
+from pearl.text.usable import counted
 
 ABOUT = """The page is one file: it opens from disk, needs no network, works on a phone and can be printed. It has
 the tables of pearl forensics compare, a heatmap of the traits, and a viewer with the pairs behind each number."""
@@ -34,7 +34,7 @@ def report(
     """Write a page with every figure, and the pairs behind it."""
     from eval.recorded.forensics.forensics_page import reported
     from eval.report.head import Head
-    from pearl.options import check_outputs, write_json, write_text
+    from pearl.cli.options import check_outputs, write_json, write_text
 
     check_outputs({"--html": html, "--json": json}, pairs)
     pipe = next((path for path in pairs if path.is_fifo()), None)

@@ -25,9 +25,8 @@ from eval.report.tables import Json, Table
 from pearl.asking.ask import Terms
 from pearl.asking.cost import Prices
 from pearl.chat.base import Decoding
-from pearl.commands import PathCommand, epilog
-from pearl.errors import InputError
-from pearl.options import (
+from pearl.cli.commands import PathCommand, epilog
+from pearl.cli.options import (
     IN_FLIGHT_OPTION,
     JSON_OPTION,
     LLM_OPTION,
@@ -35,6 +34,7 @@ from pearl.options import (
     parameters_of,
     write_json,
 )
+from pearl.errors import InputError
 
 HUMAN_HELP = "People's labels of some items; correct the rates by them, as pearl eval corrected does."
 PANEL = "Options of every judge"

@@ -9,7 +9,7 @@ import typer
 from eval.benchmarks.choices import PRESETS
 from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.report.report import Report
-from pearl.options import ENCODER_OPTION, check_unread, known
+from pearl.cli.options import ENCODER_OPTION, check_unread, known
 
 ABOUT = """Nothing is downloaded: DIR holds the files as their authors publish them.
 

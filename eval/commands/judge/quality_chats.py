@@ -13,8 +13,8 @@ import typer
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 from eval.report.tables import Json, Table
+from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.options import known
 
 if TYPE_CHECKING:
     from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph

@@ -9,7 +9,7 @@ import typer
 from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.recorded.quality.compose import PRESETS, PUBLISHED
 from eval.report.report import Report
-from pearl.options import known
+from pearl.cli.options import known
 
 _SETS = "\n".join(f"  {name}: {published.pairs:,} pairs" for name, published in PUBLISHED.items())
 ABOUT = (
@@ -50,7 +50,7 @@ def quality_items(
 ) -> Report:
     """Make pairs of ranked responses, as the benchmark of writing quality has them, and say what they are made of."""
     from eval.recorded.quality.compose import compose, compose_tables, read_responses
-    from pearl.options import write_json
+    from pearl.cli.options import write_json
 
     choices = PRESETS.chosen(preset, choose)
     if name is not None:

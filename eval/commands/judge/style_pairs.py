@@ -9,8 +9,8 @@ import typer
 from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.recorded.style.styles import PERSONA_PRESETS
 from eval.report.report import Report
+from pearl.cli.options import ENCODER_OPTION, known
 from pearl.errors import InputError
-from pearl.options import ENCODER_OPTION, known
 
 ABOUT = """A line of the responses is a text, the persona it was written for, and how much of each style it has:
 

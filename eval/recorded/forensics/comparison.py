@@ -26,8 +26,8 @@ from eval.recorded.forensics.pairs import MODEL_IDENTITY
 from eval.recorded.forensics.votes import Codes, Mask, VoteTable, chooses, read_votes
 from eval.report.tables import file_names
 from pearl.errors import InputError
-from pearl.stats import Floats
-from pearl.texts import counted
+from pearl.stats.bootstrap import Floats
+from pearl.text.usable import counted
 
 MOST_COLUMNS = 30
 JOIN = " · "

@@ -22,9 +22,9 @@ from eval.recorded.forensics.pairs import (
     short_id,
     spelled_vote,
 )
-from pearl.csv_rows import csv_rows
 from pearl.errors import InputError
-from pearl.history import located
+from pearl.files.csv_rows import csv_rows
+from pearl.history.files import located
 
 PREFERRED = "preferred_text"
 NEEDED = ("text_a", "text_b", PREFERRED)

@@ -14,7 +14,7 @@ from eval.recorded.forensics.comparison import VoteColumn
 from eval.recorded.forensics.pair_files import PAIRS, stream_pairs
 from eval.recorded.forensics.pairs import Pair
 from eval.recorded.forensics.votes import NO_VOTE, Codes, chooses
-from pearl.words import character_start
+from pearl.text.words import character_start
 
 T = TypeVar("T")
 OF_A_KIND = 2  # pairs of a kind, of every annotator in every column

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pearl.errors import InputError
-from pearl.history import MAX_LINE_BYTES, decompressed, reading
+from pearl.history.files import MAX_LINE_BYTES, decompressed, reading
 
 CHUNK = 1 << 22  # characters read at a time
 BLANK = " \t\r\n"

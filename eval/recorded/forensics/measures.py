@@ -17,8 +17,8 @@ from typer import Option
 
 from eval.recorded.forensics.votes import A, B, Codes, chooses
 from eval.stats.proportions import ratio
-from pearl.proportions import Interval, Z
-from pearl.stats import Estimate, Floats
+from pearl.stats.bootstrap import Estimate, Floats
+from pearl.stats.proportions import Interval, Z
 
 TOGETHER = 64  # annotators whose resamples are in memory at once
 AA, BB, AB, BA, NONE = range(5)

@@ -32,7 +32,7 @@ from eval.recorded.forensics.votes import (
 )
 from eval.stats.proportions import interval_json, wilson_json
 from pearl.errors import InputError
-from pearl.proportions import holm
+from pearl.stats.proportions import holm
 
 MODEL = "model:"
 LEVEL = 0.05

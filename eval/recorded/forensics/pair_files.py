@@ -21,10 +21,10 @@ from eval.recorded.forensics.csv_pairs import csv_members, csv_text
 from eval.recorded.forensics.json_stream import read_members
 from eval.recorded.forensics.pairs import KEYS, AnnotatedPairs, Annotator, Pair, checked_annotators, checked_pair
 from eval.recorded.forensics.service_export import EXPORTED, MARK, export_members
+from pearl.cli.options import writing
 from pearl.errors import InputError
-from pearl.history import located, parse_numbered_lines
-from pearl.options import writing
-from pearl.whole_files import opened
+from pearl.files.whole import opened
+from pearl.history.files import located, parse_numbered_lines
 
 PAIRS, ANNOTATORS, METADATA = "comparisons", "annotators", "metadata"
 VERSION = "2.0"

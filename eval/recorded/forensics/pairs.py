@@ -16,8 +16,8 @@ from typing import Any
 
 from eval.asking.json_lines import check_object
 from pearl.errors import InputError
-from pearl.texts import json_type
-from pearl.words import composed
+from pearl.text.usable import json_type
+from pearl.text.words import composed
 
 TRAIT, HUMAN, MODEL_IDENTITY, NON_PREFERENCE = "principle", "human", "model_identity", "non_preference_principle"
 DEFAULT_DESCRIPTION = "Default annotator from original dataset (from column `preferred_text`)"

@@ -12,8 +12,8 @@ from typing import Any
 
 from eval.recorded.forensics.pairs import HUMAN, KEYS, Annotator, Vote, annotation_of, coin, pair_id, short_id
 from pearl.errors import InputError
-from pearl.history import located
-from pearl.texts import json_type
+from pearl.history.files import located
+from pearl.text.usable import json_type
 
 DOCUMENTS, DRAFTS, FEEDBACK = "documents", "drafts", "feedback"
 EXPORTED = (DOCUMENTS, DRAFTS, FEEDBACK)

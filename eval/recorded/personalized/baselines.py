@@ -17,8 +17,8 @@ from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.lookup import persona_words, tokens
 from eval.recorded.personalized.reading import RecordingVerdicts
 from eval.stats.proportions import add_holm, wilson_json
-from pearl.proportions import even_p
-from pearl.stats import Bootstrap, Floats
+from pearl.stats.bootstrap import Bootstrap, Floats
+from pearl.stats.proportions import even_p
 
 Choose = Callable[[RecordedJudgement], float]  # how much speaks for A: above 0 it is A, below B, at 0 neither
 DESCRIPTIONS = {

@@ -19,7 +19,7 @@ from eval.asking.json_lines import optional_id, optional_string, read_lines
 from eval.asking.verdict import Answer
 from eval.recorded.personalized.reply import HIGHEST, ReplyForm, gold_answer
 from pearl.errors import InputError
-from pearl.texts import json_type
+from pearl.text.usable import json_type
 
 NEIGHBOUR = ("similar_persona", "similar_question", "similar_response")
 TEXTS = ("prompt", "res", "user_info", "asst_A", "asst_B", "article", "question", *NEIGHBOUR)

@@ -33,7 +33,7 @@ from eval.recorded.personalized.reading import verdict_of
 from eval.recorded.personalized.reply import LOWEST
 from eval.report.checks import BROKEN, NOTE, Check
 from eval.stats.proportions import UNBALANCED_P
-from pearl.proportions import even_p
+from pearl.stats.proportions import even_p
 
 CONSTANT_SHARE = 0.5  # of the records, from which on one distractor is called constant
 SHORTCUT_P = 0.001

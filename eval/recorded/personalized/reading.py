@@ -14,7 +14,7 @@ from eval.asking.verdict import KINDS, Given, Invalid, Verdict, certainty_of, is
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.presets import DROPPED, PUBLISHED, RECORDED, STRICT, WRONG
 from eval.recorded.personalized.reply import HIGHEST, LOWEST, ReplyForm, parse_published, parse_reply
-from pearl.stats import Floats, drawn
+from pearl.stats.bootstrap import Floats, drawn
 
 
 @dataclass(frozen=True, slots=True)

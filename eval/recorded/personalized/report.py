@@ -17,7 +17,7 @@ from eval.recorded.personalized.reading import RecordingVerdicts, disagreements,
 from eval.report.checks import BROKEN, preflight
 from eval.stats.certainty import FIGURES, CertainAnswers, bands, histogram, reliability, risk_coverage, sweep
 from eval.stats.proportions import share, wilson_json
-from pearl.stats import Bootstrap, Estimate
+from pearl.stats.bootstrap import Bootstrap, Estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from eval.report.checks import Check, preflight
 from eval.report.pictures import intervals_figure
 from eval.report.tables import Json, Table, checks_table, shown
 from pearl.errors import InputError
-from pearl.stats import RESAMPLES, Bootstrap, Estimate, Floats, drawn
-from pearl.words import count_words
+from pearl.stats.bootstrap import RESAMPLES, Bootstrap, Estimate, Floats, drawn
+from pearl.text.words import count_words
 from retriever.reward.originals import underlying
 from retriever.reward.records import EQUAL, QualityPair, QualityRecord, read_pairs, read_quality
 

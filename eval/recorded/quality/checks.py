@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eval.report.checks import BROKEN, NOTE, Check, Finding, conflict_check, item_check, repeat_check
-from pearl.words import count_words
+from pearl.text.words import count_words
 from retriever.reward.originals import underlying
 from retriever.reward.records import QualityPair, QualityRecord, paragraphs
 

@@ -21,8 +21,8 @@ from eval.asking.json_lines import at_least_one, check_fields
 from eval.recorded.quality.experts import VERSIONS, parse_triplet
 from eval.report.tables import Json, Table
 from pearl.errors import InputError
-from pearl.texts import check_id, check_text, json_type
-from pearl.words import count_words
+from pearl.text.usable import check_id, check_text, json_type
+from pearl.text.words import count_words
 from retriever.reward.record_files import parse_objects
 
 BOTH, ONE = "both", "one"

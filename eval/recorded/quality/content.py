@@ -22,9 +22,9 @@ from eval.recorded.quality.scorers import TextScorer
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.tables import Columns, Json, Table, interval, shown
 from pearl.errors import InputError
-from pearl.stats import Bootstrap, Floats, drawn
-from pearl.texts import check_id, check_text, json_type
-from pearl.words import count_words
+from pearl.stats.bootstrap import Bootstrap, Floats, drawn
+from pearl.text.usable import check_id, check_text, json_type
+from pearl.text.words import count_words
 from retriever.reward.record_files import parse_objects
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from eval.recorded.quality.edit_traces import ExecutedTrace
 from eval.recorded.quality.scorers import Scores
 from pearl.editing.edits import replaced
 from pearl.records import PlacedEdit
-from pearl.stats import Bootstrap, drawn
+from pearl.stats.bootstrap import Bootstrap, drawn
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 BINS = 20

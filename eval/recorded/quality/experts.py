@@ -10,7 +10,7 @@ from typing import Any
 from eval.asking.choices import Choice, Preset, Presets
 from eval.asking.json_lines import at_least_one, check_fields, check_number
 from pearl.errors import InputError
-from pearl.texts import check_id, check_text
+from pearl.text.usable import check_id, check_text
 from retriever.reward.record_files import parse_objects
 
 VERSIONS = {"first_draft": "first draft", "random_cot": "random edit", "best_cot": "best edit"}

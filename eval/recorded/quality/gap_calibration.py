@@ -17,7 +17,7 @@ import numpy as np
 from eval.recorded.quality.experts import MEDIAN, RANKS, THREE, VERSIONS, RankedTriplet
 from eval.recorded.quality.scorers import TextScorer
 from pearl.errors import InputError
-from pearl.stats import RESAMPLES, Bootstrap
+from pearl.stats.bootstrap import RESAMPLES, Bootstrap
 
 EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, inf)
 WIDE = 1.0  # points: the paper has a figure for wider gaps

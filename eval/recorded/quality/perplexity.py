@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from pearl.asking.progress import watched
+from pearl.runtime.progress import watched
 from pearl.settings import EMBEDDED, load_settings
 from retriever.models.kept_losses import KeptLosses, computed_by, kept_losses, loss_key
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eval.recorded.quality.perplexity import perplexity
+from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.options import known
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 from retriever.history.lexical import words
 from retriever.reward.originals import preferred_versions
 from retriever.reward.records import QualityPair, read_quality

@@ -18,8 +18,8 @@ from eval.asking.json_lines import optional_number, optional_string
 from eval.recorded.style.counts import UNDEFINED, Columns, mean_of
 from eval.recorded.style.judged import Unit
 from pearl.errors import InputError
-from pearl.history import decompressed, reading
-from pearl.texts import json_type
+from pearl.history.files import decompressed, reading
+from pearl.text.usable import json_type
 
 FIELDS = ("score", "family")
 FEWEST = 3  # judges; two points always lie on a line

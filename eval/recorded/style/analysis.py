@@ -21,7 +21,7 @@ from eval.recorded.style.judged import Justification, Unit
 from eval.recorded.style.labels import ABSENT, DETECTION, LABELS, PRESENT
 from eval.recorded.style.people import People, Subject
 from eval.stats.proportions import ratio
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 
 PEOPLE = "people"
 TOP = 10  # trigrams of a style

@@ -18,7 +18,7 @@ from eval.recorded.style.labels import PRESENT, TIE
 from eval.recorded.style.lines import REFLECTED
 from eval.recorded.style.roles import DEFAULT_PERSONAS, PROTECTED
 from eval.stats.proportions import ratio
-from pearl.stats import Estimate, Floats
+from pearl.stats.bootstrap import Estimate, Floats
 
 NULL, STYLED = "null persona", "styled"
 GROUPINGS: Mapping[str, Callable[[Unit], Hashable | None]] = {

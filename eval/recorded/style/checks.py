@@ -14,7 +14,7 @@ from eval.recorded.style.labels import CANNOT_TELL, DETECTION, LABELS, RANKING, 
 from eval.recorded.style.people import People, Subject
 from eval.report.checks import BROKEN, NOTE
 from eval.stats.proportions import UNBALANCED_P
-from pearl.proportions import even_p
+from pearl.stats.proportions import even_p
 
 EXAMPLES = 20
 UNREADABLE = 0.05  # of a judge's lines

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from eval.asking.choices import Choice, Preset, Presets
-from pearl.stats import RESAMPLES
+from pearl.stats.bootstrap import RESAMPLES
 
 LEVELS_FIRST, LABELS_FIRST = "levels_first", "labels_first"
 LEFT_OUT, ABSENT_VOTE, OWN_VOTE = "left_out", "absent", "own"

@@ -26,7 +26,7 @@ from eval.stats.agreement import agreement_report
 from eval.stats.coefficients import NOTHING_SHARED, landis_koch, pair_agreement, randolph_kappa
 from eval.stats.proportions import ratio
 from eval.stats.ratings import ratings_of
-from pearl.stats import Floats, drawn
+from pearl.stats.bootstrap import Floats, drawn
 
 PEOPLE = "people's vote"
 NameT = TypeVar("NameT", bound=Hashable)

@@ -18,7 +18,7 @@ from eval.recorded.style.f1 import AVERAGES, f1
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import LABELS
 from eval.recorded.style.people import Subject
-from pearl.stats import Bootstrap, Estimate, Floats, drawn
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, drawn
 
 NameT = TypeVar("NameT", bound=Hashable)
 UNDEFINED = Estimate(np.nan, np.array([np.nan]))

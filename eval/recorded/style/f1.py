@@ -13,7 +13,7 @@ import numpy as np
 
 from eval.recorded.style.labels import DETECTION, RANKING
 from eval.stats.proportions import ratio
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 
 BINARY, MACRO = "binary", "macro"
 AVERAGES = {DETECTION: BINARY, RANKING: MACRO}

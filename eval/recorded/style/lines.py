@@ -17,7 +17,7 @@ from eval.asking.verdict import KINDS, SCORED
 from eval.recorded.style.labels import ABSENT, DETECTION, LABELS, PRESENT, RANKING, THREE, TIE, A, B
 from eval.recorded.style.styles import styles_key
 from pearl.errors import InputError
-from pearl.texts import check_id
+from pearl.text.usable import check_id
 
 Part = tuple[int, str]  # a draw, and which order or response of it
 

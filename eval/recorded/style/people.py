@@ -31,8 +31,8 @@ from eval.recorded.style.labels import (
 from eval.recorded.style.lines import style_key
 from eval.stats.ratings import is_missing
 from pearl.errors import InputError
-from pearl.stats import Floats
-from pearl.texts import check_id
+from pearl.stats.bootstrap import Floats
+from pearl.text.usable import check_id
 
 FIELDS = frozenset({"item", "style", "rater", "label", "justification"})
 KINDS: Mapping[str, str] = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pearl.texts import check_id
+from pearl.text.usable import check_id
 
 ROLES = (
     "You are {persona}. Answer with what this persona knows and is able to do.",

@@ -12,7 +12,7 @@ from typing import Any
 
 from eval.asking.choices import Choice, Preset, Presets
 from pearl.errors import InputError
-from pearl.texts import json_type
+from pearl.text.usable import json_type
 
 TASKS: Mapping[str, str] = {
     "email": "an email that answers a question",

@@ -23,7 +23,7 @@ from eval.recorded.style.f1 import MACRO, f1
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import DETECTION, THREE, majority
 from eval.recorded.style.people import Subject
-from pearl.stats import Floats
+from pearl.stats.bootstrap import Floats
 
 PARTS = 5  # of the texts: the bounds for one are learned on the others
 MOST_BOUNDS = 30

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from pearl.errors import InputError
-from pearl.history import GZIP_MAGIC, UTF_16
+from pearl.history.files import GZIP_MAGIC, UTF_16
 from service.importers.archive import is_zip, open_zip
 from service.importers.folders import walk
 

@@ -17,10 +17,10 @@ from typing import IO
 from zipfile import ZipFile, ZipInfo
 
 from pearl.errors import InputError
-from pearl.history import GZIP_MAGIC
+from pearl.history.files import GZIP_MAGIC
 from service.importers.archive import DAMAGED, is_zip, open_zip
 from service.importers.mails.spans import BOM, HEAD_BYTES, LINE_BYTES, Span, find_spans, is_mbox, unescaped
-from service.temporary import Unpacking, temporary_folder
+from service.process.temporary import Unpacking, temporary_folder
 
 MESSAGE_BYTES = 4_000_000  # of a mail that are kept
 ATTACHMENT_BYTES = 400_000  # of an attachment in a mail that has more; a photo may stand above the text

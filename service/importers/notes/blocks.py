@@ -9,7 +9,7 @@ from functools import cache
 
 from markdown_it import MarkdownIt
 
-from pearl.words import words_of
+from pearl.text.words import words_of
 from service.importers.html_text import html_to_text
 from service.importers.notes.markup import clean_inline
 from service.importers.quotes import split_quotes, tidy

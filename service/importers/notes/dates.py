@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.texts import parse_timestamp
+from pearl.text.usable import parse_timestamp
 from service.importers.base import SHOWN, Flaws, Remark
 from service.importers.dates import DATED_NAME, NamedDate, date_in_name, possible_orders, read_date
 from service.importers.git_process import git_answer, run_git, split_at_nul

@@ -18,7 +18,7 @@ from pearl.errors import InputError
 from service.importers.html_text import html_to_text
 from service.importers.notes.front_matter import field_name
 from service.importers.notes.kinds import CLIPPING
-from service.temporary import Unpacking, temporary_folder
+from service.process.temporary import Unpacking, temporary_folder
 
 SUFFIX = ".jex"
 FIELD = re.compile(r"([a-z][a-z_]{0,40}):(?: (.*))?")

@@ -146,7 +146,7 @@ def test_a_kill_and_no_second_call(compare, judge_endpoint, switchboard, until, 
     history = write_lines(HISTORY, "history.jsonl.gz")
     words = ["compare", "--history", history, "--systems", OURS, THEIRS, "--llm", "openai", "--max-in-flight", 2]
     words += ["--prompt", "post", "--runs", 4, "--json", "-"]
-    command = [sys.executable, "-c", "from pearl.cli import main; main()", *map(str, words)]
+    command = [sys.executable, "-c", "from pearl.cli.main import main; main()", *map(str, words)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ))
     bodies = judge_endpoint.bodies
     until(lambda: sum(is_judge(body) == step for body in bodies) >= 8 or process.poll() is not None)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pearl.history.split import SPLITS, split_of
 from pearl.settings import load_settings
-from pearl.split import SPLITS, split_of
 
 DOCUMENTS = [
     {"text": "Bread needs flour.", "request": "bake bread"},

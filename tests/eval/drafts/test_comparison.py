@@ -5,7 +5,7 @@ import pytest
 
 from eval.drafts.comparison import METRICS, Measures, Yardstick, macro_f1_of_sums, mixed, stance_features
 from eval.drafts.stance import NTA, YTA
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 
 
 def figure(name: str, measured: Measures) -> float:

@@ -304,7 +304,7 @@ def test_a_kill_loses_no_reply_and_none_is_asked_for_twice(
     ]
     words = ["judge", "authorship", "--items", write_lines(lines, "many.jsonl"), "--replies", tmp_path / "kill.sqlite"]
     words += ["--max-in-flight", in_flight, "--json", "-"]
-    command = [sys.executable, "-c", "from pearl.cli import main; main()", *map(str, words)]
+    command = [sys.executable, "-c", "from pearl.cli.main import main; main()", *map(str, words)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ))
     until(lambda: len(judge_endpoint.bodies) >= size // 3 or process.poll() is not None)
     assert process.poll() is None

@@ -10,7 +10,7 @@ import pytest
 from eval.asking.bench import names_of
 from eval.judges.self_preference import self_preference
 from pearl.settings import load_settings
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 
 ME = frozenset({"me"})
 

@@ -22,7 +22,7 @@ from eval.likeness.writers import (
     texts_by_user,
     writers_of,
 )
-from pearl.cli import app
+from pearl.cli.main import app
 from pearl.errors import InputError, PearlError
 
 OPENINGS = ("Honestly ,", "Well then :", "As far as I can see", "Right ;", "To be fair ,", "Oh ,", "Look ,")

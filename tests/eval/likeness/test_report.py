@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eval.likeness.report import auc, equal_error_rate
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 
 
 def test_auc_and_error_rate_by_hand() -> None:

@@ -16,7 +16,7 @@ from eval.retrieval.gains import GainsRecord
 from eval.retrieval.scoring import ModelScores
 from eval.stats.slices import equal_bins
 from pearl.records import Document, Request
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 
 OPTIONS = CalibrationOptions(bins=2, folds=2, resamples=200)
 

@@ -19,7 +19,7 @@ from eval.stats.certainty import (
     sweep,
 )
 from eval.stats.proportions import wilson
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 
 CORRECT = [1, 1, 0, 1, 0, 0]
 CERTAINTY = [90, 80, 80, 60, 60, 5]

@@ -19,7 +19,7 @@ from eval.stats.coefficients import (
     landis_koch,
 )
 from eval.stats.ratings import ratings_of
-from pearl.proportions import wilson
+from pearl.stats.proportions import wilson
 
 RESAMPLES = 30
 

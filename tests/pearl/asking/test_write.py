@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pearl.answers.marks import CLOSING
 from pearl.asking import write as drafts_module
 from pearl.asking.ask import EMPTY_ANSWER
 from pearl.asking.kept import open_replies
@@ -15,7 +16,6 @@ from pearl.budget import Budget
 from pearl.chat.base import Decoding
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatRefused
-from pearl.marks import CLOSING
 from pearl.prompts import Brief, draft_prompt, revision_prompt, second_prompt
 from pearl.records import Document
 from pearl.templates import load_template

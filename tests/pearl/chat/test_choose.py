@@ -9,8 +9,8 @@ import pytest
 from pearl.chat.choose import ENGINES, calls_at_once, local_names, make_chat_model, unnamed_weights
 from pearl.chat.endpoint import EndpointChatModel
 from pearl.chat.gguf_chat import GgufChatModel
+from pearl.cli.options import LLM_OPTION
 from pearl.errors import InputError
-from pearl.options import LLM_OPTION
 from pearl.settings import Settings, load_settings
 from pearl.weights import shelf, table
 from pearl.weights.table import SMALLEST

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pearl.manner.pushes import pushes
-from pearl.proportions import holm
+from pearl.stats.proportions import holm
 
 
 def test_traits_that_edits_change_come_with_interval_and_corrected_p() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from pearl.manner.rates import Counts
 from pearl.manner.traits import BY_NAME
-from pearl.proportions import wilson
+from pearl.stats.proportions import wilson
 
 TEXTS = ["One, two, three four.", "Five six?", "Seven, eight nine ten"]
 TRAITS = tuple(BY_NAME[name] for name in ("words", "commas", "closing_question", "emojis", "semicolons"))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pearl.errors import InputError
-from pearl.history import read_json_lines
+from pearl.history.files import read_json_lines
 from pearl.records import Document, Request
 from retriever.baselines.dense import DenseRetriever
 from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder, encoder_option

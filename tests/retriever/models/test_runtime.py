@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import save_file
 from threadpoolctl import threadpool_info
 
-from pearl.history import read_json_lines
+from pearl.history.files import read_json_lines
 from pearl.records import Document
 from retriever.models import runtime
 from retriever.models.cross_encoder import Reading
@@ -54,7 +54,7 @@ LOGIT_SHARE = 0.1  # of the standard deviation
 
 
 def test_it_is_told_that_telemetry_is_not_installed(tmp_path: Path) -> None:
-    program = "import sys, pearl.silent_openvino\nprint(sys.modules['openvino_telemetry'])"
+    program = "import sys, pearl.runtime.silent_openvino\nprint(sys.modules['openvino_telemetry'])"
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
@@ -84,7 +84,7 @@ def test_openvino_is_imported_in_one_place() -> None:
         or (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "openvino")
     }
     # the experiment converts a model, which needs more of it than we use
-    assert found == {"pearl/silent_openvino.py", "docs/experiments/weighed.py"}
+    assert found == {"pearl/runtime/silent_openvino.py", "docs/experiments/weighed.py"}
 
 
 def test_no_training_library_is_loaded_to_encode_and_score(real_pairs_folder: Path) -> None:

@@ -149,7 +149,7 @@ def test_who_comes_back_under_the_same_name_finds_nothing(pearl: Any, ann: Any) 
 def test_a_user_made_next_does_not_inherit_another_process_cache(pearl: Any, ann: Any) -> None:
     """A second worker process keeps ann's history when the first deletes her; her row's number must not come back."""
     from retriever.baselines.bm25 import BM25Retriever
-    from service.history_cache import HistoryCache
+    from service.histories.history_cache import HistoryCache
 
     other = HistoryCache(pearl.database, lambda *_: BM25Retriever(), max_bytes=10**9)
     pearl.add("ann", Document("c", "More.", 7.0), Document("d", "And more.", 8.0))

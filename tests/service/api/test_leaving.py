@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from service.embedding import AT_ONCE
+from service.histories.embedding import AT_ONCE
 
 DRAFT = ("/v1/drafts", {"request": "write"})
 CHAT = ("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": "write"}]})

@@ -13,7 +13,7 @@ from pearl.settings import load_settings
 from retriever.baselines.dense import DenseRetriever
 from retriever.models.encoder import SentenceEncoder
 from service.calibrating.past import past_texts
-from service.embedding import Precedence, StoredEncoder
+from service.histories.embedding import Precedence, StoredEncoder
 from service.store import calibrations, documents, profiles, users, voices
 from service.store.database import Database
 from service.store.documents import Addition

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pearl.cli import main
+from pearl.cli.main import main
 from pearl.weights.table import DEFAULT
 from service.hook.editor import UNATTENDED
 

@@ -316,7 +316,7 @@ def test_a_plug_in_that_does_not_load_does_not_hide_the_others(command, install,
 def test_as_a_process_of_its_own_from_standard_input(tmp_path):
     """The whole way once; and neither torch nor the rest of the retriever is loaded for it."""
     code = f"import atexit, sys; atexit.register(lambda: print({LOADED}, file=sys.stderr))\n"
-    code += "from pearl.cli import main; main()"
+    code += "from pearl.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "import", "jsonl", "-", "--json", "-"],
         capture_output=True,

@@ -128,7 +128,7 @@ def test_a_damaged_member_packed_by_lzma(tmp_path, read, kept):
 
 @pytest.mark.parametrize("read", [read_archive, read_boxes, look])
 def test_a_zip_file_that_unpacks_to_too_much_is_not_opened(tmp_path, monkeypatch, read):
-    monkeypatch.setattr("pearl.history.TRAP_BYTES", 1_000_000)
+    monkeypatch.setattr("pearl.history.files.TRAP_BYTES", 1_000_000)
     source = tmp_path / "trap.zip"
     with zipfile.ZipFile(source, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(3):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pearl.errors import InputError
-from pearl.texts import format_timestamp
+from pearl.text.usable import format_timestamp
 from service.importers.dates import date_in_name, possible_orders, read_date
 
 

@@ -48,7 +48,7 @@ def test_me_keeps_only_the_lines_of_these_users(read, tmp_path):
 
 
 def test_a_line_without_end_takes_no_memory(read, tmp_path, monkeypatch):
-    monkeypatch.setattr("pearl.history.MAX_LINE_BYTES", 1_000)
+    monkeypatch.setattr("pearl.history.files.MAX_LINE_BYTES", 1_000)
     path = write(tmp_path / "h.jsonl", LINE, b"x" * 999, b"x" * 1_000, b"x" * 5_000, {**LINE, "id": "5"})
     reading = read("jsonl", path, user=None)
     assert [document.id for document in reading.documents] == ["1", "5"]

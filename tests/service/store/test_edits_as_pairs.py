@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eval.recorded.forensics.pair_files import read_pairs
 from eval.recorded.forensics.service_export import SENDER
-from service.export import export_pieces
+from service.histories.export import export_pieces
 from service.store import drafts, feedback
 
 

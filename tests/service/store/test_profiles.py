@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import InputError, NotFound
-from service.profile import choose_line, profile_of, use_as_instructions
+from service.histories.profile import choose_line, profile_of, use_as_instructions
 from service.store import profiles, users, voices
 from service.store.database import Database
 from service.store.profiles import CONFIRMED, CORRECTED, STRUCK, LineChoice, StoredProfile

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pearl.stats import Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 from training.choose.measure import ASKED, better_in, floor_of, floors, helps_of, measure, measure_domains, qualities
 
 

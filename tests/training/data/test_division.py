@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from pearl.errors import InputError
-from pearl.split import DEV, TEST, TRAIN
+from pearl.history.split import DEV, TEST, TRAIN
 from training.data.division import Division
 from training.data.records import Example
 from training.data.split import BY_TIME

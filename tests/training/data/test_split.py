@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from pearl.history.split import DEV, SPLITS, TEST, TRAIN, split_of
 from pearl.records import Document
-from pearl.split import DEV, SPLITS, TEST, TRAIN, split_of
 from training.data.split import BY_TIME, BY_USERS, way_of, written_in
 
 USERS = [f"user{number:04d}" for number in range(2000)]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pearl.errors import InputError
-from pearl.split import DEV, TRAIN
+from pearl.history.split import DEV, TRAIN
 from training.data.division import Division
 from training.data.records import Example
 from training.data.split import BY_USERS

@@ -15,9 +15,9 @@ import pytest
 from rich.console import Console
 
 from pearl.errors import InputError
-from pearl.partition import ROLLING
+from pearl.history.partition import ROLLING
+from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document, Request
-from pearl.split import DEV, TEST, TRAIN
 from retriever.models.auxiliary import load_auxiliary
 from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS

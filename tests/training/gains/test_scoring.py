@@ -21,8 +21,8 @@ import pytest
 import torch
 
 from pearl.errors import InputError
+from pearl.history.split import users_of
 from pearl.records import Document
-from pearl.split import users_of
 from retriever.models.auxiliary import Group, Likelihood, load_auxiliary
 from training.files import alone_in
 from training.gains.scores import SCHEMA, merge_scores, read_scores

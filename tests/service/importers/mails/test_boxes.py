@@ -278,7 +278,7 @@ def test_the_lines_of_an_old_mac(read, tmp_path):
 
 
 def test_a_trap_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr("pearl.history.TRAP_BYTES", 1_000_000)
+    monkeypatch.setattr("pearl.history.files.TRAP_BYTES", 1_000_000)
     source = tmp_path / "a.mbox.gz"
     source.write_bytes(gzip.compress(OPENING.encode() + b"\0" * 10_000_000))
     with pytest.raises(InputError, match="more than 200 times its packed size"), open_boxes(source):
@@ -286,7 +286,7 @@ def test_a_trap_is_not_unpacked(tmp_path, monkeypatch):
 
 
 def test_one_limit_is_for_all_that_an_archive_holds(tmp_path, monkeypatch):
-    monkeypatch.setattr("pearl.history.TRAP_BYTES", 1_000_000)
+    monkeypatch.setattr("pearl.history.files.TRAP_BYTES", 1_000_000)
     box = OPENING.encode() + b"\0" * 900_000
     source, folder = tmp_path / "a.zip", tmp_path / "boxes"
     folder.mkdir()

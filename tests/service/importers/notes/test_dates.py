@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pearl.texts import format_timestamp
+from pearl.text.usable import format_timestamp
 from service.importers.notes.dates import FIELDS, date_in_fields, dates_in_log
 
 

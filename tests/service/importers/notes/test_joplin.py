@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pearl.errors import InputError
-from pearl.texts import format_timestamp
+from pearl.text.usable import format_timestamp
 from service.importers.guessing.guess import guess_importer
 
 CREATED = "2022-06-07T08:09:10.000Z"

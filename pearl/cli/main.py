@@ -1,0 +1,189 @@
+"""The command line. A command's module is imported when that command runs, so that ``pearl --help`` is quick."""
+
+from __future__ import annotations
+
+import sys
+
+INTERRUPTED = 130  # exit status, also of a command that Ctrl-C ends later
+
+try:
+    import atexit
+    import errno
+    import gc
+    import os
+    from collections.abc import Iterator
+    from contextlib import contextmanager
+    from importlib import import_module
+    from io import TextIOWrapper
+    from typing import Any
+
+    import typer
+    from typer._click.exceptions import NoArgsIsHelpError, NoSuchOption, UsageError
+    from typer.core import TyperCommand, TyperGroup
+
+    from pearl import __version__
+    from pearl.cli.commands import click_command
+    from pearl.cli.gone import what_took_its_place
+    from pearl.errors import InputError, PearlError
+    from pearl.extras import missing_extra
+except KeyboardInterrupt:  # a tenth of a second goes by before main() could say so
+    sys.exit(INTERRUPTED)
+
+# name -> (module, one line of help)
+COMMANDS = {
+    "serve": ("service.commands.serve", "Serve the HTTP API."),
+    "mcp": ("service.commands.mcp", "Serve drafts to a model over the Model Context Protocol, on standard input."),
+    "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
+    "hook": ("service.commands.hook", "Draft commit messages where `git commit` opens the editor."),
+    "edit": (
+        "service.commands.edit",
+        "Edit a draft: find its weak spans and rewrite them; of several edits, take the best.",
+    ),
+    "likeness": ("service.commands.likeness", "Say how likely it is that a user wrote a text."),
+    "feedback": ("service.commands.feedback", "Say what became of a draft."),
+    "import": ("service.commands.imports", "Bring a user's own writing into their history."),
+    "export": ("service.commands.export", "Write everything PEARL keeps of a user, or their history, into a file."),
+    "calibrate": ("service.commands.calibrate", "Choose theta, margin and k for a user from their own past texts."),
+    "imports": ("service.commands.past_imports", "List past imports, and undo one."),
+    "documents": ("service.commands.documents", "Look at the documents of a history, search and delete them."),
+    "voices": ("service.commands.voices", "Look at a user's voices and set their instructions, template and k."),
+    "profile": (
+        "service.commands.profile",
+        "Show a user's voice card: habits with rates, and what their edits change.",
+    ),
+    "users": ("service.commands.users", "List the users, and delete one."),
+    "rank": ("retriever.commands.rank", "Score the documents of each line of a file for its request."),
+    "train": ("training.commands", "Train a retriever from histories, step by step, or a reward model."),
+    "eval": ("eval.commands", "Measure retrieval, calibration, generation and revision."),
+    "judge": ("eval.commands.judge", "Let a chat model judge texts, and measure the judge."),
+    "forensics": ("eval.commands.forensics", "Find out what a manner is made of: traits of feedback and of models."),
+    "compare": (
+        "eval.commands.compare",
+        "Draft with two retrievers, let a judge compare the drafts, get win rates.",
+    ),
+    "ratings": ("eval.commands.ratings", "Collect ratings by people, on a page that needs no network."),
+    "keys": ("service.commands.keys", "Make, list and revoke API keys."),
+    "models": ("service.commands.models", "Fetch the weights of chat models for this machine, list and remove them."),
+    "move": ("service.commands.move", "Copy everything into another database, SQLite or PostgreSQL."),
+}
+
+COLLECTED_AFTER = 50_000  # new objects; Python's own threshold is 700
+
+
+@contextmanager
+def usage_errors_on_one_line() -> Iterator[None]:
+    """Raise InputError for options and arguments that typer cannot read, where typer would print several lines."""
+    try:
+        yield
+    except NoArgsIsHelpError:  # its message is the whole help
+        raise
+    except UsageError as error:
+        if instead := what_took_its_place(error, sys.argv[1:]):
+            raise InputError(instead) from None
+        said = error.message if isinstance(error, NoSuchOption) else error.format_message()
+        line = " ".join(said.split())  # the values of a choice stand on a line each
+        if isinstance(error, NoSuchOption) and error.possibilities:
+            line += f". Did you mean {' or '.join(sorted(error.possibilities))}?"
+        line += "" if line.endswith((".", "?")) else "."
+        raise InputError(f"{line} See '{error.ctx.command_path} --help'." if error.ctx else line) from None
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are imported one by one, on use."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # stand-ins: typer seeks a misspelt command's neighbours among their names
+        self.commands = {name: TyperCommand(name) for name in COMMANDS}
+
+    @usage_errors_on_one_line()
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        return super().make_context(*args, **options)
+
+    @usage_errors_on_one_line()
+    def invoke(self, context: Any) -> Any:
+        return super().invoke(context)
+
+    def list_commands(self, context: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: Any, name: str) -> Any:
+        if name not in COMMANDS:
+            return None
+        from pearl.cli.silent_libraries import silence_expected
+
+        silence_expected()
+        command = click_command(import_module(COMMANDS[name][0]))
+        command.name = name
+        return command
+
+    def format_commands(self, context: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="PEARL drafts text the way this person would have written it, from their own past writing.",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pearl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+) -> None:
+    pass
+
+
+def _run() -> None:
+    try:
+        app(prog_name="pearl")
+    except ModuleNotFoundError as error:
+        module, _ = COMMANDS.get(sys.argv[1], ("", "")) if len(sys.argv) > 1 else ("", "")
+        missing = missing_extra(error.name or "", module.partition(".")[0])
+        raise missing or error from None
+
+
+def main() -> None:
+    """Run the command line; a PearlError becomes one line on standard error and its exit status."""
+    # Libraries make some 100,000 objects that live until the end: without this each command would spend a tenth of a
+    # second on looking for garbage among them while they come, and another at its end.
+    gc.set_threshold(COLLECTED_AFTER)
+    atexit.register(gc.freeze)
+    if isinstance(sys.stdout, TextIOWrapper):
+        # files and programs get UTF-8, which every command reads, whatever the locale; a terminal shows what it can
+        if sys.stdout.isatty():
+            sys.stdout.reconfigure(errors="replace")
+        else:
+            sys.stdout.reconfigure(encoding="utf-8")
+    try:
+        _run()
+    except PearlError as error:
+        typer.echo(f"pearl: {error.message}", err=True)
+        sys.exit(error.exit_status)
+    except KeyboardInterrupt:  # before or after a command's own work, which typer watches
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output left, as in `pearl ... | head`
+        sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:
+        from pearl.files.whole import NO_ROOM
+
+        if error.errno == errno.ENAMETOOLONG:
+            typer.echo(f"pearl: {error.filename}: a name in this path is too long; choose a shorter one.", err=True)
+            sys.exit(InputError.exit_status)
+        if error.errno not in NO_ROOM:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to write would fail at exit again
+        why = "is full" if error.errno == errno.ENOSPC else f"takes no more ({error.strerror})"
+        typer.echo(f"pearl: The disk that the output goes to {why}; free some space and run it again.", err=True)
+        sys.exit(1)

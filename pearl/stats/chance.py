@@ -1,0 +1,47 @@
+"""The rule by which one of many settings is taken: only if it is better than the default by more than chance.
+
+The best of many settings looks good by chance alone. So it is held against the best of as many where each cluster of
+records (a user, or a request) has the default's results and the setting's exchanged or not at random, which makes no
+difference where no setting is better.
+
+Dimensions in comments: N records, U clusters, R random exchanges, F features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pearl.stats.bootstrap import Floats
+
+CHANCE = 0.05  # the share of random exchanges whose best setting may gain as much
+EXCHANGES = 2000
+ROUNDED = 1e-9  # more than sums in another order differ by
+
+
+def share_by_chance(
+    default: Floats, settings: Iterable[Floats], figure: Callable[[Floats], Floats], clusters: ArrayLike
+) -> float:
+    """The share of random exchanges whose best setting gains as much over the default as the best one really does; 1
+    where none gains anything.
+
+    ``default`` and each of the settings are features (N, F), of whose sums ``figure`` makes the metric: (R, F) -> (R,);
+    where it is undefined nothing is gained. ``clusters`` names the cluster of each record, (N,).
+    """
+    names, cluster = np.unique(np.asarray(clusters), return_inverse=True)
+    signs = np.random.default_rng(0).choice((-1.0, 1.0), size=(EXCHANGES, len(names)))  # one for all settings
+    real, exchanged = 0.0, np.zeros(EXCHANGES)  # what the default gains over itself
+    for setting in settings:
+        middle = ((setting + default) / 2).sum(axis=0)
+        by_cluster = np.zeros((len(names), default.shape[1]))  # (U, F)
+        np.add.at(by_cluster, cluster, (setting - default) / 2)
+
+        def gains(off: Floats, middle: Floats = middle) -> Floats:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return figure(middle + off) - figure(middle - off)
+
+        real = float(np.fmax(real, gains(by_cluster.sum(axis=0, keepdims=True))[0]))
+        exchanged = np.fmax(exchanged, gains(signs @ by_cluster))
+    return float((exchanged >= real - ROUNDED).mean())

@@ -1,0 +1,382 @@
+"""The drafting pipeline: retrieve, prompt, generate, decide on revision, revise, polish, record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from sqlalchemy import Connection
+
+from pearl.answers.marks import CLOSING
+from pearl.chat.base import ChatModel, Chunk, Decoding, complete
+from pearl.clock import Clock
+from pearl.editing.best_of import Likenesses
+from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError
+from pearl.prompts import (
+    Brief,
+    Prompt,
+    draft_prompt,
+    listed_questions,
+    questions_prompt,
+    revision_decoding,
+    revision_prompt,
+    second_prompt,
+)
+from pearl.records import Document, Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
+from pearl.templates import Template, load_template
+from pearl.text.usable import counted, storable
+from retriever.base import Calibration, choose
+from service.drafting.deciding import DecisionPoint, decision_point
+from service.drafting.evidence import Shortlist, evidence
+from service.drafting.polishing import Polisher, Wish, check_wish, likeness_scores
+from service.drafting.reading import Reading, read_revision
+from service.drafting.repetition import Repetitions
+from service.drafting.turns import NOTHING_BEFORE, Conversation, in_context
+from service.histories.history_cache import HistoryCache
+from service.histories.likeness import LikenessCache
+from service.process.threads import FairThreads, in_reading_thread, in_thread, in_writing_thread
+from service.store import calibrations, drafts, profiles
+from service.store.calibrations import CalibrationKey
+from service.store.database import Database
+from service.store.ids import new_id
+from service.store.users import User
+from service.store.voices import Voice
+
+AUTO, NEVER, ALWAYS = "auto", "never", "always"
+NEEDS_INPUT = "needs_input"
+BELOW_THRESHOLD = "The best document scored below the threshold."
+
+
+@dataclass(frozen=True, slots=True)
+class Commission:
+    """An order to the pipeline. ``k`` None leaves the number of documents to the template; the draft ends before any
+    of the texts in ``stop``, and is the best of ``candidates`` edits where there are any. ``limit`` is the request's
+    field for the most tokens, if it has one. ``template`` takes the place of the voice's, and ``shown_as`` gives the
+    form in which a document is shown for it."""
+
+    request: str
+    voice: str | None = None
+    instructions: str = ""
+    k: int | None = None
+    revise: str = AUTO
+    candidates: int = 0
+    before: Conversation = NOTHING_BEFORE
+    stop: tuple[str, ...] = ()
+    decoding: Decoding = field(default_factory=lambda: Decoding(stop=(CLOSING,)))
+    limit: str = "max_tokens"
+    template: Template | None = None
+    shown_as: Callable[[Document], Document] = lambda document: document
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """The evidence is known; the text comes next."""
+
+    draft_id: str
+    retrieval: Retrieval
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of the text that will be the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The answer, recorded."""
+
+    draft: Draft
+
+
+Event = Retrieved | Delta | Finished
+OnRecord = Callable[[Connection, Draft], None]
+
+
+class Drafter:
+    """Writes drafts for users from what they wrote before."""
+
+    def __init__(
+        self,
+        database: Database,
+        histories: HistoryCache,
+        model: ChatModel,
+        threads: FairThreads,
+        *,
+        retrieval_budget_ms: float | None = None,
+        revise_below: str | None = None,
+        polisher: Polisher | None = None,
+        likenesses: LikenessCache | None = None,
+        tells_likeness: bool = False,
+        reads: Callable[[str], bool] | None = None,
+    ) -> None:
+        """``threads`` are those of retrieval, ``retrieval_budget_ms`` is the time that it has, waiting included.
+        ``revise_below``: theta in words, in place of the retriever's. ``polisher`` scores drafts and chooses among
+        edits of them, by likeness, too, where there are ``likenesses``; ``tells_likeness``: every draft says it;
+        ``reads`` tells whether the retriever's encoder, if it has one, knows a word of a request."""
+        self._database = database
+        self._histories = histories
+        self._threads = threads
+        self._budget_ms = retrieval_budget_ms
+        self._revise_below = revise_below
+        self._polisher = polisher
+        self._likenesses = likenesses
+        self._tells_likeness = tells_likeness
+        self._reads = reads
+        self._thinks_unmarked = False  # the model reasons without a mark where that begins
+        self.model = model
+
+    async def draft(
+        self, user: User, commission: Commission, on_record: OnRecord = lambda connection, draft: None
+    ) -> AsyncGenerator[Event, None]:
+        """Yield Retrieved, Deltas of the final text as it is written, and Finished: the whole flow. ``on_record`` is
+        called in the transaction that records the draft.
+
+        Raises NotFound (voice, user), Overloaded, InputError, ChatError, StoreError. Closing the iterator stops the
+        generation.
+        """
+        check_wish(commission.candidates, self._polisher)
+        clock, draft_id = Clock(), new_id("draft")
+        commission = replace(commission, decoding=replace(commission.decoding, began=time.monotonic()))
+        with clock.stage("retrieve_ms"):
+            shortlist = await self._select(user, commission)
+        clock.timings |= shortlist.clock.timings
+        ranking, request, calibration = shortlist.ranking, shortlist.request, shortlist.point.calibration
+        brief = Brief(
+            commission.template or load_template(shortlist.voice.template),
+            request,
+            tuple(commission.shown_as(shown.document) for shown in shortlist.chosen),
+            "\n".join(filter(None, (shortlist.voice.instructions.strip(), commission.instructions.strip()))),
+            commission.before.exchanges,
+            commission.request if request != commission.request else "",
+        )
+        with clock.stage("prompt_ms"):
+            # in a thread: counting the tokens of a long request takes a while
+            prompt = await in_thread(draft_prompt, brief, self.model, commission.decoding.max_tokens)
+        retrieval = evidence(shortlist, commission.voice, prompt)
+        yield Retrieved(draft_id, retrieval)
+
+        decision = decide(commission.revise, ranking, retrieval, calibration)
+        wish = Wish(commission.candidates, brief.instructions, commission.decoding.began)
+        draft = Draft(draft_id, "", "draft", retrieval, decision, decided_by=shortlist.point.decided_by)
+        if decision.reason == NEEDS_INPUT:
+            draft = await self._ask(brief, draft, commission, clock)
+            decision = draft.revision
+        if not draft.questions:
+            repetitions = await in_reading_thread(Repetitions, brief)
+            reading = Reading(repetitions, commission.stop, hold_reasoning=self._thinks_unmarked)
+            async with aclosing(self._write(brief, prompt, commission, reading, clock)) as pieces:
+                async for piece in pieces:
+                    if piece.usage or piece.finish_reason:
+                        usage = draft.usage + (piece.usage or Usage())
+                        draft = replace(draft, usage=usage, finish_reason=piece.finish_reason or draft.finish_reason)
+                    if piece.text and not decision.applied and not wish.candidates:
+                        yield Delta(piece.text)
+            draft = replace(draft, text=reading.text)
+            if reading.second:
+                draft = replace(draft, retrieval=evidence(shortlist, commission.voice, reading.second))
+            theirs = self._likenesses_of(user, commission.voice)
+            if decision.applied:
+                draft = await self._better(draft, await self._revise(brief, draft, commission, clock), theirs, clock)
+            if draft.stage == "draft":
+                draft = _with_notes(draft, *reading.notes)
+            draft = await self._polish(draft, wish, theirs, clock)
+            if decision.applied or wish.candidates:
+                yield Delta(draft.text)
+
+        if draft.finish_reason == "length":
+            message = f"raise PEARL_MAX_DRAFT_TOKENS, or {commission.limit} where a request has it."
+            draft = _with_notes(draft, Note("cut_off", f"The draft was cut off before its end; {message}"))
+        with clock.stage("record_ms"):
+            await in_writing_thread(self._record, user, replace(commission, request=request), draft, clock, on_record)
+        yield Finished(replace(draft, timings=clock.read()))
+
+    async def examples(self, user: User, commission: Commission) -> Retrieval:
+        """The documents that a draft would be written from; nothing is written or recorded. Raises NotFound (voice,
+        user), Overloaded, StoreError."""
+        return evidence(await self._select(user, commission), commission.voice)
+
+    async def _select(self, user: User, commission: Commission) -> Shortlist:
+        clock = Clock(self._budget_ms)
+        voice, point, request, ranking = await self._threads.run(user.id, self._retrieve, user, commission, clock)
+        asked = commission.k or voice.k
+        k = asked or point.k or (commission.template or load_template(voice.template)).k
+        most = choose(ranking, k, point.calibration, exactly=True)
+        chosen = most if asked else choose(ranking, k, point.calibration)
+        places = choose(ranking, k, replace(point.calibration, floor=None), exactly=True)
+        return Shortlist(voice, point, request, ranking, chosen, most, len(places) - len(most), clock)
+
+    def _likenesses_of(self, user: User, voice: str | None) -> Likenesses | None:
+        if self._likenesses is None:
+            return None
+        return partial(likeness_scores, self._likenesses, user.id, voice)
+
+    async def _better(self, draft: Draft, revised: Draft, theirs: Likenesses | None, clock: Clock) -> Draft:
+        """The revision; the first draft where a score alone wanted the revision and it is no better."""
+        by_score = revised.stage == "revised" and revised.revision.reason == "below_threshold"
+        if not self._polisher or not by_score:
+            return revised
+        if await self._polisher.prefers(revised.text, draft.text, clock, theirs):
+            return revised
+        message = "The revision scores no better than the first draft, by quality and likeness."
+        return replace(draft, usage=revised.usage, revision=_not_revised("revision_not_better", message))
+
+    async def _polish(self, draft: Draft, wish: Wish, theirs: Likenesses | None, clock: Clock) -> Draft:
+        """The draft with its scores and, where candidates are wished for, the best of them in its place."""
+        if self._polisher:
+            draft = await self._polisher.polish(self.model, draft, wish, clock, theirs)
+        if theirs and self._tells_likeness:
+            with clock.stage("likeness_ms"):
+                (probability,) = await in_thread(theirs, [draft.text])
+            draft = replace(draft, likeness=probability)
+        return draft
+
+    def _retrieve(
+        self, user: User, commission: Commission, clock: Clock
+    ) -> tuple[Voice, DecisionPoint, str, list[ScoredDocument]]:
+        """The voice, what decides for it, the request as it follows from the conversation, and its ranking."""
+        retriever = self._histories.retriever
+        key = CalibrationKey(commission.voice, retriever.fingerprint, self.model.name)
+        with self._database.read() as connection:
+            voice = profiles.instructed_voice(connection, user.id, commission.voice)
+            stored = calibrations.find(connection, user.id, key)
+        # the trained values alone say what a new subject is: theta by hand does not make untrained scores mean more
+        point = decision_point(retriever.calibration, user.name, key, stored, self._revise_below)
+        with clock.stage("history_ms"):
+            history = self._histories.get(user.id, commission.voice, clock)
+
+        def rank(text: str) -> list[ScoredDocument]:
+            return history.rank(Request(text), clock)
+
+        request, ranking = in_context(commission.before.asked, commission.request, rank, retriever.calibration)
+        clock.not_read = self._reads is not None and bool(ranking) and not self._reads(request)
+        return voice, point, request, ranking
+
+    async def _ask(self, brief: Brief, draft: Draft, commission: Commission, clock: Clock) -> Draft:
+        """Ask the model for questions to the user; if it has none, the draft is written, and revised where the score
+        lies below theta."""
+        with clock.stage("ask_ms"):
+            # as many as a draft may have only for a model that used up the first ones on its reasoning
+            for most in (120, commission.decoding.max_tokens):
+                decoding = Decoding(max_tokens=most, began=commission.decoding.began)
+                reply = await complete(self.model, questions_prompt(brief).messages, decoding)
+                draft = replace(draft, usage=draft.usage + reply.usage)
+                if questions := await in_reading_thread(listed_questions, storable(reply.text)):
+                    return replace(draft, stage="needs_input", questions=questions)
+                if reply.finish_reason != "length":
+                    break
+        return replace(draft, revision=by_score(draft.retrieval))
+
+    async def _write(
+        self, brief: Brief, prompt: Prompt, commission: Commission, reading: Reading, clock: Clock
+    ) -> AsyncGenerator[Chunk, None]:
+        """The draft in the answer, piece by piece; where that is an assistant's, in a second answer. Raises ChatRefused
+        for an answer without one, InputError for one that was cut off before it."""
+        finish_reason = None
+        with clock.stage("generate_ms"):
+            for again in (False, True):
+                if again:
+                    most = commission.decoding.max_tokens
+                    prompt = await in_thread(second_prompt, brief, self.model, most)
+                    reading.begin_again(prompt)
+                async with aclosing(self._read(prompt, commission, reading)) as chunks:
+                    async for chunk in chunks:
+                        finish_reason = chunk.finish_reason or finish_reason
+                        yield chunk
+                if not reading.refused or finish_reason == "length":
+                    break
+        begun = bool(reading.text)
+        if not begun and finish_reason == "length":
+            raise InputError(
+                f"The model used up {counted(commission.decoding.max_tokens, 'token')} before the text began; raise "
+                f"{commission.limit}, or PEARL_MAX_DRAFT_TOKENS where a request names none.",
+                param=commission.limit,
+                code="max_tokens_too_small",
+            )
+        if not begun:
+            raise ChatRefused(f"The model '{self.model.name}' answered nothing; rephrase the request.")
+
+    async def _read(self, prompt: Prompt, commission: Commission, reading: Reading) -> AsyncGenerator[Chunk, None]:
+        async with aclosing(self.model.stream(prompt.messages, commission.decoding)) as chunks:
+            async for chunk in chunks:
+                try:
+                    text = await reading.read(chunk)
+                finally:
+                    self._thinks_unmarked = reading.thinks_unmarked
+                if reading.ended and not chunk.finish_reason:
+                    yield Chunk(text, "stop", await in_thread(self._estimate, prompt, reading.text))
+                    break
+                yield replace(chunk, text=text)
+
+    def _estimate(self, prompt: Prompt, written: str) -> Usage:
+        """Estimate the usage of an answer that was not read to its end, where the model would say it."""
+        count = self.model.count_tokens
+        return Usage(sum(count(message.content) for message in prompt.messages), count(written))
+
+    async def _revise(self, brief: Brief, draft: Draft, commission: Commission, clock: Clock) -> Draft:
+        """The edited draft; the first one where the model does not deliver, so that nothing is lost."""
+        decoding = revision_decoding(commission.decoding)
+        with clock.stage("revise_ms"):
+            try:
+                prompt = await in_thread(revision_prompt, brief, draft.text, self.model, decoding.max_tokens)
+                reply = await complete(self.model, prompt.messages, decoding)
+            except (ChatError, ContextExceeded) as error:
+                return replace(draft, revision=_not_revised("revision_failed", error.message))
+        draft = replace(draft, usage=draft.usage + reply.usage)
+        answer = prompt.begun + storable(reply.text)
+        edited, notes = await in_reading_thread(read_revision, answer, brief, commission.stop)
+        if not edited or reply.finish_reason == "length":
+            return replace(
+                draft, revision=_not_revised("revision_unreadable", "The model gave no readable edited draft.")
+            )
+        revised = replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason)
+        return _with_notes(revised, *notes)
+
+    def _record(self, user: User, commission: Commission, draft: Draft, clock: Clock, on_record: OnRecord) -> None:
+        with self._database.write() as connection:
+            drafts.add(
+                connection,
+                user.id,
+                replace(draft, timings=clock.read()),  # but for the end of this transaction
+                request=commission.request,
+                instructions=commission.instructions,
+                voice=commission.voice,
+                model=self.model.name,
+            )
+            on_record(connection, draft)
+
+
+def _with_notes(draft: Draft, *notes: Note) -> Draft:
+    return replace(draft, retrieval=replace(draft.retrieval, notes=(*draft.retrieval.notes, *notes)))
+
+
+def decide(revise: str, ranking: Sequence[ScoredDocument], retrieval: Retrieval, calibration: Calibration) -> Revision:
+    """Decide from the score alone whether to revise the draft: this is known before a word is written."""
+    if revise == NEVER:
+        return _not_revised("not_wanted", "The request says never to revise.")
+    if revise == ALWAYS:
+        return Revision(True, "wanted", "The request says always to revise.")
+    if retrieval.top_score is None:
+        return _not_revised("no_history", "There is nothing to rank, so there is no score to decide by.")
+    if calibration.asks(ranking):
+        return _not_revised(NEEDS_INPUT, "The history cannot supply what the request needs.")
+    return by_score(retrieval)
+
+
+def by_score(retrieval: Retrieval) -> Revision:
+    """Decide from theta alone."""
+    if retrieval.threshold is None:
+        return _not_revised(
+            "no_threshold", "There is no threshold (theta is 'never'), so nothing is revised automatically."
+        )
+    if retrieval.below_threshold:
+        return Revision(True, "below_threshold", BELOW_THRESHOLD)
+    return _not_revised("above_threshold", "The best document scored above the threshold.")
+
+
+def _not_revised(reason: str, message: str) -> Revision:
+    return Revision(False, reason, message)

@@ -1,0 +1,99 @@
+"""The last step of a draft: its quality, and the best of several edits of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pearl.chat.base import ChatModel
+from pearl.clock import Clock
+from pearl.editing.best_of import Balance, Likenesses, Rewards, select
+from pearl.editing.in_time import write_candidates
+from pearl.editing.outcome import edited_text, editing_of
+from pearl.errors import InputError
+from pearl.records import Draft
+from pearl.settings import Settings
+from service.histories.likeness import LikenessCache
+from service.process.threads import in_thread
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The candidates that a draft is to have, the instructions that hold for them, and when the draft was begun."""
+
+    candidates: int
+    instructions: str = ""
+    began: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Polisher:
+    """``rewards`` are the scores of the reward model; ``budget_s`` is the time that a draft's candidates have."""
+
+    rewards: Rewards
+    budget_s: float
+    balance: Balance
+
+    async def quality(self, text: str) -> float:
+        """The reward model's score of a text, from 1 to 10."""
+        (score,) = await in_thread(self.rewards, [text])
+        return float(score)
+
+    async def prefers(self, text: str, draft: str, clock: Clock, likenesses: Likenesses | None = None) -> bool:
+        """True when the text would win as the only candidate for the draft."""
+        with clock.stage("score_ms"):
+            chosen = await in_thread(select, draft, [text], self.rewards, likenesses, self.balance)
+        return chosen.best is not None
+
+    async def polish(
+        self, model: ChatModel, draft: Draft, wish: Wish, clock: Clock, likenesses: Likenesses | None = None
+    ) -> Draft:
+        """The draft with its quality and, where candidates are wished for, the best of them in its place."""
+        if not wish.candidates:
+            with clock.stage("score_ms"):
+                return replace(draft, quality=await self.quality(draft.text))
+        with clock.stage("edit_ms"):
+            candidates, usage = await write_candidates(
+                model, draft.text, wish.instructions, wish.candidates, self.budget_s, wish.began
+            )
+        texts = [candidate.text for candidate in candidates]
+        with clock.stage("score_ms"):
+            chosen = await in_thread(select, draft.text, texts, self.rewards, likenesses, self.balance)
+        editing = editing_of(draft.text, candidates, chosen)
+        quality = chosen.scores_of_choice.quality
+        return replace(draft, text=edited_text(editing), usage=draft.usage + usage, quality=quality, editing=editing)
+
+
+def likeness_scores(
+    likenesses: LikenessCache, user_id: int, voice: str | None, texts: Sequence[str]
+) -> list[float | None]:
+    """The probability that the user wrote each text; None where that cannot be said."""
+    person = likenesses.get(user_id, voice)
+    return [person.score(text).probability for text in texts]
+
+
+def make_polisher(settings: Settings, rewards: Rewards | None = None) -> Polisher | None:
+    """The polisher of the settings; None where no reward model is named. ``rewards`` take the model's place.
+
+    Raises InputError for a reward model that cannot be used.
+    """
+    if rewards is None:
+        if settings.reward_model is None:
+            return None
+        from retriever.reward.scores import load_scores
+
+        try:
+            rewards = load_scores(settings.reward_model, f"PEARL_REWARD_MODEL={settings.reward_model!r}")
+        except InputError as error:
+            raise InputError(error.message, code="invalid_setting") from error
+    return Polisher(rewards, settings.candidates_budget_s, Balance(settings.likeness_weight, settings.likeness_margin))
+
+
+def check_wish(candidates: int, polisher: Polisher | None) -> None:
+    """Check that something can choose among the candidates. Raises InputError if nothing can."""
+    if candidates and polisher is None:
+        raise InputError(
+            "'candidates' needs a reward model to choose by: set PEARL_REWARD_MODEL to a folder or 'embedded'.",
+            param="candidates",
+            code="no_reward_model",
+        )

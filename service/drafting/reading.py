@@ -1,0 +1,136 @@
+"""An answer read as a draft while it comes: what is not the text goes, and it ends where it is to end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pearl.answers.assistant import AssistantFilter, answers_as_assistant
+from pearl.answers.loops import LoopFilter
+from pearl.answers.marks import MarkFilter
+from pearl.chat.base import Chunk
+from pearl.errors import ChatRefused
+from pearl.prompts import Brief, Prompt, edited_draft
+from pearl.records import Note
+from pearl.text.usable import counted, storable
+from service.drafting.repetition import RepetitionFilter, Repetitions
+from service.drafting.stops import StopFilter
+from service.process.threads import in_reading_thread
+
+LONG = 2000  # characters of a piece that are not read beside other requests: reading them takes milliseconds
+UNMARKED_REASONING = "The model began with reasoning that it did not mark; ask again, and it will be left out."
+ASKED_AGAIN = Note("asked_again", "The model first answered as an assistant, or nothing; this is its second answer.")
+AS_ASSISTANT = Note(
+    "as_assistant", "The model answered as an assistant, when asked again as well: say more in the request."
+)
+IN_CIRCLES = Note("in_circles", "The model began to repeat itself; the draft ends before that: check its end.")
+
+
+class Reading:
+    """Fed an answer in any pieces, gives the draft in it.
+
+    ``second``: the prompt of the second answer, which this is where the first was an assistant's.
+    ``thinks_unmarked``: the model marks only where reasoning ends, which must be waited for, as ``hold_reasoning`` has
+    it from the start.
+    """
+
+    def __init__(self, repetitions: Repetitions, stop: Sequence[str] = (), *, hold_reasoning: bool = False) -> None:
+        self.thinks_unmarked = hold_reasoning
+        self._repetitions = repetitions
+        self._stop_texts = stop
+        self._answer: list[str] = []
+        self._given: list[str] = []
+        self.second: Prompt | None = None
+        self._begin(hold_reasoning=hold_reasoning)
+
+    def _begin(self, *, hold_reasoning: bool) -> None:
+        self._marks = MarkFilter(hold_reasoning=hold_reasoning)
+        self._assistant = AssistantFilter()
+        self._repetition = RepetitionFilter(self._repetitions)
+        self._loops = LoopFilter()
+        self._stops = StopFilter(self._stop_texts)
+
+    @property
+    def text(self) -> str:
+        """The draft so far."""
+        return "".join(self._given)
+
+    @property
+    def notes(self) -> list[Note]:
+        """Notes on what was wrong with the answer."""
+        if self.second is None:
+            return notes_on(self._repetition, self._loops)
+        as_before = answers_as_assistant(self.text)
+        return [AS_ASSISTANT if as_before else ASKED_AGAIN, *notes_on(self._repetition, self._loops)]
+
+    @property
+    def refused(self) -> bool:
+        """True for an assistant's answer in place of a draft, and for none at all."""
+        return self.second is None and not any(self._given)
+
+    @property
+    def ended(self) -> bool:
+        """True past a text that is to end the draft, in a circle, and in an assistant's answer."""
+        return self._stops.ended or self._loops.ended or self._assistant.found
+
+    def begin_again(self, prompt: Prompt) -> None:
+        """Read the answer to another prompt in place of the first."""
+        self.second, self._answer = prompt, []
+        self._begin(hold_reasoning=self.thinks_unmarked)
+
+    async def read(self, chunk: Chunk) -> str:
+        """Take a chunk as :meth:`feed` does, the last one to the end of the draft; what takes long, off the event
+        loop."""
+        long = len(chunk.text) > LONG
+        text = await in_reading_thread(self.feed, chunk.text) if long else self.feed(chunk.text)
+        return text + await in_reading_thread(self.finish) if chunk.finish_reason else text
+
+    def feed(self, piece: str) -> str:
+        """Take a piece; return the draft that has become certain. Raises ChatRefused for reasoning given as text."""
+        piece = storable(piece)
+        self._answer.append(piece)
+        text = self._marks.feed(piece)
+        if self._marks.leaked and not self.thinks_unmarked:
+            self.thinks_unmarked = True
+            if any(self._given):
+                raise ChatRefused(UNMARKED_REASONING)
+            self._begin(hold_reasoning=True)  # the other filters hold reasoning back, too
+            text = self._marks.feed("".join(self._answer))
+        return self._give(self._stops.feed(self._loops.feed(self._repetition.feed(self._checked(text)))))
+
+    def finish(self) -> str:
+        """Return the part that was held back and belongs to the draft after all."""
+        rest = self._checked(self._marks.finish()) + ("" if self.second else self._assistant.finish())
+        text = self._loops.feed(self._repetition.feed(rest) + self._repetition.finish())
+        return self._give(self._stops.feed(text + self._loops.finish()) + self._stops.finish())
+
+    def _checked(self, text: str) -> str:
+        return text if self.second else self._assistant.feed(text)
+
+    def _give(self, text: str) -> str:
+        self._given.append(text)
+        return text
+
+
+def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple[str, list[Note]]:
+    """A text that stood between the marks, to where it is to end, and notes on what was cut from it."""
+    repetition, loops, stops = RepetitionFilter(repetitions), LoopFilter(), StopFilter(stop)
+    read = loops.feed(repetition.feed(text) + repetition.finish()) + loops.finish()
+    return (stops.feed(read) + stops.finish()).strip(), notes_on(repetition, loops)
+
+
+def read_revision(answer: str, brief: Brief, stop: Sequence[str]) -> tuple[str, list[Note]]:
+    """The edited draft in a whole answer, read as a text is; empty where there is none."""
+    return read_text(edited_draft(answer) or "", Repetitions(brief), stop)
+
+
+def notes_on(repetition: RepetitionFilter, loops: LoopFilter) -> list[Note]:
+    """Notes on the sentences that were cut from a draft."""
+    notes = []
+    if repetition.cut:
+        message = f"Left out {counted(repetition.cut, 'sentence')} that repeated the instructions."
+        notes.append(Note("instructions_repeated", message))
+    if loops.cut:
+        notes.append(Note("lines_repeated", f"Left out {counted(loops.cut, 'sentence')} that repeated the one before."))
+    if loops.ended:
+        notes.append(IN_CIRCLES)
+    return notes

@@ -1,0 +1,248 @@
+"""Embeddings of stored documents and their requests: looked up, computed where missing, kept; in the background where
+nobody waits."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlalchemy import Connection
+
+from pearl.clock import Clock
+from pearl.errors import PearlError, StoreError
+from retriever.models.encoder import Encoder, Vectors
+from service.process.traces import places
+from service.store import embeddings, jobs
+from service.store.database import Database
+
+if TYPE_CHECKING:
+    from service.store.embeddings import Vector
+
+log = logging.getLogger("pearl.embedding")
+
+BATCH = 64  # texts of one commit
+LOT = 1024  # texts that are looked up at once: among 60,000 documents that takes half as long as encoding 64
+AT_ONCE = 8  # texts encoded at a time: whoever else needs the encoder meanwhile waits for these at most
+IN_HASTE = 2  # the same while somebody waits for an answer, and the time is limited
+IDLE_S = 1.0
+
+
+class Precedence:
+    """Requests go first: the background waits while one of them needs the encoder."""
+
+    def __init__(self) -> None:
+        self._requests = 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def of_request(self) -> Iterator[None]:
+        with self._changed:
+            self._requests += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._requests -= 1
+                self._changed.notify_all()
+
+    def wait_for_requests(self) -> None:
+        """Returns when no request needs the encoder, and now and then, for whoever waits may have to stop."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._requests == 0, timeout=IDLE_S)
+
+
+class StoredEncoder:
+    """An encoder that knows one user's embeddings: only the missing ones are computed, and then kept.
+
+    With a time limit those of the newest texts are, in half of the time that is left: the ranking needs some, too.
+    """
+
+    def __init__(
+        self, database: Database, encoder: Encoder, user_id: int, precedence: Precedence, clock: Clock | None = None
+    ) -> None:
+        self.name = encoder.name
+        self._database = database
+        self._encoder = encoder
+        self._user_id = user_id
+        self._precedence = precedence
+        self._clock = clock or Clock()
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        keys = [embeddings.text_key(text) for text in texts]
+        with self._database.read() as connection:
+            known = embeddings.of_user(connection, self._user_id, self.name, set(keys))
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if self._clock.limit_ms is not None:
+            known |= self._encode_in_time(list(missing.values())[::-1], known)
+            return self._rows(keys, known)
+        # texts of like length in a batch: none is padded to the length of a much longer one
+        wanted = sorted(missing.values(), key=len)
+        for start in range(0, len(wanted), BATCH):
+            with self._precedence.of_request():
+                fresh = encode(self._encoder, wanted[start : start + BATCH])
+            with self._database.write() as connection:
+                embeddings.add(connection, self._user_id, self.name, fresh)
+            known.update(fresh)
+        return np.stack([known[key] for key in keys])
+
+    def _encode_in_time(self, texts: Sequence[str], known: Mapping[bytes, Vector]) -> dict[bytes, Vector]:
+        """Those that there is time for; one at least where none is known, for it says how long a row is."""
+        fresh: dict[bytes, Vector] = {}
+        reserve_s, took_s = self._clock.left_s / 2, 0.0
+        with self._precedence.of_request():
+            for start in range(0, len(texts), IN_HASTE):
+                started = time.perf_counter()
+                if (known or fresh) and self._clock.left_s - took_s <= reserve_s:
+                    break
+                fresh |= encode(self._encoder, texts[start : start + IN_HASTE])
+                took_s = time.perf_counter() - started
+        if fresh:
+            self._keep_in_time(fresh, max(0.0, self._clock.left_s - reserve_s))
+        return fresh
+
+    def _keep_in_time(self, vectors: Mapping[bytes, Vector], within_s: float) -> None:
+        """Keep them unless somebody writes for longer than there is time: the background computes them again."""
+        try:
+            with self._database.write(within_s) as connection:
+                embeddings.add(connection, self._user_id, self.name, vectors)
+        except StoreError as error:
+            if error.code != "store_locked":
+                raise
+
+    def _rows(self, keys: Sequence[bytes], known: Mapping[bytes, Vector]) -> Vectors:
+        """The vectors of the keys, NaN where there is none."""
+        self._clock.not_embedded += len(set(keys) - known.keys())
+        unknown = np.full_like(next(iter(known.values())), np.nan)
+        return np.stack([known.get(key, unknown) for key in keys])
+
+    def encode_request(self, text: str) -> Vectors:
+        with self._precedence.of_request():
+            return self._encoder.encode_request(text)
+
+
+def encode(encoder: Encoder, texts: Sequence[str], go_on: Callable[[], bool] = lambda: True) -> dict[bytes, Vector]:
+    """The embeddings by text key, a few texts at a time; fewer than all when it is not to go on."""
+    encoded: dict[bytes, Vector] = {}
+    for start in range(0, len(texts), AT_ONCE):
+        if not go_on():
+            break
+        some = texts[start : start + AT_ONCE]
+        encoded.update(zip(map(embeddings.text_key, some), encoder.encode_documents(some), strict=True))
+    return encoded
+
+
+class WantedEncoder:
+    """An encoder for one answer, which stops when nobody waits for that any more."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.name = encoder.name
+        self._encoder = encoder
+        self._given_up = threading.Event()
+
+    def give_up(self) -> None:
+        """Stop; whoever encodes with it gets a CancelledError."""
+        self._given_up.set()
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        encoded = encode(self._encoder, sorted(set(texts), key=len), lambda: not self._given_up.is_set())
+        if self._given_up.is_set():
+            raise CancelledError
+        return np.stack([encoded[embeddings.text_key(text)] for text in texts])
+
+    def encode_request(self, text: str) -> Vectors:
+        return self._encoder.encode_request(text)
+
+
+class BackgroundEmbedder:
+    """A thread that works off the queued embedding jobs, a few texts at a time."""
+
+    def __init__(self, database: Database, encoder: Encoder, precedence: Precedence) -> None:
+        self._database = database
+        self._encoder = encoder
+        self._precedence = precedence
+        self._stopping = threading.Event()
+        self._job: jobs.Job | None = None  # under way; it is kept where the store fails, which nobody else could know
+        self._waiting: dict[int, None] = {}  # users who were answered without all of their embeddings, in that order
+        self._thread = threading.Thread(target=self._run, name="embedder", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def prefer(self, user_id: int) -> None:
+        """Go on with this user first: an answer had to do without their embeddings."""
+        self._waiting[user_id] = None
+
+    def stop(self) -> None:
+        """Returns when the thread has ended; an unfinished job is taken up again by whoever comes next."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        trouble = ""
+        while not self._stopping.is_set():
+            try:
+                worked, trouble = self.work_once(), ""
+            except PearlError as error:  # the store is busy or away: later
+                if error.message != trouble:  # a full disk is said once, not each second
+                    log.warning("embedding: %s", error.message)
+                worked, trouble = False, error.message
+            except Exception as error:  # the thread must live on: nobody else works the jobs off
+                log.error("embedding failed: %s\n%s", type(error).__name__, places(error))
+                worked = False
+            if not worked:
+                self._stopping.wait(IDLE_S)
+
+    def work_once(self) -> bool:
+        """Work off one job; False when there was none."""
+        with self._database.write() as connection:
+            job = None if self._job is None else jobs.renew(connection, self._job)
+            job = job or jobs.claim(connection, jobs.EMBED, first=list(self._waiting))
+        self._job = job
+        if job is None:
+            self._waiting.clear()  # another process finished their jobs, or they are deleted
+            return False
+        try:
+            self._embed(job)
+        except PearlError:
+            raise
+        except Exception as error:
+            log.error("embedding failed: %s\n%s", type(error).__name__, places(error))
+            with self._database.write() as connection:
+                jobs.fail(connection, self._job or job, type(error).__name__)  # it was renewed with each batch
+        self._job = None
+        return True
+
+    def _embed(self, job: jobs.Job) -> None:
+        lot: list[str] = []
+        while True:
+            if not lot:
+                with self._database.read() as connection:
+                    lot = embeddings.missing(connection, job.user_id, self._encoder.name, LOT)
+            texts, lot = lot[:BATCH], lot[BATCH:]
+            vectors = encode(self._encoder, sorted(texts, key=len), self._may_go_on)
+            with self._database.write() as connection:
+                embeddings.add(connection, job.user_id, self._encoder.name, vectors)
+                if self._stopping.is_set() or (texts and self._others_wait(connection, job)):
+                    return jobs.release(connection, job)
+                if not texts:
+                    self._waiting.pop(job.user_id, None)
+                    return jobs.finish(connection, job)
+                renewed = jobs.renew(connection, job)
+            if renewed is None:
+                return None
+            self._job = job = renewed
+
+    def _others_wait(self, connection: Connection, job: jobs.Job) -> bool:
+        """True when a user has a job and waits more than this one."""
+        return job.user_id not in self._waiting and bool(jobs.queued(connection, jobs.EMBED, list(self._waiting)))
+
+    def _may_go_on(self) -> bool:
+        self._precedence.wait_for_requests()
+        return not self._stopping.is_set()

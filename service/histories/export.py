@@ -1,0 +1,55 @@
+"""Everything PEARL keeps of a user as one JSON object, and their history as a history file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection
+
+from pearl.history.files import format_line
+from service.store import calibrations, documents, drafts, feedback, profiles, voices
+from service.store.replies import reply_lines
+from service.store.users import User
+
+
+def export_pieces(connection: Connection, user: User, home: Path) -> Iterator[bytes]:
+    """One JSON object as of one moment, in pieces; a long history is never whole in memory. ``home`` has the replies
+    that calibrations keep.
+
+    Each of ``documents`` is a line of a history file. ``pearl import export`` reads it.
+    """
+    yield b'{"object":"export","user_id":' + orjson.dumps(user.name)
+    yield b',"created_at":' + orjson.dumps(time.time())
+    lists: dict[str, Iterator[dict[str, Any]]] = {
+        "voices": (asdict(voice) for voice in voices.list_counted(connection, user.id)),
+        "documents": ({"user_id": user.name, **asdict(document)} for document in documents.stream(connection, user.id)),
+        "drafts": drafts.lines_of_user(connection, user.id),
+        "calibrations": (calibration.to_json() for calibration in calibrations.of_user(connection, user.id)),
+        "calibration_replies": reply_lines(home, user.id),
+        "feedback": map(_feedback_line, feedback.all_of_user(connection, user.id)),
+        "profiles": (profile.to_json() for profile in profiles.of_user(connection, user.id)),
+    }
+    for name, items in lists.items():
+        yield b',"' + name.encode() + b'":['
+        for position, item in enumerate(items):
+            yield (b"," if position else b"") + orjson.dumps(item)
+        yield b"]"
+    yield b"}\n"
+
+
+def _feedback_line(entry: feedback.Feedback) -> dict[str, Any]:
+    """Feedback without its edit, which draft and document say again."""
+    line = {"object": "feedback", **asdict(entry)}
+    del line["edit"]
+    return {name: value for name, value in line.items() if name != "mine" or value is not None}
+
+
+def history_lines(connection: Connection, user: User) -> Iterator[str]:
+    """The lines of a history file, oldest document first, with their line breaks."""
+    for document in documents.stream(connection, user.id):
+        yield format_line(user.name, document) + "\n"

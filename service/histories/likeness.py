@@ -1,0 +1,49 @@
+"""Models of how each person writes, fitted once and kept while their history stays.
+
+The impostors are the registers that come with the package. Other users of the server are never compared with: what one
+person writes must not show in another's answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from service.histories.kept import KeptByPerson
+from service.store import samples
+from service.store.database import Database
+from service.store.samples import MANNER
+
+if TYPE_CHECKING:
+    from pearl.likeness.likeness import Likeness
+
+MOST_BYTES = 200_000_000  # of people's models in memory; one takes up to ten million
+
+
+class LikenessCache(KeptByPerson["Likeness"]):
+    """The models of a user's history, or of one voice of it, of its newest texts without those that are mostly the
+    machine's."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, _read, size=_size, most_bytes=MOST_BYTES)
+
+
+def _read(connection: Connection, user_id: int, voice: str | None) -> Callable[[], Likeness]:
+    from pearl.likeness.likeness import Likeness  # with the figures of the registers, which most calls do without
+
+    texts = [document.text for document in samples.newest_samples(connection, user_id, voice, MANNER)]
+    return lambda: Likeness.fit(texts)
+
+
+def _size(likeness: Likeness) -> int:
+    models = (likeness.words_model, likeness.characters_model)
+    arrays = [
+        array
+        for model in models
+        if model is not None
+        for level in model.levels
+        for array in (level.grams, level.counts, level.contexts, level.totals, level.kinds)
+    ]
+    return 1000 + sum(array.nbytes for array in arrays)

@@ -1,0 +1,315 @@
+"""The voice card: a person's habits with the texts behind them, what they said of each, and what their edits change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, func, select
+
+from pearl.errors import NotFound
+from pearl.manner.habits import Habit, habits, occasions
+from pearl.manner.pushes import Push, pushes
+from pearl.manner.reference import ANY, OF_TEMPLATE, shipped
+from pearl.manner.yardstick import LEAST_DRAFTS, Yardstick
+from pearl.records import Document
+from pearl.stats.bootstrap import Bootstrap
+from service.histories.kept import KeptByPerson
+from service.store import profiles, samples, users, voices
+from service.store.database import Database
+from service.store.paging import AT_ONCE
+from service.store.profiles import CONFIRMED, CORRECTED, DELETED, LISTED, STRUCK, LineChoice, StoredProfile
+from service.store.samples import LONGEST, MANNER
+from service.store.tables import documents as documents_table
+from service.store.tables import drafts, feedback
+from service.store.tables import profiles as profiles_table
+from service.store.tables import voices as voices_table
+
+MOST_TEXTS = 500  # the newest ones; manners change, and a long history is read in time
+MOST_PAIRS = 500  # of drafts and sent texts, the newest ones, that say what edits change
+MOST_BYTES = 50_000_000  # of the cards in memory
+LEAST_FOR_TREND = 6
+
+
+@dataclass(frozen=True, slots=True)
+class CardLine:
+    """A line of the card: a habit, what its owner said of it, and the text that stands for it. ``habit`` is None where
+    the texts show it no longer but its owner confirmed or corrected it."""
+
+    name: str
+    state: str
+    text: str
+    instruction: str
+    habit: Habit | None
+
+    def to_json(self) -> dict[str, Any]:
+        measured: dict[str, Any] = {
+            "rate": None,
+            "usual": None,
+            "unit": None,
+            "direction": None,
+            "texts": 0,
+            "occasions": 0,
+            "examples": [],
+        }
+        if self.habit is not None:
+            measured = {name: value for name, value in self.habit.to_json().items() if name in measured}
+        return {"name": self.name, "state": self.state, "text": self.text, "instruction": self.instruction, **measured}
+
+
+@dataclass(frozen=True, slots=True)
+class SentPair:
+    """A draft and the text that was sent, the beginnings of both, and the counts of what changed."""
+
+    draft: str
+    sent: str
+    edit: dict[str, Any]
+    created_at: float
+
+    @property
+    def whole(self) -> bool:
+        """False where a text is cut: its end is no edit."""
+        return max(len(self.draft), len(self.sent)) < LONGEST
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A person's manner in one voice, or in all of their history."""
+
+    voice: str | None
+    texts: int
+    occasions: int
+    left_out: int
+    needs: str | None
+    compared_with: str
+    standing: bool
+    habits: tuple[Habit, ...]
+    lines: tuple[CardLine, ...]
+    outcomes: dict[str, int]
+    sent: tuple[SentPair, ...]
+    pushes: tuple[Push, ...]
+
+    @property
+    def instructions(self) -> str:
+        """The lines as instructions to a model, one a line, without those struck out."""
+        return "\n".join(line.instruction for line in self.lines if line.state != STRUCK)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "object": "profile",
+            "voice": self.voice,
+            "texts": self.texts,
+            "occasions": self.occasions,
+            "left_out": self.left_out,
+            "needs": self.needs,
+            "compared_with": self.compared_with,
+            "standing": self.standing,
+            "lines": [line.to_json() for line in self.lines],
+            "edits": edits_json(self.sent, self.outcomes),
+            "pushes": [push.to_json() for push in self.pushes],
+        }
+
+
+class ProfileCache(KeptByPerson[Profile]):
+    """The cards of a user's voices, as :func:`profile_of` gives them."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, _read, size=_size, most_bytes=MOST_BYTES, stamp=_stamp)
+
+
+def _read(connection: Connection, user_id: int, voice: str | None) -> Callable[[], Profile]:
+    card = profile_of(connection, user_id, voice)
+    return lambda: card
+
+
+def _stamp(connection: Connection, user_id: int) -> Hashable:
+    """Changes with whatever a card is made of beside the history."""
+    changes = [
+        (drafts, drafts.c.created_at),
+        (feedback, feedback.c.created_at),
+    ]
+    counts = [
+        tuple(connection.execute(select(func.count(), func.max(time)).where(table.c.user_id == user_id)).one())
+        for table, time in changes
+    ]
+    chosen = [
+        select(voices_table.c.name, voices_table.c.template).where(voices_table.c.user_id == user_id),
+        select(profiles_table.c.voice, profiles_table.c.changed_at).where(profiles_table.c.user_id == user_id),
+    ]
+    return (*counts, *(frozenset(map(tuple, connection.execute(rows))) for rows in chosen))
+
+
+def _size(card: Profile) -> int:
+    return 100_000 + 4 * sum(len(pair.draft) + len(pair.sent) for pair in card.sent)
+
+
+def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profile:
+    """The card as the store is now. Raises NotFound for an unknown voice."""
+    template = voices.get(connection, user_id, voice).template if voice is not None else ""
+    own = samples.newest_samples(connection, user_id, voice, replace(MANNER, texts=MOST_TEXTS))
+    yardstick = _yardstick(connection, user_id, own, template)
+    stored = profiles.get(connection, user_id, voice)
+    sent = sent_pairs(connection, user_id, voice)
+    shown = habits(own, yardstick)
+    return Profile(
+        voice,
+        len(own),
+        occasions(own),
+        shown.left_out,
+        shown.needs,
+        yardstick.source,
+        stored.standing,
+        shown.listed,
+        tuple(_lines(shown.listed, stored)),
+        outcomes_of(connection, user_id, voice),
+        tuple(sent),
+        tuple(pushes([(pair.draft, pair.sent) for pair in sent if pair.whole][-MOST_PAIRS:])),
+    )
+
+
+def choose_line(connection: Connection, user_id: int, card: Profile, name: str, choice: LineChoice) -> Profile:
+    """Keep the person's word on a line, and give the card as it is then. Raises NotFound for an unknown line.
+
+    The ``card`` was read before the transaction, for it takes seconds of a long history; what was said of its lines
+    since then counts.
+    """
+    stored = _locked(connection, user_id, card)
+    line = next((candidate for candidate in _lines(card.habits, stored) if candidate.name == name), None)
+    if line is None and name not in stored.lines:
+        raise NotFound(
+            f"The card has no line '{name}'; `pearl profile` and GET /v1/profile list its lines.",
+            param="name",
+            code="line_not_found",
+        )
+    if choice.state == CONFIRMED and line is not None:
+        choice = replace(choice, text=line.instruction)
+    lines = {other: earlier for other, earlier in stored.lines.items() if other != name}
+    if choice.state != LISTED:
+        lines[name] = choice
+    return _keep(connection, user_id, card, replace(stored, lines=lines))
+
+
+def use_as_instructions(connection: Connection, user_id: int, card: Profile, standing: bool) -> Profile:
+    """Make the lines of a card that was read before standing instructions, or end that."""
+    return _keep(connection, user_id, card, replace(_locked(connection, user_id, card), standing=standing))
+
+
+def _locked(connection: Connection, user_id: int, card: Profile) -> StoredProfile:
+    """The choices on the card's voice, which nobody else changes until the transaction ends."""
+    users.lock(connection, {user_id})
+    return profiles.get(connection, user_id, card.voice)
+
+
+def _keep(connection: Connection, user_id: int, card: Profile, stored: StoredProfile) -> Profile:
+    """Standing instructions are the lines as they were when their owner last looked at them: they do not change by
+    themselves, and no draft has to wait for them. Raises TooLarge where they are too long for that."""
+    card = replace(card, standing=stored.standing, lines=tuple(_lines(card.habits, stored)))
+    instructions = voices.check_instructions(card.instructions, param="lines") if stored.standing else ""
+    profiles.put(connection, user_id, replace(stored, changed_at=None, instructions=instructions))
+    return card
+
+
+def _yardstick(connection: Connection, user_id: int, own: Sequence[Document], template: str) -> Yardstick:
+    """The model's drafts for requests that the texts answered, where there are enough, else many authors."""
+    asked = {document.request for document in own if document.request}
+    written = (
+        select(_beginning(drafts.c.request), _beginning(drafts.c.text))
+        .where(drafts.c.user_id == user_id, drafts.c.text != "")
+        .order_by(drafts.c.created_at.desc())
+        .execution_options(yield_per=AT_ONCE)
+    )
+    texts: list[str] = []
+    if asked:
+        with connection.execute(written) as rows:
+            texts = list(islice((text for request, text in rows if request in asked), MOST_TEXTS))
+    if len(texts) >= LEAST_DRAFTS:
+        return Yardstick.of_drafts(texts)
+    return Yardstick.of_authors(shipped(OF_TEMPLATE.get(template, ANY)))
+
+
+def _lines(measured: Sequence[Habit], stored: StoredProfile) -> list[CardLine]:
+    lines = []
+    known = {habit.name: habit for habit in measured}
+    for name in [*known, *(name for name in stored.lines if name not in known)]:
+        habit, choice = known.get(name), stored.lines.get(name, LineChoice(LISTED))
+        if choice.state == DELETED or (habit is None and choice.text is None):
+            continue
+        own = choice.text if choice.state == CORRECTED or habit is None else None
+        text, instruction = (own, own) if own is not None else (habit.text, habit.instruction) if habit else ("", "")
+        lines.append(CardLine(name, choice.state, text, instruction, habit))
+    return lines
+
+
+def sent_pairs(connection: Connection, user_id: int, voice: str | None) -> list[SentPair]:
+    """The drafts of a voice that were sent, changed or not, with the sent texts, oldest first."""
+    rows = connection.execute(
+        select(
+            _beginning(drafts.c.text).label("text"),
+            _beginning(documents_table.c.text).label("sent"),
+            feedback.c.edit,
+            feedback.c.created_at,
+        )
+        .join(feedback, feedback.c.draft_id == drafts.c.id)
+        .join(documents_table, documents_table.c.seq == feedback.c.document_seq)
+        .where(drafts.c.user_id == user_id, *_in(voice))
+        .order_by(feedback.c.created_at, feedback.c.id)
+    )
+    return [SentPair(row.text, row.sent, row.edit, row.created_at) for row in rows if row.edit]
+
+
+def _beginning(text: ColumnElement[str]) -> ColumnElement[str]:
+    return func.substr(text, 1, LONGEST)
+
+
+def outcomes_of(connection: Connection, user_id: int, voice: str | None) -> dict[str, int]:
+    """The number of drafts by what became of them."""
+    outcomes = select(feedback.c.outcome).join(drafts, drafts.c.id == feedback.c.draft_id)
+    counts = Counter(connection.scalars(outcomes.where(drafts.c.user_id == user_id, *_in(voice))))
+    return {outcome: counts[outcome] for outcome in ("accepted", "edited", "rejected")}
+
+
+def _in(voice: str | None) -> tuple[Any, ...]:
+    return () if voice is None else (drafts.c.voice == voice,)
+
+
+def edits_json(sent: Sequence[SentPair], outcomes: dict[str, int]) -> dict[str, Any]:
+    """The counts of what was kept, added and removed of sent drafts, with the trend of the distance: the newer half's
+    mean less the older half's, and the means by month."""
+    if not sent:
+        return {"drafts": 0, **outcomes, "distance": None, "machine_share": None, "trend": None, "months": []}
+    bootstrap = Bootstrap([str(number) for number in range(len(sent))])
+    distances = [pair.edit["distance"] for pair in sent]
+    newer = [float(place >= len(sent) // 2) for place in range(len(sent))]
+    older = [1 - weight for weight in newer]
+    late, early = (
+        bootstrap.ratio([distance * part for distance, part in zip(distances, half, strict=True)], half)
+        for half in (newer, older)
+    )
+    months: dict[str, list[SentPair]] = {}
+    for pair in sent:
+        months.setdefault(datetime.fromtimestamp(pair.created_at, UTC).strftime("%Y-%m"), []).append(pair)
+    totals = {
+        name: sum(pair.edit[name] for pair in sent)
+        for name in sent[0].edit
+        if name.startswith(("words_", "sentences_"))
+    }
+    return {
+        "drafts": len(sent),
+        **outcomes,
+        **totals,
+        "distance": bootstrap.mean(distances).to_json(),
+        "machine_share": bootstrap.mean([pair.edit["machine_share"] for pair in sent]).to_json(),
+        "trend": (late - early).to_json() if len(sent) >= LEAST_FOR_TREND else None,
+        "months": [
+            {
+                "month": month,
+                "drafts": len(pairs),
+                "distance": sum(pair.edit["distance"] for pair in pairs) / len(pairs),
+            }
+            for month, pairs in months.items()
+        ],
+    }

@@ -1,0 +1,114 @@
+"""The record of an import while it runs: its id, counts by user, and what an update no longer finds in the source."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+
+from pearl.errors import StoreError
+from pearl.text.usable import storable
+from service.importers.base import SourceDocument
+from service.store import imports, users
+from service.store.database import Database
+from service.store.documents import Addition, Outcome
+from service.store.ids import new_id
+from service.store.imports import ImportNote
+
+NAME_KEPT = 40  # characters: a plug-in's name may be longer than the column
+NAMES = {
+    Outcome.CREATED: "imported",
+    Outcome.REPLACED: "replaced",
+    Outcome.EXISTS: "already_there",
+    Outcome.CONFLICT: "conflicts",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Documents of a user that are not in their source any more; ``brought`` counts all that came from there."""
+
+    user_id: int
+    user: str
+    document_ids: tuple[str, ...]
+    brought: int
+
+
+class ImportRecord:
+    """``ids`` are the import's by user; an import that brings a user nothing is not recorded."""
+
+    def __init__(self, importer: str, source: Path, *, update: bool) -> None:
+        self._importer = importer[:NAME_KEPT]
+        self._source = storable(str(source.resolve()))
+        self._update = update
+        self._seen: dict[str, set[str]] = {}  # ids of documents by user; filled by an update alone
+        self._counts: dict[str, Counter[str]] = {}
+        self._intended: dict[str, str] = {}
+        self.ids: dict[str, str] = {}
+
+    def additions(self, batch: Sequence[SourceDocument], user_ids: Mapping[str, int]) -> list[Addition]:
+        return [self._addition(item, user_ids[item.user]) for item in batch]
+
+    def _addition(self, item: SourceDocument, user_id: int) -> Addition:
+        if item.user not in self._intended:
+            self._intended[item.user] = new_id("import")
+        import_id = self._intended[item.user]
+        if not self._update:
+            return Addition(user_id, item.document, import_id)
+        seen = self._seen.setdefault(item.user, set())
+        replaces = item.document.id not in seen  # of two texts that one source gives one id, the first stays
+        seen.add(item.document.id)
+        return Addition(user_id, item.document, import_id, replaces)
+
+    def write(
+        self,
+        connection: Connection,
+        batch: Sequence[SourceDocument],
+        outcomes: Sequence[Outcome],
+        user_ids: Mapping[str, int],
+    ) -> None:
+        """Count a batch, and note what the import has come to in the transaction that stores the batch."""
+        for item, outcome in zip(batch, outcomes, strict=True):
+            counts = self._counts.setdefault(item.user, Counter())
+            counts[NAMES[outcome]] += 1
+            if outcome in (Outcome.CREATED, Outcome.REPLACED):
+                self.ids[item.user] = self._intended[item.user]
+        self._note(connection, self.ids.keys() & {item.user for item in batch}, user_ids, {})
+
+    def finish(self, connection: Connection, user_ids: Mapping[str, int], left_out: Mapping[str, int]) -> None:
+        """Note what was left out, which belongs to no user."""
+        self._note(connection, self.ids.keys(), user_ids, {"left_out": dict(left_out)})
+
+    def _note(
+        self, connection: Connection, names: Collection[str], user_ids: Mapping[str, int], more: dict[str, Any]
+    ) -> None:
+        notes = [ImportNote(self.ids[name], user_ids[name], {**self._counts[name], **more}) for name in sorted(names)]
+        imports.record(connection, notes, importer=self._importer, source=self._source)
+
+    def gone(self, database: Database, owner: str | None) -> tuple[Gone, ...]:
+        """The documents that earlier imports of this source brought its users, or ``owner``, and this one did not."""
+        gone = []
+        with database.read() as connection:
+            for name in sorted({*self._seen, *([] if owner is None else [owner])}):
+                user = users.find(connection, name)
+                if user is None:
+                    continue
+                brought = imports.ids_of_source(connection, user.id, importer=self._importer, source=self._source)
+                missing = brought - self._seen.get(name, set())
+                if missing:
+                    gone.append(Gone(user.id, name, tuple(sorted(missing)), len(brought)))
+        return tuple(gone)
+
+
+def remove_gone(database: Database, gone: Sequence[Gone]) -> int:
+    """The number of documents that were removed, with their traces in the database's files."""
+    with database.write() as connection:
+        removed = sum(imports.remove_documents(connection, missing.user_id, missing.document_ids) for missing in gone)
+    with suppress(StoreError):  # they are removed: `pearl serve` overwrites their traces once the disk takes it
+        database.forget_deleted()
+    return removed

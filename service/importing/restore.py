@@ -1,0 +1,144 @@
+"""An export read again: documents like those of any import, then voices, drafts, feedback and profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, Any
+
+from sqlalchemy import Connection
+
+from pearl.errors import InputError
+from pearl.history.files import decompressed, parse_document, reading
+from pearl.templates import DEFAULT_TEMPLATE, load_template
+from pearl.text.usable import check_id
+from service.importers.archive import CountingReader
+from service.importers.base import Items, LeftOut, Options, SourceDocument
+from service.importers.json_arrays import as_object, read_members
+from service.store import drafts, feedback, profiles, users, voices
+from service.store.voices import Voice
+
+KINDS = ("voices", "drafts", "feedback", "profiles")
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreCounts:
+    """The number of items of one kind by what became of them; ``problems`` name the others."""
+
+    restored: int = 0
+    already_there: int = 0
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class ExportReader:
+    """The documents of an export as an importer gives them; what else it holds is kept in ``others`` meanwhile."""
+
+    name: str = "export"
+    summary: str = "An export of PEARL's own, whole (GET /v1/export, pearl export)."
+    examples: tuple[str, ...] = (
+        "pearl import export pearl-export.json",
+        "pearl import export pearl-export.json --user ann",
+    )
+    unit: str = "bytes"
+    needs_user: bool = False
+    needs_me: bool = False
+    stable_ids: bool = True
+    template: str = DEFAULT_TEMPLATE
+    user: str | None = None  # whose export it is, known when it was read
+    others: dict[str, list[Any]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+
+    def size(self, source: Path) -> int | None:
+        return source.stat().st_size
+
+    def read(self, source: Path, options: Options) -> Items:
+        """Stream the documents; ``voice`` is for those that have none. Raises InputError for any other file."""
+        self.user = options.user
+        with reading(source) as raw, BufferedReader(CountingReader(raw, options.advance)) as counted:
+            try:
+                yield from self._documents(source, decompressed(counted), options)
+            except InputError as error:
+                raise InputError(f"{source}: {error.message}", param=error.param, code=error.code) from None
+
+    def _documents(self, source: Path, stream: IO[bytes], options: Options) -> Items:
+        position = 0
+        for place, (name, value) in enumerate(read_members(stream)):
+            if place == 0 and (name, value) != ("object", "export"):
+                raise InputError("is not an export of PEARL's ('object' is not 'export').", code="not_an_export")
+            if name == "user_id" and self.user is None:
+                self.user = check_id(value, param="user_id")
+            elif name in self.others:
+                self.others[name].append(value)
+            elif name == "documents":
+                position += 1
+                yield self._item(value, f"{source}: documents.{position}", options)
+
+    def _item(self, value: Any, where: str, options: Options) -> SourceDocument | LeftOut:
+        if self.user is None:
+            raise InputError("names no user; say whose it is with --user.", param="user_id", code="missing_user")
+        try:
+            document = parse_document(as_object(value))
+        except InputError as error:
+            return LeftOut.because_of(error, where)
+        return SourceDocument(self.user, document if document.voice else replace(document, voice=options.voice), where)
+
+
+def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any]]) -> dict[str, RestoreCounts]:
+    """Bring back what else an export has, whose documents are there; by kind, what became of it.
+
+    What is there already stays as it is, except for a voice that nothing was ever set of.
+    """
+    owner = users.ensure(connection, {user})[user].id
+    users.lock(connection, {owner})
+    restorers: dict[str, Callable[[dict[str, Any]], bool]] = {
+        "voices": partial(_restore_voice, connection, owner),
+        "drafts": partial(_restore_draft, connection, owner),
+        "feedback": partial(feedback.restore, connection, owner),
+        "profiles": partial(profiles.restore, connection, owner),
+    }
+    return {kind: _restore_each(kind, others[kind], put) for kind, put in restorers.items()}
+
+
+def _restore_each(kind: str, items: Sequence[Any], put: Callable[[dict[str, Any]], bool]) -> RestoreCounts:
+    restored = 0
+    problems = []
+    for position, item in enumerate(items, start=1):
+        try:
+            restored += put(as_object(item))
+        except InputError as error:
+            problems.append(f"{kind}.{position}: {error.message}")
+    return RestoreCounts(restored, len(items) - restored - len(problems), tuple(problems))
+
+
+def _restore_draft(connection: Connection, owner: int, line: dict[str, Any]) -> bool:
+    from service.api.draft_form import RecordedDraftOut  # with the models of the API, which other imports do without
+
+    try:
+        RecordedDraftOut.of_record(drafts.of_line(line), {})
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # every list of drafts would fail on it
+        raise InputError(
+            "The draft is not in the form in which PEARL exports one; leave its line out.", code="invalid_draft"
+        ) from error
+    return drafts.restore(connection, owner, line)
+
+
+def _restore_voice(connection: Connection, owner: int, line: dict[str, Any]) -> bool:
+    name = voices.check_name(line.get("name"))
+    instructions, template, k = line.get("instructions", ""), line.get("template", DEFAULT_TEMPLATE), line.get("k")
+    if not isinstance(instructions, str) or not (k is None or (type(k) is int and 1 <= k <= 20)):
+        raise InputError("'instructions' must be a string and 'k' a number from 1 to 20.", param="k")
+    values = {
+        "instructions": voices.check_instructions(instructions),
+        "template": load_template(str(template)).name,
+        "k": k,
+    }
+    there = next((voice for voice in voices.list_all(connection, owner) if voice.name == name), Voice(name))
+    own = {"instructions": there.instructions, "template": there.template, "k": there.k}
+    untouched = own == {"instructions": "", "template": DEFAULT_TEMPLATE, "k": None}
+    if (own == values and there.created_at) or not untouched:
+        return False
+    voices.put(connection, owner, name, values)
+    return True

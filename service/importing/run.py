@@ -1,0 +1,309 @@
+"""Bringing a source into users' histories: read, check, add in batches, count."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from pearl.errors import InputError, Interrupted, PearlError, StoreError
+from pearl.templates import DEFAULT_TEMPLATE
+from pearl.text.usable import check_characters, check_id, check_text, counted, parse_timestamp
+from pearl.text.words import count_words
+from service.hook.drafted import REASON, DraftedMessages
+from service.importers.base import Importer, Items, LeftOut, Options, Remark, SourceDocument
+from service.importers.identities import Identities, Sender
+from service.importing.import_record import Gone, ImportRecord
+from service.process.temporary import clear_abandoned
+from service.store import documents, users
+from service.store.database import Database
+from service.store.documents import Outcome
+from service.store.voices import check_name
+
+BATCH_DOCUMENTS = 1_000
+BATCH_CHARACTERS = 8_000_000  # a batch is in memory whole, and a document may have a megabyte
+ERRORS_KEPT = 100
+UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+COMMIT = "commit"  # the template of commit messages, which PEARL's hook drafts
+
+
+@dataclass(frozen=True, slots=True)
+class ImportProblem:
+    """Something that is wrong with the source, and where; ``field`` names the part of it at fault."""
+
+    where: str
+    message: str
+    field: str | None = None
+
+    def __str__(self) -> str:
+        if self.field is None:
+            return f"{self.where}: {self.message}"
+        message = self.message.removeprefix(f"'{self.field}' ")
+        return f"{self.where}: {self.field}: {message}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSummary:
+    """The outcome of an import. ``errors`` are the first 100 of ``errors_total``; ``refused``: --strict kept nothing.
+
+    ``unmatched_me`` are the identities that nobody in the source has; ``senders`` are then its commonest.
+    ``import_ids`` name it by user, if it brought something. ``gone`` are the documents that earlier imports of this
+    source brought and an update did not find there any more; they are in the histories still.
+    """
+
+    imported: int
+    replaced: int
+    already_there: int
+    conflicts: int
+    left_out: dict[str, int]
+    errors: tuple[ImportProblem, ...]
+    errors_total: int
+    users: int
+    seconds: float
+    import_ids: dict[str, str] = field(default_factory=dict)
+    gone: tuple[Gone, ...] = ()
+    unmatched_me: tuple[str, ...] = ()
+    senders: tuple[Sender, ...] = ()
+    remarks: tuple[str, ...] = ()
+    refused: bool = False
+
+    @property
+    def nothing_usable(self) -> bool:
+        return not (self.imported or self.replaced or self.already_there or self.conflicts or self.gone or self.refused)
+
+
+def run_import(
+    database: Database,
+    importer: Importer,
+    source: Path,
+    options: Options,
+    *,
+    strict: bool = False,
+    update: bool = False,
+    batch_documents: int = BATCH_DOCUMENTS,
+) -> ImportSummary:
+    """Import what the source holds; each batch is one transaction, with ``strict`` all of it is.
+
+    With ``update`` a changed document takes the place of its earlier version. Raises InputError when the source cannot
+    be read at all, StoreError when the database cannot go on, Interrupted for Ctrl-C; the message of each says how many
+    documents are stored, and a rerun adds the rest.
+    """
+    started = time.monotonic()
+    # a plug-in may have been written before there were these attributes
+    template = getattr(importer, "template", DEFAULT_TEMPLATE)
+    ids_stay = getattr(importer, "stable_ids", False)
+    if update and not ids_stay:
+        raise InputError(
+            f"--update: a document of '{importer.name}' does not keep its id when it is changed; import without it.",
+            param="update",
+        )
+    _check_source(source)
+    clear_abandoned()
+    tally, known_users = _Tally(), _UserIds()
+    record = ImportRecord(importer.name, source, update=update)
+    transactions = _one_transaction(database) if strict else nullcontext(database.write)
+    try:
+        with closing(importer.read(source, options)) as items, transactions as transaction:
+            drafted = _drafted_messages(database, options.user) if template == COMMIT else DraftedMessages({})
+            for batch in _batches(_usable(items, tally, options.least_words, drafted), batch_documents):
+                with transaction() as connection:
+                    ids = known_users.of(connection, {item.user for item in batch})
+                    outcomes = documents.add(connection, record.additions(batch, ids), template=template)
+                    record.write(connection, batch, outcomes, ids)
+                tally.count(batch, outcomes)
+            if record.ids:
+                with transaction() as connection:
+                    record.finish(connection, known_users.all, tally.left_out)
+            if strict and tally.errors_total:
+                raise _Refused
+    except _Refused:
+        tally.forget_stored()
+    except (StoreError, InputError) as error:
+        raise _with_stored(error, 0 if strict else tally.stored) from error
+    except KeyboardInterrupt:  # also between the end of a batch's transaction and its count
+        stored = "nothing is stored" if strict else f"at least {tally.stored:,} documents are stored"
+        raise Interrupted(f"Stopped; {stored}. The same command adds what is missing.") from None
+    if tally.outcomes[Outcome.REPLACED]:
+        with suppress(StoreError):  # all is stored: `pearl serve` overwrites the traces once the disk takes it
+            database.forget_deleted()  # the earlier versions
+    if tally.outcomes[Outcome.CONFLICT] and ids_stay and not update:
+        tally.remarks.append("--update takes over what differs, another --voice too.")
+    if tally.unreadable and not tally.refused:
+        texts = counted(tally.unreadable, "text")
+        tally.remarks.append(
+            f"Characters that could not be read ({UNREADABLE}): {texts}, first {tally.first_unreadable}."
+        )
+    gone = record.gone(database, options.user) if update and not tally.refused else ()
+    summary = tally.summary(known_users, options.identities, time.monotonic() - started)
+    return summary if tally.refused else replace(summary, import_ids=record.ids, gone=gone)
+
+
+def _check_source(source: Path) -> None:
+    if not source.exists():
+        raise InputError(f"{source}: there is no such file or folder.", param="source", code="missing_file")
+    if source.is_char_device() or source.is_block_device():  # which may never end
+        raise InputError(f"{source}: is a device; write what it gives to a file and import that.", code="is_a_device")
+
+
+class _Refused(Exception):
+    """Takes everything back at the end of a strict import with errors."""
+
+
+@contextmanager
+def _one_transaction(database: Database) -> Iterator[Callable[[], AbstractContextManager[Connection]]]:
+    with database.write() as connection:
+        yield lambda: nullcontext(connection)
+
+
+def _drafted_messages(database: Database, user: str | None) -> DraftedMessages:
+    with database.read() as connection:
+        known = users.find(connection, user) if user else None
+        return DraftedMessages.of_user(connection, known.id) if known else DraftedMessages({})
+
+
+def _usable(items: Items, tally: _Tally, least_words: int, drafted: DraftedMessages) -> Iterator[SourceDocument]:
+    for item in items:
+        if isinstance(item, SourceDocument):
+            try:
+                _check(item)
+            except InputError as error:
+                item = LeftOut.because_of(error, item.where)
+            else:
+                if least_words and count_words(item.document.text) < least_words:
+                    item = LeftOut(item.where, f"fewer than {least_words:,} words")
+                elif item.document in drafted:
+                    item = LeftOut(item.where, REASON)
+        if isinstance(item, LeftOut):
+            tally.leave_out(item)
+        elif isinstance(item, Remark):
+            tally.remarks.append(item.text)
+        else:
+            yield item
+
+
+def _check(item: SourceDocument) -> None:
+    """Here for all importers, plug-ins among them, so that nothing unusable reaches the store."""
+    document = item.document
+    check_id(item.user, param="user_id")
+    check_id(document.id)
+    check_text(document.text)
+    if document.timestamp is not None:
+        parse_timestamp(document.timestamp)
+    if document.request is not None:
+        check_characters(document.request, param="request")
+    if document.voice is not None:
+        check_name(document.voice, param="voice")
+
+
+def _batches(items: Iterable[SourceDocument], size: int) -> Iterator[list[SourceDocument]]:
+    batch: list[SourceDocument] = []
+    characters = 0
+    try:
+        for item in items:
+            batch.append(item)
+            characters += len(item.document.text)
+            if len(batch) >= size or characters >= BATCH_CHARACTERS:
+                yield batch
+                batch, characters = [], 0
+    except InputError:  # the source broke off: what was read before is good
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
+
+
+class _UserIds:
+    """Row ids of the users met so far."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def of(self, connection: Connection, names: set[str]) -> dict[str, int]:
+        new = names - self._ids.keys()
+        if new:
+            self._ids.update((name, user.id) for name, user in users.ensure(connection, new).items())
+        return self._ids
+
+    @property
+    def all(self) -> dict[str, int]:
+        return self._ids
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts while an import runs."""
+
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    errors: list[ImportProblem] = field(default_factory=list)
+    errors_total: int = 0
+    remarks: list[str] = field(default_factory=list)
+    refused: bool = False
+    unreadable: int = 0  # texts or requests with characters that could not be read
+    first_unreadable: str = ""
+
+    def count(self, batch: list[SourceDocument], outcomes: list[Outcome]) -> None:
+        self.outcomes.update(outcomes)
+        for item, outcome in zip(batch, outcomes, strict=True):
+            new = outcome in (Outcome.CREATED, Outcome.REPLACED)
+            if new and UNREADABLE in f"{item.document.text}{item.document.request}":
+                self.unreadable += 1
+                self.first_unreadable = self.first_unreadable or item.where
+            if outcome is Outcome.CONFLICT:
+                message = f"'{item.document.id}' is already there with another text, request or voice; the first stays."
+                self._problem(ImportProblem(item.where, message, "id"))
+
+    def leave_out(self, item: LeftOut) -> None:
+        self.left_out[item.reason] += 1
+        if item.error is not None:
+            self._problem(ImportProblem(item.where, item.error, item.field))
+
+    def _problem(self, problem: ImportProblem) -> None:
+        self.errors_total += 1
+        if len(self.errors) < ERRORS_KEPT:
+            self.errors.append(problem)
+
+    @property
+    def stored(self) -> int:
+        return self.outcomes[Outcome.CREATED] + self.outcomes[Outcome.REPLACED]
+
+    def forget_stored(self) -> None:
+        self.outcomes[Outcome.CREATED] = self.outcomes[Outcome.REPLACED] = 0
+        self.refused = True
+
+    def summary(self, known_users: _UserIds, identities: Identities, seconds: float) -> ImportSummary:
+        return ImportSummary(
+            imported=self.outcomes[Outcome.CREATED],
+            replaced=self.outcomes[Outcome.REPLACED],
+            already_there=self.outcomes[Outcome.EXISTS],
+            conflicts=self.outcomes[Outcome.CONFLICT],
+            left_out=dict(self.left_out.most_common()),
+            errors=tuple(self.errors),
+            errors_total=self.errors_total,
+            users=len(known_users),
+            seconds=seconds,
+            unmatched_me=identities.unmatched,
+            senders=identities.commonest_others() if identities.unmatched else (),
+            remarks=(*self.remarks, *identities.several()),
+            refused=self.refused,
+        )
+
+
+def _with_stored(error: PearlError, stored: int) -> PearlError:
+    if isinstance(error, InputError) and not stored:
+        return error
+    return type(error)(
+        f"{error.message.rstrip('.')}. {stored:,} documents were stored before; the same command adds the rest.",
+        param=error.param,
+        code=error.code,
+        retry_after=error.retry_after,
+    )

@@ -1,0 +1,113 @@
+"""Limits on the requests of a key."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from limits import parse
+from limits.errors import ConfigurationError, StorageError
+from limits.storage import storage_from_string
+from limits.strategies import MovingWindowRateLimiter
+
+from pearl.errors import AccessError, InputError
+from pearl.extras import MissingExtra
+from pearl.settings import Settings
+from pearl.text.shown_urls import why
+
+IN_MEMORY = "memory://"
+
+log = logging.getLogger("pearl.service")
+
+
+class RateLimited(AccessError):
+    http_status = 429
+    type = "rate_limit_error"
+    default_code = "rate_limit_exceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The requests that a key has left, in the headers that OpenAI's clients know."""
+
+    limit: int
+    remaining: int
+    reset_s: float
+
+    def headers(self) -> dict[str, str]:
+        return {
+            "x-ratelimit-limit-requests": str(self.limit),
+            "x-ratelimit-remaining-requests": str(self.remaining),
+            "x-ratelimit-reset-requests": f"{self.reset_s:.3f}s",
+        }
+
+
+class MovingWindow:
+    """The requests of each key within a time, counted in this process, by a clock that nobody sets."""
+
+    def __init__(self, amount: int, seconds: float) -> None:
+        self._amount, self._seconds = amount, seconds
+        self._taken: OrderedDict[str, deque[float]] = OrderedDict()  # the key that asked last comes last
+        self._lock = threading.Lock()
+
+    def hit(self, key_id: str) -> tuple[bool, Allowance]:
+        """Count one request: whether it may go ahead, and what is left."""
+        now = time.monotonic()
+        with self._lock:
+            while self._taken and next(iter(self._taken.values()))[-1] <= now - self._seconds:
+                self._taken.popitem(last=False)
+            taken = self._taken.get(key_id) or deque()
+            while taken and taken[0] <= now - self._seconds:
+                taken.popleft()
+            allowed = len(taken) < self._amount
+            if allowed:
+                taken.append(now)
+                self._taken[key_id] = taken
+                self._taken.move_to_end(key_id)
+            return allowed, Allowance(self._amount, self._amount - len(taken), taken[0] + self._seconds - now)
+
+
+class RateLimits:
+    """Counts requests by key over a moving window."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Connect to the storage of the counts. Raises InputError if it cannot be used."""
+        self._limit = parse(settings.rate_limit) if settings.rate_limit else None
+        self._window = None
+        if settings.rate_limit_storage == IN_MEMORY and self._limit is not None:
+            self._window = MovingWindow(self._limit.amount, self._limit.get_expiry())
+        try:
+            storage = storage_from_string(settings.rate_limit_storage, wrap_exceptions=True)
+        except (ConfigurationError, ValueError) as error:
+            if settings.rate_limit_storage.startswith("redis") and find_spec("redis") is None:
+                raise MissingExtra("redis", "redis") from None
+            reason = why(error, settings.rate_limit_storage)
+            raise InputError(f"PEARL_RATE_LIMIT_STORAGE cannot be used: {reason}", code="invalid_setting") from None
+        self._limiter = MovingWindowRateLimiter(storage)
+
+    def take(self, key_id: str) -> tuple[bool, Allowance | None]:
+        """Count one request: whether it may go ahead, and what is left; None without a limit."""
+        if self._limit is None:
+            return True, None
+        if self._window is not None:
+            return self._window.hit(key_id)
+        try:
+            allowed = self._limiter.hit(self._limit, key_id)
+            window = self._limiter.get_window_stats(self._limit, key_id)
+        except StorageError:  # better to serve uncounted than not at all
+            log.warning("the storage of the rate limits does not answer")
+            return True, None
+        reset = max(0.0, window.reset_time - time.time())
+        return allowed, Allowance(self._limit.amount, window.remaining, reset)
+
+
+def over_the_limit(allowance: Allowance) -> RateLimited:
+    wait = max(1, math.ceil(allowance.reset_s))
+    return RateLimited(
+        f"This key is over its limit of {allowance.limit} requests; wait {wait} s.", retry_after=float(wait)
+    )

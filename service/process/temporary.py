@@ -1,0 +1,87 @@
+"""Folders on the disk for the time of an import, and what may be unpacked into them.
+
+A process that is killed leaves its folder; the next import or server removes it. The lock beside a folder, which is
+taken before the folder is made, tells whether its process lives.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+
+from pearl.errors import StoreError
+from pearl.files.whole import NO_ROOM
+from pearl.history.files import check_unpacked
+
+FOLDER_NAME = "pearl-import-"
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder that is removed at the end. Raises StoreError where none can be made."""
+    folder = Path(tempfile.gettempdir()) / f"{FOLDER_NAME}{uuid4().hex}"
+    try:
+        with FileLock(_lock_of(folder), thread_local=False):
+            folder.mkdir(mode=0o700)
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        _lock_of(folder).unlink(missing_ok=True)
+
+
+def clear_abandoned() -> None:
+    """Remove the folders of imports that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_NAME}*/"):
+        lock = _lock_of(folder)
+        with suppress(OSError, Timeout):
+            if lock.exists() and not folder.is_symlink() and (os.name == "nt" or folder.stat().st_uid == os.getuid()):
+                with FileLock(lock, timeout=0):
+                    shutil.rmtree(folder)
+                lock.unlink(missing_ok=True)
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.lock")
+
+
+class Unpacking:
+    """Unpacks the files of one source, which has ``packed_bytes``, into a folder; one limit is for all of them."""
+
+    def __init__(self, source: Path, folder: Path, packed_bytes: int) -> None:
+        self._source, self._folder = source, folder
+        self._packed, self._unpacked = packed_bytes, 0
+
+    def unpack(self, stream: IO[bytes] | gzip.GzipFile) -> Path:
+        """Write what the stream holds into a file. Raises InputError if it is too much, StoreError for a full disk."""
+        handle, name = tempfile.mkstemp(dir=self._folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                while piece := stream.read(1 << 20):
+                    self._unpacked += len(piece)
+                    check_unpacked(self._source, self._unpacked, self._packed)
+                    file.write(piece)
+        except OSError as error:
+            if error.errno in NO_ROOM:  # that is no fault of the source's
+                raise temporary_full(error) from error
+            raise
+        return Path(name)
+
+
+def temporary_full(error: Exception) -> StoreError:
+    """The error for a temporary folder that takes no more."""
+    return StoreError(
+        f"The temporary folder {tempfile.gettempdir()} cannot be written ({error}); "
+        "free some space there or point TMPDIR elsewhere.",
+        code="disk_full",
+    )

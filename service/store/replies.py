@@ -1,0 +1,81 @@
+"""The kept replies of calibrations: one file a user, beside the database, for one calibration at a time."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from pearl.asking.kept import LOCK_TIMEOUT_S, ReplyStore, open_replies
+from pearl.errors import InputError, PearlError
+from pearl.files.private import private_folder
+from service.store.users import User
+
+FOLDER = "calibrations"
+
+
+@contextmanager
+def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
+    """The replies of the user's calibrations. Raises InputError while another calibration of theirs runs, and for a
+    damaged file.
+
+    The lock goes with its process, however that ends. Nothing stays where an error says that the user was deleted.
+    """
+    from filelock import FileLock, Timeout  # every command that deletes loads this module
+
+    private_folder(home)
+    private_folder(home / FOLDER)
+    lock = FileLock(home / FOLDER / f"{user.id}.lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise InputError(
+            f"Another calibration of '{user.name}' is running; wait for its end.", param="user", code="in_use"
+        ) from error
+    gone = False
+    try:
+        with open_replies(home / FOLDER / f"{user.id}.sqlite", option=None) as store:
+            yield store
+    except PearlError as error:
+        gone = error.code == "user_not_found"
+        raise
+    finally:
+        lock.release()
+        if gone:
+            forget_replies(home, user.id)
+
+
+def forget_replies(home: Path, user_id: int) -> None:
+    """Delete what was kept for a user who is gone."""
+    for path in (home / FOLDER).glob(f"{user_id}.*"):
+        path.unlink(missing_ok=True)
+
+
+def empty_replies(home: Path, user_id: int) -> None:
+    """Delete the user's replies, which quote documents, and overwrite them; a calibration that runs goes on."""
+    try:
+        with suppress(FileNotFoundError), _opened(home, user_id) as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            with connection:
+                connection.execute("DELETE FROM replies")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.Error:  # damaged
+        forget_replies(home, user_id)
+
+
+def reply_lines(home: Path, user_id: int) -> Iterator[dict[str, Any]]:
+    """The replies that are kept for the user, as an export shows them."""
+    with suppress(FileNotFoundError, sqlite3.Error), _opened(home, user_id) as connection:
+        for text, finish_reason in connection.execute("SELECT text, finish_reason FROM replies ORDER BY key"):
+            yield {"text": text, "finish_reason": finish_reason}
+
+
+@contextmanager
+def _opened(home: Path, user_id: int) -> Iterator[sqlite3.Connection]:
+    path = home / FOLDER / f"{user_id}.sqlite"
+    if not path.exists():
+        raise FileNotFoundError(path)
+    with closing(sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)) as connection:
+        yield connection
