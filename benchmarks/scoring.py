@@ -27,7 +27,8 @@ from pearl.history.files import read_histories
 from pearl.history.split import TRAIN, users_of
 from pearl.records import Document
 from pearl.weights.smollm2 import embedded_model_file
-from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
+from retriever.models.auxiliary import AuxiliaryModel
+from retriever.models.load_auxiliary import load_auxiliary
 from retriever.models.smollm2 import load_smollm2
 from training.gains.scoring import Scorer, few_shot_examples
 from training.gains.units import ScoringOptions, Unit, plan_units, target_texts

@@ -10,7 +10,7 @@ from statistics import median
 
 from pearl.answers.marks import OPENING, unfenced
 from pearl.answers.reasoning import without_reasoning
-from pearl.chat.base import ChatModel, Decoding, Message
+from pearl.chat.base import IMITATORS, ChatModel, Decoding, Message
 from pearl.errors import ContextExceeded
 from pearl.records import Document
 from pearl.templates import Template, fill, frame
@@ -26,9 +26,6 @@ MARKS = Marks(("document", "request", "draft"))
 BEGUN = f"EDITED DRAFT\n{OPENING}\n"
 # with its Markdown, and a mark that parts it from a text on the same line; what that text begins with is its own
 EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[ \t]*[*_#]*[ \t]*[:.–—-]?[*_#]*", re.IGNORECASE | re.MULTILINE)
-# Models that imitate more than they obey, by name. Every other is told that earlier texts show manner, never facts: one
-# of 1.5 billion parameters then copies less than half as much (docs/experiments.md, "What a larger model is told").
-IMITATORS = frozenset({"SmolLM2-135M-Instruct"})
 
 # how documents are shown: as answered turns, with what a larger model is told of them, or quoted in one message; where
 # there are none, the template's examples, or the request alone

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 import platformdirs
@@ -18,12 +19,28 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from pearl.chat.choose import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES
 from pearl.errors import InputError
 from pearl.text.shown_urls import without_secrets
 from pearl.theta import read_theta
 from pearl.weights.table import in_table
 
+AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE = "auto", "embedded", "openai"
+
+
+class Engine(NamedTuple):
+    """A way to run a chat model that can be asked for by name."""
+
+    summary: str  # a noun phrase for help and settings
+    maker: str  # module:function, imported when a model is made (pearl.chat.choose)
+
+
+ENGINES = {
+    EMBEDDED_ENGINE: Engine(
+        "this machine: PEARL's default, or what PEARL_LLM_MODEL names", "pearl.chat.choose:embedded"
+    ),
+    ENDPOINT_ENGINE: Engine("any OpenAI-compatible endpoint", "pearl.chat.choose:endpoint"),
+    "transformers": Engine("a folder or hub model in PEARL_LLM_MODEL, for measuring", "pearl.chat.choose:local"),
+}
 EMBEDDED = "embedded"
 MPNET = "mpnet"
 PREFIX = "PEARL_"
@@ -57,8 +74,8 @@ class Settings(BaseSettings):
 
     llm: str = Field(
         default=AUTO,
-        pattern=f"^({'|'.join((AUTO, *(engine.name for engine in ENGINES)))})$",
-        description=", ".join(f"`{engine.name}` ({engine.summary})" for engine in ENGINES) + ", or `auto`: "
+        pattern=f"^({'|'.join((AUTO, *ENGINES))})$",
+        description=", ".join(f"`{name}` ({engine.summary})" for name, engine in ENGINES.items()) + ", or `auto`: "
         "the endpoint if PEARL_LLM_BASE_URL or PEARL_LLM_API_KEY is set, or PEARL_LLM_MODEL to a name that PEARL does "
         "not know.",
     )

@@ -16,15 +16,15 @@ from pearl.settings import Settings
 from tests.source import ROOT, sources
 
 MOST = {
-    "lines of pearl": 10_812,  # a sentence in gone.py for each command that went
-    "lines of retriever": 6278,
+    "lines of pearl": 10_810,
+    "lines of retriever": 6286,  # a module for loading the auxiliary model, which broke a circle
     "lines of service": 21_691,
-    "lines of training": 8333,
-    "lines of eval": 24_701,
-    "lines of docs/*.py and benchmarks": 5360,
-    "modules": 567,
+    "lines of training": 8334,
+    "lines of eval": 24_702,
+    "lines of docs/*.py and benchmarks": 5361,
+    "modules": 568,
     "modules under 60 lines": 120,
-    "words of Markdown": 32_953,
+    "words of Markdown": 32_954,
     "commands": 90,
     "options": 925,
     "settings": 39,

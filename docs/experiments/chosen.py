@@ -28,9 +28,9 @@ from pearl.settings import EMBEDDED
 from pearl.stats.bootstrap import Bootstrap
 from retriever.base import Calibration, Scores
 from retriever.calibrated.artifact import SHIPPED, read_manifest, read_whole, write_manifest
-from retriever.models.auxiliary import load_auxiliary
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
+from retriever.models.load_auxiliary import load_auxiliary
 from retriever.registry import ENTRIES, make_retriever
 from training.choose.measure import helps_of
 from training.fit.embeddings import KeptEncoder

@@ -1,44 +1,33 @@
-"""The engines behind the chat model, one entry each, and the model that the settings ask for."""
+"""The chat model that the settings ask for."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
 from pearl.errors import InputError
+from pearl.settings import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES, Settings
 
 if TYPE_CHECKING:
-    from pearl.settings import Settings
     from pearl.weights.table import Weights
 
 Undisturbed = Callable[[], AbstractContextManager[None]]
-AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE = "auto", "embedded", "openai"
+# makes a model and loads no weights; the second argument is entered while this machine itself generates, the third is
+# the number of drafts it may write at once
+Maker = Callable[[Settings, Undisturbed, int], ChatModel]
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """A way to run a chat model that can be asked for by name.
-
-    ``summary`` is a noun phrase for help and settings. ``make`` loads no weights; of its arguments, the second is
-    entered while this machine itself generates, the third is the number of drafts it may write at once.
-    """
-
-    name: str
-    summary: str
-    make: Callable[[Settings, Undisturbed, int], ChatModel]
-
-
-def _endpoint(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
+def endpoint(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
     from pearl.chat.endpoint import EndpointChatModel
 
     return EndpointChatModel.from_settings(settings)
 
 
-def _embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
+def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
     from pearl.chat.gguf_chat import GgufChatModel
     from pearl.weights.shelf import Shelf, model_path
     from pearl.weights.smollm2 import embedded_model_file
@@ -56,7 +45,7 @@ def _named(settings: Settings) -> str | None:
     return None if settings.llm_base_url or settings.llm_api_key else settings.llm_model
 
 
-def _local(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
+def local(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
     from pearl.chat.local import LocalChatModel
 
     if not settings.llm_model:
@@ -64,20 +53,14 @@ def _local(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatMod
     return LocalChatModel(settings.llm_model)
 
 
-ENGINES = (
-    Engine(EMBEDDED_ENGINE, "this machine: PEARL's default, or what PEARL_LLM_MODEL names", _embedded),
-    Engine(ENDPOINT_ENGINE, "any OpenAI-compatible endpoint", _endpoint),
-    Engine("transformers", "a folder or hub model in PEARL_LLM_MODEL, for measuring", _local),
-)
-
-
 def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, in_flight: int = 1) -> ChatModel:
     """The chat model of the settings; weights are loaded on first use. Raises InputError when a setting is missing.
 
     ``undisturbed`` is entered while this machine itself generates, ``in_flight`` is how many calls there are at once.
     """
-    engine = next(engine for engine in ENGINES if engine.name == settings.engine)
-    return engine.make(settings, undisturbed, calls_at_once(settings, in_flight))
+    module, _, function = ENGINES[settings.engine].maker.partition(":")
+    make: Maker = getattr(import_module(module), function)
+    return make(settings, undisturbed, calls_at_once(settings, in_flight))
 
 
 def unnamed_weights(settings: Settings) -> Weights | None:
@@ -92,7 +75,7 @@ def unnamed_weights(settings: Settings) -> Weights | None:
 
 def engine_and_model(name: str | None) -> tuple[str | None, str | None]:
     """The engine of a name, and the model; a name that is no engine is a model of the endpoint."""
-    if name is None or name in (AUTO, *(engine.name for engine in ENGINES)):
+    if name is None or name in (AUTO, *ENGINES):
         return name, None
     return ENDPOINT_ENGINE, name
 

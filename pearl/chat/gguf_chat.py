@@ -12,14 +12,13 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from pearl.chat.base import Chunk, Decoding, Message
+from pearl.chat.base import IMITATORS, Chunk, Decoding, Message
 from pearl.chat.chat_format import ChatFormat
 from pearl.chat.gguf_file import ModelFile, read_gguf
 from pearl.chat.llama_cpp import REPEAT_PENALTY, REPEAT_WINDOW, Event, LlamaCpp, load_llama_cpp
 from pearl.chat.sentences import ends_before
 from pearl.chat.turns import Left, Put, check_room, in_turn
 from pearl.errors import ChatError
-from pearl.prompts import IMITATORS
 from pearl.records import Usage
 from pearl.weights.smollm2 import PACKAGE_FOLDER, REINSTALL
 

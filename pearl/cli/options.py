@@ -14,9 +14,9 @@ from typing import Annotated, Any, get_origin, get_type_hints
 import orjson
 import typer
 
-from pearl.chat.choose import AUTO, ENGINES
 from pearl.errors import InputError
 from pearl.files.whole import opened
+from pearl.settings import AUTO, ENGINES
 from pearl.text.usable import storable
 
 USER_OPTION = typer.Option(None, "--user", metavar="U", help="User; may be left out when there is only one.")
@@ -24,7 +24,7 @@ LLM_OPTION = typer.Option(
     None,
     "--llm",
     metavar="LLM",
-    help=f"Chat model: {', '.join(engine.name for engine in ENGINES)} or {AUTO}; overrides PEARL_LLM.",
+    help=f"Chat model: {', '.join(ENGINES)} or {AUTO}; overrides PEARL_LLM.",
 )
 ENCODER_OPTION = typer.Option(
     None, "--encoder", metavar="MODEL", help="Encoder: embedded, mpnet or a model; overrides PEARL_ENCODER."

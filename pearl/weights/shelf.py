@@ -14,7 +14,6 @@ from filelock import FileLock, Timeout
 
 from pearl.errors import Conflict, InputError, NotFound, PearlError
 from pearl.files.whole import opened
-from pearl.settings import load_settings
 from pearl.weights.smollm2 import installed_file
 from pearl.weights.table import DEFAULT, SMALLEST, TABLE, Weights, in_table
 
@@ -146,14 +145,14 @@ class Shelf:
         return freed
 
 
-def model_path(name_or_path: str | Path, home: Path | None = None) -> Path:
-    """Return the GGUF file of a model: of a name its file under ``home`` (by default PEARL_HOME) or, for SmolLM2, in
+def model_path(name_or_path: str | Path, home: Path) -> Path:
+    """Return the GGUF file of a model: of a name its file under ``home`` or, for SmolLM2, in
     its package; a path is returned as it is.
 
     Raises InputError that says how to get a model that is not on this machine, and for a path that is no file.
     """
     name = str(name_or_path)
-    shelf = Shelf(load_settings().home if home is None else home)
+    shelf = Shelf(home)
     weights = shelf.find(name)
     if weights is not None:
         path = shelf.path(weights)

@@ -61,7 +61,7 @@ class LikelihoodRetriever(Retriever):
 
     def load(self) -> AuxiliaryModel:
         """Load the weights now. Raises InputError for what is no model."""
-        from retriever.models.auxiliary import load_auxiliary
+        from retriever.models.load_auxiliary import load_auxiliary
 
         with self._lock:
             if self._model is None:

@@ -31,7 +31,7 @@ def computed_by(model: str, device: str = "cpu") -> list[str | int]:
 
     Raises ChatError if the embedded model is not installed.
     """
-    from retriever.models.auxiliary import arithmetic_of  # it imports torch
+    from retriever.models.load_auxiliary import arithmetic_of  # it imports torch
 
     how = [device, arithmetic_of(model, device)]
     if model == EMBEDDED:

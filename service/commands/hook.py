@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pearl.chat.choose import EMBEDDED_ENGINE, make_chat_model
+from pearl.chat.base import IMITATORS
+from pearl.chat.choose import make_chat_model
 from pearl.cli.commands import epilog, group
 from pearl.cli.options import USER_OPTION, writing
 from pearl.errors import InputError, PearlError
-from pearl.prompts import IMITATORS
-from pearl.settings import Settings, load_settings
+from pearl.settings import EMBEDDED_ENGINE, Settings, load_settings
 from pearl.text.usable import check_text
 from pearl.weights.table import DEFAULT
 from service.hook import LONGEST_WAIT

@@ -71,7 +71,7 @@ def get(
 @app.command(epilog=epilog("  pearl models path Qwen2.5-Coder-0.5B-Instruct"))
 def path(name: str = typer.Argument(metavar="NAME", help="Name from `pearl models list`.")) -> None:
     """Print where a model's file lies."""
-    typer.echo(str(model_path(name)))
+    typer.echo(str(model_path(name, load_settings().home)))
 
 
 @app.command(epilog=epilog("  pearl models remove Qwen2.5-Coder-0.5B-Instruct"))

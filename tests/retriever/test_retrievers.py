@@ -281,7 +281,7 @@ def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(
     """Of the paper's kind of model, FLAN-T5, as well, which is named behind a colon."""
     monkeypatch.setenv("PEARL_HOME", str(tmp_path))
     # remembered and whole prompts round differently in bfloat16, where the processor has it
-    monkeypatch.setattr("retriever.models.auxiliary.prefers_bfloat16", lambda device: False)
+    monkeypatch.setattr("retriever.models.load_auxiliary.prefers_bfloat16", lambda device: False)
     folder = request.getfixturevalue(f"{kind}_folder")
     retriever = make_retriever(f"likelihood:{folder}", encoder)
     assert isinstance(retriever, LikelihoodRetriever)
@@ -306,7 +306,7 @@ def test_a_likelihood_is_computed_once(causal_folder, encoder, monkeypatch, tmp_
     monkeypatch.setenv("PEARL_HOME", str(tmp_path))
     name = f"likelihood:{causal_folder}"
     scores = make_retriever(name, encoder).index(history(TEXTS)).scores(REQUEST)
-    monkeypatch.setattr("retriever.models.auxiliary.load_auxiliary", None)
+    monkeypatch.setattr("retriever.models.load_auxiliary.load_auxiliary", None)
     again = make_retriever(name, encoder)
     assert again.index(history([TEXTS[2], TEXTS[0]])).scores(REQUEST).tolist() == pytest.approx([scores[2], scores[0]])
     with pytest.raises(TypeError):  # what is not kept needs the model
@@ -317,12 +317,12 @@ def test_a_likelihood_in_another_precision_is_another(causal_folder, encoder, mo
     """And that of the same weights is the same, however their folder is named."""
     monkeypatch.setenv("PEARL_HOME", str(tmp_path))
     (tmp_path / "link").symlink_to(causal_folder)
-    monkeypatch.setattr("retriever.models.auxiliary.prefers_bfloat16", lambda device: False)
+    monkeypatch.setattr("retriever.models.load_auxiliary.prefers_bfloat16", lambda device: False)
     scores = make_retriever(f"likelihood:{causal_folder}", encoder).index(history(TEXTS)).scores(REQUEST)
-    monkeypatch.setattr("retriever.models.auxiliary.load_auxiliary", None)
+    monkeypatch.setattr("retriever.models.load_auxiliary.load_auxiliary", None)
     again = f"likelihood:{tmp_path / 'link'}"
     assert make_retriever(again, encoder).index(history(TEXTS)).scores(REQUEST).tolist() == scores.tolist()
-    monkeypatch.setattr("retriever.models.auxiliary.prefers_bfloat16", lambda device: True)
+    monkeypatch.setattr("retriever.models.load_auxiliary.prefers_bfloat16", lambda device: True)
     with pytest.raises(TypeError):  # it needs the model
         make_retriever(again, encoder).index(history(TEXTS)).scores(REQUEST)
 

@@ -24,8 +24,8 @@ from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
-from retriever.models.auxiliary import load_auxiliary
 from retriever.models.encoder import SentenceEncoder
+from retriever.models.load_auxiliary import load_auxiliary
 from training.choose.worth import LEAST_REQUESTS
 from training.data.split import BY_TIME
 from training.files import alone_in

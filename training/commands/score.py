@@ -51,7 +51,7 @@ def score(
     from pearl.history.partition import LATEST, TARGETS_PER_USER
     from pearl.history.split import SPLITS, check_split
     from pearl.text.usable import counted
-    from retriever.models.auxiliary import load_auxiliary
+    from retriever.models.load_auxiliary import load_auxiliary
     from training.data.histories import fingerprint
     from training.data.records import write_gains
     from training.data.split import BY_USERS, way_of

@@ -12,7 +12,8 @@ from rich.console import Console
 from pearl.budget import Budget
 from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
-from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
+from retriever.models.auxiliary import AuxiliaryModel
+from retriever.models.load_auxiliary import load_auxiliary
 from training.choices import EXTENT_CHOICES
 from training.data.division import Division
 from training.data.records import Example, write_gains

@@ -32,7 +32,8 @@ def perplexity(texts: Sequence[str]) -> list[float]:
 
 def _computed(keys: dict[str, bytes], kept: KeptLosses) -> dict[bytes, float]:
     """The losses of texts by one load of the model, each kept soon after it is known."""
-    from retriever.models.auxiliary import Group, load_auxiliary
+    from retriever.models.auxiliary import Group
+    from retriever.models.load_auxiliary import load_auxiliary
 
     model = load_auxiliary(EMBEDDED)
     prompt = (tuple(model.encode(PROMPT)),)

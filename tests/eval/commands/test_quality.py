@@ -140,7 +140,7 @@ def test_perplexity_under_the_embedded_model_is_read_once(embedded_once, quality
     assert found["command"].endswith("one --scorer shorter --perplexity --resamples 2000 --seed 0")
     assert found["baselines"]["perplexity"] == 1.0  # the second is the less likely one
     assert found["difference"] == {"against": "perplexity"} | found["differences"]["perplexity"]
-    monkeypatch.setattr("retriever.models.auxiliary.load_auxiliary", None)  # the kept losses are enough
+    monkeypatch.setattr("retriever.models.load_auxiliary.load_auxiliary", None)  # the kept losses are enough
     again = quality("--json", "-", scorer="perplexity", one=[ODD])
     assert (again.err, again.json["accuracy"], again.json["ties"]["perplexity"]) == ("", 1.0, 0)
     assert again.json["difference"]["against"] != "perplexity"

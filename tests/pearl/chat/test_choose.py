@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from pearl.chat.choose import ENGINES, calls_at_once, local_names, make_chat_model, unnamed_weights
+from pearl.chat.choose import calls_at_once, local_names, make_chat_model, unnamed_weights
 from pearl.chat.endpoint import EndpointChatModel
 from pearl.chat.gguf_chat import GgufChatModel
 from pearl.cli.options import LLM_OPTION
 from pearl.errors import InputError
-from pearl.settings import Settings, load_settings
+from pearl.settings import ENGINES, Settings, load_settings
 from pearl.weights import shelf, table
 from pearl.weights.table import SMALLEST
 
@@ -39,12 +39,12 @@ def test_calls_at_once_of_an_endpoint_and_of_this_machine(monkeypatch):
 
 
 def test_each_engine_is_a_value_of_the_setting():
-    assert [load_settings(llm=engine.name).engine for engine in ENGINES] == [engine.name for engine in ENGINES]
+    assert [load_settings(llm=name).engine for name in ENGINES] == list(ENGINES)
     with pytest.raises(InputError, match="--llm 'magic'"):
         load_settings(llm="magic")
     description = Settings.model_fields["llm"].description or ""
-    assert all(f"`{engine.name}` ({engine.summary})" in description for engine in ENGINES)
-    assert all(engine.name in (LLM_OPTION.help or "") for engine in ENGINES)
+    assert all(f"`{name}` ({engine.summary})" in description for name, engine in ENGINES.items())
+    assert all(name in (LLM_OPTION.help or "") for name in ENGINES)
 
 
 def test_the_names_of_a_model_on_this_machine():

@@ -25,8 +25,9 @@ from transformers import (
 
 from pearl.errors import InputError
 from retriever.models import auxiliary, causal, seq2seq
-from retriever.models.auxiliary import AuxiliaryModel, Group, load_auxiliary
+from retriever.models.auxiliary import AuxiliaryModel, Group
 from retriever.models.causal import CausalAuxiliary
+from retriever.models.load_auxiliary import load_auxiliary
 from retriever.models.packed import Pack
 from retriever.models.seq2seq import Seq2SeqAuxiliary
 

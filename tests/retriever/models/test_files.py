@@ -9,8 +9,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from retriever.models.auxiliary import load_auxiliary
 from retriever.models.files import model_fingerprint, system_errors
+from retriever.models.load_auxiliary import load_auxiliary
 
 
 def test_what_is_embedded_goes_by_its_name() -> None:

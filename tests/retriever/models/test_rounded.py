@@ -11,8 +11,9 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from pearl.errors import InputError
 from retriever.models import rounded
-from retriever.models.auxiliary import Group, load_auxiliary
+from retriever.models.auxiliary import Group
 from retriever.models.causal import CausalAuxiliary
+from retriever.models.load_auxiliary import load_auxiliary
 from retriever.models.packed import Pack, PackedLlama
 from retriever.models.rounded import ROWS, WORDS_ROWS, RoundedLlama, multiplies_bytes
 
@@ -119,7 +120,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """True for each embedded model that was asked for in bytes."""
     asked: list[bool] = []
     monkeypatch.setattr(CausalAuxiliary, "embedded", lambda device, dtype, in_bytes: asked.append(in_bytes))
-    monkeypatch.setattr("retriever.models.auxiliary.prefers_bfloat16", lambda device: False)
+    monkeypatch.setattr("retriever.models.load_auxiliary.prefers_bfloat16", lambda device: False)
     return asked
 
 
@@ -127,11 +128,11 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def test_the_embedded_model_scores_in_bytes_where_the_processor_multiplies_them(
     able: bool, loaded: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rounded, "multiplies_bytes", lambda: able)
+    monkeypatch.setattr("retriever.models.load_auxiliary.multiplies_bytes", lambda: able)
     for dtype in ("auto", "float32", "int8"):
         load_auxiliary("embedded", dtype=dtype)
     assert loaded == [able, False, True]
-    monkeypatch.setattr("retriever.models.auxiliary.prefers_bfloat16", lambda device: True)
+    monkeypatch.setattr("retriever.models.load_auxiliary.prefers_bfloat16", lambda device: True)
     load_auxiliary("embedded")
     assert loaded[-1] is False
 

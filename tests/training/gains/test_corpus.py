@@ -18,7 +18,7 @@ from pearl.errors import InputError
 from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document, Request
-from retriever.models.auxiliary import load_auxiliary
+from retriever.models.load_auxiliary import load_auxiliary
 from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS
 from training.gains.corpus import Corpus, check_scored, histories_of, left_unscored, origins_of

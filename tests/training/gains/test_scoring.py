@@ -23,7 +23,8 @@ import torch
 from pearl.errors import InputError
 from pearl.history.split import users_of
 from pearl.records import Document
-from retriever.models.auxiliary import Group, Likelihood, load_auxiliary
+from retriever.models.auxiliary import Group, Likelihood
+from retriever.models.load_auxiliary import load_auxiliary
 from training.files import alone_in
 from training.gains.scores import SCHEMA, merge_scores, read_scores
 from training.gains.scoring import Pace, Scorer, describe, few_shot_examples, prepared, score_units
