@@ -55,13 +55,13 @@ class Presets:
     def default(self) -> str:
         return self.presets[0].name
 
-    def chosen(self, preset_name: str, overrides: Iterable[str] = ()) -> dict[str, str]:
+    def chosen(self, preset_name: str, overrides: Iterable[str] | None = ()) -> dict[str, str]:
         """The values of a preset with those given as NAME=VALUE instead. Raises InputError for unknown ones."""
         presets = {preset.name: preset for preset in self.presets}
         values = presets[known("preset", preset_name, presets)].values
         choices = {choice.name: choice for choice in self.choices}
         overridden: dict[str, str] = {}
-        for override in overrides:
+        for override in overrides or ():
             name, sign, value = (part.strip() for part in override.partition("="))
             if not sign:
                 raise InputError(f"--choose {override}: must be NAME=VALUE.", param="choose")

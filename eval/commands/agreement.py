@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.options import Resamples, Seed
 from eval.commands.ratings import RATERS_OPTION, names_of
 from eval.commands.reporting import reporting
-from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
 
 ABOUT = """The file is CSV, a rating a line, or JSON Lines (.jsonl) with these fields, as the pages of `pearl

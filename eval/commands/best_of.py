@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from eval.commands.options import BudgetMinutes, InFlight, Llm, PriceOptions, Replies, Resamples, Seed
 from eval.commands.reporting import reporting
-from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
-from pearl.cli.options import IN_FLIGHT_OPTION, LLM_OPTION
 
 if TYPE_CHECKING:
     from eval.drafts.best_of import DraftChoice, DraftItem
@@ -31,23 +30,16 @@ EXAMPLES = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BestOfOptions:
+class BestOfOptions(PriceOptions):
     drafts: Annotated[Path, Option(metavar="D.jsonl", help="Drafts to edit.")]
     model: Annotated[str, Option(metavar="MODEL", help="Reward model: a folder, or embedded.")]
     candidates: Annotated[int, Option(metavar="N", min=1, max=100, help="Edits of each draft; the paper has 20.")] = 20
-    llm: Annotated[str | None, Option(metavar="LLM", help=LLM_OPTION.help)] = None
-    max_in_flight: Annotated[int, Option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
-    replies: Annotated[
-        Path | None, Option(metavar="FILE.sqlite", help="File that keeps raw replies; in PEARL_HOME by default.")
-    ] = None
-    budget_minutes: Annotated[
-        float | None, Option(min=0.1, help="Begin no draft after about this many minutes; compare those done.")
-    ] = None
+    llm: Llm = None
+    max_in_flight: InFlight = 8
+    replies: Replies = None
+    budget_minutes: BudgetMinutes = None
     weight: Annotated[float, Option(min=0, max=1, help="Weight of likeness beside quality.")] = 0.3
     margin: Annotated[float, Option(min=0, max=1, help="Likeness that a choice may lose.")] = 0.1
-    price_in: Annotated[float | None, Option(min=0, help="Price of a million prompt tokens.")] = None
-    price_out: Annotated[float | None, Option(min=0, help="Price of a million completion tokens.")] = None
-    max_cost: Annotated[float | None, Option(min=0, help="Stop before a draft costs more.")] = None
     resamples: Resamples = 2000
     seed: Seed = 0
 
@@ -86,7 +78,6 @@ async def _outcomes(
 
     from eval.drafts.best_of import choices_of
     from pearl.asking.ask import Terms
-    from pearl.asking.cost import Prices
     from pearl.asking.kept import open_replies
     from pearl.budget import Budget
     from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
@@ -95,8 +86,7 @@ async def _outcomes(
     from pearl.errors import InputError
     from pearl.runtime.progress import watched
 
-    prices = Prices(options.price_in, options.price_out)
-    terms = Terms(calls_at_once(settings, options.max_in_flight), prices, options.max_cost)
+    terms = Terms(calls_at_once(settings, options.max_in_flight), options.prices, options.max_cost)
     in_time = Budget(options.budget_minutes).until(1.0)
     model, balance = make_chat_model(settings, in_flight=options.max_in_flight), Balance(options.weight, options.margin)
     try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
-from eval.commands.options import DraftingOptions
-from eval.commands.reporting import choose_option
+from eval.commands.options import DraftingOptions, DryRun, Overrides, PriceOptions, Replies
 from eval.judges.authorship import PRESETS
 from pearl.cli.options import JSON_OPTION, bundled
 
@@ -32,7 +31,7 @@ RUNS = {"as_published": 3}  # of a preset, where not one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareOptions(DraftingOptions):
+class CompareOptions(PriceOptions, DraftingOptions):
     """``judge`` None: the model that writes."""
 
     history: Annotated[Path, Option(metavar="H.jsonl.gz", help="History to draft from.")]
@@ -46,7 +45,7 @@ class CompareOptions(DraftingOptions):
     preset: Annotated[
         str, Option(help="Preset of the judge: corrected, or as_published, with one random order and three runs.")
     ] = PRESETS.default
-    choose: Annotated[list[str], choose_option()] = field(default_factory=list)
+    choose: Overrides = None
     runs: Annotated[
         int | None, Option(min=1, help="Runs of the judge over all items; 1 by default, and 3 as published.")
     ] = None
@@ -57,13 +56,8 @@ class CompareOptions(DraftingOptions):
     labels: Annotated[
         Path | None, Option(metavar="L.jsonl", help="People's labels of some items; correct the rates by them.")
     ] = None
-    replies: Annotated[
-        Path | None, Option(metavar="FILE.sqlite", help="File that keeps judgements; in PEARL_HOME by default.")
-    ] = None
-    price_in: Annotated[float | None, Option(min=0, help="Price of a million prompt tokens, of either model.")] = None
-    price_out: Annotated[float | None, Option(min=0, help="Price of a million completion tokens.")] = None
-    max_cost: Annotated[float | None, Option(min=0, help="Stop before this run costs more than this.")] = None
-    dry_run: Annotated[bool, Option("--dry-run", help="Estimate calls and cost of both steps; make no calls.")] = False
+    replies: Replies = None
+    dry_run: DryRun = False
 
 
 @bundled

@@ -30,7 +30,7 @@ from eval.report.pictures import intervals_figure
 from eval.report.report import Report
 from eval.report.tables import Json
 from pearl.asking.ask import Terms
-from pearl.asking.cost import Prices, Purse
+from pearl.asking.cost import Purse
 from pearl.asking.kept import Question
 from pearl.asking.write import WrittenText
 from pearl.chat.base import Decoding
@@ -63,7 +63,7 @@ def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
     authorship.PRESETS.chosen(
         options.preset, options.choose
     )  # what is wrong with them shows before drafts are paid for
-    plan, prices = Plan.of(options), Prices(options.price_in, options.price_out)
+    plan, prices = Plan.of(options), options.prices
     load_template(options.template)
     Purse(prices, options.max_cost)
     every = held_back(options.history, options.targets)
@@ -80,7 +80,7 @@ def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
 def asking_of(options: CompareOptions) -> Asking:
     """The way the judge is asked."""
     engine, model = engine_and_model(options.judge or options.llm)
-    terms = Terms(options.max_in_flight, Prices(options.price_in, options.price_out), options.max_cost)
+    terms = Terms(options.max_in_flight, options.prices, options.max_cost)
     decoding = Decoding(JUDGE.max_tokens if isinstance(JUDGE.max_tokens, int) else 512, options.temperature)
     return Asking(engine, options.replies, terms, decoding, model=model)
 

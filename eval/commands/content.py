@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.options import Resamples, RewardName, Seed, TextScorerName
 from eval.commands.reporting import reporting
-from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
 
 ABOUT = """A line is a text and who wrote it; "prompt", short or detailed, says how much of the content it gave:
@@ -31,10 +31,8 @@ EXAMPLES = """
 @reporting("eval", "content", picture="Draw the scores of each group.", page=True)
 def content(
     texts: list[Path] = typer.Option(..., metavar="T.jsonl", help="Texts with their origins, see below; repeatable."),
-    scorer: str | None = typer.Option(
-        None, metavar="NAME", help="Trivial scorer: shorter, longer, compression, type_token or perplexity."
-    ),
-    model: str | None = typer.Option(None, metavar="MODEL", help="Reward model: a folder, or embedded."),
+    scorer: TextScorerName = None,
+    model: RewardName = None,
     reference: str | None = typer.Option(None, metavar="ORIGIN", help="Origin to compare with."),
     resamples: Resamples = 2000,
     seed: Seed = 0,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.options import Resamples, Seed
 from eval.commands.reporting import reporting
-from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
 from pearl.errors import InputError
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.options import Resamples, RewardName, Seed, TextScorerName
 from eval.commands.reporting import reporting
-from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
 from pearl.errors import InputError
 
@@ -26,12 +26,8 @@ EXAMPLES = """
 @reporting("eval", "edits", writes=("training_records",))
 def edits(
     traces: Path = typer.Option(..., metavar="F.json", help="Chats that edit a paragraph in three parts."),
-    scorer: str | None = typer.Option(
-        None,
-        metavar="NAME",
-        help="Trivial scorer of the text after each edit: shorter, longer, compression, type_token or perplexity.",
-    ),
-    model: str | None = typer.Option(None, metavar="MODEL", help="Reward model: a folder, or embedded."),
+    scorer: TextScorerName = None,
+    model: RewardName = None,
     training_records: Path | None = typer.Option(
         None,
         metavar="FILE.jsonl",

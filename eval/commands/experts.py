@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.reporting import CHOOSE_OPTION, reporting
-from eval.commands.scored import Resamples, Seed
+from eval.commands.options import Overrides, PresetName, Resamples, Seed
+from eval.commands.reporting import reporting
 from eval.recorded.quality.experts import PRESETS
 from eval.report.report import Report
 
@@ -35,8 +35,8 @@ def experts(
         help="Reward model to score the texts with, a folder or embedded: its agreement beside that of the recorded "
         "scores and of trivial scorers.",
     ),
-    preset: str = typer.Option(PRESETS.default, help="Preset of the choices below."),
-    choose: list[str] = CHOOSE_OPTION,
+    preset: PresetName = PRESETS.default,
+    choose: Overrides = None,
     resamples: Resamples = 2000,
     seed: Seed = 0,
 ) -> Report:

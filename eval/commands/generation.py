@@ -6,9 +6,8 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.options import WritingOptions
+from eval.commands.options import Baselines, WritingOptions
 from eval.commands.reporting import reporting
-from eval.commands.scored import Baselines
 from eval.report.report import Report
 
 ABOUT = """A line of --gains is a gains record with a target:

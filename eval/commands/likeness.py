@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from eval.commands.options import EncoderName, Resamples, Seed
 from eval.commands.reporting import reporting
-from eval.commands.scored import EncoderName, Resamples, Seed
 from eval.report.report import Report
 from pearl.cli.options import known
 from pearl.errors import InputError

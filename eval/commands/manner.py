@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.options import Seed
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 
@@ -23,7 +24,7 @@ def manner(
     ),
     split: str = typer.Option("test", metavar="HALF", help="Half of the authors: dev (for tuning) or test."),
     authors: int = typer.Option(60, min=2, help="Authors of each history at most."),
-    seed: int = typer.Option(0, min=0, help="Seed of the sample of authors."),
+    seed: Seed = 0,
     reference_out: Path | None = typer.Option(
         None, metavar="FILE", help="Write figures over the dev authors here, and measure with them."
     ),

@@ -1,17 +1,72 @@
-"""The options that the commands which draft share; ``eval.commands.scored`` has more."""
+"""The options that commands share, each declared once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
-from eval.commands.scored import EncoderName, Models
 from eval.drafts.stance import PRESETS
 from eval.retrieval.gains import THRESHOLD
-from pearl.cli.options import IN_FLIGHT_OPTION, LLM_OPTION, known
+from pearl.asking.cost import Prices
+from pearl.cli.options import ENCODER_OPTION, IN_FLIGHT_OPTION, LLM_OPTION, known
+from retriever.registry import ENTRIES
+
+JUDGE_PANEL = "Options of every judge"  # title of a group in the help of judges; other help has no groups
+
+
+def option(*names: str, **more: Any) -> Any:
+    return Option(*names, rich_help_panel=JUDGE_PANEL, **more)
+
+
+Models = Annotated[
+    list[str],
+    Option(
+        metavar="MODEL",
+        help="Retriever to measure, repeatable: an artifact's folder, or one of "
+        f"{', '.join(entry.name for entry in ENTRIES)}.",
+    ),
+]
+Baselines = Annotated[
+    list[str], Option(metavar="MODEL", help="Artifact to count among the baselines, beside the untrained retrievers.")
+]
+EncoderName = Annotated[str | None, Option(metavar="MODEL", help=ENCODER_OPTION.help)]
+Resamples = Annotated[int, Option(min=100, help="Number of bootstrap resamples.")]
+Seed = Annotated[int, option(min=0, help="Seed of samples, random orders and the bootstrap.")]
+PresetName = Annotated[str, option(help="Preset of the choices below.")]
+Overrides = Annotated[
+    list[str] | None,
+    option("--choose", metavar="NAME=VALUE", help="Override a choice of the preset, see below; repeatable."),
+]
+Llm = Annotated[str | None, option(metavar="LLM", help=LLM_OPTION.help)]
+InFlight = Annotated[int, option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)]
+Replies = Annotated[
+    Path | None, option(metavar="FILE.sqlite", help="File that keeps raw replies; in PEARL_HOME by default.")
+]
+BudgetMinutes = Annotated[
+    float | None, Option(min=0.1, help="Begin no draft after about this many minutes; compare what is done.")
+]
+RewardName = Annotated[str | None, Option(metavar="MODEL", help="Reward model: a folder, or embedded.")]
+TextScorerName = Annotated[
+    str | None,
+    Option(metavar="NAME", help="Trivial scorer: shorter, longer, compression, type_token or perplexity."),
+]
+DryRun = Annotated[bool, option("--dry-run", help="Estimate the calls and their highest cost; make no calls.")]
+
+
+@dataclass(frozen=True, kw_only=True)  # without slots, which a class inherits from one base only
+class PriceOptions:
+    """The options of a command whose calls may cost money."""
+
+    price_in: Annotated[float | None, option(min=0, help="Price of a million prompt tokens.")] = None
+    price_out: Annotated[float | None, option(min=0, help="Price of a million completion tokens.")] = None
+    max_cost: Annotated[float | None, option(min=0, help="Stop before this run costs more than this.")] = None
+
+    @property
+    def prices(self) -> Prices:
+        return Prices(self.price_in, self.price_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +78,8 @@ class DraftingOptions:
         int | None,
         Option(min=1, help="Documents in each prompt; by default those worth showing, up to the template's number."),
     ] = None
-    llm: Annotated[str | None, Option(metavar="LLM", help=LLM_OPTION.help)] = None
-    max_in_flight: Annotated[int, Option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
+    llm: Llm = None
+    max_in_flight: InFlight = 8
     max_tokens: Annotated[
         int | None,
         Option(
@@ -32,7 +87,7 @@ class DraftingOptions:
         ),
     ] = None
     limit: Annotated[int | None, Option(min=1, help="Draft a sample of this many texts, spread over users.")] = None
-    seed: Annotated[int, Option(min=0, help="Seed of the sample, of random documents and of the bootstrap.")] = 0
+    seed: Seed = 0
     generations: Annotated[
         Path | None, Option(metavar="FILE.sqlite", help="File that keeps drafts; in PEARL_HOME by default.")
     ] = None
@@ -77,13 +132,7 @@ class WritingOptions(DraftingOptions):
             "given.",
         ),
     ] = None
-    budget_minutes: Annotated[
-        float | None,
-        Option(
-            min=0.1,
-            help="Stop drafting after about this many minutes; compare the requests that every system has drafted.",
-        ),
-    ] = None
+    budget_minutes: BudgetMinutes = None
     bertscore: Annotated[str, Option(metavar="MODEL", help="Encoder for BERTScore: embedded, mpnet or a model.")] = (
         "embedded"
     )

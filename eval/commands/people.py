@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.options import Seed
 from eval.commands.ratings import RATERS_OPTION, names_of
 from eval.commands.reporting import reporting
-from eval.commands.scored import Seed
 from eval.report.report import Report
 
 ABOUT = """A line of the ratings is what somebody thinks that the person of an item would choose:

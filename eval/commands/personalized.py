@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.reporting import CHOOSE_OPTION, reporting
-from eval.commands.scored import Resamples, Seed
+from eval.commands.options import Overrides, PresetName, Resamples, Seed
+from eval.commands.reporting import reporting
 from eval.recorded.personalized.presets import PRESETS
 from eval.report.report import Report
 
@@ -35,8 +35,8 @@ EXAMPLES = """
 def personalized(
     records: list[Path] = typer.Option(..., metavar="F.jsonl", help="Records of a judge; repeatable."),
     threshold: float = typer.Option(80.0, min=1, max=100, help="Certainty from which on a judge counts as certain."),
-    preset: str = typer.Option("recorded", help="Preset of the choices below."),
-    choose: list[str] = CHOOSE_OPTION,
+    preset: PresetName = "recorded",
+    choose: Overrides = None,
     resamples: Resamples = 2000,
     seed: Seed = 0,
 ) -> Report:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.options import Resamples, RewardName, Seed
 from eval.commands.reporting import reporting
-from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
 from pearl.cli.options import known
 
@@ -28,7 +28,7 @@ EXAMPLES = """
 @reporting("eval", "quality", picture="Draw every scorer's accuracy.", page=True)
 def quality(
     pairs: list[Path] = typer.Option(..., metavar="F.json", help="Pairs of texts, a set a file; repeatable."),
-    model: str | None = typer.Option(None, metavar="MODEL", help="Reward model: a folder, or embedded."),
+    model: RewardName = None,
     scorer: str | None = typer.Option(
         None,
         metavar="NAME",

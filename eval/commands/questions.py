@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.options import EncoderName, Seed
 from eval.commands.reporting import reporting
 from eval.report.report import Report
-from pearl.cli.options import ENCODER_OPTION
 
 EXAMPLES = """
   pearl eval questions --history commits.jsonl.gz --history mail.jsonl.gz --model embedded
@@ -29,8 +29,8 @@ def questions(
     ),
     users: int = typer.Option(40, min=2, help="Users of each history at most."),
     split: str | None = typer.Option(None, help="Users of the history: train, dev or test, as in training; else all."),
-    seed: int = typer.Option(0, min=0, help="Seed of the sample of users."),
-    encoder: str | None = ENCODER_OPTION,
+    seed: Seed = 0,
+    encoder: EncoderName = None,
 ) -> Report:
     """Measure how often requests end in a question to the user: a history's own, and another person's.
 

@@ -17,15 +17,6 @@ from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from pearl.cli.options import JSON_OPTION, bundled, parameter, parameters_of
 
-CHOOSE_HELP = "Override a choice of the preset, see below; repeatable."
-
-
-def choose_option(*default: Any, **more: Any) -> Any:
-    return typer.Option(*default, "--choose", metavar="NAME=VALUE", help=CHOOSE_HELP, **more)
-
-
-CHOOSE_OPTION = choose_option([])
-
 
 def reporting(
     *words: str,

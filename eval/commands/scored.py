@@ -9,40 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pearl.cli.options import ENCODER_OPTION
+from eval.commands.options import Baselines, EncoderName, Models, Resamples, Seed
 from pearl.errors import InputError
-from retriever.registry import ENTRIES, UNTRAINED
+from retriever.registry import UNTRAINED
 
 if TYPE_CHECKING:
     from eval.report.pictures import Draw
     from eval.report.report import Report, Tables
     from eval.retrieval.choices import Candidates
 
-GainsFiles = Annotated[
-    list[Path], typer.Option(metavar="G.jsonl.gz", help="Requests with their documents and gains; repeatable.")
-]
-Models = Annotated[
-    list[str],
-    typer.Option(
-        metavar="MODEL",
-        help="Retriever to measure, repeatable: an artifact's folder, or one of "
-        f"{', '.join(entry.name for entry in ENTRIES)}.",
-    ),
-]
-Baselines = Annotated[
-    list[str],
-    typer.Option(metavar="MODEL", help="Artifact to count among the baselines, beside the untrained retrievers."),
-]
-EncoderName = Annotated[str | None, typer.Option(metavar="MODEL", help=ENCODER_OPTION.help)]
-Resamples = Annotated[int, typer.Option(min=100, help="Number of bootstrap resamples.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringOptions:
     """The options of a command that scores the documents of records."""
 
-    gains: GainsFiles
+    gains: Annotated[
+        list[Path], typer.Option(metavar="G.jsonl.gz", help="Requests with their documents and gains; repeatable.")
+    ]
     model: Models
     baseline: Baselines = field(default_factory=list)
     near_duplicates: Annotated[

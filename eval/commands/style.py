@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.reporting import CHOOSE_OPTION, reporting
-from eval.commands.scored import Resamples, Seed
+from eval.commands.options import Overrides, PresetName, Resamples, Seed
+from eval.commands.reporting import reporting
 from eval.recorded.style.choices import PRESETS, chosen
 from eval.report.report import Report
 
@@ -33,8 +33,8 @@ def style(
     judgements: list[Path] = typer.Option(..., metavar="J.jsonl", help="Recorded judgements; repeatable."),
     human: Path | None = typer.Option(None, metavar="H.jsonl", help="Labels that people gave to the same texts."),
     ability: Path | None = typer.Option(None, metavar="A.json", help="Scores and families of models."),
-    preset: str = typer.Option("corrected", help="Preset of the choices below."),
-    choose: list[str] = CHOOSE_OPTION,
+    preset: PresetName = "corrected",
+    choose: Overrides = None,
     resamples: Resamples = 2000,
     seed: Seed = 0,
 ) -> Report:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from eval.commands.judge.made import SharedOptions, option
+from eval.commands.judge.made import SharedOptions
+from eval.commands.options import PresetName, option
 from eval.judges.traits import PRESETS
 from eval.recorded.forensics.pair_files import kind_of
 from pearl.cli.options import check_apart, check_writable
@@ -19,7 +20,7 @@ class PairsOptions(SharedOptions):
     """``items`` is the file of pairs. A vote is drawn at temperature 0: several have their orders to differ by."""
 
     items: Annotated[Path, option("--pairs", metavar="PAIRS", help="Pairs of texts: .json, .jsonl or .csv, or .gz.")]
-    preset: Annotated[str, option(help="Preset of the choices below.")] = PRESETS.default
+    preset: PresetName = PRESETS.default
     temperature: Annotated[float, option(min=0, max=2, help="Temperature of the model.")] = 0.0
     top_p: Annotated[float | None, option(min=0.01, max=1, help="Draw from the likeliest tokens of this share.")] = None
     judgements: Annotated[

@@ -16,7 +16,6 @@ from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table, counts_cell
 from pearl.asking.ask import Terms
-from pearl.asking.cost import Prices
 from pearl.asking.kept import Question
 from pearl.chat.base import Decoding, Message
 from pearl.chat.choose import engine_and_model
@@ -42,9 +41,7 @@ def pair_models(options: MannerOptions, outputs: Outputs, json: str | None) -> N
         raise InputError("--user chooses in --history; leave it out.", param="user")
     prompts = read_prompts(options.prompts)
     questions = [Question((Message("user", prompt),)) for prompt in prompts]
-    terms = Terms(
-        options.max_in_flight, Prices(options.price_in, options.price_out), options.max_cost, refuse_empty=True
-    )
+    terms = Terms(options.max_in_flight, options.prices, options.max_cost, refuse_empty=True)
     longest = options.max_tokens or load_settings().max_draft_tokens
     ways = map(engine_and_model, (options.llm, options.against))
     with ExitStack() as closing:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from eval.commands.options import DraftingOptions
+from eval.commands.options import DraftingOptions, DryRun, PriceOptions
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table, counts_cell
@@ -35,7 +35,7 @@ EXAMPLES = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MannerOptions(DraftingOptions):
+class MannerOptions(PriceOptions, DraftingOptions):
     """A history, and the model whose drafts stand against its texts; or prompts and two models. No documents are
     shown."""
 
@@ -59,11 +59,7 @@ class MannerOptions(DraftingOptions):
     k: int | None = None
     limit: int | None = None
     encoder: str | None = None
-    seed: Annotated[int, Option(min=0, help="Seed of the order of the two texts.")] = 0
-    price_in: Annotated[float | None, Option(min=0, help="Price of a million prompt tokens.")] = None
-    price_out: Annotated[float | None, Option(min=0, help="Price of a million completion tokens.")] = None
-    max_cost: Annotated[float | None, Option(min=0, help="Stop before this run costs more than this.")] = None
-    dry_run: Annotated[bool, Option("--dry-run", help="Estimate the calls and their highest cost; make none.")] = False
+    dry_run: DryRun = False
 
 
 @bundled
@@ -78,7 +74,6 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
     from eval.drafts.generation import counts
     from eval.drafts.manner_pairs import answered, manner_pairs
     from eval.recorded.forensics.pair_files import write_pairs
-    from pearl.asking.cost import Prices
     from pearl.cli.options import check_unread, write_json
     from pearl.errors import ChatError, InputError
     from pearl.prompts import Brief
@@ -98,8 +93,7 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
         raise InputError("--against is the other model of --prompts; leave it out.", param="against")
     plan, template = Plan.of(options), load_template(options.template)
     cases = answered(options.history, options.user, options.targets)
-    prices = Prices(options.price_in, options.price_out)
-    with writer(plan, prices, options.max_cost, console) as writes:
+    with writer(plan, options.prices, options.max_cost, console) as writes:
         questions = [writes.question(Brief(template, case.request)) for case in cases]
         fitting = [question for question in questions if question]
         if options.dry_run:

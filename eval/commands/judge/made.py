@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from inspect import Signature
 from pathlib import Path
@@ -15,7 +15,18 @@ from rich.console import Console
 from eval.asking.bench import Asking, bench
 from eval.asking.choices import TOP_P, Presets
 from eval.asking.json_lines import write_lines
-from eval.commands.reporting import choose_option, flag_of
+from eval.commands.options import (
+    DryRun,
+    InFlight,
+    Llm,
+    Overrides,
+    PresetName,
+    PriceOptions,
+    Replies,
+    Seed,
+    option,
+)
+from eval.commands.reporting import flag_of
 from eval.judges.judge import Judge, Questions, run
 from eval.recorded.corrected import CorrectedOptions, corrected_report, corrected_tables
 from eval.recorded.labels import PeopleLabels, item_name, judged_items, labels_for
@@ -23,35 +34,22 @@ from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
 from pearl.asking.ask import Terms
-from pearl.asking.cost import Prices
 from pearl.chat.base import Decoding
 from pearl.cli.commands import PathCommand, epilog
-from pearl.cli.options import (
-    IN_FLIGHT_OPTION,
-    JSON_OPTION,
-    LLM_OPTION,
-    parameter,
-    parameters_of,
-    write_json,
-)
+from pearl.cli.options import JSON_OPTION, parameter, parameters_of, write_json
 from pearl.errors import InputError
 
 HUMAN_HELP = "People's labels of some items; correct the rates by them, as pearl eval corrected does."
-PANEL = "Options of every judge"
-
-
-def option(*names: str, **more: Any) -> Any:
-    return typer.Option(*names, rich_help_panel=PANEL, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharedOptions:
+class SharedOptions(PriceOptions):
     """``max_tokens`` None: as many as the judge needs for its way of asking."""
 
     items: Annotated[Path, option(metavar="ITEMS.jsonl", help="Items, see below.")]
-    preset: Annotated[str, option(help="Preset of the choices below.")] = ""
-    choose: Annotated[list[str], choose_option(rich_help_panel=PANEL)] = field(default_factory=list)
-    llm: Annotated[str | None, option(metavar="LLM", help=LLM_OPTION.help)] = None
+    preset: PresetName = ""
+    choose: Overrides = None
+    llm: Llm = None
     temperature: Annotated[float, option(min=0, max=2, help="Temperature of the model; at 0, runs are copies.")] = 0.7
     top_p: Annotated[
         float | None,
@@ -61,27 +59,20 @@ class SharedOptions:
         int | None, option(min=1, help="Tokens in a reply at most; a reply cut off there is invalid.")
     ] = None
     limit: Annotated[int | None, option(min=1, help="Take a random sample of this many items.")] = None
-    seed: Annotated[int, option(min=0, help="Seed of the sample, random orders and bootstrap.")] = 0
-    max_in_flight: Annotated[int, option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
-    replies: Annotated[
-        Path | None, option(metavar="FILE.sqlite", help="File that keeps raw replies; in PEARL_HOME by default.")
-    ] = None
+    seed: Seed = 0
+    max_in_flight: InFlight = 8
+    replies: Replies = None
     replay: Annotated[
         bool, option("--replay", help="Use stored replies only; make no calls, and fail if one is missing.")
     ] = False
-    dry_run: Annotated[
-        bool, option("--dry-run", help="Count the questions and estimate their highest cost; make no calls.")
-    ] = False
-    price_in: Annotated[float | None, option(min=0, help="Price of a million prompt tokens.")] = None
-    price_out: Annotated[float | None, option(min=0, help="Price of a million completion tokens.")] = None
-    max_cost: Annotated[float | None, option(min=0, help="Stop before this run costs more than this.")] = None
+    dry_run: DryRun = False
     human: Path | None = None  # --labels is another option of some judge
     judgements: Path | None = None  # each judge names and describes it
     json: Annotated[str | None, option(metavar="FILE", help=JSON_OPTION.help)] = None
 
     def asking(self) -> Asking:
         assert self.max_tokens is not None
-        terms = Terms(self.max_in_flight, Prices(self.price_in, self.price_out), self.max_cost)
+        terms = Terms(self.max_in_flight, self.prices, self.max_cost)
         decoding = Decoding(self.max_tokens, self.temperature, self.top_p or 1.0)
         return Asking(self.llm, self.replies, terms, decoding, self.replay)
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import typer
 
 from eval.benchmarks.choices import PRESETS
-from eval.commands.reporting import CHOOSE_OPTION, reporting
+from eval.commands.options import EncoderName, Overrides, PresetName, Seed
+from eval.commands.reporting import reporting
 from eval.report.report import Report
-from pearl.cli.options import ENCODER_OPTION, check_unread, known
+from pearl.cli.options import check_unread, known
 
 ABOUT = """Nothing is downloaded: DIR holds the files as their authors publish them.
 
@@ -40,10 +41,10 @@ def persona_items(
     limit: int | None = typer.Option(
         None, min=1, help="Number of items at most (opinionqa: of each question); the paper's by default."
     ),
-    preset: str = typer.Option(PRESETS.default, help="Preset of the choices below."),
-    choose: list[str] = CHOOSE_OPTION,
-    encoder: str | None = ENCODER_OPTION,
-    seed: int = typer.Option(0, min=0, help="Seed of random pairs, questions, respondents and positions."),
+    preset: PresetName = PRESETS.default,
+    choose: Overrides = None,
+    encoder: EncoderName = None,
+    seed: Seed = 0,
 ) -> Report:
     """Build items for the personalised judge from published data, and say what was taken, dropped and why."""
     from eval.asking.json_lines import write_lines

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.reporting import CHOOSE_OPTION, reporting
+from eval.commands.options import Overrides, PresetName, Seed
+from eval.commands.reporting import reporting
 from eval.recorded.quality.compose import PRESETS, PUBLISHED
 from eval.report.report import Report
 from pearl.cli.options import known
@@ -44,9 +45,9 @@ def quality_items(
     responses: Path = typer.Option(..., metavar="R.jsonl", help="Ranked responses, see below."),
     out: Path = typer.Option(..., metavar="PAIRS.json", help="Write the pairs."),
     name: str | None = typer.Option(None, "--set", metavar="NAME", help="Set of the benchmark to compare with."),
-    preset: str = typer.Option(PRESETS.default, help="Preset of the choices below."),
-    choose: list[str] = CHOOSE_OPTION,
-    seed: int = typer.Option(0, min=0, help="Seed of the order of the pairs."),
+    preset: PresetName = PRESETS.default,
+    choose: Overrides = None,
+    seed: Seed = 0,
 ) -> Report:
     """Make pairs of ranked responses, as the benchmark of writing quality has them, and say what they are made of."""
     from eval.recorded.quality.compose import compose, compose_tables, read_responses

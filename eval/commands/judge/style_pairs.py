@@ -6,10 +6,11 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.reporting import CHOOSE_OPTION, reporting
+from eval.commands.options import EncoderName, Overrides, PresetName, Seed
+from eval.commands.reporting import reporting
 from eval.recorded.style.styles import PERSONA_PRESETS
 from eval.report.report import Report
-from pearl.cli.options import ENCODER_OPTION, known
+from pearl.cli.options import known
 from pearl.errors import InputError
 
 ABOUT = """A line of the responses is a text, the persona it was written for, and how much of each style it has:
@@ -42,10 +43,10 @@ def style_pairs(
     ),
     keep: int = typer.Option(10, min=2, help="Keep at most this many dissimilar texts per persona and request."),
     targets: str = typer.Option("each", help="Styles to judge pairs by: each, own, none, prompts or prompts_all."),
-    preset: str = typer.Option("corrected", help="Preset of the choices below."),
-    choose: list[str] = CHOOSE_OPTION,
-    encoder: str | None = ENCODER_OPTION,
-    seed: int = typer.Option(0, min=0, help="Seed of the clusters and of random choices."),
+    preset: PresetName = "corrected",
+    choose: Overrides = None,
+    encoder: EncoderName = None,
+    seed: Seed = 0,
 ) -> Report:
     """Pair the texts that follow their persona most with those that follow it least, for the style ranking judge."""
     from eval.asking.json_lines import write_lines

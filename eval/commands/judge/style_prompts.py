@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.options import Seed
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 
@@ -31,7 +32,7 @@ EXAMPLES = """
 @reporting("judge", "style-prompts")
 def style_prompts(
     judgements: list[Path] = typer.Option(..., metavar="FILE.jsonl", help="Judgements of style-rank; repeatable."),
-    seed: int = typer.Option(0, min=0, help="Seed of the bootstrap."),
+    seed: Seed = 0,
 ) -> Report:
     """Rank system prompts by how well they steer a generator to wanted styles, from judgements of style-rank."""
     from eval.judges.style_prompts import prompts_report, prompts_table

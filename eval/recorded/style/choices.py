@@ -90,6 +90,8 @@ class StyleOptions:
     seed: int = 0
 
 
-def chosen(preset: str, overrides: Iterable[str] = (), *, resamples: int = RESAMPLES, seed: int = 0) -> StyleOptions:
+def chosen(
+    preset: str, overrides: Iterable[str] | None = (), *, resamples: int = RESAMPLES, seed: int = 0
+) -> StyleOptions:
     """The preset with its choices overridden by those given. Raises InputError for unknown ones."""
     return StyleOptions(preset=preset, resamples=resamples, seed=seed, **PRESETS.chosen(preset, overrides))
