@@ -217,6 +217,7 @@ HELP = [
     ["eval", "style"],
     ["eval", "corrected"],
     ["compare"],
+    ["forensics", "discover"],
     ["ratings", "page"],
     ["judge"],
     ["judge", "authorship"],

@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
+from rich.console import Console
 from typer import Option
 
+from eval.asking.bench import Asking, Bench, bench
+from eval.asking.json_lines import write_lines
+from eval.commands.judge.made import corrected_by, judge_tables
 from eval.commands.options import DraftingOptions, DryRun, Overrides, PriceOptions, Replies
-from eval.judges.authorship import PRESETS
-from pearl.cli.options import JSON_OPTION, bundled
+from eval.commands.writing import Plan, drafts_of, retrieval_systems, writer
+from eval.drafts.cases import Case, case_ids, held_back, items_of, sample
+from eval.judges import authorship
+from eval.judges.authorship import JUDGE, PRESETS, AuthorshipItem, AuthorshipOptions
+from eval.judges.items import Items
+from eval.judges.judge import Questions, run
+from eval.recorded.corrected import ESTIMATES
+from eval.recorded.labels import PeopleLabels, labels_for
+from eval.report.head import Head
+from eval.report.pictures import intervals_figure
+from eval.report.report import Outputs, Report
+from eval.report.tables import Json
+from pearl.asking.ask import Terms
+from pearl.asking.cost import Purse
+from pearl.asking.kept import Question
+from pearl.asking.write import WrittenText
+from pearl.chat.base import Decoding
+from pearl.chat.choose import engine_and_model
+from pearl.cli.options import JSON_OPTION, bundled, write_json
+from pearl.templates import load_template
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ABOUT = """A line of the history is a text of a user, as pearl import jsonl takes it; those with a request can be
 held back:
@@ -69,13 +99,147 @@ def compare(
     json: str | None = JSON_OPTION,
 ) -> None:
     """Draft texts of a history again with two retrievers, let a judge compare the drafts, and write the win rates."""
-    from eval.commands.comparing import estimate, win_rates
-    from eval.report.report import Outputs
-    from pearl.cli.options import write_json
-
     outputs = Outputs(json, page=report)
     outputs.check([options.history], {"--drafts": drafts, "--judgements": judgements})
     if options.dry_run:
         write_json(json or "-", estimate(options))
         return
     outputs.write(*win_rates(options, drafts, judgements))
+
+
+@dataclass(frozen=True, slots=True)
+class Desks:
+    """The cases, people's labels of some, and the writer with what it is asked: for each system a question a case, None
+    where a request does not fit the model."""
+
+    plan: Plan
+    cases: Sequence[Case]
+    people: PeopleLabels | None
+    questions: Sequence[Sequence[Question | None]]
+    writer: Bench
+
+    @property
+    def fitting(self) -> list[Question]:
+        return [question for questions in self.questions for question in questions if question]
+
+
+@contextmanager
+def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
+    """Raises InputError for options and files that cannot be used."""
+    PRESETS.chosen(options.preset, options.choose)  # what is wrong with them shows before drafts are paid for
+    plan, prices = Plan.of(options), options.prices
+    load_template(options.template)
+    Purse(prices, options.max_cost)
+    every = held_back(options.history, options.targets)
+    cases = sample(every, options.limit, options.seed)
+    people = None
+    if options.labels:
+        people = labels_for(case_ids(cases), {*case_ids(every), *case_ids(cases)}, options.labels)
+    systems = retrieval_systems(plan, options.systems, cases, console)
+    with writer(plan, prices, options.max_cost, console) as writes:
+        questions = [[writes.question(brief) for brief in plan.briefs(cases, system)] for system in systems]
+        yield Desks(plan, cases, people, questions, writes.bench)
+
+
+def asking_of(options: CompareOptions) -> Asking:
+    """The way the judge is asked."""
+    engine, model = engine_and_model(options.judge or options.llm)
+    terms = Terms(options.max_in_flight, options.prices, options.max_cost)
+    decoding = Decoding(JUDGE.max_tokens if isinstance(JUDGE.max_tokens, int) else 512, options.temperature)
+    return Asking(engine, options.replies, terms, decoding, model=model)
+
+
+def estimate(options: CompareOptions) -> dict[str, Any]:
+    """The calls and the highest cost of both steps. A draft that is not written yet counts as long as it may be."""
+    console = Console(stderr=True)
+    with desks(options, console) as at, bench(asking_of(options), console) as judging:
+        replies = at.writer.kept(at.fitting)
+        written = [drafts_of(questions, replies) for questions in at.questions]
+        count, longest = at.writer.model.count_tokens, at.plan.longest
+        words = math.ceil(longest * 100 / count("word " * 100)) * "word "
+        stand_in = [
+            [
+                WrittenText(f"{words}{name}{place}") if draft.failure == "not_asked" else draft
+                for place, draft in enumerate(drafts)
+            ]
+            for name, drafts in zip(options.systems, written, strict=True)
+        ]
+        items, judge_options = judged(options, at, stand_in, None)
+        parts = {
+            "drafts": at.writer.estimate(at.fitting)["estimate"],
+            "judgements": judging.estimate(Questions(JUDGE, items.every, judge_options))["estimate"],
+        }
+    costs = [part["cost_at_most"] for part in parts.values()]
+    return {
+        **head_of(options, at.plan, judging.model.identity).to_json(),
+        "cases": len(at.cases),
+        "estimate": parts,
+        "calls": sum(part["calls"] for part in parts.values()),
+        "cost_at_most": None if None in costs else round(sum(costs), 6),
+    }
+
+
+def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | None) -> tuple[Head, Report]:
+    """Write, judge and compare what is not kept. Raises PearlError at the cap; what came until then is kept."""
+    console = Console(stderr=True)
+    with desks(options, console) as at:
+        asked = at.writer.ask("drafts", at.fitting)
+        replies = asked.replies()
+        written = [drafts_of(questions, replies) for questions in at.questions]
+        items, judge_options = judged(options, at, written, drafts)
+        asking = asking_of(options)
+        with bench(replace(asking, terms=asked.left_of(asking.terms)), console) as judging:
+            outcome = run(JUDGE, items, judge_options, judging)
+            figures = JUDGE.figures(outcome, judge_options)
+            lines = list(JUDGE.lines(outcome, judge_options))
+        elicitation = {"drafts": asked.to_json(), "judgements": dict(outcome.elicitation)}
+    if judgements:
+        write_lines(judgements, lines, called=f"--judgements {judgements}")
+    if at.people:
+        figures["corrected"] = corrected_by(at.people, lines, options.seed)
+    head = head_of(options, at.plan, outcome.model)
+    figures = {"writer": at.plan.writer, "cases": len(at.cases), **figures, "elicitation": elicitation}
+    first, second = options.systems
+    return head, Report(figures, partial(judge_tables, JUDGE), f"{first} against {second}", rates_figure)
+
+
+def judged(
+    options: CompareOptions, at: Desks, written: Sequence[Sequence[WrittenText]], drafts: Path | None
+) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
+    """The drafts as items of the authorship judge, in both orders; written to a file if one is named."""
+    own = {name: getattr(options, name) for name in ("preset", "seed", "systems", "prompt", "ask_again")}
+    own |= PRESETS.chosen(options.preset, options.choose)
+    judge_options = AuthorshipOptions(**own, runs=runs_of(options))
+    with TemporaryDirectory() as folder:
+        path = drafts or Path(folder) / "drafts.jsonl"
+        lines = items_of(at.cases, options.systems, written, at.writer.model.name)
+        write_lines(path, lines, called=f"--drafts {path}")
+        return authorship.load(path, judge_options)
+
+
+def runs_of(options: CompareOptions) -> int:
+    """The number of runs that is given, or is the preset's."""
+    return options.runs or RUNS.get(options.preset, 1)
+
+
+def head_of(options: CompareOptions, plan: Plan, judge: str) -> Head:
+    asked: dict[str, Any] = {"history": options.history, "systems": options.systems, "llm": plan.settings.llm}
+    asked |= {"--judge": options.judge, "targets": options.targets, "limit": options.limit}
+    asked |= {"template": options.template, "k": options.k, "max_tokens": plan.longest, "prompt": options.prompt}
+    chosen = PRESETS.chosen(options.preset, options.choose)
+    asked |= {"preset": options.preset, "choose": [f"{name}={value}" for name, value in chosen.items()]}
+    asked |= {"runs": runs_of(options), "ask_again": options.ask_again, "temperature": options.temperature}
+    asked |= {"labels": options.labels, "encoder": plan.settings.encoder, "seed": options.seed}
+    return Head.of("compare", judge=judge, **asked)
+
+
+def rates_figure(result: Json) -> Figure:
+    """The shares of wins and ties: every judgement, where both orders agree, and corrected by labels."""
+    names = {**result["systems"], "tie": "tie"}
+    ways = {"every judgement": "rates", "both orders agree": "rates_orders_must_agree"}
+    rows: dict[str, dict[str, Json | None]] = {
+        title: {way: result[name][outcome] for way, name in ways.items()} for outcome, title in names.items()
+    }
+    for row in result["corrected"]["rates"] if "corrected" in result else ():
+        rows[names[row["label"]]] |= {ESTIMATES[way]: row[way] for way in ("corrected", "prediction_powered")}
+    return intervals_figure(rows, "share of the judgements")

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from rich.console import Console
 from typer import Option
 
+from eval.asking.bench import Asking, bench
+from eval.commands.forensics.asking import check_out
 from eval.commands.options import DraftingOptions, DryRun, PriceOptions
+from eval.commands.writing import Plan, drafts_of, writer
+from eval.drafts.generation import counts
+from eval.drafts.manner_pairs import answered, manner_pairs
+from eval.drafts.model_pairs import answer_of, model_pairs, read_prompts
+from eval.recorded.forensics.pair_files import write_pairs
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table, counts_cell
-from pearl.cli.options import JSON_OPTION, bundled
-
-if TYPE_CHECKING:
-    from eval.commands.writing import Plan
+from pearl.asking.ask import Terms
+from pearl.asking.kept import Question
+from pearl.chat.base import Decoding, Message
+from pearl.chat.choose import engine_and_model
+from pearl.cli.options import JSON_OPTION, bundled, check_unread, write_json
+from pearl.errors import ChatError, InputError
+from pearl.prompts import Brief
+from pearl.settings import load_settings
+from pearl.templates import load_template
 
 ABOUT = """A prompt is a line of text, or of JSON Lines with "prompt". Both models answer it without a system message,
 and an annotator for each model prefers its answers. A name that is no engine is a model of the endpoint.
@@ -66,19 +80,6 @@ class MannerOptions(PriceOptions, DraftingOptions):
 def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
     """Pair the answers of two models to the same prompts, or a model's drafts for the requests of a history with what
     the user really wrote."""
-    from rich.console import Console
-
-    from eval.commands.forensics.asking import check_out
-    from eval.commands.forensics.model_pairing import pair_models
-    from eval.commands.writing import Plan, drafts_of, writer
-    from eval.drafts.generation import counts
-    from eval.drafts.manner_pairs import answered, manner_pairs
-    from eval.recorded.forensics.pair_files import write_pairs
-    from pearl.cli.options import check_unread, write_json
-    from pearl.errors import ChatError, InputError
-    from pearl.prompts import Brief
-    from pearl.templates import load_template
-
     outputs, console = Outputs(json), Console(stderr=True)
     sources = [path for path in (options.history, options.prompts) if path]
     if len(sources) != 1:
@@ -131,3 +132,56 @@ def pairing_tables(result: Json) -> Iterator[Table]:
     without = ", ".join(f"{count} without a draft ({reason})" for reason, count in failed.items())
     caption = f"{result['n']:,} pairs; {result['cut_off']} drafts cut off{', ' + without if without else ''}."
     yield Table(caption, ("user", "pairs", "against drafts of"), rows, result["command"])
+
+
+def pair_models(options: MannerOptions, outputs: Outputs, json: str | None) -> None:
+    """Ask both models for what is not kept, and write the pairs; a dry run writes its estimate alone.
+
+    Raises InputError for options and files that cannot be used, ChatError where no prompt has two answers.
+    """
+    assert options.prompts is not None
+    if options.against is None:
+        raise InputError("--prompts needs --against, the other model.", param="against", code="missing_option")
+    if options.user:
+        raise InputError("--user chooses in --history; leave it out.", param="user")
+    prompts = read_prompts(options.prompts)
+    questions = [Question((Message("user", prompt),)) for prompt in prompts]
+    terms = Terms(options.max_in_flight, options.prices, options.max_cost, refuse_empty=True)
+    longest = options.max_tokens or load_settings().max_draft_tokens
+    ways = map(engine_and_model, (options.llm, options.against))
+    with ExitStack() as closing:
+        asked = [Asking(engine, options.generations, terms, Decoding(longest), model=model) for engine, model in ways]
+        first, second = (closing.enter_context(bench(asking, Console(stderr=True))) for asking in asked)
+        names = first.model.name, second.model.name
+        if names[0] == names[1]:
+            raise InputError(f"--llm and --against are both {names[0]}; name two models.", param="against")
+        if options.dry_run:
+            estimates = {at.model.name: at.estimate(questions)["estimate"] for at in (first, second)}
+            write_json(json or "-", models_head(options, longest).to_json() | {"estimate": estimates})
+            return
+        rounds = [first.ask(f"answers of {names[0]}", questions)]
+        rounds.append(replace(second, terms=rounds[0].left_of(terms)).ask(f"answers of {names[1]}", questions))
+        answers = [[answer_of(reply) for reply in each.replies()] for each in rounds]
+    data = model_pairs(prompts, [[answer.text for answer in mine] for mine in answers], names, options.seed)
+    counted = {name: counts(mine) for name, mine in zip(names, answers, strict=True)}
+    if not data.pairs:
+        why = "; ".join(f"{name}: {counts_cell(each['failures'])}" for name, each in counted.items())
+        raise ChatError(f"No prompt has two answers: {why}.", code="nothing_generated")
+    write_pairs(options.out, data)
+    elicitation = {name: each.to_json() for name, each in zip(names, rounds, strict=True)}
+    figures = {"n": len(data.pairs), "prompts": len(prompts), "models": counted, "elicitation": elicitation}
+    outputs.write(models_head(options, longest), Report(figures, answers_tables))
+
+
+def models_head(options: MannerOptions, longest: int) -> Head:
+    asked = {"prompts": options.prompts, "out": options.out, "llm": options.llm, "against": options.against}
+    return Head.of("forensics", "pairs", judge=None, **asked, max_tokens=longest, seed=options.seed)
+
+
+def answers_tables(result: Json) -> Iterator[Table]:
+    """The answers that are missing or cut off, by model."""
+    rows = tuple(
+        (name, counts_cell(each["failures"]) or "-", f"{each['cut_off']:,}") for name, each in result["models"].items()
+    )
+    caption = f"{result['n']:,} pairs of {result['prompts']:,} prompts."
+    yield Table(caption, ("answers of", "without an answer", "cut off"), rows, result["command"])
