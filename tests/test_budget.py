@@ -20,10 +20,10 @@ MOST = {
     "lines of retriever": 6286,  # a module for loading the auxiliary model, which broke a circle
     "lines of service": 21_691,
     "lines of training": 8334,
-    "lines of eval": 24_702,
+    "lines of eval": 24_623,
     "lines of docs/*.py and benchmarks": 5361,
-    "modules": 568,
-    "modules under 60 lines": 120,
+    "modules": 564,
+    "modules under 60 lines": 118,
     "words of Markdown": 32_954,
     "commands": 90,
     "options": 925,
