@@ -87,8 +87,12 @@ def some_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+# install makes a whole environment from the package index, over a minute
+IN_THE_SUITE = [pytest.param(name, marks=pytest.mark.slow) if name == "install" else name for name in NAMES]
+
+
 @pytest.mark.timeout(300)  # each starts servers or loads models several times
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", IN_THE_SUITE)
 def test_a_quick_run(
     embedded_once: None, some_documents: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
