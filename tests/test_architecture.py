@@ -216,6 +216,7 @@ HELP = [
     ["eval", "personalized"],
     ["eval", "style"],
     ["eval", "corrected"],
+    ["eval", "agreement"],
     ["compare"],
     ["forensics", "discover"],
     ["ratings", "page"],

@@ -11,17 +11,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.console import Console
 
-from eval.recorded.quality.perplexity import perplexity
 from pearl.cli.options import known
 from pearl.errors import InputError
+from pearl.runtime.progress import watched
+from pearl.settings import EMBEDDED, load_settings
 from pearl.stats.bootstrap import Floats
 from retriever.history.lexical import words
+from retriever.models.kept_losses import KeptLosses, computed_by, kept_losses, loss_key
 from retriever.reward.originals import preferred_versions
 from retriever.reward.records import QualityPair, read_quality
 
 if TYPE_CHECKING:
     from retriever.reward.model import RewardModel
+
+TOKENS = 512  # of a text
+PROMPT = "A paragraph:\n\n"
+TOGETHER = 32  # texts between two commits
 
 Scores = Callable[[Sequence[str]], Sequence[float] | Floats]
 
@@ -70,6 +77,43 @@ def type_token(text: str) -> float:
     """The number of different words as a share of all."""
     of_text = words(text)
     return len(set(of_text)) / max(len(of_text), 1)
+
+
+def perplexity(texts: Sequence[str]) -> list[float]:
+    """Return the loss of each text per token, in nats, over its first TOKENS tokens. A kept loss needs no model.
+
+    Raises ChatError if the embedded model is not installed, StoreError if the losses cannot be kept.
+    """
+    computed = computed_by(EMBEDDED)
+    keys = {text: loss_key(*computed, PROMPT, TOKENS, text) for text in texts}
+    with kept_losses(load_settings().home) as kept:
+        losses = kept.known(list(keys.values()))
+        missing = {text: key for text, key in keys.items() if key not in losses}
+        if missing:
+            losses |= _computed_losses(missing, kept)
+    return [losses[keys[text]] for text in texts]
+
+
+def _computed_losses(keys: dict[str, bytes], kept: KeptLosses) -> dict[bytes, float]:
+    """The losses of texts by one load of the model, each kept soon after it is known."""
+    from retriever.models.auxiliary import Group
+    from retriever.models.load_auxiliary import load_auxiliary
+
+    model = load_auxiliary(EMBEDDED)
+    prompt = (tuple(model.encode(PROMPT)),)
+    texts = list(keys)
+    losses: dict[bytes, float] = {}
+    with watched(Console(stderr=True)) as watch:
+        line = watch("perplexity", len(texts))
+        for start in range(0, len(texts), TOGETHER):
+            some = texts[start : start + TOGETHER]
+            found = model.likelihoods([Group(prompt, (tuple(model.encode(text, TOKENS)),)) for text in some])
+            new = {keys[text]: -likelihood.mean for text, (likelihood,) in zip(some, found, strict=True)}
+            kept.keep(new)
+            losses |= new
+            for _ in new:
+                line.advance()
+    return losses
 
 
 SCORERS: tuple[PairScorer, ...] = (
