@@ -13,7 +13,6 @@ from eval.commands import (
     generation,
     likeness,
     manner,
-    people,
     personalized,
     quality,
     questions,
@@ -26,4 +25,4 @@ from pearl.cli.commands import add_commands, group
 
 app = group("Measure retrieval, calibration, generation, revision and judges, every figure with its interval.")
 add_commands(app, retrieval, generation, calibration, revision, questions, shown, agreement, corrected)
-add_commands(app, personalized, manner, experts, quality, best_of, edits, content, likeness, people, style)
+add_commands(app, personalized, manner, experts, quality, best_of, edits, content, likeness, style)

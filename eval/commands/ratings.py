@@ -15,7 +15,7 @@ stop and go on in the same browser, and saves a file of ratings, which these rea
 
 \b
   pearl eval agreement --ratings ratings.jsonl --raters Ann,Ben
-  pearl eval people --ratings ratings.jsonl --records judged.jsonl
+  pearl eval personalized --ratings ratings.jsonl --records judged.jsonl
   pearl eval style --judgements judged.jsonl --human ratings.jsonl
   pearl eval corrected --judgements judged.jsonl --labels ratings.jsonl
 

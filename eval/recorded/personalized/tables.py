@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas, values_and_reaches
 from eval.report.tables import Columns, Json, Table, shown
+from pearl.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +108,9 @@ SHOWN_NAME = 34  # characters of a file's name
 
 
 def personalized_figure(result: Json) -> Figure:
-    """A column a file; one without certainties says so."""
+    """Draw a column a file; one without certainties says so. Raises InputError where there is no file."""
+    if not result["files"]:
+        raise InputError("--picture and --report draw judges; give their --records.", param="records")
     files: Sequence[Json] = result["files"]
     figure, grid = canvas(3, len(files), (3.4 * len(files), 8.0), sharex="row")
     for file, column in zip(files, grid.T, strict=True):

@@ -44,7 +44,7 @@ def study(run_pearl, write_lines):
         words = ["--ratings", write_lines(ratings() if lines is None else lines, "ratings.jsonl")]
         if judged is not None:
             words += ["--records", write_lines(judged, "judged.jsonl")]
-        return run_pearl("eval", "people", *words, *more)
+        return run_pearl("eval", "personalized", *words, *more)
 
     return run
 
@@ -52,7 +52,7 @@ def study(run_pearl, write_lines):
 def test_people_and_judge_side_by_side(study):
     run = study("--json", "-", judged=records())
     assert run.status == 0, run.err
-    result = run.json
+    result = run.json["people"]
     people, each, judge = result["rows"]
     assert (result["items"], result["compared"], result["without_majority"], result["raters"]) == (5, 4, 1, 3)
     assert (people["all"]["correct"], people["all"]["total"]) == (3, 4)
@@ -68,25 +68,27 @@ def test_people_and_judge_side_by_side(study):
 
 def test_a_missing_rating_is_counted(study):
     some = [{"item": "p1", "rater": f"rater {9 + place}", "label": label} for place, label in enumerate((None, "N/A"))]
-    found, plain = (study("--json", "-", lines=lines, judged=records()).json for lines in ([*ratings(), *some], None))
+    found, plain = (
+        study("--json", "-", lines=lines, judged=records()).json["people"] for lines in ([*ratings(), *some], None)
+    )
     assert (found["ratings"], found["missing"], found["raters"]) == (15, 2, 3)
     assert (found["rows"], found["agreement"]) == (plain["rows"], plain["agreement"])
 
 
 def test_agreement_of_two_raters(study):
     """Of three pairs agree: 1 of p1, 1 of p2, 3 of p3, none of p4, 3 of p5: 8 of 15."""
-    agreement = study("--json", "-", judged=records()).json["agreement"]
+    agreement = study("--json", "-", judged=records()).json["people"]["agreement"]
     assert agreement["mean"] == pytest.approx(8 / 15, abs=0.03)
     assert (agreement["draws"], agreement["drawn"], agreement["items"]) == (1000, 5, 5)
     many = [row | {"item": f"{row['item']} {copy}", "ground_truth": "A"} for copy in range(20) for row in ratings()]
-    agreement = study("--json", "-", lines=many).json["agreement"]
+    agreement = study("--json", "-", lines=many).json["people"]["agreement"]
     assert (agreement["drawn"], agreement["items"]) == (30, 100)
     assert agreement["sd"] == pytest.approx((8 / 15 * 7 / 15 / 30) ** 0.5, abs=0.02)
 
 
 def test_right_answers_from_the_ratings(study):
     lines = [row | {"ground_truth": RIGHT[row["item"]]} for row in ratings()]
-    result = study("--json", "-", lines=lines).json
+    result = study("--json", "-", lines=lines).json["people"]
     assert [row["who"] for row in result["rows"]] == ["people, by majority", "people, each rating"]
 
 
@@ -120,10 +122,20 @@ def test_orders_that_disagree_are_shown(study):
     """The judge says A in both orders, so it has no answer to p1: wrong, and counted."""
     disagreeing = [{**line, "answer": "A"} if line["item"] == "p1" else line for line in records()]
     run = study("--json", "-", judged=disagreeing)
-    assert (run.json["rows"][2]["unanswered"], run.json["rows"][2]["all"]["correct"]) == (1, 2)
+    judge = run.json["people"]["rows"][2]
+    assert (judge["unanswered"], judge["all"]["correct"]) == (1, 2)
     assert "no answer" in study(judged=disagreeing).out
 
 
 def test_two_right_answers(study):
     run = study(lines=ratings(ground_truth="B"), judged=records())
     assert "'p1' has two right answers, B and A." in run.err
+
+
+def test_what_is_drawn_and_what_is_missing(study, run_pearl, tmp_path):
+    """Ratings that have their right answers need no judge, but only judges are drawn."""
+    lines = [row | {"ground_truth": RIGHT[row["item"]]} for row in ratings()]
+    drawn = study("--picture", tmp_path / "picture.svg", lines=lines)
+    assert (drawn.status, drawn.err) == (2, "pearl: --picture and --report draw judges; give their --records.\n")
+    assert "Give --records" in run_pearl("eval", "personalized").err
+    assert "'pearl eval personalized --ratings'" in run_pearl("eval", "people", "--ratings", "r.jsonl").err
