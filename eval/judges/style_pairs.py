@@ -148,7 +148,7 @@ TARGETS = {
     EACH: "each pair by the styles of every persona of its texts' group, as published",
     OWN: "each pair by the styles of its own texts' personas",
     NONE: "each pair once and by no style, for helpfulness",
-    PROMPTS: "each text that a prompt steered with one for nobody, by all its styles and by each, for style-prompts",
+    PROMPTS: "each text that a prompt steered with one for nobody, by all styles and by each, for eval style --prompts",
     PROMPTS_ALL: "the same by all styles only, for the schemes that name no style",
 }
 STEERED = (PROMPTS, PROMPTS_ALL)

@@ -141,4 +141,4 @@ def prompts_table(result: Json) -> Table:
         "How often the steered text is taken, in percent: by all its styles, by each, by helpfulness; and the "
         "alignment score, (all + single + 100 - default) / 3, with its 95% interval by bootstrap over items."
     )
-    return Table.of(caption, result["prompts"], columns, result["command"])
+    return Table.of(caption, result["prompts"], columns)

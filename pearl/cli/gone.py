@@ -10,6 +10,7 @@ GONE: dict[str, str] = {
     "documents mine": "'pearl documents mine' went: `pearl feedback ID --mine` says that a sent draft is yours.",
     "eval sets": "'pearl eval sets' went: 'pearl eval shown' compares how many documents to show, by drafts.",
     "train sets": "'pearl train sets' went: 'pearl train score' measures each document alone.",
+    "judge style-prompts": "'pearl judge style-prompts' went: 'pearl eval style --prompts' ranks system prompts.",
     "eval people": "'pearl eval people' went: 'pearl eval personalized --ratings' compares people with judges.",
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eval.commands.judge import persona_items, quality_chats, quality_items, style_pairs, style_prompts
+from eval.commands.judge import persona_items, quality_chats, quality_items, style_pairs
 from eval.commands.judge.made import register
 from eval.judges import authorship, personalized, quality, style_detect, style_rank, style_write
 from pearl.cli.commands import add_commands, group
@@ -10,4 +10,4 @@ from pearl.cli.commands import add_commands, group
 app = group("Let a chat model judge texts. Every reply is kept; no question is asked twice.")
 for judge in (authorship, personalized, quality, style_detect, style_rank, style_write):
     register(app, judge.JUDGE)
-add_commands(app, persona_items, quality_chats, quality_items, style_pairs, style_prompts)
+add_commands(app, persona_items, quality_chats, quality_items, style_pairs)

@@ -25,7 +25,7 @@ style-write` writes such responses.
 
 Targets: "each" judges a pair by the styles of every persona of its request, as published; "own" by those of its own
 texts; "none" once and by no style, for helpfulness. "prompts" pairs what a prompt steered with what was written for
-nobody, judged by all its styles and by each, for `pearl judge style-prompts`; "prompts_all" by all of them only.
+nobody, judged by all its styles and by each, for `pearl eval style --prompts`; "prompts_all" by all of them only.
 
 """ + PERSONA_PRESETS.help()
 EXAMPLES = """

@@ -156,9 +156,9 @@ def test_from_prompts_to_their_scores(run_pearl, write_lines, judge_endpoint, tm
         assert (made.status, made.err, len(pairs.read_text().splitlines())) == (0, "", items)
         rank = ("judge", "style-rank", "--items", pairs, "--scheme", scheme, "--draws", 1, "--judgements", judged)
         assert run_pearl(*rank, *kept).status == 0
-    run = run_pearl("judge", "style-prompts", "--judgements", styled, "--judgements", default, "--json", "-")
+    run = run_pearl("eval", "style", "--judgements", styled, "--judgements", default, "--prompts", "--json", "-")
     assert (run.status, run.err) == (0, "")
-    scores = {row["prompt"]: row["alignment"]["value"] for row in run.json["prompts"]}
+    scores = {row["prompt"]: row["alignment"]["value"] for row in run.json["prompts"]["prompts"]}
     assert scores["prefer"] == 100
     assert scores["agent"] < 60
-    assert [row["prompt"] for row in run.json["prompts"] if row["best"]] == ["prefer"]
+    assert [row["prompt"] for row in run.json["prompts"]["prompts"] if row["best"]] == ["prefer"]

@@ -33,15 +33,16 @@ def test_the_published_scores_come_from_their_rates(shared):
 
 def judged(item, verdict, prompt="short", *, order="ab", style=("a", "b"), scheme="ab_style", side="a", **more):
     style = list(style) if len(style) > 1 else style[0]
-    about = {"item": item, "task": "email", "style": style, "scheme": scheme, f"prompt_{side}": prompt}
-    return about | {"verdict": verdict, "order": order, "generator": "g"} | more
+    about = {"item": f"{item} {prompt}", "task": "email", "style": style, "scheme": scheme, f"prompt_{side}": prompt}
+    asked = {"kind": "ranking", "judge": "j", "draw": 0, "verdict": verdict, "order": order}
+    return about | asked | {"generator": "g"} | more
 
 
 @pytest.fixture
 def style_prompts(run_pearl, write_lines):
     def run(*files):
         paths = [write_lines(lines, f"{place}.jsonl") for place, lines in enumerate(files)]
-        return run_pearl("judge", "style-prompts", judgements=paths, json="-")
+        return run_pearl("eval", "style", "--prompts", judgements=paths, json="-")
 
     return run
 
@@ -66,8 +67,8 @@ BAD = [
 def test_prompts_are_compared(style_prompts):
     run = style_prompts(GOOD, [*BAD, judged("i1", "A", "half")])
     assert run.status == 0
-    assert (run.json["lines"], run.json["lines_used"]) == (12, 12)
-    half, long, short = run.json["prompts"]
+    assert (run.json["prompts"]["lines"], run.json["prompts"]["lines_used"]) == (12, 12)
+    half, long, short = run.json["prompts"]["prompts"]
     assert [row["prompt"] for row in (half, long, short)] == ["half", "long", "short"]
     assert short["all"] == {"percent": 75, "taken": 3, "answered": 4, "not_answered": 0}
     assert short["single"] == {"percent": 100, "taken": 1, "answered": 1, "not_answered": 1}
@@ -80,9 +81,9 @@ def test_prompts_are_compared(style_prompts):
 
 
 def test_the_best_of_each_task_and_generator(style_prompts):
-    tweets = [line | {"task": "tweet"} for line in BAD]
-    others = [line | {"generator": None, "generator_a": "h"} for line in BAD]
-    found = style_prompts([*GOOD, *BAD, *tweets, *others]).json["prompts"]
+    tweets = [line | {"task": "tweet", "item": f"{line['item']} of a tweet"} for line in BAD]
+    others = [line | {"generator": None, "generator_a": "h", "item": f"{line['item']} of h"} for line in BAD]
+    found = style_prompts([*GOOD, *BAD, *tweets, *others]).json["prompts"]["prompts"]
     assert [(row["task"], row["generator"], row["prompt"], row["best"]) for row in found] == [
         ("email", "g", "long", False),
         ("email", "g", "short", True),
@@ -100,11 +101,11 @@ def test_judgements_with_reasons_count_as_well(style_prompts):
 
 def test_lines_of_something_else_are_passed_over(style_prompts):
     other = [judged("i7", "A", scheme="rubric_style"), {**judged("i8", "A"), "prompt_a": None}]
-    assert style_prompts([*GOOD, *other]).json["lines_used"] == 8
+    assert style_prompts([*GOOD, *other]).json["prompts"]["lines_used"] == 8
 
 
 def test_a_table(run_pearl, write_lines):
-    run = run_pearl("judge", "style-prompts", judgements=write_lines([*GOOD, *BAD]))
+    run = run_pearl("eval", "style", "--prompts", judgements=write_lines([*GOOD, *BAD]))
     for word in ("email g short", "75.0 (3 of 4)", "best", "alignment score"):
         assert word in run.out
 
