@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pearl.asking.cost import Prices, Survey
 from pearl.asking.patience import Failed
@@ -20,8 +21,9 @@ from pearl.chat.base import Reply
 from pearl.errors import InputError, PearlError
 from pearl.prompts import Prompt
 from pearl.records import Usage
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
+from pearl.stats.chance import CHANCE, share_by_chance
 from pearl.theta import EVERYTHING, theta_json
-from service.calibrating.choice import choose_option
 from service.calibrating.measures import Ruler, combined
 from service.calibrating.past import PastText
 from service.calibrating.scribe import Scribe
@@ -31,6 +33,7 @@ from service.drafting.deciding import LEAST_TEXTS
 DRAFTED_BY = 0.8  # of the time
 Json = dict[str, Any]
 Values = Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]  # metric -> (N, O)
+FOLDS = 10  # by which the gain of a choice is held out: for each fold counts what all other texts choose
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,3 +231,32 @@ def _choose_theta(study: Study, pairs: Sequence[tuple[PastText, str, str]], rule
 def _gains(gain: Any, values: Values, together: Any) -> Json:
     """The held-out gain over the default by each metric, and by all together in standard deviations."""
     return {name: gain(figures).to_json() for name, figures in chain(values.items(), [("combined", together)])}
+
+
+@dataclass(frozen=True, slots=True)
+class OptionChoice:
+    """``place`` is the chosen option's, ``best`` that of the highest mean; they differ where it may be chance, and the
+    first option, the default, stays. ``by_chance``: the share of random exchanges whose best option gains as
+    much; ``held_out``: for each text the option that the other folds choose, (N,)."""
+
+    place: int
+    best: int
+    by_chance: float
+    held_out: NDArray[np.intp]
+
+    def gain(self, values: Floats) -> Estimate:
+        """The mean that the held-out choices gain over the default, of values (N, O)."""
+        texts = np.arange(len(values))
+        return Bootstrap([str(text) for text in texts]).mean(values[texts, self.held_out] - values[:, 0])
+
+
+def choose_option(values: Floats) -> OptionChoice:
+    """The option with the highest mean if its gain over the first one is above chance: values (N, O).
+
+    Of equal ones the first is the best. The texts are in order of time; every tenth is in the same fold.
+    """
+    folds = np.arange(len(values)) % FOLDS
+    held_out = np.array([int(values[folds != fold].mean(axis=0).argmax()) for fold in folds], np.intp)
+    best = int(values.mean(axis=0).argmax())
+    by_chance = share_by_chance(values[:, :1], values.T[1:, :, None], lambda sums: sums[:, 0], np.arange(len(values)))
+    return OptionChoice(best if best and by_chance <= CHANCE else 0, best, by_chance, held_out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,10 +24,11 @@ from pearl.text.usable import check_id, printable
 from service.commands.common import open_database
 from service.commands.import_export import EXPORT, EXPORT_SUMMARY, export_command
 from service.commands.import_report import report
-from service.commands.updates import settle_gone
 from service.importers.base import Importer, Options, importer_names, load_importer
 from service.importers.guessing.guess import guess_importer
-from service.importing.run import BATCH_DOCUMENTS, run_import
+from service.importing.import_record import remove_gone
+from service.importing.run import BATCH_DOCUMENTS, ImportSummary, run_import
+from service.store.database import Database
 from service.store.voices import check_name
 
 STANDARD_INPUT = "-"
@@ -215,3 +217,21 @@ def _progress(importer: Importer, source: Path) -> Iterator[Callable[[int], None
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("importing", total=importer.size(source))
         yield lambda amount: progress.advance(task, amount)
+
+
+def settle_gone(database: Database, summary: ImportSummary, source: Path, *, yes: bool) -> int:
+    """The number of documents removed: all that are gone, with ``yes`` or when the person says so, or none."""
+    gone = sum(len(missing.document_ids) for missing in summary.gone)
+    if not gone:
+        return 0
+    brought = sum(missing.brought for missing in summary.gone)
+    finding = f"{gone:,} of {brought:,} documents that came from {source} are not there any more."
+    if summary.errors_total > summary.conflicts:  # a document in conflict was read: the source gives two texts its id
+        typer.echo(f"{finding} They stay, for not everything in it could be read.", err=True)
+        return 0
+    if not yes and not sys.stdin.isatty():
+        typer.echo(f"{finding} They stay; give --yes to remove them.", err=True)
+        return 0
+    if not yes and not typer.confirm(f"{finding} Remove them from the history?", err=True):
+        return 0
+    return remove_gone(database, summary.gone)

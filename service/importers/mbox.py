@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
+from service.importers.base import NO_TEXT, NOT_MINE, SHOWN, Importer, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.disk_index import DiskIndex
 from service.importers.folders import unread
 from service.importers.identities import Identities
 from service.importers.ids import content_id
 from service.importers.mails.boxes import MESSAGE_BYTES, Box, open_boxes, plain_size
 from service.importers.mails.cleaning import read_patch, unwrap, without_attached, without_banners, without_images
-from service.importers.mails.endings import RepeatedEndings
 from service.importers.mails.headers import HEADER_BYTES, parse_date, parse_sender
 from service.importers.mails.kinds import ENCRYPTED, folder_name, label_names, why_left_out, why_out_of
 from service.importers.mails.message import Envelope, read_envelope
 from service.importers.mails.parts import MailPart, is_cut_off, parts_of, text_of
-from service.importers.mails.people import OtherAddresses
+from service.importers.mails.phrases import KNOWN
 from service.importers.mails.quotes import latest_quoted, split_mail
 from service.importers.mails.spans import Span
 from service.importers.requests import as_request
@@ -26,6 +29,76 @@ from service.importers.requests import as_request
 CUT_OFF = "The file ends within this mail; export it again, or wait until the mail program has written it."
 
 UNREAD = {".emlx", ".msg", ".pst"}  # kinds that hold mails, too
+LEAST_WORDS = 10  # of an ending that is cut: "Thank you and best regards, Ann" is how a person signs off
+LEAST_TEXTS = 3  # that have the same ending
+PARAGRAPHS = 3  # of an ending, at most
+MOST_ADDRESSES = 10_000  # that are counted: memory must not grow with the source
+SENT = re.compile(KNOWN["sent_folders"], re.IGNORECASE)
+MACHINE = re.compile(r"(?:no-?reply|do-?not-?reply|notifications?|mailer-daemon|bounces?)\b", re.IGNORECASE)
+
+
+class OtherAddresses:
+    """Counts the mails of senders who were not named with ``--me`` and may be the same person."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()  # by which the person's own mails are signed
+        self._others: Counter[tuple[str, str]] = Counter()
+        self._sent: Counter[str] = Counter()
+
+    def note_own(self, name: str) -> None:
+        if " " in name:  # "Ann" alone may be anybody's
+            self._names.add(name.casefold())
+
+    def note_other(self, name: str, address: str, places: list[str]) -> None:
+        """``places`` are the labels and folders of the mail."""
+        key = (name.casefold(), address.casefold())
+        if not address or MACHINE.match(address):
+            return
+        if key in self._others or len(self._others) < MOST_ADDRESSES:
+            self._others[key] += 1
+            self._sent[key[1]] += any(SENT.fullmatch(place) for place in places)
+
+    def remarks(self) -> Iterator[Remark]:
+        """Yield a remark on the likeliest addresses with their mails, if there are any."""
+        mails_by_address: Counter[str] = Counter()
+        for (name, address), mails in self._others.items():
+            if name in self._names or self._sent[address]:
+                mails_by_address[address] += mails
+        if shown := ", ".join(f"{address} ({mails:,})" for address, mails in mails_by_address.most_common(SHOWN)):
+            yield Remark(f"Also seen, perhaps you: {shown}; if so, import again with --me for each.")
+
+
+class RepeatedEndings:
+    """Counts the different texts above each last paragraph of a person's mails, and cuts what ends several.
+
+    One mail in several folders, or sent to several people, is one text.
+    """
+
+    def __init__(self) -> None:
+        self._texts: Counter[bytes] = Counter()
+        self._seen: set[bytes] = set()
+
+    def note(self, text: str) -> None:
+        paragraphs = text.split("\n\n")
+        for number in range(max(0, len(paragraphs) - PARAGRAPHS), len(paragraphs)):
+            if len(paragraphs[number].split()) >= LEAST_WORDS:
+                key = _key(paragraphs[number])
+                both = _key(paragraphs[number] + "\0" + "\n\n".join(paragraphs[:number]))
+                self._texts[key] += both not in self._seen
+                self._seen.add(both)
+
+    def cut(self, text: str) -> str:
+        """The text without the paragraphs at its end that several texts have; what stands above them is kept."""
+        paragraphs = text.split("\n\n")
+        for _ in range(PARAGRAPHS):
+            if not (paragraphs and self._texts[_key(paragraphs[-1])] >= LEAST_TEXTS):
+                break
+            paragraphs.pop()
+        return "\n\n".join(paragraphs).rstrip()
+
+
+def _key(text: str) -> bytes:
+    return hashlib.blake2b(" ".join(text.split()).encode(errors="replace"), digest_size=8).digest()
 
 
 class MboxImporter(Importer):

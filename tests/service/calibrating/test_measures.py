@@ -8,8 +8,7 @@ import pytest
 
 from pearl.likeness.likeness import Likeness
 from retriever.baselines.dense import DenseRetriever
-from service.calibrating.likeness import HeldOutLikeness
-from service.calibrating.measures import Ruler, rouge2
+from service.calibrating.measures import HeldOutLikeness, Ruler, rouge2
 from service.calibrating.past import PastText, past_texts
 
 TEXTS = ("", "One.", "One two three", "two three, ONE two!", "Ünïcode is-not  a_word 3.14", "a a a a", "a a", "\n\t")

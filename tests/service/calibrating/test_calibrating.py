@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.calibrating.choice import choose_option
+from service.calibrating.calibrating import choose_option
 from service.calibrating.measures import combined
 
 
