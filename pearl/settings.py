@@ -48,6 +48,18 @@ DEFAULT_RATE_LIMIT = "600/minute"
 HTTP_ADDRESS = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
 ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^\s/?#*A-Z]+")  # of a page, an extension or a file
 LEAST_ALIKE = 0.88  # one letter of a name like PEARL_LLM wrong, left out or swapped
+GONE = {  # settings that went -> what holds in their place
+    "PEARL_CANDIDATES_BUDGET_S": "candidates have 30 seconds",
+    "PEARL_DATABASE_TIMEOUT_S": "the database has 10 seconds",
+    "PEARL_IDEMPOTENCY_HOURS": "the answer to an Idempotency-Key is kept for 24 hours",
+    "PEARL_KEEP_ALIVE_S": "a comment line follows 10 seconds of silence on a stream",
+    "PEARL_LIKENESS_MARGIN": "a candidate may lose 0.1 of likeness",
+    "PEARL_LIKENESS_WEIGHT": "likeness weighs 0.3 among candidates",
+    "PEARL_LLM_MAX_CHARACTERS": "an answer is cut at 100,000 characters",
+    "PEARL_MAX_BODY_BYTES": "a request's body may have 8,000,000 bytes",
+    "PEARL_READ_TIMEOUT_S": "a request's body has 30 seconds to arrive",
+    "PEARL_RETRIEVAL_QUEUE": "128 requests may wait for retrieval",
+}
 
 
 class Settings(BaseSettings):
@@ -64,12 +76,6 @@ class Settings(BaseSettings):
         repr=False,  # it may hold a password
         description="SQLAlchemy URL of the database, e.g. `postgresql+psycopg://user:password@host/pearl`. "
         "Without it: SQLite in PEARL_HOME.",
-    )
-    database_timeout_s: float = Field(
-        default=10.0,
-        gt=0,
-        description="Longest wait for a locked database, for a connection and for a place among them, seconds; a "
-        "statement of PostgreSQL may take twice as long.",
     )
 
     llm: str = Field(
@@ -100,11 +106,6 @@ class Settings(BaseSettings):
         gt=0,
         description="Longest wait of a draft for the endpoint in all, including its revision, repeated calls and "
         "`retry-after`, seconds. Below the 60 s after which usual proxies give up.",
-    )
-    llm_max_characters: int = Field(
-        default=100_000,
-        ge=1_000,
-        description="Longest answer of an endpoint that ignores its number of tokens, characters; it is cut there.",
     )
     llm_reasoning_tokens: int = Field(
         default=8192,
@@ -156,9 +157,6 @@ class Settings(BaseSettings):
         "texts without embeddings are ranked without them; the answer says so. A history that changed, or is not in "
         "memory, is indexed whole, however long that takes (docs/retrieval.md).",
     )
-    retrieval_queue: int = Field(
-        default=128, ge=0, description="Requests that may wait for retrieval; more are answered 503 at once."
-    )
     drafts_at_once: int = Field(
         default=64,
         ge=1,
@@ -185,29 +183,10 @@ class Settings(BaseSettings):
         "English, or a folder that `pearl train reward` wrote. Without it drafts have no `quality`, and `candidates` "
         "is an error.",
     )
-    candidates_budget_s: float = Field(
-        default=30.0,
-        gt=0,
-        description="Longest time for writing the `candidates` of a draft, seconds; those that are not there by then "
-        "count as failed. PEARL_LLM_BUDGET_S holds for all of a draft as well.",
-    )
     likeness: bool = Field(
         default=False,
         description="Say in every draft how likely it is that its owner wrote it: about 5 ms, and for the first draft "
         "after a change of the history some 40 ms for every 6,000 words of it.",
-    )
-    likeness_weight: float = Field(
-        default=0.3,
-        ge=0,
-        le=1,
-        description="Weight of likeness beside quality, each from 0 to 1, in the choice among candidates.",
-    )
-    likeness_margin: float = Field(
-        default=0.1,
-        ge=0,
-        le=1,
-        description="Likeness that a candidate may lose: one that is less likely the user's than the draft by more is "
-        "never chosen.",
     )
 
     rate_limit: str = Field(
@@ -222,18 +201,6 @@ class Settings(BaseSettings):
     )
     cors_origins: str = Field(
         default="", description="Origins of browser pages that may call the API, separated by commas; `*` for any."
-    )
-    max_body_bytes: int = Field(
-        default=8_000_000, ge=1_000, description="Largest request body, bytes; most routes take 4 MB at most."
-    )
-    read_timeout_s: float = Field(
-        default=30.0, gt=0, description="Longest time for a client to send a request's body, seconds."
-    )
-    keep_alive_s: float = Field(
-        default=10.0, gt=0, description="Silence on a stream after which a comment line keeps it open, seconds."
-    )
-    idempotency_hours: float = Field(
-        default=24.0, gt=0, description="Time for which the answer to an Idempotency-Key is remembered, hours."
     )
     log_format: str = Field(
         default="text",
@@ -336,11 +303,14 @@ def load_settings(**overrides: object) -> Settings:
 
 
 def _refuse_misspelt(names: Iterable[str]) -> None:
-    """Other programs' PEARL_ variables are not ours to judge, but one a letter off a setting would go unheeded."""
+    """Other programs' PEARL_ variables are not ours to judge, but one a letter off a setting, or one that was a
+    setting, would go unheeded."""
     known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
     for name in names:
         if not name.upper().startswith(PREFIX) or name.upper() in known:
             continue
+        if name.upper() in GONE:
+            raise InputError(f"{name} is no setting any more: {GONE[name.upper()]}; unset it.", code="invalid_setting")
         if meant := get_close_matches(name.upper(), known, n=1, cutoff=LEAST_ALIKE):
             raise InputError(f"{name} is no setting; write {meant[0]}, or unset it.", code="invalid_setting")
 

@@ -45,6 +45,7 @@ log = logging.getLogger("pearl.service")
 THREADS = 16  # for reading the store and for ranking, per process; each holds at most one connection
 LOADING_ENDS_S = 10.0  # for the part that is being loaded when the service stops; a hub's weights may take minutes
 SWEEP_S = 10.0
+WAITING = 128  # requests for retrieval; more are answered 503 at once
 ALL = 10_000_000  # texts: more than any history has
 
 
@@ -64,7 +65,6 @@ class Services:
         self.settings = settings
         self.database = Database(
             settings.resolved_database_url,
-            timeout_s=settings.database_timeout_s,
             pool_size=THREADS + WRITERS,
             user_bytes=settings.max_user_bytes,
             forget=partial(empty_replies, settings.home),
@@ -81,7 +81,7 @@ class Services:
         )
         self.likenesses = LikenessCache(self.database)
         self.profiles = ProfileCache(self.database)
-        self.ranking = FairThreads(settings.retrieval_queue)
+        self.ranking = FairThreads(WAITING)
         self.model = WatchedModel(model or make_chat_model(settings, self._precedence.of_request), self._count_failure)
         self.polisher = make_polisher(settings, rewards)
         self.drafter = Drafter(

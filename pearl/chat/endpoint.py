@@ -36,11 +36,11 @@ THINKING = "<think>"  # how open models begin to reason within their answer
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits on an endpoint's time and length of answers, set by ``PEARL_LLM_*``."""
+    """Limits on an endpoint's time and length of answers."""
 
     silence_s: float = 45.0
     budget_s: float = 55.0
-    characters: int = 100_000
+    characters: int = 100_000  # of an answer that ignores its number of tokens; it is cut there
     reasoning_tokens: int = 8192
 
 
@@ -95,10 +95,7 @@ class EndpointChatModel:
             max_retries=settings.llm_max_retries,
             context_tokens=settings.llm_context_tokens,
             limits=Limits(
-                settings.llm_timeout_s,
-                settings.llm_budget_s,
-                settings.llm_max_characters,
-                settings.llm_reasoning_tokens,
+                settings.llm_timeout_s, settings.llm_budget_s, reasoning_tokens=settings.llm_reasoning_tokens
             ),
         )
 

@@ -23,7 +23,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
 from pearl.errors import InputError, Malformed, Overloaded, PearlError, TooLarge
-from service.api.dependencies import authenticate, authenticate_operator, get_services
+from service.api.dependencies import authenticate, authenticate_operator
 from service.api.json_scan import JsonLimits, JsonScan
 from service.api.parameters import refuse_unknown_parameters
 from service.api.streaming import ClientLeft
@@ -31,25 +31,27 @@ from service.api.streaming import ClientLeft
 SMALL = 16_384  # bytes: sooner checked than handed to a thread
 LARGE = 1_000_000  # bytes: few bodies of more are held at once; their texts can take four times as much when parsed
 LARGE_AT_ONCE, LARGE_OF_USER = 4, 1
+READ_TIMEOUT_S = 30.0  # for a client to send a body
+MOST = 8_000_000  # bytes of any body
 RETRY_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """The most that a route takes. ``bytes`` None: as many as PEARL_MAX_BODY_BYTES says."""
+    """The most that a route takes."""
 
     json: JsonLimits
-    bytes: int | None = 4_000_000  # two texts of 1 MB, and room for escapes
+    bytes: int = 4_000_000  # two texts of 1 MB, and room for escapes
 
 
 USUAL = BodyLimits(JsonLimits(values=500))
 # more than the usual: many documents, or a long conversation with tools that are passed over
 LIMITS = {
-    "/v1/documents": BodyLimits(JsonLimits(values=20_000), bytes=None),
+    "/v1/documents": BodyLimits(JsonLimits(values=20_000), bytes=MOST),
     "/v1/rerank": BodyLimits(JsonLimits(values=20_000), bytes=2_000_000),  # all of it is read by the retriever
     "/v2/rerank": BodyLimits(JsonLimits(values=20_000), bytes=2_000_000),
-    "/v1/chat/completions": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=None),
-    "/v1/responses": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=None),
+    "/v1/chat/completions": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
+    "/v1/responses": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
 }
 
 
@@ -145,29 +147,27 @@ def _is_json(content_type: str) -> bool:
 @asynccontextmanager
 async def _read(request: Request, limits: BodyLimits) -> AsyncIterator[bytes]:
     """The whole body. One that is large takes a place until it is answered, so that memory has a bound."""
-    settings = (await get_services(request)).settings
-    most = min(limits.bytes or settings.max_body_bytes, settings.max_body_bytes)
     length = request.headers.get("content-length", "")
     announced = int(length) if length.isdecimal() else 0
-    if announced > most:
-        raise _too_large(most)
+    if announced > limits.bytes:
+        raise _too_large(limits.bytes)
     places: LargeBodies = request.app.state.large_bodies
     pieces, received, placed = [], 0, False
     scan = JsonScan(limits.json)
     async with AsyncExitStack() as stack:
         try:
-            async with asyncio.timeout(settings.read_timeout_s):
+            async with asyncio.timeout(READ_TIMEOUT_S):
                 async for piece in request.stream():
                     received += len(piece)
-                    if received > most:
-                        raise _too_large(most)
+                    if received > limits.bytes:
+                        raise _too_large(limits.bytes)
                     if not placed and max(announced, received) > LARGE:
-                        await places.enter(request.state.caller.user.id, settings.read_timeout_s / 2, stack)
+                        await places.enter(request.state.caller.user.id, READ_TIMEOUT_S / 2, stack)
                         placed = True
                     scan.feed(piece)
                     pieces.append(piece)
         except TimeoutError:
-            raise TimedOut(f"The body did not arrive within {settings.read_timeout_s:g} s.") from None
+            raise TimedOut(f"The body did not arrive within {READ_TIMEOUT_S:g} s.") from None
         except ClientDisconnect:
             raise ClientLeft from None
         yield b"".join(pieces) if len(pieces) != 1 else pieces[0]

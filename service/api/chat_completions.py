@@ -237,7 +237,7 @@ async def create_completion(
         first = await anext(events)
         with_usage = body.stream_options is not None and bool(body.stream_options.include_usage)
         stream = _chunks(first, events, body.model, with_usage, services.metrics)
-        return EventStream(stream, keep_alive_s=services.settings.keep_alive_s, failed=event)
+        return EventStream(stream, failed=event)
     draft = await while_connected(request, lambda: finished(events))
     services.metrics.count_draft(draft)
     return {

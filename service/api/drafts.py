@@ -123,7 +123,7 @@ async def create_draft(
     if body.stream:
         first = await anext(events)  # so that what is wrong with the request still gets its status
         stream = _events(first, events, services.metrics)
-        return EventStream(stream, keep_alive_s=services.settings.keep_alive_s, failed=partial(event, name="error"))
+        return EventStream(stream, failed=partial(event, name="error"))
     draft = await while_connected(request, lambda: finished(events))
     services.metrics.count_draft(draft)
     return DraftOut.of(draft)

@@ -27,6 +27,7 @@ from service.store import idempotency
 from service.store.idempotency import Answer, Call
 from service.store.keys import Identity
 
+KEPT_S = 86_400.0  # the answer to a key
 RENEWED_S = 5.0
 ABANDONED_S = 20.0  # a long call whose process died, and so no longer renews its claim, frees its key after this
 
@@ -94,7 +95,7 @@ async def _call(services: Services, caller: Identity, request: Request, key: str
     check_id(key, param="Idempotency-Key")
     parts = (request.method.encode(), str(request.url.path).encode(), await request.body())
     fingerprint = hashlib.sha256(b"\0".join(parts)).hexdigest()
-    return Call(caller.user.id, key, fingerprint, services.settings.idempotency_hours * 3600, ABANDONED_S)
+    return Call(caller.user.id, key, fingerprint, KEPT_S, ABANDONED_S)
 
 
 def _claim(services: Services, call: Call) -> Answer | None:

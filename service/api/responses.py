@@ -298,7 +298,6 @@ async def create_response(
         first, numbered = await anext(events), partial(_numbered, count())
         return EventStream(
             _events(first, events, body, numbered, services.metrics),
-            keep_alive_s=services.settings.keep_alive_s,
             # flat, as OpenAI describes it, and in `error`, where its clients look for it
             failed=lambda error: numbered("error", **{**error["error"], **error}),
         )

@@ -19,6 +19,7 @@ from service.api.errors import STOPPING, error_body, unexpected
 T = TypeVar("T")
 
 KEEP_ALIVE = b": keep-alive\n\n"
+KEEP_ALIVE_S = 10.0  # of silence, after which that line is sent
 DONE = b"data: [DONE]\n\n"
 # they end a line for str.splitlines(), and so for readers such as httpx's iter_lines(), though not in JSON
 LINE_ENDS = {mark.encode(): f"\\u{ord(mark):04x}".encode() for mark in "\x85\u2028\u2029"}
@@ -37,11 +38,9 @@ class EventStream(StreamingResponse):
     """Streams events. An error after the start becomes the last one, which ``failed`` makes of its body, and so does
     the server's end: a connection that breaks off is no error of the API's to its clients."""
 
-    def __init__(
-        self, events: AsyncGenerator[bytes, None], *, keep_alive_s: float, failed: Callable[[dict[str, Any]], bytes]
-    ) -> None:
+    def __init__(self, events: AsyncGenerator[bytes, None], *, failed: Callable[[dict[str, Any]], bytes]) -> None:
         super().__init__(
-            _kept_alive(_with_errors(events, failed), keep_alive_s),
+            _kept_alive(_with_errors(events, failed), KEEP_ALIVE_S),
             media_type="text/event-stream",
             headers={"cache-control": "no-store", "x-accel-buffering": "no"},
         )

@@ -21,7 +21,6 @@ def open_database(settings: Settings) -> Iterator[Database]:
     """The store with its schema up to date."""
     database = Database(
         settings.resolved_database_url,
-        timeout_s=settings.database_timeout_s,
         user_bytes=settings.max_user_bytes,
         forget=partial(empty_replies, settings.home),
     )

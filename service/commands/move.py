@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.errors import InputError, PearlError
-from pearl.settings import Settings, load_settings
+from pearl.settings import load_settings
 from pearl.text.usable import counted
 from service.commands.common import open_database
 from service.store import transfer
@@ -40,7 +40,7 @@ def move(
         rows = transfer.rows_of(source)
         if not rows:
             raise InputError("The database is empty: there is nothing to copy. Check PEARL_DATABASE_URL or PEARL_HOME.")
-        with _target(to, settings) as target, _progress(rows) as advance:
+        with _target(to) as target, _progress(rows) as advance:
             counts = transfer.copy_all(source, target, advance)
     if json:
         write_json(json, {"tables": counts})
@@ -54,10 +54,10 @@ def move(
 
 
 @contextmanager
-def _target(url: str, settings: Settings) -> Iterator[Database]:
+def _target(url: str) -> Iterator[Database]:
     """The target with its schema made. Raises InputError where it is not empty, StoreError where it does not open."""
     with _naming_the_option():
-        database = Database(url, timeout_s=settings.database_timeout_s)
+        database = Database(url)
     try:
         with _naming_the_option():
             transfer.check_usable(database)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pearl.chat.base import ChatModel
 from pearl.clock import Clock
-from pearl.editing.best_of import Balance, Likenesses, Rewards, select
+from pearl.editing.best_of import Likenesses, Rewards, select
 from pearl.editing.in_time import write_candidates
 from pearl.editing.outcome import edited_text, editing_of
 from pearl.errors import InputError
@@ -15,6 +15,8 @@ from pearl.records import Draft
 from pearl.settings import Settings
 from service.histories.likeness import LikenessCache
 from service.process.threads import in_thread
+
+CANDIDATES_S = 30.0  # for writing the candidates of a draft; those that are not there by then count as failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Polisher:
-    """``rewards`` are the scores of the reward model; ``budget_s`` is the time that a draft's candidates have."""
-
-    rewards: Rewards
-    budget_s: float
-    balance: Balance
+    rewards: Rewards  # the scores of the reward model
 
     async def quality(self, text: str) -> float:
         """The reward model's score of a text, from 1 to 10."""
@@ -42,7 +40,7 @@ class Polisher:
     async def prefers(self, text: str, draft: str, clock: Clock, likenesses: Likenesses | None = None) -> bool:
         """True when the text would win as the only candidate for the draft."""
         with clock.stage("score_ms"):
-            chosen = await in_thread(select, draft, [text], self.rewards, likenesses, self.balance)
+            chosen = await in_thread(select, draft, [text], self.rewards, likenesses)
         return chosen.best is not None
 
     async def polish(
@@ -54,11 +52,11 @@ class Polisher:
                 return replace(draft, quality=await self.quality(draft.text))
         with clock.stage("edit_ms"):
             candidates, usage = await write_candidates(
-                model, draft.text, wish.instructions, wish.candidates, self.budget_s, wish.began
+                model, draft.text, wish.instructions, wish.candidates, CANDIDATES_S, wish.began
             )
         texts = [candidate.text for candidate in candidates]
         with clock.stage("score_ms"):
-            chosen = await in_thread(select, draft.text, texts, self.rewards, likenesses, self.balance)
+            chosen = await in_thread(select, draft.text, texts, self.rewards, likenesses)
         editing = editing_of(draft.text, candidates, chosen)
         quality = chosen.scores_of_choice.quality
         return replace(draft, text=edited_text(editing), usage=draft.usage + usage, quality=quality, editing=editing)
@@ -86,7 +84,7 @@ def make_polisher(settings: Settings, rewards: Rewards | None = None) -> Polishe
             rewards = load_scores(settings.reward_model, f"PEARL_REWARD_MODEL={settings.reward_model!r}")
         except InputError as error:
             raise InputError(error.message, code="invalid_setting") from error
-    return Polisher(rewards, settings.candidates_budget_s, Balance(settings.likeness_weight, settings.likeness_margin))
+    return Polisher(rewards)
 
 
 def check_wish(candidates: int, polisher: Polisher | None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-HEAD_S = 15.0  # for all lines of a request's head; bodies have PEARL_READ_TIMEOUT_S
+HEAD_S = 15.0  # for all lines of a request's head; bodies have READ_TIMEOUT_S of service.api.bodies
 
 
 class TimedProtocol(HttpToolsProtocol):

@@ -25,6 +25,7 @@ from service.store.failures import explain, standby
 from service.store.sqlite_files import SqliteFiles
 from service.store.tables import metadata
 
+TIMEOUT_S = 10.0  # longest wait for a lock, and for a connection; statements of PostgreSQL may take twice as long
 MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for the time of a migration
 ERASURE_WAIT_S = 1.0  # how long the answer to a deletion waits for readers to end
 ERASURE_RETRY_S = 0.02
@@ -38,7 +39,7 @@ class Database:
         self,
         url: str,
         *,
-        timeout_s: float = 10.0,
+        timeout_s: float | None = None,
         pool_size: int = 10,
         user_bytes: int | None = None,
         forget: Callable[[int], None] | None = None,
@@ -48,8 +49,8 @@ class Database:
 
         Raises InputError if the URL cannot be used.
         """
-        self.engine, self._files = _create_engine(url, timeout_s, pool_size)
-        self._timeout_s = timeout_s
+        self._timeout_s = TIMEOUT_S if timeout_s is None else timeout_s
+        self.engine, self._files = _create_engine(url, self._timeout_s, pool_size)
         self._options = {"pearl_user_bytes": user_bytes, "pearl_forget": forget}
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._file = self.engine.url.database if self.is_sqlite else None

@@ -89,8 +89,7 @@ def test_auto_uses_the_endpoint_that_is_set(given, uses_endpoint):
         ("PEARL_LLM_MODEL", "m" * 201),
         ("PEARL_LLM_TIMEOUT_S", "0"),
         ("PEARL_LLM_TIMEOUT_S", "soon"),
-        ("PEARL_DATABASE_TIMEOUT_S", "inf"),  # no clock of the system counts so far
-        ("PEARL_RETRIEVAL_BUDGET_MS", "inf"),
+        ("PEARL_RETRIEVAL_BUDGET_MS", "inf"),  # no clock of the system counts so far
         ("PEARL_LLM_MAX_RETRIES", "-1"),
         ("PEARL_LLM_CONTEXT_TOKENS", "12"),
         ("PEARL_EMBEDDED_CONTEXT_TOKENS", "100000"),
@@ -105,7 +104,7 @@ def test_auto_uses_the_endpoint_that_is_set(given, uses_endpoint):
         ("PEARL_CORS_ORIGINS", "https://*.example"),
         ("PEARL_CORS_ORIGINS", "https://Tool.example"),
         ("PEARL_LOG_LEVEL", "loud"),
-        ("PEARL_DATABASE_TIMEOUT_S", ""),
+        ("PEARL_LLM_TIMEOUT_S", ""),
         ("PEARL_EMBED_IN_BACKGROUND", "perhaps"),
     ],
 )
@@ -148,6 +147,14 @@ def test_an_error_says_what_would_do(monkeypatch, name, value, message):
 def test_a_misspelt_setting_does_not_go_unheeded(monkeypatch, name, meant):
     monkeypatch.setenv(name, "1")
     with pytest.raises(InputError, match=f"{name} is no setting; write {meant}, or unset it"):
+        load_settings()
+
+
+def test_a_setting_that_went_is_refused_with_what_holds_now(monkeypatch):
+    monkeypatch.setenv("pearl_keep_alive_s", "20")
+    with pytest.raises(
+        InputError, match="pearl_keep_alive_s is no setting any more: a comment line follows 10 seconds"
+    ):
         load_settings()
 
 

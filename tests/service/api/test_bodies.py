@@ -79,7 +79,7 @@ def test_what_is_too_much_is_refused_while_it_arrives(pearl: Any, path: str, pie
     headers = {"Authorization": f"Bearer {pearl.key('ann')}", **JSON}
     wire = Wire(pearl.app, path, endless(b'{"messages":[', piece), headers)
     assert wire.answer() == status
-    most = LIMITS.get(path, USUAL).bytes or pearl.settings.max_body_bytes
+    most = LIMITS.get(path, USUAL).bytes
     assert wire.read <= most + 10_000 * len(piece)
     if piece not in (b" ", b"1"):
         assert wire.read <= 250_000
@@ -136,16 +136,18 @@ def test_two_thousand_turns_are_taken(pearl: Any) -> None:
     assert answer.status_code == 200
 
 
-def test_few_large_bodies_are_held_at_once(house: Any) -> None:
+def test_few_large_bodies_are_held_at_once(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others wait for a place, and are told to come back when none comes free."""
     large = json.dumps({"documents": [{"text": "a" * (LARGE // 2)}] * 3}).encode()
-    full = house(read_timeout_s=1)  # half of it waiting for a place
+    monkeypatch.setattr("service.api.bodies.READ_TIMEOUT_S", 1.0)  # half of it waiting for a place
+    full = house()
     full.app.state.large_bodies = LargeBodies(0)
     ann = full.as_user("ann")
     answer = ann.post("/v1/documents", content=large, headers=JSON)
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "overloaded")
     assert int(answer.headers["retry-after"]) >= 1
     assert ann.post("/v1/documents", {"text": "a small one"}).status_code == 201
+    monkeypatch.undo()
     pearl = house()
     pearl.app.state.large_bodies = LargeBodies(1)
     ann = pearl.as_user("ann")
@@ -173,8 +175,9 @@ def test_one_users_large_bodies_keep_nobody_else_waiting() -> None:
     assert asyncio.run(both()) == ([True, False, False, False, False], True, True)
 
 
-def test_a_body_that_does_not_come(listen: Any) -> None:
-    served = listen(read_timeout_s=0.1)
+def test_a_body_that_does_not_come(listen: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.api.bodies.READ_TIMEOUT_S", 0.1)
+    served = listen()
     port = int(served.address.rpartition(":")[2])
     head = f"POST /v1/drafts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {served.house.key('ann')}\r\n"
     with socket.create_connection(("127.0.0.1", port), timeout=60) as slow:

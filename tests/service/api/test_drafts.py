@@ -274,10 +274,11 @@ def test_a_stream_that_breaks_off_ends_in_the_error(pearl: Any, ann: Any, failur
     assert pearl.rows("drafts") == []
 
 
-def test_a_stream_whose_draft_cannot_be_recorded_ends_in_the_error(pearl: Any, ann: Any, house: Any) -> None:
+def test_a_stream_whose_draft_cannot_be_recorded_ends_in_the_error(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import sqlite3
 
-    slow = house(FakeChatModel(["<document>Go home."]), database_timeout_s=0.05)
+    monkeypatch.setattr("service.store.database.TIMEOUT_S", 0.05)
+    slow = house(FakeChatModel(["<document>Go home."]))
     ben = slow.as_user("ben")
     other = sqlite3.connect(slow.settings.home / "pearl.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -314,9 +315,10 @@ def test_a_user_who_is_deleted_while_a_draft_is_written(listen: Any, silent_mode
     assert served.house.rows("drafts") == []
 
 
-def test_comments_keep_a_silent_stream_open(listen: Any, silent_model: Any) -> None:
+def test_comments_keep_a_silent_stream_open(listen: Any, silent_model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.api.streaming.KEEP_ALIVE_S", 0.02)
     model = silent_model()
-    served = listen(model, keep_alive_s=0.02)
+    served = listen(model)
     headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
     body = {"request": "write", "stream": True, "revise": "always"}
     seen = []

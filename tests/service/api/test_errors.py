@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatRejected, ChatTimeout
+from service.api.bodies import MOST
 from service.api.errors import CatchUnexpected, explain_validation
 
 JSON = {"Content-Type": "application/json"}
@@ -86,19 +87,18 @@ def test_a_compressed_body(ann: Any, encoding: str, status: int) -> None:
         assert check_shape(answer, 422, "compressed_body")["param"] == "Content-Encoding"
 
 
-def test_a_body_that_is_too_large(house: Any) -> None:
-    ann = house(max_body_bytes=2000).as_user("ann")
+def test_a_body_that_is_too_large(ann: Any) -> None:
     assert ann.post("/v1/documents", {"text": "x" * 1000}).status_code == 201
-    check_shape(ann.post("/v1/documents", {"text": "x" * 2000}), 413, "body_too_large")
+    check_shape(ann.post("/v1/documents", content=b" " * (MOST + 1), headers=JSON), 413, "body_too_large")
 
 
 def test_a_body_that_is_too_large_and_does_not_say_so(listen: Any) -> None:
     import httpx2
 
-    served = listen(max_body_bytes=2000)
+    served = listen()
     headers = {"Authorization": f"Bearer {served.house.key('ann')}", **JSON}
     with httpx2.Client(base_url=served.address, headers=headers, timeout=60) as client:
-        answer = client.post("/v1/documents", content=(b"x" * 100 for _ in range(100)))
+        answer = client.post("/v1/documents", content=(b" " * 1_000_000 for _ in range(20)))
         check_shape(answer, 413, "body_too_large")
         assert client.get("/health").status_code == 200
 
@@ -246,8 +246,9 @@ def test_without_a_limit_there_are_no_headers_of_it(house: Any) -> None:
     assert not [name for name in answer.headers if "ratelimit" in name]
 
 
-def test_a_locked_database(house: Any, caplog: pytest.LogCaptureFixture) -> None:
-    pearl = house(database_timeout_s=0.05)
+def test_a_locked_database(house: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.store.database.TIMEOUT_S", 0.05)
+    pearl = house()
     ann = pearl.as_user("ann")
     other = sqlite3.connect(pearl.settings.home / "pearl.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

@@ -48,10 +48,11 @@ def test_leaving_a_plain_request_stops_the_generation(
 @pytest.mark.parametrize("revise", ["never", "always"])
 @pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT, RESPONSE])
 def test_leaving_a_stream_stops_the_generation(
-    listen: Any, silent_model: Any, path: str, body: Any, revise: str, words: Any
+    listen: Any, silent_model: Any, path: str, body: Any, revise: str, words: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("service.api.streaming.KEEP_ALIVE_S", 0.05)
     model = silent_model(words)
-    served = listen(model, keep_alive_s=0.05)
+    served = listen(model)
     body = {**body, "stream": True, **({"revise": revise} if path == "/v1/drafts" else {})}
     headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
     with (

@@ -14,9 +14,9 @@ from service.api.errors import CatchUnexpected
 from service.api.streaming import KEEP_ALIVE, EventStream, event
 
 
-async def collected(events: AsyncGenerator[bytes, None], *, keep_alive_s: float = 5.0, named: bool = True) -> list[Any]:
+async def collected(events: AsyncGenerator[bytes, None], *, named: bool = True) -> list[Any]:
     failed = partial(event, name="error") if named else event
-    return [item async for item in EventStream(events, keep_alive_s=keep_alive_s, failed=failed).body_iterator]
+    return [item async for item in EventStream(events, failed=failed).body_iterator]
 
 
 def test_an_event_is_one_line_of_json() -> None:
@@ -32,7 +32,9 @@ def test_an_event_is_one_line_for_readers_that_know_other_line_ends_too() -> Non
     assert json.loads(second.removeprefix("data: ")) == {"text": text}
 
 
-def test_comments_while_nothing_comes() -> None:
+def test_comments_while_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.api.streaming.KEEP_ALIVE_S", 0.01)
+
     async def read() -> list[bytes]:
         go_on = asyncio.Event()
 
@@ -42,7 +44,7 @@ def test_comments_while_nothing_comes() -> None:
             yield b"b"
 
         found = []
-        async for item in EventStream(slow(), keep_alive_s=0.01, failed=event).body_iterator:
+        async for item in EventStream(slow(), failed=event).body_iterator:
             found.append(item)
             if found.count(KEEP_ALIVE) == 3:
                 go_on.set()
@@ -82,7 +84,7 @@ def test_a_cancelled_stream_waits_for_the_generation_to_end(at_work: bool) -> No
             ended.append("generation")
 
     async def read() -> None:
-        stream = EventStream(generation(), keep_alive_s=5, failed=event).body_iterator
+        stream = EventStream(generation(), failed=event).body_iterator
         with anyio.CancelScope() as scope:
             async for item in stream:
                 if at_work and item == b"a":
@@ -113,7 +115,7 @@ def test_a_stream_that_the_server_cuts_short_as_it_stops_ends_with_an_error() ->
         await asyncio.sleep(60)
 
     async def cut_short() -> None:
-        stream = EventStream(silent(), keep_alive_s=60.0, failed=partial(event, name="error"))
+        stream = EventStream(silent(), failed=partial(event, name="error"))
         scope = {"type": "http", "method": "POST", "asgi": {"spec_version": "2.3"}}
         call = asyncio.create_task(CatchUnexpected(stream)(scope, receive, send))
         await begun.wait()

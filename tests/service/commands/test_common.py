@@ -40,7 +40,7 @@ def test_a_file_that_is_no_database(command: Any, own_home: Path) -> None:
 
 
 def test_a_setting_that_cannot_be(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PEARL_DATABASE_TIMEOUT_S", "soon")
+    monkeypatch.setenv("PEARL_LLM_TIMEOUT_S", "soon")
     ran = command("users", "list")
     assert ran.status == 2
-    assert "PEARL_DATABASE_TIMEOUT_S='soon'" in ran.err
+    assert "PEARL_LLM_TIMEOUT_S='soon'" in ran.err

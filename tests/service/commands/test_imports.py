@@ -226,7 +226,7 @@ def test_a_json_file_that_cannot_be_written(command, write_lines):
 def test_a_locked_database(command, write_lines, own_home, monkeypatch):
     path = write_lines(LINES)
     assert command("import", "jsonl", path).status == 0
-    monkeypatch.setenv("PEARL_DATABASE_TIMEOUT_S", "0.2")
+    monkeypatch.setattr("service.store.database.TIMEOUT_S", 0.2)
     other = sqlite3.connect(own_home / "pearl.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     run = command("import", "jsonl", path)

@@ -11,7 +11,6 @@ import pytest
 from pearl.chat.base import Chunk
 from pearl.chat.fake import FakeChatModel
 from pearl.clock import Clock
-from pearl.editing.best_of import Balance
 from pearl.editing.edits import SpanEdit
 from pearl.editing.prompt import reply_of
 from pearl.errors import ChatTimeout, InputError
@@ -182,7 +181,7 @@ def test_a_repeated_call_gets_the_same_choice(polished):
 def test_a_better_edit_that_is_less_likely_theirs_is_not_chosen():
     draft = Draft("d", DRAFT, "draft", Retrieval(), Revision(False, "a", "b"))
     likeness = {DRAFT: 0.8, "Kettle is on. please, please swap with Bea.": 0.5}
-    polisher = Polisher(rewards, 30.0, Balance(weight=0.3, margin=0.1))
+    polisher = Polisher(rewards)
     found = asyncio.run(
         polisher.polish(
             FakeChatModel([BEST]), draft, Wish(1), Clock(), lambda texts: [likeness[text] for text in texts]
@@ -233,9 +232,10 @@ class StuckModel(FakeChatModel):
             self.left_early += 1
 
 
-def test_candidates_end_when_their_time_is_up(house):
+def test_candidates_end_when_their_time_is_up(house, monkeypatch):
+    monkeypatch.setattr("service.drafting.polishing.CANDIDATES_S", 0.05)
     model = StuckModel()
-    found = draft_with(house(model, rewards=rewards, candidates_budget_s=0.05), candidates=5)
+    found = draft_with(house(model, rewards=rewards), candidates=5)
     assert (found["text"], found["editing"]["failed"]) == (DRAFT, {"out_of_time": 5})
     assert model.left_early == len(model.calls) - 1  # all that were under way
 

@@ -284,10 +284,11 @@ def test_stopping_gives_the_job_back(pearl: Any, embedder: BackgroundEmbedder) -
     assert len(pearl.rows("embeddings")) == AT_ONCE  # what was done is kept
 
 
-def test_a_locked_store_is_waited_for(house: Any, until: Any) -> None:
+def test_a_locked_store_is_waited_for(house: Any, until: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import sqlite3
 
-    pearl = house(database_timeout_s=0.05)
+    monkeypatch.setattr("service.store.database.TIMEOUT_S", 0.05)
+    pearl = house()
     pearl.add("ann", "One.")
     other = sqlite3.connect(pearl.settings.home / "pearl.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -299,11 +300,14 @@ def test_a_locked_store_is_waited_for(house: Any, until: Any) -> None:
     embedder.stop()
 
 
-def test_a_job_goes_on_at_once_when_the_store_answers_again(house: Any, until: Any) -> None:
+def test_a_job_goes_on_at_once_when_the_store_answers_again(
+    house: Any, until: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is this process's own: to wait as for one whose process died would take minutes."""
     import sqlite3
 
-    pearl = house(database_timeout_s=0.05)
+    monkeypatch.setattr("service.store.database.TIMEOUT_S", 0.05)
+    pearl = house()
     pearl.add("ann", "One.")
     other = sqlite3.connect(pearl.settings.home / "pearl.db", isolation_level=None, check_same_thread=False)
     locked = threading.Event()

@@ -64,8 +64,11 @@ def test_a_failure_gives_its_place_back():
         ([("DELETE", "/v1/documents?voice=email")] * THREADS, 200),
     ],
 )
-def test_writers_that_wait_for_a_lock_hold_up_no_reader(house: Any, calls: list[tuple[str, str]], status: int) -> None:
-    pearl = house(database_timeout_s=1.0)
+def test_writers_that_wait_for_a_lock_hold_up_no_reader(
+    house: Any, calls: list[tuple[str, str]], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.store.database.TIMEOUT_S", 1.0)
+    pearl = house()
     pearl.voice("ann", "email")
     ann = pearl.as_user("ann")
     lock = sqlite3.connect(pearl.database.engine.url.database, isolation_level=None)
