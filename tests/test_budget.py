@@ -16,18 +16,18 @@ from pearl.settings import Settings
 from tests.source import ROOT, sources
 
 MOST = {
-    "lines of pearl": 10_810,
+    "lines of pearl": 10_777,
     "lines of retriever": 6286,  # a module for loading the auxiliary model, which broke a circle
-    "lines of service": 21_691,
+    "lines of service": 21_621,
     "lines of training": 8334,
     "lines of eval": 24_623,
     "lines of docs/*.py and benchmarks": 5361,
-    "modules": 564,
-    "modules under 60 lines": 118,
-    "words of Markdown": 32_954,
+    "modules": 557,
+    "modules under 60 lines": 112,
+    "words of Markdown": 32_729,
     "commands": 90,
     "options": 925,
-    "settings": 39,
+    "settings": 29,
 }
 SHORT = 60  # lines
 
