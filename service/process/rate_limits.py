@@ -69,7 +69,7 @@ class MovingWindow:
                 taken.append(now)
                 self._taken[key_id] = taken
                 self._taken.move_to_end(key_id)
-            return allowed, Allowance(self._amount, self._amount - len(taken), taken[0] + self._seconds - now)
+            return allowed, Allowance(self._amount, self._amount - len(taken), self._seconds - (now - taken[0]))
 
 
 class RateLimits:

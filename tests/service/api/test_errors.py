@@ -300,7 +300,7 @@ def test_an_error_nobody_expected(house: Any, caplog: pytest.LogCaptureFixture, 
     assert answer.headers["x-ratelimit-remaining-requests"]
     assert answer.headers.get("access-control-allow-origin") == (cors or None)
     assert "unexpected KeyError" in caplog.text
-    assert "drafting.py" in caplog.text  # where it happened
+    assert "drafter.py" in caplog.text  # where it happened
     assert SECRET not in caplog.text  # but not what was written
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from eval.recorded.personalized.judgements import read_recording
+from eval.recorded.personalized.misplaced import misplaced_answers
 from eval.recorded.personalized.preflight import CHECKS
 from eval.report.checks import preflight
 
-EXPERIMENT = Path(__file__).parents[4] / "docs" / "experiments" / "misplaced.py"
 TOPICS = ("harbour storm ships", "orchard frost apples", "railway strike trains", "library roof books")
 
 
@@ -90,14 +89,23 @@ def test_a_survey_shows_everybody_the_same_options(misplaced):
 
 
 def test_the_recorded_files(shared):
-    """As the experiment counts it, on one file with ties and one without."""
-    experiment = runpy.run_path(str(EXPERIMENT))
+    """On one file with ties and one without: as recorded nobody is accused, and of every fifth record moved by one,
+    where that is another question, nearly all are found."""
     for name in ("ec_all_features_gpt-4o", "ec_all_features_with_tie_all_features_gpt-4o"):
         recording = read_recording(shared / "data" / "personalized-judge" / f"{name}.jsonl.gz")
-        found = list(experiment["counts_of"](recording))
-        assert all(counts["falsely_accused"] == 0 for _, counts in found)
-        moved = sum(counts["other_question"] for _, counts in found)
-        assert sum(counts["other_question_found"] for _, counts in found) >= 0.95 * moved > 100
+        before = recording.judgements
+        assert misplaced_answers(recording) is None
+        moved = range(3, len(before), 5)
+        after = [
+            replace(mine, texts=before[place - 1].texts) if place in moved else mine
+            for place, mine in enumerate(before)
+        ]
+        found = misplaced_answers(replace(recording, judgements=tuple(after)))
+        assert found
+        lines = {each.line for each in found[1]}
+        elsewhere = {before[place].line for place in moved if before[place].question != before[place - 1].question}
+        assert lines <= {before[place].line for place in moved}
+        assert len(lines & elsewhere) >= 0.95 * len(elsewhere) > 10
 
 
 def test_answers_that_speak_of_anything_are_not_accused(misplaced):
