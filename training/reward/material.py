@@ -10,16 +10,18 @@ from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
+from pearl.editing.steps import SENTENCE_END
 from pearl.errors import InputError
 from pearl.text.usable import counted
 from retriever.reward.originals import preferred_versions, underlying
 from retriever.reward.records import EditTrace, QualityPair, QualityRecord, ScoredParagraph, paragraphs, read_quality
-from training.reward.choices import KEPT, WHOLE
-from training.reward.lengths import of_lengths
+from training.reward.choices import CUT, KEPT, WHOLE
 
 P, R, PR = "P", "R", "PR"
 VARIANTS = (P, R, PR)
 NAMED = 5  # records of a note
+
+Pair = tuple[str, str]  # two texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +179,18 @@ def _without(
 def _names(records: Sequence[tuple[Path, QualityRecord]]) -> str:
     named = ", ".join(f"{path}:{record.line}" for path, record in records[:NAMED])
     return named + (f" and {len(records) - NAMED:,} more" if len(records) > NAMED else "")
+
+
+def of_lengths(pairs: Sequence[Pair], lengths: str) -> list[Pair]:
+    """The pairs whole, cut to one length, or both; without those that the cut leaves with the same text twice."""
+    whole = [] if lengths == CUT else list(pairs)
+    cut = [] if lengths == WHOLE else [evened(*pair) for pair in pairs]
+    return list(dict.fromkeys((*whole, *(pair for pair in cut if pair[0] != pair[1]))))
+
+
+def evened(one: str, other: str) -> Pair:
+    """The texts, the longer one cut behind the sentence that brings it nearest to the other's length."""
+    short, long = sorted((one.strip(), other.strip()), key=len)
+    ends = [*(match.start() for match in SENTENCE_END.finditer(long)), len(long)]
+    cut = long[: min(ends, key=lambda end: abs(end - len(short)))]
+    return (cut, short) if one.strip() == long else (short, cut)

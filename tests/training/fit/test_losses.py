@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from training.fit.losses import kl_loss, scale_calibrated_loss
+from training.fit.head import kl_loss, scale_calibrated_loss
 
 EVERY = torch.ones((1, 2), dtype=torch.bool)
 

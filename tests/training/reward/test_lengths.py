@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from training.reward.choices import BOTH, CUT, WHOLE
-from training.reward.lengths import of_lengths
+from training.reward.material import of_lengths
 
 BETTER = "The kettle sang. He put one cup back."
 WORSE = "A deep longing washed over him. Golden light filled it. The kettle whispered on and on into the night."
