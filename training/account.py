@@ -77,7 +77,6 @@ def described(
         helps=helps_of(scores, gains),
         reranked=cascade.most,
         weight=cascade.weight,
-        reach=cascade.reach,
         do_not_use=worth.doubts,
         training={
             "preset": options.preset,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rich.console import Console
@@ -14,7 +14,6 @@ from pearl.records import Document
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.word_weights import WordWeights
-from retriever.models.cross_encoder import CrossEncoderModel
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from retriever.models.hardware import device_named
@@ -30,7 +29,6 @@ from training.fit.activations import pairs_to_watch
 from training.fit.adapter import save_adapter
 from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder
 from training.fit.embeddings import KeptEncoder
-from training.fit.expectation import ExpectationFit, learn_expectation
 from training.fit.kept import CrossEncoderFit, save_cross_encoder
 from training.fit.level import LevelFit, fit_level
 from training.fit.material import Material, embedded, material_of, proxies_of
@@ -46,7 +44,7 @@ from training.templates import auxiliary_template
 # the share of the budget that has passed when a step ends; what is measured with is scored last, and measured in what
 # is left: a cross-encoder reads a pair in a sixth of the time that scoring it takes. The first requests to train on and
 # to choose by are scored however small the budget is: an artifact that says not to use it says more than an error
-SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, EXPECTED_BY, SCORED_TEST = 0.32, 0.42, 0.52, 0.80, 0.88, 0.95
+SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, WRITTEN, SCORED_TEST = 0.32, 0.42, 0.52, 0.80, 0.88, 0.95
 RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
 LONGEST_NAME = 60  # characters of a folder's name, four bytes each at most, of which a file system takes 255
 
@@ -105,7 +103,7 @@ def train_retriever(options: TrainingOptions, console: Console, share: float = 1
         artifact = fit_artifact(corpora, division, encoder, options, budget, console, origins)
         if division.learned == TEST:
             return artifact  # what is learned from is not measured with
-        tested = scoring.examples(TEST, EXPECTED_BY, SCORED_TEST)
+        tested = scoring.examples(TEST, WRITTEN, SCORED_TEST)
         write_gains_of(tested, TEST, corpora, options)
         notes = artifact.training["notes"]
         if not tested and left_unscored(corpora, (TEST,), options.work):
@@ -223,8 +221,7 @@ def fit_artifact(
     artifact = described(corpora, division, material, scales, stages, encoder, options, origins)
     spent = {"minutes": round(budget.elapsed_minutes(), 1), "notes": notes}
     artifact = replace(artifact, training=artifact.training | spent)
-    go_on = budget.until(EXPECTED_BY)
-    _write(artifact, stages, material, words, histories, encoder, options, go_on, console)
+    _write(artifact, stages, material, words, options)
     return read_manifest(options.out)
 
 
@@ -273,32 +270,19 @@ def _write(
     stages: Stages,
     material: Material,
     words: WordWeights,
-    histories: Mapping[str, Sequence[Document]],
-    encoder: KeptEncoder,
     options: TrainingOptions,
-    go_on: Callable[[], bool],
-    console: Console,
 ) -> None:
-    """Write the folder, whole or not at all; with a cross-encoder also what its logit is expected to be."""
+    """Write the folder, whole or not at all."""
     head, second = stages.first.head, stages.second
     with replaced(options.out) as folder:
-        learned: ExpectationFit | None = None
         if second is not None and second.cascade.weight > 0:
             pairs = pairs_to_watch(material.dev, options.reading, options.seed)
             if options.lora is None:
                 save_cross_encoder(second.model, folder / CROSS_ENCODER, pairs)
             else:
                 save_adapter(second.model, options.base, folder / CROSS_ENCODER, pairs)
-            if not options.is_cross_encoder_alone:  # which reads everything
-                model = CrossEncoderModel(folder / CROSS_ENCODER, artifact.reading)
-                parts = CalibratedParts(words, head, model)
-                learned = learn_expectation(histories, parts, encoder, go_on, console, options.seed)
-        if learned is not None:
-            training = artifact.training | {"expectation": learned.report}
-            artifact = replace(artifact, reach=artifact.weight * learned.beyond, training=training)
-        expectation = None if learned is None else learned.expectation
         level = None if stages.level is None else stages.level.level
-        write_signals(folder, CalibratedParts(words, head, expectation=expectation, level=level))
+        write_signals(folder, CalibratedParts(words, head, level=level))
         write_manifest(folder, artifact)
 
 

@@ -21,7 +21,6 @@ from pearl.errors import InputError
 from pearl.theta import ALL, EVERYTHING, theta_json
 from retriever.base import Calibration, Helps
 from retriever.calibrated.cascade import MOST, Cascade
-from retriever.calibrated.expectation import Expectation
 from retriever.calibrated.head import SignalHead
 from retriever.calibrated.level import Level
 from retriever.calibrated.retriever import CalibratedParts, CalibratedRetriever
@@ -41,9 +40,9 @@ SHIPPED = Path(__file__).parents[1] / "embedded"
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """The contents of ``artifact.json``. ``y0`` and ``tau`` are nats; ``threshold``, ``margin``, ``reach`` and floors
-    are scores, but for ``ask_unrelated``, a cosine. ``reranked``, ``weight`` and ``reach`` are the cascade's;
-    ``max_tokens``, ``request_words`` and ``own_requests`` the ``reading`` of its cross-encoder.
+    """The contents of ``artifact.json``. ``y0`` and ``tau`` are nats; ``threshold``, ``margin`` and floors are scores,
+    but for ``ask_unrelated``, a cosine. ``reranked`` and ``weight`` are the cascade's; ``max_tokens``,
+    ``request_words`` and ``own_requests`` the ``reading`` of its cross-encoder.
 
     ``thresholds``: theta by the chat model that it was measured with; None where that is not said.
 
@@ -71,7 +70,6 @@ class Artifact:
     ask_unrelated: float | None = None
     reranked: int = MOST
     weight: float = 1.0
-    reach: float | None = None
     do_not_use: tuple[str, ...] = ()
     training: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
@@ -93,7 +91,7 @@ class Artifact:
     @property
     def fingerprint(self) -> str:
         """Identity of what its scores depend on: theta, margin and floors are none of it."""
-        cascade = [self.reranked, self.weight, self.reach, self.max_tokens]
+        cascade = [self.reranked, self.weight, None, self.max_tokens]  # None: a bound that artifacts had once
         reading = [self.request_words, self.own_requests]
         # what reads as all earlier artifacts did keeps its name, under which users have calibrated it
         cascade += [] if reading == [REQUEST_WORDS, True] else reading
@@ -111,7 +109,7 @@ class Artifact:
 
     @property
     def cascade(self) -> Cascade:
-        return Cascade(self.reranked, self.weight, self.reach)
+        return Cascade(self.reranked, self.weight)
 
     def inherited(self) -> str:
         """One paragraph: what a user of the artifact takes over from its training, and whether to use it at all."""
@@ -151,8 +149,7 @@ def write_signals(folder: Path, parts: CalibratedParts) -> None:
     from safetensors.numpy import save_file
 
     tensors: dict[str, NDArray[Any]] = {"words": parts.words.weights.astype(np.float16)} | parts.head.tensors()
-    for part in (parts.expectation, parts.level):
-        tensors |= {} if part is None else part.tensors()
+    tensors |= {} if parts.level is None else parts.level.tensors()
     with saving_tensors(folder / SIGNALS) as file:
         save_file(tensors, file)
 
@@ -170,6 +167,7 @@ def read_manifest(folder: Path) -> Artifact:
             "wrote.",
             code="not_an_artifact",
         )
+    content.pop("reach", None)  # of the version before: how early reading might end
     if content.get("threshold") == ALL:
         content["threshold"] = EVERYTHING
     if isinstance(thresholds := content.get("thresholds"), dict):
@@ -206,8 +204,7 @@ def load_artifact(folder: Path) -> tuple[Artifact, CalibratedParts]:
     if inner.is_dir():
         cross_encoder = CrossEncoderModel(inner, artifact.reading)
     words = WordWeights(tensors["words"].astype(np.float32))
-    head, expectation, level = SignalHead.of(tensors), Expectation.of(tensors), Level.of(tensors)
-    return artifact, CalibratedParts(words, head, cross_encoder, expectation, level)
+    return artifact, CalibratedParts(words, SignalHead.of(tensors), cross_encoder, Level.of(tensors))
 
 
 def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:

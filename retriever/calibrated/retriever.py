@@ -15,10 +15,9 @@ from pearl.clock import Clock
 from pearl.records import Document, Request
 from retriever.base import Calibration, Index, Positions, Retriever, Scores, content
 from retriever.calibrated.cascade import Cascade
-from retriever.calibrated.expectation import Expectation
 from retriever.calibrated.head import SignalHead
 from retriever.calibrated.level import Level
-from retriever.history.signals import Features, SignalIndex
+from retriever.history.signals import SignalIndex
 from retriever.history.word_weights import WordWeights
 from retriever.models.cross_encoder import CrossEncoderModel, KeptIds
 from retriever.models.encoder import Encoder
@@ -26,22 +25,13 @@ from retriever.models.encoder import Encoder
 
 @dataclass(frozen=True, slots=True)
 class CalibratedParts:
-    """``cross_encoder`` None: the first stage alone; ``expectation`` None: it is expected to say what that says;
-    ``level``, of the first stage alone, None: the head's score of the document that it chooses says how much that
-    helps."""
+    """``cross_encoder`` None: the first stage alone; ``level``, of the first stage alone, None: the head's score of the
+    document that it chooses says how much that helps."""
 
     words: WordWeights
     head: SignalHead
     cross_encoder: CrossEncoderModel | None = None
-    expectation: Expectation | None = None
     level: Level | None = None
-
-    def first_stage(self, features: Features) -> tuple[Scores, Scores]:
-        """The first stage's scores, and the logits that are expected of the cross-encoder, (C,) each."""
-        first = self.head.logits(features.signals)
-        if self.expectation is None:
-            return first, first
-        return first, self.expectation.logits(self.head.inputs(features.signals), first, features)
 
 
 class CalibratedRetriever(Retriever):
@@ -91,10 +81,10 @@ class CalibratedRetriever(Retriever):
         parts, cascade = self._parts, self._cascade
         cross_encoder = parts.cross_encoder
         with clock.stage("first_stage_ms"):
-            features = signals.features(request)
-            first, expected = parts.first_stage(features)
+            found = signals.signals(request)  # (C, S)
+            first = parts.head.logits(found)
         if cross_encoder is None:
-            return first if parts.level is None else parts.level.moved(parts.head, features.signals, first)
+            return first if parts.level is None else parts.level.moved(parts.head, found, first)
 
         def read(parts: Iterable[Positions]) -> Generator[Scores, None, None]:
             return cross_encoder.read(request, ([documents[place] for place in some] for some in parts), kept_ids)
@@ -102,9 +92,9 @@ class CalibratedRetriever(Retriever):
         most = min(cascade.most, len(first))
         with clock.stage("cross_encoder_ms"), cross_encoder.turn(most, clock) as has_turn:
             if has_turn:
-                return cascade.scores(first, expected, read, clock)
+                return cascade.scores(first, read, clock)
             clock.cut_short = True
-            return cascade.unread(first, expected)
+            return first
 
 
 class CalibratedIndex:

@@ -9,7 +9,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,6 @@ from retriever.history.copies import CopyIndex
 from retriever.history.hashes import letter_triples, word_hashes
 from retriever.history.lexical import BM25Index, words
 from retriever.history.postings import Postings
-from retriever.history.ragged import Places
 from retriever.history.readings import Readings, area_hashes
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder
@@ -80,19 +78,6 @@ NAMES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
-    """The features of a history for a request. ``signals`` (C, S), columns as NAMES, rows in the documents' order;
-    ``request_vector`` (E,); the embeddings of the texts and of the requests that they answered, ``text_vectors`` and
-    ``own_vectors`` (C, E), whose rows are the documents ``order`` (C,)."""
-
-    signals: Floats
-    request_vector: Floats
-    text_vectors: Floats
-    own_vectors: Floats
-    order: Places
-
-
 class SignalIndex:
     """One history of at least one document, made ready for many requests."""
 
@@ -145,14 +130,6 @@ class SignalIndex:
             self._latest = request.text, vector  # in one step, for requests come from several threads
         return vector
 
-    def features(self, request: Request) -> Features:
-        vector = self._vector(request)  # (E,)
-        own = self._readings
-        texts, requests = own.text_vectors, own.request_vectors
-        if not own.embedded.all():
-            texts, requests = np.nan_to_num(texts), np.nan_to_num(requests)
-        return Features(self._signals(request, vector), vector, texts, requests, self._order)
-
     def relatedness(self, request: Request) -> Floats:
         """The better of the request's cosines with each text and with its own request, (C,), in the documents' order;
         NaN where an embedding is not there yet."""
@@ -161,8 +138,9 @@ class SignalIndex:
         cosines[self._order] = np.maximum(self._readings.text_vectors @ vector, self._readings.request_vectors @ vector)
         return cosines
 
-    def _signals(self, request: Request, vector: Floats) -> Floats:
-        """(C, S); NaN where a signal needs an embedding that is not there yet."""
+    def signals(self, request: Request) -> Floats:
+        """(C, S), columns as NAMES, rows in the documents' order; NaN where a signal lacks its embedding so far."""
+        vector = self._vector(request)  # (E,)
         signals = self._likeness(request, vector) | self._age(request)
         likeness = signals["letters_request"] + np.nan_to_num(signals["cosine_request"])
         copies = self._copies.copies(likeness.astype(np.float32))

@@ -64,7 +64,7 @@ def test_one_command_from_a_history_to_the_papers_artifact(published: Path, tiny
     assert {name: scored[name] for name in expected} == expected  # type: ignore[index]
     groups = select_from([work / "mine-train.parquet"], SelectionOptions())
     assert (artifact.tau, artifact.y0) == (5.0, pytest.approx(groups.description["y0"], rel=1e-5))
-    assert (artifact.weight, artifact.reach) == (1.0, None)
+    assert artifact.weight == 1.0
     assert artifact.reading == Reading(128, ALL_WORDS, own_requests=False)
     assert training["relevance"] == {"steps": 0}  # no warm start
     assert training["requests"]["proxy"] == 0

@@ -23,7 +23,7 @@ def with_signals(
     """The examples with the signals of their candidates."""
     described = []
     for example in examples:
-        signals = SignalIndex(example.documents, encoder, words).features(example.request).signals
+        signals = SignalIndex(example.documents, encoder, words).signals(example.request)
         described.append(replace(example, signals=signals))
         advance(1, True)
     return described

@@ -74,6 +74,24 @@ def test_its_cross_encoder_reads_as_it_was_trained_to(
     assert len(set(names)) == 3
 
 
+def test_one_of_before_that_bounded_its_reading_is_read(
+    make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any
+) -> None:
+    """Its network that guessed the cross-encoder's logits is left alone."""
+    from safetensors.numpy import load_file, save_file
+
+    folder = make_artifact(cross_encoder=cross_encoder_folder, weight=0.25)
+    documents = [Document("1", "b"), Document("2", "a kettle")]
+    scores = artifact_retriever(folder, word_encoder()).index(documents).scores(Request("a"))
+    older = folder.with_name("older")
+    shutil.copytree(folder, older)
+    save_file(load_file(folder / SIGNALS) | {"expected.bias": np.ones(4, np.float32)}, older / SIGNALS)
+    write_manifest(older, read_manifest(older))
+    content = json.loads((older / MANIFEST).read_text())
+    (older / MANIFEST).write_text(json.dumps(content | {"reach": 1.5}))
+    assert np.array_equal(artifact_retriever(older, word_encoder()).index(documents).scores(Request("a")), scores)
+
+
 def test_its_scores_are_those_of_its_parts(make_artifact: Callable[..., Path], word_encoder: Any) -> None:
     folder = make_artifact({"overlap_text": 3.0}, bias=-1.0)
     scores = make_retriever(str(folder), word_encoder()).index(DOCUMENTS).scores(REQUEST)

@@ -17,9 +17,7 @@ from pearl.records import Document, Request
 from retriever.base import MARGIN_FROM, Calibration
 from retriever.calibrated.artifact import artifact_retriever
 from retriever.calibrated.cascade import MOST, Cascade
-from retriever.calibrated.expectation import Expectation
 from retriever.calibrated.retriever import CalibratedRetriever
-from retriever.history.signals import NAMES
 
 REQUEST = Request("the wheel", 1000.0)
 COUNT = MOST + 8
@@ -106,16 +104,12 @@ def test_without_an_embedding_a_document_says_nothing_of_that(
     assert found == {"there": pytest.approx(1.0), "missing": None}
 
 
-def test_the_cascade_is_the_artifacts(with_logits: Any, word_encoder: Any) -> None:
+def test_the_cascade_is_the_artifacts(with_logits: Any) -> None:
     model = GivenLogits({"d3": 50.0})
     cascade = Cascade(most=3, weight=0.5)
-    shapes = Expectation.shapes(len(NAMES), word_encoder().encode_request("a").shape[1], 4)
-    weights = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
-    weights["direct"][-1], weights["intercept"][:] = 1.0, -2.0
-    expectation = Expectation(**weights)  # two less than the first stage
-    index = with_logits(model, cascade, expectation=expectation).index(history(5))
+    index = with_logits(model, cascade).index(history(5))
     assert index.scores(REQUEST) == pytest.approx(
-        [-np.log1p(4) - 1, -np.log1p(3) - 1, -np.log1p(2) / 2, 25 - np.log1p(1) / 2, 0], abs=1e-5
+        [-np.log1p(4), -np.log1p(3), -np.log1p(2) / 2, 25 - np.log1p(1) / 2, 0], abs=1e-5
     )
     assert model.seen == ["d4", "d3", "d2"]
 

@@ -27,7 +27,7 @@ def signals(word_encoder: Any) -> Any:
     """The signals of documents for a request, by name."""
 
     def compute(documents: list[Document], request: Request, weights: WordWeights = EVEN) -> dict[str, Any]:
-        found = SignalIndex(documents, word_encoder(), weights).features(request).signals
+        found = SignalIndex(documents, word_encoder(), weights).signals(request)
         assert (found.shape, found.dtype) == ((len(documents), len(NAMES)), np.float32)
         return dict(zip(NAMES, found.T.tolist(), strict=True))
 
@@ -103,7 +103,7 @@ def test_no_time_means_now(signals: Any) -> None:
 
 def test_with_times_the_order_does_not_matter_without_them_it_is_the_age(word_encoder: Any) -> None:
     def rows(documents: list[Document]) -> dict[str, Any]:
-        found = SignalIndex(documents, word_encoder(), EVEN).features(REQUEST).signals
+        found = SignalIndex(documents, word_encoder(), EVEN).signals(REQUEST)
         return {document.id: row.tolist() for document, row in zip(documents, found, strict=True)}
 
     assert rows(DOCUMENTS[::-1]) == rows(DOCUMENTS)
@@ -114,9 +114,9 @@ def test_with_times_the_order_does_not_matter_without_them_it_is_the_age(word_en
 
 def test_one_index_serves_many_requests_alike(word_encoder: Any) -> None:
     index = SignalIndex(DOCUMENTS, word_encoder(), EVEN)
-    first = index.features(REQUEST).signals
-    index.features(Request("mind the tide", NOW))
-    assert np.array_equal(index.features(REQUEST).signals, first)
+    first = index.signals(REQUEST)
+    index.signals(Request("mind the tide", NOW))
+    assert np.array_equal(index.signals(REQUEST), first)
 
 
 def test_weights_are_inverse_document_frequencies() -> None:

@@ -193,7 +193,7 @@ def pairs_and_triples(tokens: list[str]) -> set[tuple[str, ...]]:
 
 
 def check(documents: Sequence[Document], encoder: Any, asked: Request) -> None:
-    found = SignalIndex(documents, encoder, WEIGHTS).features(asked).signals
+    found = SignalIndex(documents, encoder, WEIGHTS).signals(asked)
     expected = Reference(documents, encoder, asked).rows()
     for place, name in enumerate(NAMES):
         np.testing.assert_allclose(found[:, place], expected[:, place], rtol=2e-6, atol=2e-6, err_msg=name)
@@ -254,7 +254,7 @@ def test_an_updated_index_is_the_same_as_a_fresh_one(word_encoder: Any, seed: in
         index = SignalIndex(documents, word_encoder(), WEIGHTS, index)
         fresh = SignalIndex(documents, word_encoder(), WEIGHTS)
         for asked in requests(seed):
-            assert np.array_equal(index.features(asked).signals, fresh.features(asked).signals)
+            assert np.array_equal(index.signals(asked), fresh.signals(asked))
 
 
 def test_only_what_is_new_is_read(word_encoder: Any) -> None:

@@ -21,7 +21,7 @@ def test_every_example_gets_the_signals_of_its_candidates(
     assert told == [1, 1, 1]
     for each, example in zip(found, examples, strict=True):
         assert each.signals.shape == (6, len(NAMES))
-        expected = SignalIndex(example.documents, word_encoder(), weights).features(example.request).signals
+        expected = SignalIndex(example.documents, word_encoder(), weights).signals(example.request)
         assert np.array_equal(each.signals, expected)
         assert each.gains is example.gains
 
