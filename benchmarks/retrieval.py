@@ -37,7 +37,6 @@ REQUESTS, QUICK_REQUESTS = 40, 2
 PLAIN_RUNS = {30: 3, 100: 3, 590: 3, 5900: 1}
 GOALS = {30: 3, 590: 50}
 READING = Reading(160)
-RANGED = 100  # pairs that say what the matrices' inputs are like
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +75,7 @@ def measure(quick: bool) -> Measured:
         encoder = KnownTexts(SentenceEncoder())
         timed: dict[tuple[str, int], Timed] = {}
         for shape in shapes:
-            pairs = [READING.pair(requests[0].text, each) for each in documents[:RANGED]]
-            plain = saved(shape, Path(folder) / shape.name, pairs)
+            plain = saved(shape, Path(folder) / shape.name)
             ours = _retriever(Path(folder) / shape.name, encoder)
             for size in sizes:
                 timed[shape.name, size] = _take_turns(ours, plain, documents[:size], requests, shape)
@@ -122,7 +120,7 @@ class KnownTexts:
         return self._encoder.encode_request(text)
 
 
-def saved(shape: Shape, folder: Path, pairs: Sequence[tuple[str, str]] = ()) -> Any:
+def saved(shape: Shape, folder: Path) -> Any:
     """A cross-encoder of random weights, saved as an artifact has it; the plain way's, with those very weights."""
     from sentence_transformers import CrossEncoder
     from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
@@ -144,7 +142,7 @@ def saved(shape: Shape, folder: Path, pairs: Sequence[tuple[str, str]] = ()) -> 
     BertForSequenceClassification(config).save_pretrained(made)
     tokenizer.save_pretrained(made)
     plain: Any = CrossEncoder(str(made), num_labels=1, max_length=READING.max_tokens, device="cpu")
-    save_cross_encoder(plain, folder, pairs)
+    save_cross_encoder(plain, folder)
     plain.model.load_state_dict(read_weights(folder / "model.safetensors"))
     return plain
 

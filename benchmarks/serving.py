@@ -28,7 +28,7 @@ from benchmarks.corpus import Line, find_corpus, one_user
 from benchmarks.draft_overhead import HISTORY, QUICK_HISTORY
 from benchmarks.figures import Figure, Measured, over_repetitions, percentile
 from benchmarks.processes import Server, answers, mocked, moved_in, nothing_queued, of_mock, serving, wait_until
-from benchmarks.retrieval import QUICK_SHAPES, RANGED, SHAPES, saved
+from benchmarks.retrieval import QUICK_SHAPES, SHAPES, saved
 from retriever.calibrated.artifact import CROSS_ENCODER, SHIPPED, SIGNALS, read_manifest, write_manifest
 from retriever.models.graph import Arithmetic
 from retriever.models.runtime import fastest
@@ -120,8 +120,7 @@ def _eight_clients(lines: Sequence[Line], mock: str, scratch: Path, quick: bool)
     calls = QUICK_CALLS if quick else CALLS
     person = one_user(lines, QUICK_HISTORY if quick else HISTORY, CLIENTS * calls)
     environment, (key,) = moved_in(person.history, [person.name], scratch)
-    pairs = [(line["request"], line["text"]) for line in lines if line.get("request")][:RANGED]
-    artifact = _artifact(scratch / "artifact", pairs, quick)
+    artifact = _artifact(scratch / "artifact", quick)
     with serving(environment | of_mock(mock) | {"PEARL_RETRIEVER": str(artifact)}, scratch) as server:
         _wait_until_ready(server)
         wait_until(lambda: nothing_queued(scratch / "home" / "pearl.db"))
@@ -132,11 +131,11 @@ def _eight_clients(lines: Sequence[Line], mock: str, scratch: Path, quick: bool)
     return [draft["timings"]["retrieve_ms"] for draft in drafts], notes.count("time_limit")
 
 
-def _artifact(folder: Path, pairs: Sequence[tuple[str, str]], quick: bool) -> Path:
+def _artifact(folder: Path, quick: bool) -> Path:
     """The one that ships, with a cross-encoder of random weights beside it."""
     folder.mkdir()
     shutil.copy(SHIPPED / SIGNALS, folder / SIGNALS)
-    saved((QUICK_SHAPES if quick else SHAPES)[0], folder / CROSS_ENCODER, pairs)
+    saved((QUICK_SHAPES if quick else SHAPES)[0], folder / CROSS_ENCODER)
     shutil.rmtree(folder / f"{CROSS_ENCODER}-torch")
     write_manifest(folder, replace(read_manifest(SHIPPED), name="bench", files={}))
     return folder

@@ -25,7 +25,6 @@ from training.data.records import check_gains
 from training.data.selection import KEPT_SHARE, check_normalize
 from training.data.split import BY_USERS, PARTS
 from training.files import alone_in, check_replaceable, replaced
-from training.fit.activations import pairs_to_watch
 from training.fit.adapter import save_adapter
 from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder
 from training.fit.embeddings import KeptEncoder
@@ -276,11 +275,10 @@ def _write(
     head, second = stages.first.head, stages.second
     with replaced(options.out) as folder:
         if second is not None and second.cascade.weight > 0:
-            pairs = pairs_to_watch(material.dev, options.reading, options.seed)
             if options.lora is None:
-                save_cross_encoder(second.model, folder / CROSS_ENCODER, pairs)
+                save_cross_encoder(second.model, folder / CROSS_ENCODER)
             else:
-                save_adapter(second.model, options.base, folder / CROSS_ENCODER, pairs)
+                save_adapter(second.model, options.base, folder / CROSS_ENCODER)
         level = None if stages.level is None else stages.level.level
         write_signals(folder, CalibratedParts(words, head, level=level))
         write_manifest(folder, artifact)

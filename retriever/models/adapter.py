@@ -128,9 +128,7 @@ def _merged(adapter: Adapter, base: MappedWeights, own: MappedWeights) -> Iterat
             values = values + own[inner + UP].astype(np.float32) @ own[inner + DOWN].astype(np.float32)  # (O, I)
         yield from _stored(inner, values)
     for name in own.names:
-        if name.endswith(RANGE):
-            yield name, own[name]
-        elif not name.endswith((UP, DOWN)):
+        if not name.endswith((UP, DOWN, RANGE)):
             yield from _stored(name, own[name].astype(np.float32))
 
 

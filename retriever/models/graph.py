@@ -25,16 +25,11 @@ from retriever.models.quantized import MappedWeights, packed
 
 Node = Any
 Floats = NDArray[np.float32]
-SMALLEST = 1e-5
 BUCKETS, FARTHEST = 32, 128  # of MPNet's distances between tokens
 LARGE_TABLE = 4096  # rows; rounding those of positions, which every text has in common, would cost ten times as much
 # Rows and columns of what the runtime multiplies while it is packed. Other matrices it would unpack when it compiles,
 # for each core at the same time and in the same place: a third of the runs then had one without its scales.
 WHOLE = 64
-EVENED = 0.85  # SmoothQuant's alpha: how much of the unevenness of the inputs goes over to the matrix
-BEYOND = (
-    1.25  # times its known range that an input may be off its middle: where it is cut off, a logit is worth nothing
-)
 MASKED = -1e4  # added to an attention score: enough for a weight of zero
 
 
@@ -42,8 +37,7 @@ class Arithmetic(Enum):
     """The number format in which a processor multiplies matrices."""
 
     FLOAT32 = auto()  # packed matrices as they are
-    BFLOAT16 = auto()  # packed matrices as they are in models without ranges
-    BYTES = auto()  # where the range of a matrix's inputs is known; else in bfloat16
+    BFLOAT16 = auto()  # packed matrices unpacked once
 
 
 Graph = Callable[[Mapping[str, Any], MappedWeights, Arithmetic], Model]
@@ -173,19 +167,14 @@ class _Encoder:
         bias = self._weights[f"{name}.bias"]
         if scale is not None and not self._stays_packed(matrix):
             matrix, scale = matrix * scale, None
-        seen = self._weights.range_of(f"{name}.weight")
-        if seen is not None and self._arithmetic is Arithmetic.BYTES:
-            bias = bias + matrix @ _middle(seen)
-            values, (matrix, scale) = _rounded(values, matrix, seen)
         factor = _constant(matrix)
         if scale is not None:
             factor = ops.multiply(ops.convert(factor, "f32"), _constant(scale))
         return ops.add(ops.matmul(values, factor, False, True), _constant(bias))
 
     def _stays_packed(self, matrix: NDArray[Any]) -> bool:
-        """Unpacking it at each use takes as long as multiplying in bfloat16 does, and less memory than unpacking it
-        once: which is for models that were made to be fast, and have ranges."""
-        if self._arithmetic is not Arithmetic.FLOAT32 and self._weights.has_ranges:
+        """False in bfloat16, where unpacking a matrix at each use takes as long as multiplying it."""
+        if self._arithmetic is Arithmetic.BFLOAT16:
             return False
         rows, columns = matrix.shape
         return not (rows % WHOLE or columns % WHOLE)
@@ -245,28 +234,6 @@ def _buckets(longest: int) -> NDArray[np.int32]:
     far = np.minimum(exact + steps.astype(np.int32), half - 1)
     rows: NDArray[np.int32] = (np.where(abs(apart) < exact, abs(apart), far) + half * (apart > 0)).astype(np.int32)
     return rows
-
-
-def _rounded(values: Node, matrix: Floats, seen: Floats) -> tuple[Node, tuple[NDArray[np.int8], Floats]]:
-    """The values less the middles of their ranges in 256 steps, and a matrix for them, packed.
-
-    A few inputs are ten times as large as the others, most of them far from zero and nearly always the same. So from
-    each its middle is taken first, and it is divided, and its column multiplied, by what leaves both about equally far
-    (SmoothQuant, Xiao et al. 2023, equation 4).
-    """
-    least, most = seen
-    reach = ((most - least) / 2).clip(SMALLEST)
-    even = reach**EVENED / abs(matrix).max(axis=0).clip(SMALLEST) ** (1 - EVENED)
-    high = BEYOND * (reach / even).max()
-    ends = [_constant(np.float32(end)) for end in (-high, high)]
-    centred = ops.subtract(values, _constant(_middle(seen)))
-    inputs = ops.fake_quantize(ops.multiply(centred, _constant(np.float32(1) / even)), *ends, *ends, 256)
-    return inputs, packed(matrix * even)
-
-
-def _middle(seen: Floats) -> Floats:
-    """(inputs,)"""
-    return np.asarray(seen.mean(axis=0), np.float32)
 
 
 def _turned(values: Node) -> Node:

@@ -63,14 +63,6 @@ def _product(dtype: torch.dtype) -> Callable[[], torch.Tensor]:
     return torch.inference_mode()(partial(linear, rows, matrix))
 
 
-def has_tiles(cpu_info: Path = CPU_INFO) -> bool:
-    """True when the processor multiplies in tiles of bfloat16 (AMX); False if the system does not say."""
-    try:
-        return "amx_bf16" in cpu_info.read_text(encoding="utf-8").split()
-    except OSError:
-        return False
-
-
 def onednn_has_bfloat16() -> bool:
     """False where the environment keeps oneDNN, which computes for OpenVINO, from the processor's bfloat16. OpenVINO
     itself does not look: its graphs fail to compile there, or take ten times as long."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,14 @@ from numpy.typing import NDArray
 
 from retriever.models.files import saving_tensors
 
-SCALE, RANGE = ".scale", ".range"
+SCALE = ".scale"
+RANGE = ".range"  # of a matrix's inputs, in weights of the version before
 STEPS = 127.0
 KINDS: dict[str, Any] = {"F32": np.float32, "F16": np.float16, "I8": np.int8, "I64": np.int64}
 
 
-def write_weights(weights: dict[str, Any], path: Path, ranges: Mapping[str, NDArray[np.float32]] | None = None) -> None:
-    """Write a torch state dict; tensors that share their memory are written each on its own.
-
-    ``ranges``: by a matrix's name, the least and the most of each of its inputs, (2, columns).
-    """
+def write_weights(weights: dict[str, Any], path: Path) -> None:
+    """Write a torch state dict; tensors that share their memory are written each on its own."""
     import torch
     from safetensors.torch import save_file
 
@@ -38,7 +35,6 @@ def write_weights(weights: dict[str, Any], path: Path, ranges: Mapping[str, NDAr
             tensors[name], tensors[name + SCALE] = torch.from_numpy(values), torch.from_numpy(scale[:, 0].copy())
         else:
             tensors[name] = tensor.clone()
-    tensors |= {name + RANGE: torch.from_numpy(ends) for name, ends in (ranges or {}).items()}
     with saving_tensors(path):
         save_file(tensors, path)
 
@@ -49,11 +45,10 @@ def read_weights(path: Path) -> dict[str, Any]:
 
     tensors = load_file(path)
     scales = {name + SCALE for name in tensors} & tensors.keys()
-    ranges = {name + RANGE for name in tensors} & tensors.keys()
     return {
         name: tensor.float() * tensors[name + SCALE][:, None] if name + SCALE in scales else tensor
         for name, tensor in tensors.items()
-        if name not in scales | ranges
+        if name not in scales and not name.endswith(RANGE)
     }
 
 
@@ -109,16 +104,6 @@ class MappedWeights:
     def scale_of(self, name: str) -> NDArray[Any] | None:
         """(rows, 1), or None for what was not packed."""
         return self[name + SCALE][:, None] if name + SCALE in self else None
-
-    @property
-    def has_ranges(self) -> bool:
-        return any(name.endswith(RANGE) for name in self._tensors)
-
-    def range_of(self, name: str) -> NDArray[Any] | None:
-        """(2, columns): the least and the most of each input; None where that is not known."""
-        if name + RANGE not in self:
-            return None
-        return self[name + RANGE]
 
     def release(self) -> None:
         """Give the pages back that were read; whoever needs one again finds it in the system's cache or the file."""

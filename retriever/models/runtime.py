@@ -5,11 +5,9 @@ padded to the length of another text, so what comes out does not depend on a tex
 another inside a model, which beside two busy processes on two cores took torch ten times as long. Where a core's own
 cache is smaller than the model, four texts at once take a fifth to a third less time than one after the other.
 
-Where the processor computes in bfloat16 the graph does: cosines are off by 6e-5, logits by 1% of their spread. Inputs
-of matrices whose range is known become bytes there, too, which nearly halves the time; logits are then off by 3 to 4%.
-Not where it multiplies in tiles (AMX): bytes save no time there. On other processors packed matrices meet activations
-that are rounded to 8 bits in groups of 32: twice as fast as float32 where the processor multiplies bytes; logits are
-off by 2%.
+Where the processor computes in bfloat16 the graph does: cosines are off by 6e-5, logits by 1% of their spread. On other
+processors packed matrices meet activations that are rounded to 8 bits in groups of 32: twice as fast as float32 where
+the processor multiplies bytes; logits are off by 2%.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from numpy.typing import NDArray
 
 from retriever.models.folder import STEP, BertFolder, Ids, Texts
 from retriever.models.graph import Arithmetic, Graph
-from retriever.models.hardware import has_tiles, onednn_has_bfloat16
+from retriever.models.hardware import onednn_has_bfloat16
 
 if TYPE_CHECKING:
     from pearl.runtime.silent_openvino import Core
@@ -136,7 +134,7 @@ def fastest() -> Arithmetic:
     """The arithmetic in which models run where none is named."""
     if "BF16" not in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES") or not onednn_has_bfloat16():
         return Arithmetic.FLOAT32
-    return Arithmetic.BFLOAT16 if has_tiles() else Arithmetic.BYTES
+    return Arithmetic.BFLOAT16
 
 
 def _options(arithmetic: Arithmetic) -> dict[str, Any]:

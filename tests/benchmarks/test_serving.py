@@ -6,9 +6,7 @@ from benchmarks import serving
 from retriever.models.graph import Arithmetic
 
 
-@pytest.mark.parametrize(
-    ("arithmetic", "most"), [(Arithmetic.FLOAT32, 450), (Arithmetic.BFLOAT16, 350), (Arithmetic.BYTES, 350)]
-)
+@pytest.mark.parametrize(("arithmetic", "most"), [(Arithmetic.FLOAT32, 450), (Arithmetic.BFLOAT16, 350)])
 def test_the_goal_of_memory_goes_by_the_arithmetic_of_the_models(
     monkeypatch: pytest.MonkeyPatch, arithmetic: Arithmetic, most: int
 ) -> None:

@@ -6,19 +6,17 @@ Dimensions in comments: O outputs and I inputs of a matrix, R rank.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from pearl.errors import InputError
 from retriever.models.adapter import DOWN, FACTORS, UP, WEIGHTS, Adapter, base_digest, base_folder
 from retriever.models.encoder import NAMES
 from retriever.models.files import saving_tensors
-from retriever.models.quantized import RANGE, MappedWeights
-from training.fit.activations import input_ranges
+from retriever.models.quantized import MappedWeights
 
 ALPHA = 2  # times the rank: the difference is multiplied by it
 
@@ -46,9 +44,9 @@ def _prefix(inner: Any) -> str:
     return f"{inner.base_model_prefix}."
 
 
-def save_adapter(model: Any, base: str, folder: Path, pairs: Sequence[tuple[str, str]]) -> None:
-    """Write the difference as ``retriever.models.adapter`` reads it, with what the matrices' inputs are like over the
-    ``pairs``. Afterwards the model is a plain one of the same logits.
+def save_adapter(model: Any, base: str, folder: Path) -> None:
+    """Write the difference as ``retriever.models.adapter`` reads it. Afterwards the model is a plain one of the same
+    logits.
 
     Raises InputError for a base whose tensors have other names than the model's.
     """
@@ -78,8 +76,6 @@ def save_adapter(model: Any, base: str, folder: Path, pairs: Sequence[tuple[str,
         )
     left_out = tuple(sorted(name for bare, name in given.items() if bare not in kept))
     stored = {name: values.detach().half().cpu().contiguous() for name, values in tensors.items()}
-    if pairs:
-        stored |= {name + RANGE: torch.from_numpy(ends) for name, ends in input_ranges(model, pairs).items()}
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with saving_tensors(folder / FACTORS) as file:

@@ -14,7 +14,6 @@ from typing import Any
 from pearl.files.whole import replaced_file
 from retriever.models.quantized import write_weights
 from training.data.records import Group
-from training.fit.activations import input_ranges
 from training.fit.cross_encoder import CrossEncoderOptions, fit_cross_encoder, load_trained, save_trained
 from training.fit.head import Loss
 
@@ -79,12 +78,10 @@ def digest_of_weights(model: Any) -> str:
     return digest.hexdigest()
 
 
-def save_cross_encoder(model: Any, folder: Path, pairs: Sequence[tuple[str, str]] = ()) -> None:
-    """Weights, configuration and tokenizer, as ``retriever.models.cross_encoder`` reads them; with ``pairs`` also what
-    its matrices' inputs are like, so that they can be multiplied as bytes."""
+def save_cross_encoder(model: Any, folder: Path) -> None:
+    """Write weights, configuration and tokenizer as ``retriever.models.cross_encoder`` reads them."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     model.model.config.save_pretrained(folder)
     model.tokenizer.save_pretrained(folder)
-    ranges = input_ranges(model, pairs) if pairs else {}
-    write_weights(model.model.state_dict(), folder / "model.safetensors", ranges)
+    write_weights(model.model.state_dict(), folder / "model.safetensors")

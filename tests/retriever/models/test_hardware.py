@@ -1,21 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 import torch
 
-from retriever.models.hardware import TURNS, has_tiles, onednn_has_bfloat16, prefers_bfloat16
-
-
-def test_tiles_are_known_by_the_processors_flags(tmp_path: Path) -> None:
-    file = tmp_path / "cpuinfo"
-    file.write_text("flags\t\t: fpu avx512_bf16 amx_bf16 amx_tile\n")
-    assert has_tiles(file)
-    file.write_text("flags\t\t: fpu avx512_bf16\n")
-    assert not has_tiles(file)
-    assert not has_tiles(tmp_path / "absent")
+from retriever.models.hardware import TURNS, onednn_has_bfloat16, prefers_bfloat16
 
 
 @pytest.fixture

@@ -122,15 +122,6 @@ def real_pairs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def ranged_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, with what its matrices' inputs are like on texts of another kind, paragraphs of the licence."""
-    paragraphs = (ROOT / "LICENSE").read_text(encoding="utf-8").split("\n\n")
-    folder = tmp_path_factory.mktemp("ranged") / "cross-encoder"
-    save_cross_encoder(real_model(), folder, [(text.split("\n")[0], text) for text in paragraphs])
-    return folder
-
-
 def real_model() -> Any:
     model: Any = new_cross_encoder("embedded", CrossEncoderOptions())
     with torch.no_grad():
@@ -177,23 +168,6 @@ def test_logits_are_the_references(
 ) -> None:
     pairs, exact = real_pairs
     assert_logits(TextModel(opened(real_pairs_folder), logits_graph, arithmetic).outputs(pairs)[:, 0], exact)
-
-
-def test_in_bytes_too(real_pairs: tuple[list[tuple[str, str]], np.ndarray], ranged_folder: Path) -> None:
-    pairs, exact = real_pairs
-    in_bytes = TextModel(opened(ranged_folder), logits_graph, Arithmetic.BYTES)
-    assert_logits(in_bytes.outputs(pairs)[:, 0], exact, LOGIT_SHARE)
-    executed = [node.get_rt_info() for node in in_bytes._compiled.get_runtime_model().get_ops()]
-    multiplied = [info["runtimePrecision"].value for info in executed if info["layerType"].value == "FullyConnected"]
-    assert multiplied.count("u8") == 6 * 5  # of each layer all but the matrix behind the activation function
-
-
-def test_without_bytes_where_there_are_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    for tiles, expected in ((True, Arithmetic.BFLOAT16), (False, Arithmetic.BYTES)):
-        monkeypatch.setattr(runtime, "has_tiles", lambda tiles=tiles: tiles)
-        if "BF16" not in runtime._core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
-            expected = Arithmetic.FLOAT32
-        assert runtime.fastest() is expected
 
 
 def test_where_onednn_may_use_avx2_alone_vectors_are_the_same() -> None:
