@@ -1,30 +1,33 @@
 """The single choices of a training that the paper makes in one way and measurement in another, and their presets.
 
-A preset is a value for each of them; an option given on the command line overrides it. ``pearl train`` shows them
-under ``--help``, and ``artifact.json`` records what was chosen.
+A preset is a value for each of them; ``--choose NAME=VALUE`` overrides one, or its own option for `WITH_OPTIONS`.
+``pearl train`` shows them under ``--help``, and ``artifact.json`` records what was chosen.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from pearl.cli.options import known
+from pearl.cli.options import known, named_values
 from pearl.errors import InputError
+from pearl.history.partition import LATEST, ROLLING, WAYS
 from pearl.settings import EMBEDDED, MPNET
 
 CORRECTED, AS_PUBLISHED = "corrected", "as_published"
 PRESETS = (CORRECTED, AS_PUBLISHED)
 SEARCH = "search"  # chosen on dev
 QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}  # of the gains of the positives
-ALL = 0  # of what is counted below
+ALL = 0  # of what is counted, where "all" is among the words of a choice
 EXTENT_CHOICES = ("target_tokens", "document_tokens", "request_tokens", "examples")  # of what the auxiliary model reads
 READING_CHOICES = ("max_tokens", "request_words", "own_requests")  # of what the cross-encoder reads
+SCORED_CHOICES = ("partition", "targets", "candidates", *EXTENT_CHOICES)
+WITH_OPTIONS = ("aux", "tau", "y0")  # the others are given by --choose
 CROSS_ENCODER_CHOICES = ("warm_start", *READING_CHOICES, "frozen_layers", "rate", "epochs", "base")
-COUNTED = ("candidates", "request_tokens", "request_words")
 MOST_SEED = 2**32 - 1  # of numpy and scikit-learn
 HELP_WIDTH = 94  # characters of a line of help
 
@@ -33,23 +36,62 @@ Value = str | float | int | bool
 
 @dataclass(frozen=True, slots=True)
 class TrainingChoice:
-    """``corrected`` and ``as_published`` are its values under the two presets; ``why`` they differ."""
+    """A choice, its values under both presets, and what may be given for it."""
 
     name: str
     corrected: Value
     as_published: Value
-    why: str
-
-    @property
-    def option(self) -> str:
-        return f"--{self.name.replace('_', '-')}"
+    why: str  # the presets differ, after what the choice is
+    words: tuple[str, ...] = ()  # its values, or those beside numbers
+    least: float | None = None  # None: not a number
+    most: float = math.inf
 
     @property
     def shown(self) -> tuple[str, str]:
         """Both values in words."""
-        return _in_words(self, self.corrected), _in_words(self, self.as_published)
+        return self._in_words(self.corrected), self._in_words(self.as_published)
+
+    @property
+    def allowed(self) -> str:
+        """The values that there are, in words; empty where any text may be one."""
+        words = ", ".join(self.words)
+        if self.least is None:
+            return words
+        numbers = "whole numbers" if self._is_whole else "numbers"
+        if self._is_whole or self.most < math.inf:
+            numbers += f" from {self.least:g}" + (f" to {self.most:g}" if self.most < math.inf else "")
+        elif self.least > 0:
+            numbers += " above 0"
+        return f"{numbers} and {words}" if words else numbers
+
+    def parsed(self, text: str) -> Value:
+        """Return the value that a text on the command line stands for. Raises InputError."""
+        if text in self.words:
+            return {"yes": True, "no": False, "all": ALL}.get(text, text)
+        if not self.allowed:
+            return text
+        if self.least is not None:
+            with suppress(ValueError):
+                number = int(text) if self._is_whole else float(text)
+                if abs(number) < math.inf and self.least <= number <= self.most:
+                    return number
+        own = self.name in WITH_OPTIONS
+        option = f"--{self.name} {text}" if own else f"--choose {self.name}={text}"
+        raise InputError(f"{option}: there are {self.allowed}.", param=self.name if own else "choose")
+
+    @property
+    def _is_whole(self) -> bool:
+        return isinstance(self.as_published, int)
+
+    def _in_words(self, value: Value) -> str:
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if "all" in self.words and value == ALL:
+            return "all"
+        return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+YES_NO = ("yes", "no")
 CHOICES = (
     TrainingChoice(
         "aux",
@@ -59,58 +101,127 @@ CHOICES = (
     ),
     TrainingChoice(
         "partition",
-        "rolling",
-        "latest",
-        "The paper trains on the latest texts (section 4.1) and evaluates on any (5.1), as a history is used.",
+        ROLLING,
+        LATEST,
+        "How the targets to train on are chosen. The paper trains on the latest texts (section 4.1) and evaluates on "
+        "any (5.1), as a history is used.",
+        WAYS,
     ),
-    TrainingChoice("targets", 3, 8, "Targets of each training user; fewer leave time for more users."),
+    TrainingChoice("targets", 3, 8, "Targets of each training user; fewer leave time for more users.", least=1),
     TrainingChoice(
         "candidates",
         20,
         ALL,
-        "A third by BM25, a third recent and a third random ones cost a fraction of all. Requests to choose by and to "
-        "measure with have 20 in either case.",
+        "Candidates to score per request. A third by BM25, a third recent and a third random ones cost a fraction of "
+        "all. Requests to choose by and to measure with have 20 in either case.",
+        ("all",),
+        least=0,
     ),
-    TrainingChoice("target_tokens", 128, 400, "The paper's texts have up to 300 words."),
-    TrainingChoice("document_tokens", 160, 400, "The same; scoring takes as much longer."),
-    TrainingChoice("request_tokens", 256, ALL, "Of a request, the first ones; the paper cuts none."),
+    TrainingChoice(
+        "target_tokens", 128, 400, "Tokens of a target that count; the paper's have up to 300 words.", least=1
+    ),
+    TrainingChoice("document_tokens", 160, 400, "Tokens of a document to read; more take as much longer.", least=1),
+    TrainingChoice(
+        "request_tokens", 256, ALL, "First tokens of a request to read; the paper cuts none.", ("all",), least=0
+    ),
     TrainingChoice(
         "examples",
         2,
         3,
-        "Texts in the auxiliary model's prompt without a document. The paper does not say how many; its drafts are "
-        "shown three or four.",
+        "Random texts in the auxiliary model's prompt without a document. The paper does not say how many; its drafts "
+        "are shown three or four.",
+        least=1,
     ),
     TrainingChoice(
-        "proxies", 30, 0, "Past texts of each user labelled by overlap, which costs no gains; the paper has true ones."
+        "proxies",
+        30,
+        0,
+        "Past texts of each user to label by overlap and learn from, which costs no gains; the paper has true ones.",
+        least=0,
     ),
-    TrainingChoice("tau", SEARCH, 5.0, "5, 10 or 20 nats, whichever dev prefers; the paper has 5."),
-    TrainingChoice("y0", SEARCH, "median", "A quartile of the positives' gains; the paper takes the median."),
+    TrainingChoice(
+        "tau", SEARCH, 5.0, "5, 10 or 20 nats, whichever dev prefers; the paper has 5.", (SEARCH,), least=1e-6
+    ),
+    TrainingChoice(
+        "y0",
+        SEARCH,
+        "median",
+        "A quartile of the positives' gains; the paper takes the median.",
+        (*QUARTILES, SEARCH),
+        least=-math.inf,
+    ),
     TrainingChoice(
         "weight",
         SEARCH,
         1.0,
-        "Of the cross-encoder's logit in the score: what dev prefers among 0, .25 and .5; at 1 it stands alone.",
-    ),
-    TrainingChoice("base", EMBEDDED, MPNET, "The paper's has 110 million parameters, the embedded one 22."),
-    TrainingChoice(
-        "warm_start", True, False, "Learn relevance (RelevanceCE) first, which needs no gains; the paper does not."
-    ),
-    TrainingChoice(
-        "own_requests", True, False, "Read a document with the request that it answered; the paper reads its text."
+        "Weight of the cross-encoder's logit in the score: what dev prefers among 0, .25 and .5; at 1 it stands alone.",
+        (SEARCH,),
+        least=0,
+        most=1,
     ),
     TrainingChoice(
-        "frozen_layers", 1, 0, "1 leaves the embeddings as pretrained, half of MiniLM's weights; the paper trains all."
+        "base",
+        EMBEDDED,
+        MPNET,
+        "Model the cross-encoder starts from: embedded, mpnet or an encoder model. The paper's has 110 million "
+        "parameters, the embedded one 22.",
     ),
-    TrainingChoice("max_tokens", 128, 512, "Of a request and a document; 512 is what MPNet reads."),
+    TrainingChoice(
+        "warm_start",
+        True,
+        False,
+        "Whether the cross-encoder learns relevance (RelevanceCE) first, which needs no gains; the paper's does not.",
+        YES_NO,
+    ),
+    TrainingChoice(
+        "own_requests",
+        True,
+        False,
+        "Whether the cross-encoder reads a document with the request that it answered; the paper's reads its text.",
+        YES_NO,
+    ),
+    TrainingChoice(
+        "frozen_layers",
+        1,
+        0,
+        "Layers of the cross-encoder left as pretrained: 1 the embeddings of words, half of MiniLM's weights, 2 also "
+        "the next; the paper trains all.",
+        least=0,
+    ),
+    TrainingChoice(
+        "max_tokens",
+        128,
+        512,
+        "Tokens of a request and a document to read, at most what the base reads; MPNet reads 512.",
+        least=16,
+    ),
     TrainingChoice(
         "request_words",
         48,
         ALL,
-        "The first ones, that the document has its place among 128 tokens; the paper cuts no request.",
+        "First words of a request that the cross-encoder reads, so that the document has its place among 128 tokens; "
+        "the paper cuts no request.",
+        ("all",),
+        least=0,
     ),
-    TrainingChoice("rate", 5e-5, 2e-5, "The paper gives none; 2e-5 is usual where all weights are trained."),
-    TrainingChoice("epochs", 1, 3, "The paper gives none; without warm start and proxies one is too short."),
+    TrainingChoice(
+        "rate",
+        5e-5,
+        2e-5,
+        "Highest learning rate of the cross-encoder. The paper gives none; 2e-5 is usual for all weights.",
+        least=1e-8,
+    ),
+    TrainingChoice(
+        "epochs",
+        1,
+        3,
+        "Epochs of the cross-encoder. The paper gives none; without warm start and proxies one is too short.",
+        least=1,
+    ),
+)
+# what is left is chosen in fitting
+FITTED_CHOICES = tuple(
+    choice.name for choice in CHOICES if choice.name not in SCORED_CHOICES and choice.name not in WITH_OPTIONS
 )
 
 
@@ -120,26 +231,18 @@ def preset_values(preset: str) -> dict[str, Any]:
     return {choice.name: choice.corrected if preset == CORRECTED else choice.as_published for choice in CHOICES}
 
 
-def choices_of(preset: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a preset with those given instead, None for one that is not. Raises InputError."""
-    values = preset_values(preset) | {name: value for name, value in changes.items() if value is not None}
-    values["tau"] = _number("tau", values["tau"], (SEARCH,), least=1e-6)
-    values["y0"] = _number("y0", values["y0"], (*QUARTILES, SEARCH))
-    values["weight"] = _number("weight", values["weight"], (SEARCH,), least=0.0, most=1.0)
-    return values
+def choices_of(
+    preset: str, choose: Iterable[str], among: Collection[str], **options: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values of a preset with those given instead, and those given alone, both by name.
 
-
-def _number(name: str, value: Value, words: tuple[str, ...], least: float = -math.inf, most: float = math.inf) -> Value:
-    if value in words:
-        return value
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not (math.isfinite(number) and least <= number <= most):
-        within = f" from {least:g} to {most:g}" if math.isfinite(most) else " above 0" if least > 0 else ""
-        raise InputError(f"--{name} {value}: there are numbers{within} and {', '.join(words)}.", param=name)
-    return number
+    ``choose`` holds NAME=VALUE of the names ``among``; ``options`` are choices with an option, None for one that is not
+    given. Raises InputError.
+    """
+    values = preset_values(preset)
+    texts = named_values(choose, among) | {name: text for name, text in options.items() if text is not None}
+    given = {choice.name: choice.parsed(texts[choice.name]) for choice in CHOICES if choice.name in texts}
+    return values | given, given
 
 
 def default_of(name: str) -> str:
@@ -148,19 +251,13 @@ def default_of(name: str) -> str:
     return f"{corrected}; {AS_PUBLISHED} {as_published}"
 
 
-def choices_help(names: Iterable[str]) -> str:
-    """The presets' values of some choices and the reasons, for the end of a command's help."""
-    lines = [f"Choices of --preset, {CORRECTED} / {AS_PUBLISHED}, and why they differ:"]
+def choices_help(names: Collection[str]) -> str:
+    """The choices of a command, with the presets' values and the reasons, for the end of its help."""
+    lines = [f"Choices for --choose NAME=VALUE, by default as in --preset {CORRECTED} / {AS_PUBLISHED}:"]
     for choice in CHOICES:
         if choice.name in names:
-            line = f"  {choice.option}: {' / '.join(choice.shown)}. {choice.why}"
+            allowed = f" ({choice.allowed})" if choice.allowed else ""
+            option = "--" if choice.name in WITH_OPTIONS else ""
+            line = f"  {option}{choice.name}: {' / '.join(choice.shown)}{allowed}. {choice.why}"
             lines += wrap(line, HELP_WIDTH, subsequent_indent=" " * 6)
     return "\n".join(("\b", *lines))
-
-
-def _in_words(choice: TrainingChoice, value: Value) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if choice.name in COUNTED and value == ALL:
-        return "all"
-    return f"{value:g}" if isinstance(value, float) else str(value)

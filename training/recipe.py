@@ -121,13 +121,13 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
     check_replaceable(options.out, options.work)
     of_the_cross_encoder = {
         f"--loss {RELEVANCE}": options.loss == RELEVANCE,
-        f"--weight {options.weight}": options.weight != SEARCH,
+        f"--choose weight={options.weight}": options.weight != SEARCH,
         f"--lora {options.lora}": options.lora is not None,
         "--keep-cross-encoder": options.keep_cross_encoder,
     }
     preset = preset_values(options.preset)
     for name in CROSS_ENCODER_CHOICES:
-        of_the_cross_encoder[f"--{name.replace('_', '-')}"] = getattr(options, name) != preset[name]
+        of_the_cross_encoder[f"--choose {name}"] = getattr(options, name) != preset[name]
     for option, is_given in of_the_cross_encoder.items():
         if options.first_stage_only and is_given:
             raise InputError(
@@ -135,13 +135,13 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
             )
     if options.keep_cross_encoder and options.weight == 0:
         raise InputError(
-            "--keep-cross-encoder: under --weight 0 the cross-encoder counts for nothing; leave one out.",
+            "--keep-cross-encoder: under --choose weight=0 the cross-encoder counts for nothing; leave one out.",
             param="keep_cross_encoder",
         )
     if options.loss == RELEVANCE and options.weight not in (SEARCH, 1.0):
         raise InputError(
-            f"--loss relevance: the cross-encoder stands alone, so --weight {options.weight:g} says nothing; leave one "
-            "out.",
+            f"--loss relevance: the cross-encoder stands alone, so --choose weight={options.weight:g} says "
+            "nothing; leave one out.",
             param="weight",
         )
     if options.loss == DISTILL and options.share not in (KEPT_SHARE, 1.0):
@@ -205,8 +205,8 @@ def fit_artifact(
     elif not options.first_stage_only:
         if options.is_cross_encoder_alone:
             raise InputError(
-                "--budget-minutes ran out before the cross-encoder, which is all there is with --weight 1 and under "
-                "--loss relevance; allow more minutes.",
+                "--budget-minutes ran out before the cross-encoder, which is all there is with --choose weight=1 and "
+                "under --loss relevance; allow more minutes.",
                 param="budget_minutes",
             )
         notes.append("the budget ended before the cross-encoder: the first stage alone")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from textwrap import wrap
 
-from pearl.cli.options import known
+from pearl.cli.options import known, named_values
 from pearl.errors import InputError
 
 HELP_WIDTH = 96  # characters of a line of help
@@ -60,21 +60,12 @@ class Presets:
         presets = {preset.name: preset for preset in self.presets}
         values = presets[known("preset", preset_name, presets)].values
         choices = {choice.name: choice for choice in self.choices}
-        overridden: dict[str, str] = {}
-        for override in overrides or ():
-            name, sign, value = (part.strip() for part in override.partition("="))
-            if not sign:
-                raise InputError(f"--choose {override}: must be NAME=VALUE.", param="choose")
-            if name not in choices:
-                raise InputError(f"--choose {override}: there are {', '.join(choices)}.", param="choose")
+        given = named_values(overrides, choices)
+        for name, value in given.items():
             if value not in choices[name].values:
-                raise InputError(f"--choose {override}: there are {', '.join(choices[name].values)}.", param="choose")
-            if name in overridden:
-                raise InputError(
-                    f"--choose {override}: --choose {name}={overridden[name]} is given too; give one.", param="choose"
-                )
-            overridden[name] = value
-        return {**values, **overridden}
+                there = ", ".join(choices[name].values)
+                raise InputError(f"--choose {name}={value}: there are {there}.", param="choose")
+        return {**values, **given}
 
     def values_in(self, options: object) -> dict[str, str]:
         """The value of every choice, as options with fields of these names have it."""

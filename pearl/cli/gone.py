@@ -13,6 +13,15 @@ GONE: dict[str, str] = {
     "judge style-prompts": "'pearl judge style-prompts' went: 'pearl eval style --prompts' ranks system prompts.",
     "eval people": "'pearl eval people' went: 'pearl eval personalized --ratings' compares people with judges.",
 }
+_SCORED = "partition targets candidates target-tokens document-tokens request-tokens examples"
+_FITTED = (
+    "proxies weight base warm-start no-warm-start own-requests no-own-requests frozen-layers max-tokens request-words "
+    "rate epochs"
+)
+for _step, _options in (("score", _SCORED), ("fit", _FITTED), ("retriever", f"{_SCORED} {_FITTED}")):
+    for _option in _options.split():
+        _choice = _option.removeprefix("no-").replace("-", "_")
+        GONE[f"train {_step} --{_option}"] = f"--{_option} went: --choose {_choice}=VALUE."
 
 
 def what_took_its_place(error: UsageError, words: list[str]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
@@ -82,6 +82,21 @@ def known(option: str, name: str, among: Iterable[str]) -> str:
     if name not in among:
         raise InputError(f"--{option} {name}: there are {', '.join(among)}.", param=option)
     return name
+
+
+def named_values(choose: Iterable[str] | None, names: Collection[str]) -> dict[str, str]:
+    """Return the values that --choose NAME=VALUE gives, by name. Raises InputError for one that cannot be."""
+    found: dict[str, str] = {}
+    for word in choose or ():
+        name, sign, value = (part.strip() for part in word.partition("="))
+        if not sign:
+            raise InputError(f"--choose {word}: must be NAME=VALUE.", param="choose")
+        if name not in names:
+            raise InputError(f"--choose {word}: there are {', '.join(names)}.", param="choose")
+        if name in found:
+            raise InputError(f"--choose {word}: --choose {name}={found[name]} is given too; give one.", param="choose")
+        found[name] = value
+    return found
 
 
 def write_json(target: str, value: Any, *, private: bool = False) -> None:

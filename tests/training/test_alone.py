@@ -28,7 +28,7 @@ def alone(writings: Any, write_lines: Any, causal_folder: Path, sentence_folder:
         "history": write_lines(writings(["ann"], documents=DOCUMENTS), "mine.jsonl"),
         "aux": causal_folder,
         "encoder": sentence_folder,
-        "candidates": 5,
+        "choose": ["candidates=5"],
         "first_stage_only": None,
     }
 
@@ -82,11 +82,11 @@ def test_one_user_trains_measures_fits_again_and_ranks(
 
 def test_scores_and_groups_of_one_user(train: Callable[..., Any], alone: dict[str, Any], tmp_path: Path) -> None:
     """With the steps one by one, of each split its part of the history."""
-    options = {name: alone[name] for name in ("history", "aux", "candidates")}
+    options = {name: alone[name] for name in ("history", "aux")}
     found = []
     for split in ("train", "dev", "test"):
         out = tmp_path / f"{split}.parquet"
-        ran = train("score", **options, split=split, partition="rolling", out=out)
+        ran = train("score", **options, split=split, choose=["candidates=5", "partition=rolling"], out=out)
         assert ran.status == 0
         assert f"Too few users for a split by users (1): '{split}' are the texts between" in ran.err
         assert f" of 1 user in {out}\n" in ran.err
@@ -107,7 +107,7 @@ def test_the_budget_is_spent_on_training_before_measuring(alone: dict[str, Any],
         tmp_path / "work",
         str(alone["aux"]),
         str(alone["encoder"]),
-        candidates=alone["candidates"],
+        candidates=5,
         first_stage_only=True,
         budget_minutes=30,
     )
@@ -150,7 +150,8 @@ def test_the_steps_one_by_one_on_what_the_step_before_wrote(
 ) -> None:
     """score, select, fit on the groups that were selected, and rank."""
     work, groups = tmp_path / "work", tmp_path / "groups.parquet"
-    scored = {name: alone[name] for name in ("history", "aux", "candidates")} | {"partition": "rolling", "targets": 12}
+    scored = {name: alone[name] for name in ("history", "aux")}
+    scored["choose"] = ["candidates=5", "partition=rolling", "targets=12"]
     for split in ("train", "dev"):
         assert train("score", **scored, split=split, out=work / f"mine-{split}.parquet").status == 0
     options = {"share": 0.5, "positives": 1, "negatives": 2, "normalize": "mean"}

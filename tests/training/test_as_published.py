@@ -35,25 +35,32 @@ def history(writings: Any, users_in: Any, write_lines: Any) -> Path:
 
 
 @pytest.fixture
-def tiny(history: Path, seq2seq_folder: Path, mpnet_folder: Path, sentence_folder: Path) -> dict[str, Any]:
+def tiny(history: Path, seq2seq_folder: Path, sentence_folder: Path) -> dict[str, Any]:
     """Options that name the history and tiny models of the paper's kinds."""
-    return {"history": history, "aux": seq2seq_folder, "base": mpnet_folder, "encoder": sentence_folder}
+    return {"history": history, "aux": seq2seq_folder, "encoder": sentence_folder}
 
 
 @pytest.fixture
-def published(train: Callable[..., Any], tiny: dict[str, Any], tmp_path: Path) -> Path:
+def base(mpnet_folder: Path) -> str:
+    return f"base={mpnet_folder}"
+
+
+@pytest.fixture
+def published(train: Callable[..., Any], tiny: dict[str, Any], base: str, tmp_path: Path) -> Path:
     """An artifact as published, trained by one command."""
-    ran = train("retriever", **tiny, preset=AS_PUBLISHED, epochs=1, out=tmp_path / "model")
+    ran = train("retriever", **tiny, preset=AS_PUBLISHED, choose=[base, "epochs=1"], out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, ""), ran.err
     load_artifact.cache_clear()
     return tmp_path / "model"
 
 
-def test_one_command_from_a_history_to_the_papers_artifact(published: Path, tiny: dict[str, Any]) -> None:
+def test_one_command_from_a_history_to_the_papers_artifact(
+    published: Path, tiny: dict[str, Any], mpnet_folder: Path
+) -> None:
     artifact = read_manifest(published)
     training = artifact.training
     assert training["preset"] == AS_PUBLISHED
-    given = {"epochs": 1, "aux": str(tiny["aux"]), "base": str(tiny["base"]), "max_tokens": 128}  # MPNet reads no more
+    given = {"epochs": 1, "aux": str(tiny["aux"]), "base": str(mpnet_folder), "max_tokens": 128}  # MPNet reads no more
     assert training["choices"] == preset_values(AS_PUBLISHED) | given
     assert training["selection"] == {"share": 2 / 3, "positives": 2, "negatives": 3}
     assert artifact.normalize == "sum"
@@ -110,19 +117,21 @@ def test_it_is_ranked_measured_and_refused_like_any_other(
     assert "its file 'cross-encoder/model.safetensors' is missing; copy the whole folder." in ran.err
 
 
-def test_step_by_step(train: Callable[..., Any], tiny: dict[str, Any], tmp_path: Path) -> None:
+def test_step_by_step(
+    train: Callable[..., Any], tiny: dict[str, Any], base: str, mpnet_folder: Path, tmp_path: Path
+) -> None:
     """score, select and fit under the preset; fit records how the scores were made."""
     common = {"preset": AS_PUBLISHED, "history": tiny["history"]}
     for split in (TRAIN, DEV):
         ran = train("score", **common, aux=tiny["aux"], split=split, out=tmp_path / f"{split}.parquet")
         assert ran.status == 0, ran.err
     assert train("select", scores=tmp_path / "train.parquet", out=tmp_path / "groups.parquet").status == 0
-    fitting = {"base": tiny["base"], "encoder": tiny["encoder"], "groups": tmp_path / "groups.parquet"}
+    fitting = {"choose": [base, "epochs=2"], "encoder": tiny["encoder"], "groups": tmp_path / "groups.parquet"}
     scores = [tmp_path / "train.parquet", tmp_path / "dev.parquet"]
-    ran = train("fit", **common, **fitting, scores=scores, epochs=2, y0="q3", out=tmp_path / "model")
+    ran = train("fit", **common, **fitting, scores=scores, y0="q3", out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, ""), ran.err
     artifact = read_manifest(tmp_path / "model")
-    given = {"epochs": 2, "y0": "q3", "aux": str(tiny["aux"]), "base": str(tiny["base"]), "max_tokens": 128}
+    given = {"epochs": 2, "y0": "q3", "aux": str(tiny["aux"]), "base": str(mpnet_folder), "max_tokens": 128}
     assert artifact.training["choices"] == preset_values(AS_PUBLISHED) | given
     assert artifact.weight == 1.0
 
@@ -132,15 +141,14 @@ def test_single_choices_without_the_preset_and_an_adapter(
     run_pearl: Callable[..., Any],
     write_lines: Any,
     tiny: dict[str, Any],
+    base: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
-    given = {"tau": 7, "y0": 3.5, "weight": 0.5, "frozen_layers": 2, "rate": 1e-3, "proxies": 4}
-    given |= {"max_tokens": 64, "request_words": 9}
-    ran = train(
-        "retriever", **tiny, **given, lora=2, epochs=1, no_warm_start=None, candidates=5, out=tmp_path / "model"
-    )
+    choose = [base, "weight=0.5", "frozen_layers=2", "rate=1e-3", "proxies=4", "max_tokens=64", "request_words=9"]
+    choose += ["epochs=1", "warm_start=no", "candidates=5"]
+    ran = train("retriever", **tiny, tau=7, y0=3.5, choose=choose, lora=2, out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, ""), ran.err
     artifact = read_manifest(tmp_path / "model")
     assert (artifact.tau, artifact.y0, artifact.weight, artifact.max_tokens) == (7.0, 3.5, 0.5, 64)
@@ -160,30 +168,24 @@ def test_single_choices_without_the_preset_and_an_adapter(
     assert len(set(ran.json["scores"])) == 3
 
 
-def test_choices_that_contradict_each_other(train: Callable[..., Any], tiny: dict[str, Any], tmp_path: Path) -> None:
-    for changed, said in (
-        ({"preset": "paper"}, "--preset paper: there are corrected, as_published."),
-        (
-            {"preset": AS_PUBLISHED, "first_stage_only": None},
-            "--first-stage-only: there is no cross-encoder for --weight 1",
-        ),
-        ({"frozen_layers": 9}, "--frozen-layers 9: the base"),
-        ({"frozen_layers": 3, "lora": 2}, "--frozen-layers 3: leaves none of the base's 2 layers for --lora to adapt."),
-        ({"first_stage_only": None, "lora": 2}, "--first-stage-only: there is no cross-encoder for --lora 2"),
-        (
-            {"first_stage_only": None, "no_warm_start": None},
-            "--first-stage-only: there is no cross-encoder for --warm-start",
-        ),
-        (
-            {"first_stage_only": None, "rate": 0.1},
-            "--first-stage-only: there is no cross-encoder for --rate; leave one out.",
-        ),
-        ({"first_stage_only": None}, "--first-stage-only: there is no cross-encoder for --base; leave one out."),
-        ({"weight": 2}, "--weight 2: there are numbers from 0 to 1 and search."),
-        ({"partition": "first", "candidates": 4}, "There is no partition 'first'; there are latest, rolling."),
-        ({"candidates": 1}, "--candidates 1: give at least 3, or 0 for all."),
+def test_choices_that_contradict_each_other(
+    train: Callable[..., Any], tiny: dict[str, Any], base: str, tmp_path: Path
+) -> None:
+    alone, nothing = {"first_stage_only": None}, "--first-stage-only: there is no cross-encoder for"
+    for changed, choose, said in (
+        ({"preset": "paper"}, [], "--preset paper: there are corrected, as_published."),
+        ({"preset": AS_PUBLISHED} | alone, [], f"{nothing} --choose weight=1.0; leave one out."),
+        ({}, ["frozen_layers=9"], "--choose frozen_layers=9: the base"),
+        ({"lora": 2}, ["frozen_layers=3"], "frozen_layers=3: of the base's 2 layers none is left for --lora."),
+        ({"lora": 2} | alone, [], f"{nothing} --lora 2"),
+        (alone, ["warm_start=no"], f"{nothing} --choose warm_start; leave one out."),
+        (alone, ["rate=0.1"], f"{nothing} --choose rate; leave one out."),
+        (alone, [], f"{nothing} --choose base; leave one out."),
+        ({}, ["weight=2"], "--choose weight=2: there are numbers from 0 to 1 and search."),
+        ({}, ["partition=first", "candidates=4"], "--choose partition=first: there are latest, rolling."),
+        ({}, ["candidates=1"], "--choose candidates=1: give at least 3, or all."),
     ):
-        ran = train("retriever", **tiny, **changed, out=tmp_path / "model")
+        ran = train("retriever", **tiny, **changed, choose=[base, *choose], out=tmp_path / "model")
         assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1), ran.err
         assert said in ran.err
         assert not (tmp_path / "model").exists()

@@ -37,8 +37,9 @@ def mine(writings: Any, users_in: Any, write_lines: Any, tmp_path: Path, monkeyp
 
 @pytest.fixture
 def score(run_pearl: Callable[..., Any], mine: Path, causal_folder: Path) -> Callable[..., Any]:
-    def run(split: str | None, out: str, **options: Any) -> Any:
-        told = {"history": mine, "split": split, "partition": "rolling", "candidates": 4} | options
+    def run(split: str | None, out: str, candidates: int = 4, **options: Any) -> Any:
+        choose = ["partition=rolling", f"candidates={candidates}", *options.pop("choose", ())]
+        told = {"history": mine, "split": split, "choose": choose} | options
         told = {name: value for name, value in told.items() if value is not None}
         return run_pearl("train", "score", aux=causal_folder, out=out, **told)
 
@@ -60,10 +61,10 @@ def test_the_pages_published_commands_run(
     write_lines(writings(users, documents=14), "history.jsonl.gz")
     section = PAGE[PAGE.index("## As published") :]
     commands = re.search(r"^```\n(.*?)^```", section, re.DOTALL | re.MULTILINE)[1].splitlines()  # type: ignore[index]
-    tiny: dict[str, Any] = {"encoder": sentence_folder, "base": mpnet_folder, "epochs": 1}
+    tiny: dict[str, Any] = {"encoder": sentence_folder, "choose": "epochs=1"}
     assert len(commands) == 3
     for command in commands[1:]:  # the first is the second on larger models
-        _, *words = shlex.split(command)
+        _, *words = shlex.split(command.replace("base=embedded", f"base={mpnet_folder}"))
         ran = run_pearl(*words, **tiny | ({"aux": seq2seq_folder} if words[1] == "retriever" else {}))
         assert ran.status == 0, f"{command}: {ran.err}"
     chosen = {name: read_manifest(Path(name)).training["choices"]["y0"] for name in ("SMALL", "THIRD")}
@@ -75,9 +76,9 @@ def test_the_pages_commands_lead_from_a_history_to_a_measured_artifact(
     run_pearl: Callable[..., Any], mine: Path, causal_folder: Path, sentence_folder: Path, bert_folder: Path
 ) -> None:
     tiny: dict[str, dict[str, Any]] = {
-        "score": {"aux": causal_folder, "candidates": 4},
+        "score": {"aux": causal_folder, "choose": "candidates=4"},
         "select": {},
-        "fit": {"encoder": sentence_folder, "base": bert_folder},
+        "fit": {"encoder": sentence_folder, "choose": f"base={bert_folder}"},
         "retrieval": {"encoder": sentence_folder},
     }
     assert len(COMMANDS) == 6
@@ -139,7 +140,7 @@ def test_scores_of_the_test_split_measure_the_artifact(
     score: Callable[..., Any], run_pearl: Callable[..., Any], mine: Path, sentence_folder: Path
 ) -> None:
     for split in SPLITS:
-        assert score(split, f"{split}.parquet", targets=2).status == 0
+        assert score(split, f"{split}.parquet", choose=["targets=2"]).status == 0
     common = {"history": mine, "encoder": sentence_folder, "first_stage_only": None}
     scores = [f"{split}.parquet" for split in (TRAIN, DEV)]
     assert run_pearl("train", "fit", **common, scores=scores, out="A").status == 0

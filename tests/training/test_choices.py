@@ -2,13 +2,26 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from pearl.cli.gone import GONE
 from pearl.errors import InputError
-from training.choices import AS_PUBLISHED, CHOICES, CORRECTED, SEARCH, choices_help, choices_of, preset_values
+from training.choices import (
+    ALL,
+    AS_PUBLISHED,
+    CHOICES,
+    CORRECTED,
+    FITTED_CHOICES,
+    SCORED_CHOICES,
+    SEARCH,
+    choices_help,
+    choices_of,
+    preset_values,
+)
 from training.options import TrainingOptions
+
+NAMES = (*SCORED_CHOICES, *FITTED_CHOICES)
 
 
 def test_corrected_is_what_a_training_does_without_a_preset() -> None:
@@ -29,11 +42,12 @@ def test_as_published_is_the_papers() -> None:
 
 @pytest.mark.parametrize("preset", [CORRECTED, AS_PUBLISHED])
 def test_what_is_given_overrides_the_preset(preset: str) -> None:
-    given: dict[str, Any] = {"tau": "7.5", "y0": "q3", "weight": "0.5", "epochs": 2, "warm_start": None}
-    found = choices_of(preset, given)
-    expected = preset_values(preset) | {"tau": 7.5, "y0": "q3", "weight": 0.5, "epochs": 2}
-    assert found == expected
-    assert choices_of(preset, {"y0": "-3", "tau": SEARCH})["y0"] == -3.0
+    choose = ["weight=0.5", " epochs = 2", "warm_start=no", "own_requests=yes", "candidates=all", "base=a=b"]
+    found, given = choices_of(preset, choose, NAMES, tau="7.5", y0="q3", aux=None)
+    said = {"warm_start": False, "own_requests": True, "candidates": ALL, "base": "a=b"}
+    assert given == {"tau": 7.5, "y0": "q3", "weight": 0.5, "epochs": 2} | said
+    assert found == preset_values(preset) | given
+    assert choices_of(preset, [], NAMES, y0="-3", tau=SEARCH)[0]["y0"] == -3.0
 
 
 @pytest.mark.parametrize(
@@ -43,27 +57,64 @@ def test_what_is_given_overrides_the_preset(preset: str) -> None:
         ({"tau": "median"}, "--tau median: there are numbers above 0 and search."),
         ({"y0": "q2"}, "--y0 q2: there are numbers and q1, median, q3, search."),
         ({"y0": "inf"}, "--y0 inf: there are numbers and q1, median, q3, search."),
-        ({"weight": "1.5"}, "--weight 1.5: there are numbers from 0 to 1 and search."),
-        ({"weight": "-0.1"}, "--weight -0.1: there are numbers from 0 to 1 and search."),
-        ({"weight": "nan"}, "--weight nan: there are numbers from 0 to 1 and search."),
     ],
 )
-def test_values_that_cannot_be(given: dict[str, str], said: str) -> None:
+def test_values_of_options_that_cannot_be(given: dict[str, str], said: str) -> None:
     with pytest.raises(InputError) as caught:
-        choices_of(CORRECTED, given)
+        choices_of(CORRECTED, [], NAMES, **given)
     assert caught.value.message == said
+
+
+@pytest.mark.parametrize(
+    ("choose", "said"),
+    [
+        (["weight=1.5"], "weight=1.5: there are numbers from 0 to 1 and search."),
+        (["weight=-0.1"], "weight=-0.1: there are numbers from 0 to 1 and search."),
+        (["weight=nan"], "weight=nan: there are numbers from 0 to 1 and search."),
+        (["rate=0"], "rate=0: there are numbers above 0."),
+        (["rate=search"], "rate=search: there are numbers above 0."),
+        (["epochs=0"], "epochs=0: there are whole numbers from 1."),
+        (["epochs=1.5"], "epochs=1.5: there are whole numbers from 1."),
+        (["max_tokens=15"], "max_tokens=15: there are whole numbers from 16."),
+        (["candidates=-1"], "candidates=-1: there are whole numbers from 0 and all."),
+        (["partition=first"], "partition=first: there are latest, rolling."),
+        (["warm_start=true"], "warm_start=true: there are yes, no."),
+        (["epochs"], "epochs: must be NAME=VALUE."),
+        (["tau=5"], "tau=5: there are partition, targets, candidates, "),
+        (["gate=5"], "gate=5: there are partition, targets, candidates, "),
+        (["epochs=1", "epochs=2"], "epochs=2: --choose epochs=1 is given too; give one."),
+    ],
+)
+def test_choices_that_cannot_be(choose: list[str], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        choices_of(CORRECTED, choose, NAMES)
+    assert caught.value.message.startswith(f"--choose {said}")
+
+
+def test_each_option_that_went_is_answered() -> None:
+    for step, names in (("score", SCORED_CHOICES), ("fit", FITTED_CHOICES), ("retriever", NAMES)):
+        options = {sentence for gone, sentence in GONE.items() if gone.startswith(f"train {step} --")}
+        for name in names:
+            assert f"--{name.replace('_', '-')} went: --choose {name}=VALUE." in options
 
 
 def test_an_unknown_preset() -> None:
     with pytest.raises(InputError, match="--preset paper: there are corrected, as_published"):
-        choices_of("paper", {})
+        choices_of("paper", [], NAMES)
 
 
 def test_each_choice_has_a_reason_and_a_field() -> None:
     named = {field.name for field in fields(TrainingOptions)} | {"targets"}
     assert {each.name for each in CHOICES} <= named
     assert all(each.why.endswith(".") and each.corrected != each.as_published for each in CHOICES)
-    shown = choices_help({"tau", "candidates"})
-    assert "--tau: search / 5. " in shown
-    assert "--candidates: 20 / all. " in shown
-    assert "--rate" not in shown
+    shown = choices_help({"tau", "candidates", "aux", "warm_start"})
+    assert "--tau: search / 5 (numbers above 0 and search). " in shown
+    assert "  candidates: 20 / all (whole numbers from 0 and all). " in shown
+    assert "  --aux: embedded / google/flan-t5-xl. " in shown
+    assert "  warm_start: yes / no (yes, no). " in shown
+    assert "rate" not in shown
+
+
+def test_the_presets_values_can_be_typed() -> None:
+    for choice in CHOICES:
+        assert [choice.parsed(text) for text in choice.shown] == [choice.corrected, choice.as_published]

@@ -31,7 +31,8 @@ def chat(
     def make(dev: int) -> dict[str, Any]:
         users = [*users_in(TRAIN, 20), *users_in(DEV, dev), *users_in(TEST, 1)]
         history = write_lines(writings(users, documents=14), "chat.jsonl")
-        told = {"partition": "rolling", "candidates": 4, "targets": 3, "least_candidates": 4, "aux": causal_folder}
+        choose = ["partition=rolling", "candidates=4", "targets=3"]
+        told: dict[str, Any] = {"choose": choose, "least_candidates": 4, "aux": causal_folder}
         scores = {split: tmp_path / f"{split}.parquet" for split in (TRAIN, DEV)}
         for split, out in scores.items():
             assert run_pearl("train", "score", history=history, split=split, out=out, **told).status == 0

@@ -219,11 +219,11 @@ def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path)
         (options(enough, keep_cross_encoder=True), "there is no cross-encoder for --keep-cross-encoder"),
         (
             options(enough, keep_cross_encoder=True, weight=0.0, first_stage_only=False),
-            "under --weight 0 the cross-encoder",
+            "under --choose weight=0 the cross-encoder",
         ),
         (
             options(enough, loss="relevance", weight=0.25, first_stage_only=False),
-            "--loss relevance: the cross-encoder stands alone, so --weight 0.25 says nothing",
+            "--loss relevance: the cross-encoder stands alone, so --choose weight=0.25 says nothing",
         ),
         (options(enough, loss="distill", share=0.5), "--share: --loss distill learns from all requests"),
         (options(enough, aux=str(tmp_path)), "The auxiliary model"),
@@ -254,7 +254,9 @@ def test_when_the_time_is_over_the_first_stage_ships_alone(options: Any, history
     assert artifact.training["second_stage"] is None
     assert np.isfinite(scores_of(wanted)).all()
     alone = replace(wanted, first_stage_only=False, budget_minutes=0.001, weight=1.0, out=wanted.out.with_name("alone"))
-    with pytest.raises(InputError, match=r"ran out before the cross-encoder, which is all there is with --weight 1"):
+    with pytest.raises(
+        InputError, match=r"ran out before the cross-encoder, which is all there is with --choose weight=1"
+    ):
         run(alone)
     assert not alone.out.exists()
 
@@ -307,7 +309,8 @@ def test_a_share_of_the_budget_is_left_to_measure_in(
     for name in ("with_margin", "with_threshold"):
         monkeypatch.setattr(f"training.finish.{name}", lambda *told: minutes.append(told[-1]))
     monkeypatch.setattr("training.finish.measured", lambda told: read_manifest(told.out))
-    named = {name: getattr(wanted, name) for name in ("aux", "encoder", "candidates", "proxies", "out", "work")}
+    named = {name: getattr(wanted, name) for name in ("aux", "encoder", "out", "work")}
+    named["choose"] = ["candidates=4", "proxies=3"]
     told = named | {"history": wanted.histories[0], "llm": "embedded", "first_stage_only": None}
     assert train("retriever", **told | {"out": wanted.out, "work": wanted.work / "2"}, budget_minutes=50).status == 0
     assert minutes[0] <= 0.9 * 50
@@ -356,7 +359,7 @@ def test_the_command_trains_measures_and_says_what_it_made(
         "history": write_lines(writings(users, documents=15)),
         "aux": causal_folder,
         "encoder": sentence_folder,
-        "candidates": 5,
+        "choose": "candidates=5",
     }
     ran = train("retriever", **common, out=tmp_path / "model", first_stage_only=None, json="-")
     assert ran.status == 0
@@ -377,7 +380,7 @@ def test_options_that_cannot_be(train: Callable[..., Any], write_lines: Any, wri
     for changed, said in (
         ({"metric": "bleu"}, "--metric bleu: there are rouge2, rouge1, bertscore, macro_f1."),
         ({"metric": "gain"}, "--metric gain: there are rouge2, "),
-        ({"candidates": 2}, "candidates"),
+        ({"choose": "candidates=2"}, "candidates=2"),
         ({"budget_minutes": 0}, "budget-minutes"),
         ({"seed": -1}, "'--seed': Input should be greater than or equal to 0."),
         ({"seed": 2**32}, "'--seed': Input should be less than or equal to 4294967295."),
@@ -414,7 +417,7 @@ def test_where_theta_cannot_be_chosen_the_artifact_is_measured_all_the_same(
     """The endpoint has no such model."""
     monkeypatch.setenv("PEARL_LLM_MODEL", "tiny")
     users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 2)]
-    models = {"aux": causal_folder, "encoder": sentence_folder, "candidates": 5, "first_stage_only": None}
+    models = {"aux": causal_folder, "encoder": sentence_folder, "choose": "candidates=5", "first_stage_only": None}
     history = write_lines(writings(users, documents=15))
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
@@ -500,7 +503,7 @@ def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(
         ("signals", {"first_stage_only": None, "share": 1, "tau": 20}),
         ("kl", {"first_stage_only": None, "loss": "kl", "share": 1}),
         ("distill", {"first_stage_only": None, "loss": "distill"}),
-        ("relevance", {"loss": "relevance", "base": bert_folder}),
+        ("relevance", {"loss": "relevance", "choose": f"base={bert_folder}"}),
     ):
         assert train("fit", **common, out=tmp_path / name, **told).status == 0
         found[name] = read_manifest(tmp_path / name)
@@ -517,8 +520,8 @@ def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(
         "weight": 1.0,
     }
     assert found["relevance"].reading.own_requests is False
-    ran = train("fit", **common, loss="relevance", own_requests=None, out=tmp_path / "none")
-    assert "--own-requests: RelevanceCE learns from texts alone" in ran.err
+    ran = train("fit", **common, loss="relevance", choose="own_requests=yes", out=tmp_path / "none")
+    assert "--choose own_requests=yes: RelevanceCE learns from texts alone" in ran.err
 
 
 def test_with_the_mean_temperatures_are_smaller(options: Any, history: Any) -> None:

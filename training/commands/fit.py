@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
 from pearl.cli.options import bundled, known
 from pearl.errors import InputError
-from training.choices import CHOICES, choices_help, choices_of
-from training.commands.options import PRESET_OPTION, ChoiceFlags, FittingFlags, RunFlags, SelectionFlags
+from training.choices import FITTED_CHOICES, choices_help, choices_of
+from training.commands.options import CHOOSE_OPTION, PRESET_OPTION, FittingFlags, RunFlags, SelectionFlags
 
-ABOUT = choices_help({"base", *(field.name for field in fields(ChoiceFlags))})
+ABOUT = choices_help((*FITTED_CHOICES, "tau", "y0"))
 EXAMPLES = """
   pearl train fit --history a.jsonl.gz --history b.jsonl.gz --work MODEL.work --loss kl --out work/plain-kl
   pearl train fit --history a.jsonl.gz --work MODEL.work --first-stage-only --out work/a-alone
   pearl train fit --history a.jsonl.gz --scores train.parquet --scores dev.parquet --groups groups.parquet --out MODEL
-  pearl train fit --history a.jsonl.gz --work MODEL.work --weight 1 --base mpnet --out work/mpnet-alone
+  pearl train fit --history a.jsonl.gz --work MODEL.work --choose weight=1 --choose base=mpnet --out work/alone
 """
 
 
@@ -42,7 +42,7 @@ def fit(
     selection: SelectionFlags = SelectionFlags(),  # noqa: B008  (frozen)
     fitting: FittingFlags = FittingFlags(),  # noqa: B008
     preset: str = PRESET_OPTION,
-    choices: ChoiceFlags = ChoiceFlags(),  # noqa: B008
+    choose: list[str] = CHOOSE_OPTION,
     keep_cross_encoder: bool = typer.Option(
         False, "--keep-cross-encoder", help="Keep the cross-encoder even if dev is no better for it."
     ),
@@ -64,15 +64,13 @@ def fit(
     for name in selection.given():
         if groups is not None:
             raise InputError(f"--{name}: is what --groups was selected with; leave one of them out.", param=name)
-    if loss == RELEVANCE and choices.own_requests:
+    chosen, given = choices_of(preset, choose, FITTED_CHOICES, tau=fitting.tau, y0=fitting.y0)
+    if loss == RELEVANCE and given.get("own_requests"):
         raise InputError(
-            "--own-requests: RelevanceCE learns from texts alone, for their own requests would give the answer away; "
-            "leave it out.",
-            param="own_requests",
+            "--choose own_requests=yes: RelevanceCE learns from texts alone, for their own requests would give the "
+            "answer away; leave it out.",
+            param="choose",
         )
-    values = asdict(fitting) | asdict(choices)
-    names = [choice.name for choice in CHOICES if choice.name in values]
-    chosen = choices_of(preset, {name: values.pop(name) for name in names})
     console = Console(stderr=True)
     options = TrainingOptions(
         histories=tuple(history),
@@ -83,8 +81,7 @@ def fit(
         groups=groups,
         keep_cross_encoder=keep_cross_encoder,
         preset=preset,
-        **{name: chosen[name] for name in names},
-        **values,
+        **(asdict(fitting) | {name: chosen[name] for name in (*FITTED_CHOICES, "tau", "y0")}),
         **asdict(selection.options(run.seed)),
         device=run.device,
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from training.choices import CORRECTED, EXTENT_CHOICES, MOST_SEED, default_of
+from training.choices import CORRECTED, MOST_SEED, default_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
     from pearl.records import Document
     from training.data.selection import SelectionOptions
 
-SCORING_CHOICES = ("aux", *EXTENT_CHOICES)
 PRESET_OPTION = Option(
     CORRECTED,
     "--preset",
-    help="Choices to begin with: corrected, or as_published, the paper's; an option given overrides them.",
+    help="Choices to begin with: corrected, or as_published, the paper's; --choose overrides them.",
+)
+CHOOSE_OPTION = Option(
+    [], "--choose", metavar="NAME=VALUE", help="Override a choice of the preset, see below; repeatable."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AuxiliaryFlags:
-    """The model that scores, its prompts, its precision, and how much of a text it reads; None for a choice of the
-    preset."""
+    """The model that scores, None for the preset's, its prompts and its precision."""
 
     aux: Annotated[
         str | None,
@@ -41,127 +42,6 @@ class AuxiliaryFlags:
         "post"
     )
     dtype: Annotated[str, Option(help="Precision: auto (the fastest that fits), bfloat16, int8 or float32.")] = "auto"
-    target_tokens: Annotated[
-        int | None,
-        Option(min=1, help="Tokens of a target that count.", show_default=default_of("target_tokens")),
-    ] = None
-    document_tokens: Annotated[
-        int | None,
-        Option(min=1, help="Tokens of a document to read.", show_default=default_of("document_tokens")),
-    ] = None
-
-    request_tokens: Annotated[
-        int | None,
-        Option(min=0, help="Tokens of a request to read; 0 for all.", show_default=default_of("request_tokens")),
-    ] = None
-    examples: Annotated[
-        int | None,
-        Option(min=1, help="Random texts in the prompt without a document.", show_default=default_of("examples")),
-    ] = None
-
-    def choices(self) -> dict[str, Any]:
-        """Those that a preset makes, by name; None for one that is not given."""
-        return {name: getattr(self, name) for name in SCORING_CHOICES}
-
-
-@dataclass(frozen=True, slots=True)
-class TargetFlags:
-    """The targets of the training users and their candidates; None for a choice of the preset."""
-
-    partition: Annotated[
-        str | None,
-        Option(help="Choice of the targets to train on: latest or rolling.", show_default=default_of("partition")),
-    ] = None
-    targets: Annotated[
-        int | None, Option(min=1, help="Targets of each training user.", show_default=default_of("targets"))
-    ] = None
-    candidates: Annotated[
-        int | None,
-        Option(min=0, help="Candidates to score per request; 0 scores all.", show_default=default_of("candidates")),
-    ] = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChoiceFlags:
-    """The choices of a preset that are made in fitting; None for those that are not given."""
-
-    proxies: Annotated[
-        int | None,
-        Option(
-            min=0,
-            help="Past texts of each user to label by overlap and learn from; 0 for none.",
-            show_default=default_of("proxies"),
-        ),
-    ] = None
-    tau: Annotated[
-        str | None,
-        Option(
-            help="Temperature of the loss: nats that one more in the score stands for, or search.",
-            show_default=default_of("tau"),
-        ),
-    ] = None
-    y0: Annotated[
-        str | None,
-        Option(
-            help="Anchor of the loss: nats that a score of 0 stands for; q1, median or q3 of the positives' gains; or "
-            "search, for the best of these.",
-            show_default=default_of("y0"),
-        ),
-    ] = None
-    weight: Annotated[
-        str | None,
-        Option(
-            help="Weight of the cross-encoder's logit in the score, up to 1, or search.",
-            show_default=default_of("weight"),
-        ),
-    ] = None
-    warm_start: Annotated[
-        bool | None,
-        Option(
-            "--warm-start/--no-warm-start",
-            help="Start the cross-encoder from RelevanceCE.",
-            show_default=default_of("warm_start"),
-        ),
-    ] = None
-    own_requests: Annotated[
-        bool | None,
-        Option(
-            "--own-requests/--no-own-requests",
-            help="Have the cross-encoder read a document with the request that it answered.",
-            show_default=default_of("own_requests"),
-        ),
-    ] = None
-    frozen_layers: Annotated[
-        int | None,
-        Option(
-            min=0,
-            help="Layers of the cross-encoder left as pretrained: 1 the embeddings of words, 2 also the next.",
-            show_default=default_of("frozen_layers"),
-        ),
-    ] = None
-    max_tokens: Annotated[
-        int | None,
-        Option(
-            min=16,
-            help="Tokens of a request and a document to read, at most what the base reads.",
-            show_default=default_of("max_tokens"),
-        ),
-    ] = None
-    request_words: Annotated[
-        int | None,
-        Option(
-            min=0,
-            help="Words of a request that the cross-encoder reads; 0 for all.",
-            show_default=default_of("request_words"),
-        ),
-    ] = None
-    rate: Annotated[
-        float | None,
-        Option(min=1e-8, help="Highest learning rate of the cross-encoder.", show_default=default_of("rate")),
-    ] = None
-    epochs: Annotated[
-        int | None, Option(min=1, help="Epochs of the cross-encoder.", show_default=default_of("epochs"))
-    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,16 +74,24 @@ class SelectionFlags:
 
 @dataclass(frozen=True, slots=True)
 class FittingFlags:
-    """The models that the two stages are made of, and the time for them."""
+    """The encoder, the scale of the loss, how the cross-encoder is trained, and the time for it all."""
 
     encoder: Annotated[str, Option(help="Dense encoder: embedded, mpnet, or a sentence-transformers model.")] = (
         "embedded"
     )
-    base: Annotated[
+    tau: Annotated[
         str | None,
         Option(
-            help="Model the cross-encoder starts from: embedded, mpnet, or an encoder model.",
-            show_default=default_of("base"),
+            help="Temperature of the loss: nats that one more in the score stands for, or search.",
+            show_default=default_of("tau"),
+        ),
+    ] = None
+    y0: Annotated[
+        str | None,
+        Option(
+            help="Anchor of the loss: nats that a score of 0 stands for; q1, median or q3 of the positives' gains; or "
+            "search, for the best of these.",
+            show_default=default_of("y0"),
         ),
     ] = None
     lora: Annotated[

@@ -9,26 +9,25 @@ from pathlib import Path
 import typer
 
 from pearl.cli.options import JSON_OPTION, bundled, check_writable, write_json
-from training.choices import CHOICES, choices_help, choices_of
+from training.choices import CHOICES, FITTED_CHOICES, SCORED_CHOICES, choices_help, choices_of
 from training.commands.options import (
+    CHOOSE_OPTION,
     PRESET_OPTION,
     AuxiliaryFlags,
-    ChoiceFlags,
     DraftFlags,
     FittingFlags,
     RunFlags,
     SelectionFlags,
-    TargetFlags,
 )
 
 TRAINED, DRAFTED = 0.8, 0.9  # of the budget has passed when the drafts begin that the margin, and theta, is chosen on
 
-ABOUT = choices_help({choice.name for choice in CHOICES})
+ABOUT = choices_help([choice.name for choice in CHOICES])
 EXAMPLES = """
   pearl train retriever --history h.jsonl.gz --aux embedded --encoder embedded --out MODEL
   pearl train retriever --history a.jsonl.gz --history b.jsonl.gz --template commit --budget-minutes 60 --out MODEL
-  pearl train retriever --history h.jsonl.gz --preset as_published --aux embedded --base embedded --out PUBLISHED
-  pearl train retriever --history h.jsonl.gz --y0 median --max-tokens 256 --out MODEL
+  pearl train retriever --history h.jsonl.gz --preset as_published --aux embedded --choose base=embedded --out SMALL
+  pearl train retriever --history h.jsonl.gz --y0 median --choose max_tokens=256 --out MODEL
   pearl rank --model MODEL --input in.jsonl --output out.jsonl
 """
 
@@ -39,11 +38,10 @@ def retriever(
     out: Path = typer.Option(..., metavar="MODEL", help="Folder of the artifact."),
     work: Path | None = typer.Option(None, metavar="FOLDER", help="Folder to resume from; MODEL.work by default."),
     preset: str = PRESET_OPTION,
+    choose: list[str] = CHOOSE_OPTION,
     auxiliary: AuxiliaryFlags = AuxiliaryFlags(),  # noqa: B008  (frozen)
-    scored: TargetFlags = TargetFlags(),  # noqa: B008
     selection: SelectionFlags = SelectionFlags(),  # noqa: B008
     fitting: FittingFlags = FittingFlags(),  # noqa: B008
-    choices: ChoiceFlags = ChoiceFlags(),  # noqa: B008
     drafts: DraftFlags = DraftFlags(),  # noqa: B008
     run: RunFlags = RunFlags(),  # noqa: B008
     json: str | None = JSON_OPTION,
@@ -70,10 +68,10 @@ def retriever(
     llm, metric = drafts.llm, drafts.metric
     check_metric(metric)
     check_writable("--json", json, history)
-    values = asdict(auxiliary) | asdict(scored) | asdict(fitting) | asdict(choices)
-    chosen = choices_of(preset, {choice.name: values.pop(choice.name) for choice in CHOICES})
+    names, own = (*SCORED_CHOICES, *FITTED_CHOICES), {"aux": auxiliary.aux, "tau": fitting.tau, "y0": fitting.y0}
+    chosen, _ = choices_of(preset, choose, names, **own)
     if chosen["candidates"] in (1, 2):
-        raise InputError(f"--candidates {chosen['candidates']}: give at least 3, or 0 for all.", param="candidates")
+        raise InputError(f"--choose candidates={chosen['candidates']}: give at least 3, or all.", param="choose")
     targets = chosen.pop("targets")
     settings = load_settings(llm=llm)
     if llm:
@@ -87,8 +85,7 @@ def retriever(
         work=work_folder(work, out),
         preset=preset,
         plans=PLANS | {TRAIN: replace(PLANS[TRAIN], targets=targets)},
-        **chosen,
-        **values,
+        **(asdict(auxiliary) | asdict(fitting) | chosen),
         **asdict(selection.options(run.seed)),
         device=run.device,
     )

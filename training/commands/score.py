@@ -8,11 +8,11 @@ import typer
 from rich.console import Console
 
 from pearl.cli.options import bundled, check_apart
-from training.choices import CORRECTED, EXTENT_CHOICES, choices_help, choices_of
-from training.commands.options import SCORING_CHOICES, AuxiliaryFlags, RunFlags, explain_split
+from training.choices import CORRECTED, EXTENT_CHOICES, SCORED_CHOICES, choices_help, choices_of
+from training.commands.options import CHOOSE_OPTION, AuxiliaryFlags, RunFlags, explain_split
 from training.progress import progress_of
 
-ABOUT = choices_help({"partition", "targets", "candidates", *SCORING_CHOICES})
+ABOUT = choices_help(("aux", *SCORED_CHOICES))
 EXAMPLES = """
   pearl train score --history history.jsonl.gz --template commit --out work/scores.parquet
   pearl train score --history history.jsonl.gz --split test --out test.parquet --gains test.jsonl.gz
@@ -32,13 +32,11 @@ def score(
     auxiliary: AuxiliaryFlags = AuxiliaryFlags(),  # noqa: B008  (frozen)
     split: str | None = typer.Option(None, help="Split: train, dev or test; by users, or by time if there are few."),
     preset: str | None = typer.Option(
-        None, help="Choices to begin with: those of pearl train retriever, corrected or as_published; by default below."
+        None,
+        help="Choices to begin with: corrected or as_published, as pearl train retriever has them.",
+        show_default="corrected with the latest 8 texts of a user as targets",
     ),
-    partition: str | None = typer.Option(None, help="Choice of targets: latest or rolling.", show_default="latest"),
-    targets: int | None = typer.Option(None, min=1, help="Targets per user.", show_default="8"),
-    candidates: int | None = typer.Option(
-        None, min=0, help="Candidates to score per request; 0 scores all.", show_default="20"
-    ),
+    choose: list[str] = CHOOSE_OPTION,
     least_candidates: int = typer.Option(1, min=1, help="Leave out a request with fewer candidates before it."),
     users: int | None = typer.Option(None, min=1, help="Users to score; all by default."),
     run: RunFlags = RunFlags(),  # noqa: B008
@@ -66,9 +64,9 @@ def score(
         check_file("gains", gains, [history])
         check_apart({"--out": out, "--gains": gains})
     check_split(split)
-    values = auxiliary.choices() | {"partition": partition, "targets": targets, "candidates": candidates}
-    own = {} if preset else {"partition": LATEST, "targets": TARGETS_PER_USER}
-    chosen = choices_of(preset or CORRECTED, own | {name: value for name, value in values.items() if value is not None})
+    chosen, given = choices_of(preset or CORRECTED, choose, SCORED_CHOICES, aux=auxiliary.aux)
+    if not preset:
+        chosen |= {"partition": LATEST, "targets": TARGETS_PER_USER} | given
     prompts = auxiliary_template(auxiliary.template)
     content, histories = fingerprint(history), read_histories(history)
     way = BY_USERS if split is None else way_of([histories], dict.fromkeys(SPLITS, least_candidates), run.seed)

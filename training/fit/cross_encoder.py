@@ -145,13 +145,13 @@ def check_base(base: str, frozen_layers: int = 0, lora: int | None = None) -> in
     layers = getattr(config, "num_hidden_layers", 0)
     if frozen_layers > 1 + layers:
         raise InputError(
-            f"--frozen-layers {frozen_layers}: the base '{base}' has its embeddings and {layers} layers above them.",
+            f"--choose frozen_layers={frozen_layers}: the base '{base}' has its embeddings and {layers} layers above.",
             param="frozen_layers",
         )
     if lora is not None:
         if frozen_layers > layers:
             raise InputError(
-                f"--frozen-layers {frozen_layers}: leaves none of the base's {layers} layers for --lora to adapt.",
+                f"--choose frozen_layers={frozen_layers}: of the base's {layers} layers none is left for --lora.",
                 param="frozen_layers",
             )
         base_folder(base)

@@ -24,6 +24,7 @@ from pearl.files.whole import replaced_file
 from pearl.history.split import TRAIN
 from pearl.records import Document
 from retriever.models.auxiliary import AuxiliaryModel, Group, Likelihood, Tokens
+from training.choices import SCORED_CHOICES
 from training.data.split import BY_USERS, written_in
 from training.gains.scores import SCHEMA, other_model
 from training.gains.units import ScoringOptions, Unit
@@ -250,7 +251,7 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
         if name == "options":
             then = before.get(name, {})
             option = next(key for key in sorted({*now[name], *then}) if now[name].get(key) != then.get(key))
-            name = f"--{option.replace('_', '-')}"
+            name = f"--choose {option}" if option in SCORED_CHOICES else f"--{option.replace('_', '-')}"
         if (then := before.get("fingerprint", {}).get("dtype")) and name == "precision (--dtype)":
             name = f"precision (--dtype {then} goes on with them)"
         raise InputError(

@@ -130,8 +130,9 @@ def main() -> None:
         for split, extent in domain.extents.items():
             wanted = KEPT / f"{domain.name}-{split}.parquet"
             if not wanted.exists():
-                told: list[object] = ["--targets", extent.targets, "--users", extent.users, "--candidates", CANDIDATES]
-                told += ["--least-candidates", extent.least, "--split", split, "--partition", "rolling"]
+                told: list[object] = ["--users", extent.users, "--least-candidates", extent.least, "--split", split]
+                chosen = (f"targets={extent.targets}", f"candidates={CANDIDATES}", "partition=rolling")
+                told += repeated("--choose", chosen)
                 # in the precision of the others, for those of two are not mixed
                 told += ["--template", domain.template, "--device", options.device, "--dtype", "bfloat16"]
                 scored = work / wanted.name  # its parts stay in the work folder

@@ -227,7 +227,7 @@ def test_each_epoch_sees_all_groups(model: Any, tmp_path: Path) -> None:
 def test_a_base_says_how_much_it_reads(bert_folder: Path, mpnet_folder: Path) -> None:
     assert check_base(str(bert_folder)) == 192
     assert check_base(str(mpnet_folder), frozen_layers=3) == 128  # two of its positions are of no token
-    with pytest.raises(InputError, match=r"--frozen-layers 4: the base .* its embeddings and 2 layers above"):
+    with pytest.raises(InputError, match=r"--choose frozen_layers=4: the base .* its embeddings and 2 layers above"):
         check_base(str(mpnet_folder), frozen_layers=4)
 
 

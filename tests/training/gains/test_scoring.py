@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -160,7 +161,7 @@ def test_the_command_survives_kill_and_ends_with_every_pair_once(
     users = 16
     history = write_lines(lines(histories(users=users, documents=12)))
     out, parts = tmp_path / "scores.parquet", tmp_path / "scores.parts"
-    options = {"aux": causal_folder, "template": "commit", "targets": 3, "dtype": "float32"}
+    options = {"aux": causal_folder, "template": "commit", "choose": "targets=3", "dtype": "float32"}
     words = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
     command = [Path(sys.executable).parent / "pearl", "train", "score", "--history", history, "--out", out, *words]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
@@ -276,7 +277,12 @@ def test_one_user_and_an_empty_request(
     out = tmp_path / "scores.parquet"
 
     run = train(
-        "score", history=write_lines(found, "h.jsonl.gz"), out=out, aux=causal_folder, targets=2, dtype="float32"
+        "score",
+        history=write_lines(found, "h.jsonl.gz"),
+        out=out,
+        aux=causal_folder,
+        choose="targets=2",
+        dtype="float32",
     )
 
     assert (run.status, run.out) == (0, "")
@@ -293,7 +299,7 @@ def test_without_timestamps_the_user_is_told_that_chance_decides(
 ) -> None:
     history = write_lines(lines(histories(users=2), timestamp=None))
 
-    run = train("score", history=history, out=tmp_path / "s.parquet", aux=causal_folder, targets=2, seed=3)
+    run = train("score", history=history, out=tmp_path / "s.parquet", aux=causal_folder, choose="targets=2", seed=3)
 
     assert run.status == 0
     assert "2 users have a document without a timestamp ('user0' is one)" in run.err
@@ -305,7 +311,7 @@ def test_another_run_with_the_same_scores_is_refused(
 ) -> None:
     history, out = write_lines(lines(histories(users=1))), tmp_path / "s.parquet"
     with alone_in(tmp_path / "s.parts", "out"):
-        run = train("score", history=history, out=out, targets=2, aux=causal_folder)
+        run = train("score", history=history, out=out, choose="targets=2", aux=causal_folder)
     assert run.status == 2
     assert "s.parts: another run is computing there" in run.err
     assert not out.exists()
@@ -314,22 +320,20 @@ def test_another_run_with_the_same_scores_is_refused(
 def test_parts_of_another_model_are_refused(
     causal_folder: Path, narrow_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
 ) -> None:
-    options = {"history": write_lines(lines(histories(users=1))), "out": tmp_path / "s.parquet", "targets": 2}
-    assert train("score", aux=causal_folder, dtype="float32", **options).status == 0
+    options = {"history": write_lines(lines(histories(users=1))), "out": tmp_path / "s.parquet"}
+    full = partial(train, "score", aux=causal_folder, dtype="float32", **options)
+    assert full(choose="targets=2").status == 0
 
-    run = train("score", aux=narrow_folder, dtype="bfloat16", **options)
-    halves = train("score", aux=causal_folder, dtype="bfloat16", **options)
+    run = train("score", aux=narrow_folder, dtype="bfloat16", choose="targets=2", **options)
+    halves = train("score", aux=causal_folder, dtype="bfloat16", choose="targets=2", **options)
     changed = {"document_tokens": 99, "request_tokens": 0, "examples": 1}
-    others = [
-        train("score", aux=causal_folder, dtype="float32", **options, **{name: changed[name]}) for name in changed
-    ]
+    others = [full(choose=["targets=2", f"{name}={value}"]) for name, value in changed.items()]
 
     assert run.status == 2
     assert "s.parts: holds scores that were made with another model; delete it" in run.err
     assert "made with another precision (--dtype float32 goes on with them); delete it" in halves.err
     for name, other in zip(changed, others, strict=True):
-        option = f"--{name.replace('_', '-')}"
-        assert f"s.parts: holds scores that were made with another {option}; delete it" in other.err
+        assert f"s.parts: holds scores that were made with another --choose {name}; delete it" in other.err
 
 
 @pytest.mark.parametrize(
@@ -339,13 +343,13 @@ def test_parts_of_another_model_are_refused(
         ({"device": "tpu"}, "pearl: --device tpu: there are cpu, cuda"),
         ({"dtype": "float8"}, "pearl: --dtype float8: there are auto, float32, bfloat16, int8."),
         ({"split": "tset"}, "pearl: There is no split 'tset'"),
-        ({"partition": "newest"}, "pearl: There is no partition 'newest'"),
+        ({"choose": ["partition=newest"]}, "pearl: --choose partition=newest: there are latest, rolling."),
         ({"template": "letter"}, "pearl: There is no template 'letter'; there are comment, commit, post, or name"),
         ({"least_candidates": 9}, "pearl: No user has a document that answers a request and 9 before it, not"),
     ],
 )
 def test_options_that_cannot_be_used(
-    options: dict[str, str],
+    options: dict[str, Any],
     complaint: str,
     tmp_path: Path,
     train: Any,
@@ -355,7 +359,7 @@ def test_options_that_cannot_be_used(
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     history = write_lines(lines(histories(users=1)))
 
-    run = train("score", history=history, out=tmp_path / "s.parquet", targets=2, **options)
+    run = train("score", history=history, out=tmp_path / "s.parquet", **{"choose": "targets=2"} | options)
 
     assert (run.status, run.out) == (2, "")
     assert run.err.startswith(complaint)
