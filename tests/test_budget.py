@@ -16,17 +16,17 @@ from pearl.settings import Settings
 from tests.source import ROOT, sources
 
 MOST = {
-    "lines of pearl": 10_779,
-    "lines of retriever": 6286,  # a module for loading the auxiliary model, which broke a circle
+    "lines of pearl": 10_803,
+    "lines of retriever": 6092,  # a module for loading the auxiliary model, which broke a circle
     "lines of service": 21_621,
-    "lines of training": 8334,
-    "lines of eval": 24_589,
-    "lines of docs/*.py and benchmarks": 5361,
-    "modules": 553,
-    "modules under 60 lines": 105,
-    "words of Markdown": 32_732,
+    "lines of training": 7992,
+    "lines of eval": 24_580,
+    "lines of docs/*.py and benchmarks": 5349,
+    "modules": 548,
+    "modules under 60 lines": 104,
+    "words of Markdown": 32_670,
     "commands": 88,
-    "options": 919,
+    "options": 888,
     "settings": 29,
 }
 SHORT = 60  # lines
