@@ -28,7 +28,7 @@ from benchmarks.figures import Figure, Measured, over_repetitions, percentile
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import SHIPPED, load_artifact
 from retriever.calibrated.retriever import CalibratedRetriever
-from retriever.models.cross_encoder import CrossEncoderModel, Reading
+from retriever.models.cross_encoder import CrossEncoderModel, PairReading
 from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
 
 TITLE = "Waiting for the documents"
@@ -36,7 +36,7 @@ SIZES, QUICK_SIZES = (30, 100, 590, 5900), (30, 100)  # documents of a history
 REQUESTS, QUICK_REQUESTS = 40, 2
 PLAIN_RUNS = {30: 3, 100: 3, 590: 3, 5900: 1}
 GOALS = {30: 3, 590: 50}
-READING = Reading(160)
+READING = PairReading(160)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,11 +31,11 @@ from retriever.models.auxiliary import AuxiliaryModel
 from retriever.models.load_auxiliary import load_auxiliary
 from retriever.models.smollm2 import load_smollm2
 from training.gains.scoring import Scorer, few_shot_examples
-from training.gains.units import ScoringOptions, Unit, plan_units, target_texts
+from training.gains.units import GainOptions, ScoringUnit, plan_units, target_texts
 from training.templates import AuxiliaryTemplate, auxiliary_template
 
 TITLE = "Scoring pairs of request and document with the auxiliary model"
-OPTIONS = ScoringOptions("commit", targets=4, candidates=20, least_candidates=20, users=2)
+OPTIONS = GainOptions("commit", targets=4, candidates=20, least_candidates=20, users=2)
 QUICK_OPTIONS = replace(
     OPTIONS, targets=1, candidates=3, users=1, target_tokens=12, document_tokens=16, request_tokens=12
 )
@@ -51,10 +51,10 @@ Scores = dict[Pair, tuple[float, float]]  # log p of the target with the documen
 class Work:
     """The units that both score, worded by one template."""
 
-    units: list[Unit]
+    units: list[ScoringUnit]
     template: AuxiliaryTemplate
     examples: tuple[str, ...]
-    options: ScoringOptions
+    options: GainOptions
 
     @property
     def pairs(self) -> int:
@@ -97,13 +97,13 @@ def measure(quick: bool) -> Measured:
     return Measured(wanted, described, (*_figures(turns, work.pairs), *_cost_figures(costs)))
 
 
-def _work(histories: dict[str, list[Document]], options: ScoringOptions) -> Work:
+def _work(histories: dict[str, list[Document]], options: GainOptions) -> Work:
     units = plan_units(histories, options)
     examples = few_shot_examples(histories, options, target_texts(units))
     return Work(units, auxiliary_template(options.template), examples, options)
 
 
-def _work_of_size(histories: dict[str, list[Document]], size: int, options: ScoringOptions) -> Work:
+def _work_of_size(histories: dict[str, list[Document]], size: int, options: GainOptions) -> Work:
     """The oldest documents of the user with the most that answer requests, the last few of them as the requests."""
     user = max(histories, key=lambda name: (sum(bool(each.request) for each in histories[name]), name))
     answering = [document for document in histories[user] if document.request]
@@ -111,7 +111,7 @@ def _work_of_size(histories: dict[str, list[Document]], size: int, options: Scor
     return _work({user: some}, replace(options, candidates=None, least_candidates=1))
 
 
-def _first_pair(unit: Unit) -> Unit:
+def _first_pair(unit: ScoringUnit) -> ScoringUnit:
     target, ids = unit.pairs[0]
     return replace(unit, pairs=((target, frozenset(sorted(ids)[:1])),))
 

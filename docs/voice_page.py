@@ -8,7 +8,7 @@ from svg_pictures import svg
 
 from pearl.manner.habits import Habit, habits
 from pearl.manner.reference import MESSAGE, shipped
-from pearl.manner.trait import Unit
+from pearl.manner.trait import TraitUnit
 from pearl.manner.traits import BY_NAME
 from pearl.manner.yardstick import Yardstick
 from service.sample import sample_documents
@@ -40,7 +40,7 @@ def card_picture() -> str:
     return svg(WIDTH, TOP + ROW * len(shown) + 10, title, parts)
 
 
-def _row(habit: Habit, unit: Unit, y: float) -> list[str]:
+def _row(habit: Habit, unit: TraitUnit, y: float) -> list[str]:
     """A habit's rate and the usual one on a scale from nothing to the greater of the two."""
     most = max(habit.rate.high, habit.usual)
 

@@ -43,7 +43,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
+class PromptInputs:
     """A text to write. ``documents`` are best first; ``prior`` are earlier turns of a conversation, oldest first.
 
     ``follow_up``: the part of the request that was asked last, where what was asked before is among ``prior``.
@@ -69,7 +69,7 @@ class Prompt:
     form: str | None = None
 
 
-def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
+def draft_prompt(brief: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
     """The prompt of a first draft: each document as an answered turn, the best one last, next to the request.
 
     When room is short the oldest of the prior turns go first, of which all but the last share half of the room; then
@@ -108,7 +108,7 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
     return Prompt((system, *turns, *prior, task), brief.documents[: len(shown)], shortened, form=form)
 
 
-def second_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
+def second_prompt(brief: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
     """The prompt where the model answered as an assistant: in other words, and all in one message. Of 18 requests that
     1.5 billion parameters refused they refused none again with the texts quoted so. Raises ContextExceeded."""
     slots = {
@@ -128,7 +128,7 @@ def second_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
     return Prompt(ask(quoted), used, shortened, form=QUOTED if shown else REQUEST_ALONE)
 
 
-def revision_prompt(brief: Brief, draft: str, model: ChatModel, max_tokens: int) -> Prompt:
+def revision_prompt(brief: PromptInputs, draft: str, model: ChatModel, max_tokens: int) -> Prompt:
     """The prompt that asks for an edited draft (papers/pearl.txt, section C.4). Raises ContextExceeded.
 
     Where the model can go on with an answer, it begins where the edited draft does: one of 135M parameters never came
@@ -158,7 +158,7 @@ def revision_decoding(decoding: Decoding) -> Decoding:
     return replace(decoding, max_tokens=decoding.max_tokens * 3 // 2)
 
 
-def questions_prompt(brief: Brief) -> Prompt:
+def questions_prompt(brief: PromptInputs) -> Prompt:
     """The prompt that asks what the user must still say."""
     return Prompt((_system(brief), Message("user", fill(frame()["questions"], request=fenced(brief.request)))), (), 0)
 
@@ -184,12 +184,12 @@ def listed_questions(answer: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(question for question in questions if re.search(r"\w", question)))[:3]
 
 
-def _system(brief: Brief) -> Message:
+def _system(brief: PromptInputs) -> Message:
     template = brief.template
     return Message("system", fill(frame()["system"], noun=template.noun, guidance=template.guidance))
 
 
-def _told(brief: Brief, system: Message, task: Message) -> tuple[Message, Message]:
+def _told(brief: PromptInputs, system: Message, task: Message) -> tuple[Message, Message]:
     """The first and the last message with what a larger model is told of the documents and their usual length."""
     noun = brief.template.noun
     matter = f"{frame()['matter']} {_length(brief)}".strip()
@@ -197,7 +197,7 @@ def _told(brief: Brief, system: Message, task: Message) -> tuple[Message, Messag
     return replace(system, content=f"{system.content} {manner}"), replace(task, content=f"{task.content}\n{matter}")
 
 
-def _length(brief: Brief) -> str:
+def _length(brief: PromptInputs) -> str:
     words = median(len(document.text.split()) for document in brief.documents) if brief.documents else 0
     return fill(frame()["length"], words=str(10 * max(1, round(words / 10)))) if words >= LEAST_WORDS else ""
 
@@ -220,18 +220,18 @@ def _tidy(text: str) -> str:
 Turn = tuple[Message, ...]
 
 
-def _answered_turn(brief: Brief, request: str | None, text: str) -> Turn:
+def _answered_turn(brief: PromptInputs, request: str | None, text: str) -> Turn:
     return (
         Message("user", _task(brief.template, request)),
         Message("assistant", fill(frame()["answer"], text=fenced(text))),
     )
 
 
-def _quoted(brief: Brief, request: str | None, text: str) -> Turn:
+def _quoted(brief: PromptInputs, request: str | None, text: str) -> Turn:
     return (Message("user", fill(frame()["answer"], text=fenced(text))),)
 
 
-def _room(brief: Brief, messages: Sequence[Message], model: ChatModel, max_tokens: int) -> int:
+def _room(brief: PromptInputs, messages: Sequence[Message], model: ChatModel, max_tokens: int) -> int:
     room = model.context_tokens - max_tokens - _tokens(messages, model.count_tokens)
     if room < 0:
         param, what = "request", "The request is too long for the model: shorten it"
@@ -250,7 +250,7 @@ def _tokens(messages: Sequence[Message], count: CountTokens) -> int:
     return sum(count(message.content) + MESSAGE_OVERHEAD for message in messages)
 
 
-def _latest_that_fit(brief: Brief, room: int, count: CountTokens) -> tuple[Message, ...]:
+def _latest_that_fit(brief: PromptInputs, room: int, count: CountTokens) -> tuple[Message, ...]:
     """The last of the prior turns, with their texts as data: the last if it fits, earlier ones up to half the room."""
     turns: tuple[Message, ...] = ()
     used = 0
@@ -264,7 +264,7 @@ def _latest_that_fit(brief: Brief, room: int, count: CountTokens) -> tuple[Messa
 
 
 def _documents_that_fit(
-    brief: Brief, show: Callable[[Brief, str | None, str], Turn], room: int, count: CountTokens
+    brief: PromptInputs, show: Callable[[PromptInputs, str | None, str], Turn], room: int, count: CountTokens
 ) -> tuple[list[Turn], int]:
     """Documents, best first, while each gets a useful share of the room, and the number of them that were cut."""
     requests = [_shown_request(document, count) for document in brief.documents]

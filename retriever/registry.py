@@ -21,7 +21,7 @@ from retriever.models.encoder import Encoder
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RetrieverEntry:
     """A retriever that can be asked for by name.
 
     ``summary`` is a noun phrase for tables and help. One that is not ``trained`` is a baseline where models are
@@ -38,26 +38,26 @@ class Entry:
 
 
 ENTRIES = (
-    Entry(
+    RetrieverEntry(
         EMBEDDED,
         "the trained artifact that comes with the package",
         partial(artifact_retriever, SHIPPED),
         trained=True,
         needs_encoder=True,
     ),
-    Entry("bm25", "BM25", lambda _: BM25Retriever()),
-    Entry("dense", "cosine with the document", DenseRetriever, needs_encoder=True),
-    Entry("dense-requests", "cosine between the requests", DenseRequestsRetriever, needs_encoder=True),
-    Entry("dense-sum", "sum of both cosines", DenseSumRetriever, needs_encoder=True),
-    Entry(
+    RetrieverEntry("bm25", "BM25", lambda _: BM25Retriever()),
+    RetrieverEntry("dense", "cosine with the document", DenseRetriever, needs_encoder=True),
+    RetrieverEntry("dense-requests", "cosine between the requests", DenseRequestsRetriever, needs_encoder=True),
+    RetrieverEntry("dense-sum", "sum of both cosines", DenseSumRetriever, needs_encoder=True),
+    RetrieverEntry(
         "fusion",
         "BM25 and dense, fused by reciprocal rank",
         lambda encoder: FusionRetriever((BM25Retriever(), DenseRetriever(encoder))),
         needs_encoder=True,
     ),
-    Entry("likelihood", "likelihood of the request (UPR)", lambda _: LikelihoodRetriever(), served=False),
-    Entry("random", "random order", lambda _: RandomRetriever()),
-    Entry("recent", "the most recent", lambda _: RecentRetriever()),
+    RetrieverEntry("likelihood", "likelihood of the request (UPR)", lambda _: LikelihoodRetriever(), served=False),
+    RetrieverEntry("random", "random order", lambda _: RandomRetriever()),
+    RetrieverEntry("recent", "the most recent", lambda _: RecentRetriever()),
 )
 UNTRAINED = tuple(entry.name for entry in ENTRIES if not entry.trained)
 SERVED = tuple(entry.name for entry in ENTRIES if entry.served)
@@ -69,19 +69,19 @@ def is_named(name: str) -> bool:
     return any(entry.name == name for entry in ENTRIES) or (kind == LikelihoodRetriever.name and bool(colon))
 
 
-def find_entry(name: str) -> Entry:
+def find_entry(name: str) -> RetrieverEntry:
     """The entry of a retriever, or one for an artifact's folder. Raises NotFound that lists the names."""
     for entry in ENTRIES:
         if entry.name == name:
             return entry
     kind, colon, model = name.partition(":")
     if kind == LikelihoodRetriever.name and colon and model:
-        return Entry(
+        return RetrieverEntry(
             name, f"likelihood of the request under {model}", lambda _: LikelihoodRetriever(model), served=False
         )
     if "/" in name or (name and Path(name).is_dir()):
         make = partial(artifact_retriever, Path(name))
-        return Entry(name, "an artifact's folder", make, trained=True, needs_encoder=True)
+        return RetrieverEntry(name, "an artifact's folder", make, trained=True, needs_encoder=True)
     raise NotFound(
         f"There is no model '{name}'; there are {', '.join(entry.name for entry in ENTRIES)} and folders of artifacts.",
         param="model",

@@ -20,7 +20,7 @@ from pearl.settings import Settings
 from pearl.theta import read_theta
 from retriever.base import Retriever
 from retriever.models.encoder import Encoder, ReadingEncoder, SentenceEncoder
-from retriever.registry import SERVED, Entry, find_entry, make_retriever
+from retriever.registry import SERVED, RetrieverEntry, find_entry, make_retriever
 from service.drafting.drafter import Drafter
 from service.drafting.polishing import make_polisher
 from service.histories.embedding import BackgroundEmbedder, Precedence, StoredEncoder
@@ -263,7 +263,7 @@ class Services:
             log.warning("the last uses of keys are not written: %s", error.message)
 
 
-def retriever_entry(settings: Settings) -> Entry:
+def retriever_entry(settings: Settings) -> RetrieverEntry:
     """The entry of the retriever that the settings name. Raises InputError where it cannot be served."""
     name = settings.retriever
     try:

@@ -16,11 +16,11 @@ from pearl.settings import Settings
 from tests.source import ROOT, sources
 
 MOST = {
-    "lines of pearl": 10_803,
-    "lines of retriever": 6092,  # a module for loading the auxiliary model, which broke a circle
-    "lines of service": 21_621,
-    "lines of training": 7992,
-    "lines of eval": 24_580,
+    "lines of pearl": 10_813,
+    "lines of retriever": 6094,
+    "lines of service": 21_641,
+    "lines of training": 7996,
+    "lines of eval": 24_586,
     "lines of docs/*.py and benchmarks": 5349,
     "modules": 548,
     "modules under 60 lines": 104,

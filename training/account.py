@@ -18,7 +18,7 @@ from training.data.division import Division
 from training.data.histories import fingerprint
 from training.fit.embeddings import KeptEncoder
 from training.fit.level import LevelFit
-from training.fit.material import Material
+from training.fit.material import FitMaterial
 from training.fit.stages import FirstStage, SecondStage
 from training.gains.corpus import Corpus, Origin, extents_of
 from training.gains.proxy import ProxyScales
@@ -50,7 +50,7 @@ class Stages:
 def described(
     corpora: Sequence[Corpus],
     division: Division,
-    material: Material,
+    material: FitMaterial,
     scales: ProxyScales,
     stages: Stages,
     encoder: KeptEncoder,
@@ -115,7 +115,7 @@ def described(
     )
 
 
-def _of_domain(name: str, origin: Origin | None, material: Material, scores: Sequence[Floats]) -> dict[str, Any]:
+def _of_domain(name: str, origin: Origin | None, material: FitMaterial, scores: Sequence[Floats]) -> dict[str, Any]:
     """One domain of an artifact: its requests, and the figures on those to choose by."""
     parts = {"train": material.train, "dev": material.dev, "proxy": material.warm}
     own = [place for place, example in enumerate(material.dev) if example.domain == name]

@@ -9,7 +9,7 @@ from typing import Any
 
 from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
-from retriever.models.cross_encoder import REQUEST_WORDS, Reading
+from retriever.models.cross_encoder import REQUEST_WORDS, PairReading
 from training.choices import ALL, CHOICES, CORRECTED, EXTENT_CHOICES, SEARCH, preset_values
 from training.data.selection import KEPT_SHARE, NEGATIVES, POSITIVES, SUM, SelectionOptions
 from training.data.split import BY_USERS
@@ -20,7 +20,7 @@ CANDIDATES = 20  # of a request, a third of them likely to help
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TrainingPlan:
     """The extent of a split's scoring: targets per user, users per corpus, least candidates per request; ``by_time``:
     about this many targets of all users together, if there are few users."""
 
@@ -34,7 +34,7 @@ class Plan:
         return self.targets if way == BY_USERS else max(self.targets, self.by_time // max(users, 1))
 
 
-PLANS = {TRAIN: Plan(3, None, 5, 240), DEV: Plan(3, 40, 8, 90), TEST: Plan(2, 90, 12, 120)}
+PLANS = {TRAIN: TrainingPlan(3, None, 5, 240), DEV: TrainingPlan(3, 40, 8, 90), TEST: TrainingPlan(2, 90, 12, 120)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class TrainingOptions:
     device: str = "cpu"
     dtype: str = "auto"
     seed: int = 0
-    plans: dict[str, Plan] = field(default_factory=lambda: dict(PLANS))
+    plans: dict[str, TrainingPlan] = field(default_factory=lambda: dict(PLANS))
 
     def as_its_loss_asks(self) -> TrainingOptions:
         """The options with what the loss leaves no choice of."""
@@ -132,8 +132,8 @@ class TrainingOptions:
         return replace(self, **known)
 
     @property
-    def reading(self) -> Reading:
-        return Reading(self.max_tokens, self.request_words, self.own_requests)
+    def reading(self) -> PairReading:
+        return PairReading(self.max_tokens, self.request_words, self.own_requests)
 
     @property
     def is_cross_encoder_alone(self) -> bool:

@@ -30,7 +30,7 @@ from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cros
 from training.fit.embeddings import KeptEncoder
 from training.fit.kept import CrossEncoderFit, save_cross_encoder
 from training.fit.level import LevelFit, fit_level
-from training.fit.material import Material, embedded, material_of, proxies_of
+from training.fit.material import FitMaterial, embedded, material_of, proxies_of
 from training.fit.relevance import fit_relevance
 from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_second_stage
 from training.gains.corpus import Corpus, Origin, extents_of, histories_of, left_unscored, origins_of, read_corpora
@@ -227,7 +227,7 @@ def fit_artifact(
 def _fit_second(
     corpora: Sequence[Corpus],
     histories: Mapping[str, Sequence[Document]],
-    material: Material,
+    material: FitMaterial,
     first: FirstStage,
     options: TrainingOptions,
     budget: Budget,
@@ -267,7 +267,7 @@ def _fit_second(
 def _write(
     artifact: Artifact,
     stages: Stages,
-    material: Material,
+    material: FitMaterial,
     words: WordWeights,
     options: TrainingOptions,
 ) -> None:

@@ -39,7 +39,7 @@ REFUSED = "refused"  # the finish reason of a reply that stands for a refusal, s
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RequestOutcome:
     """The request that a model wrote for a text, or the problem that left none. ``reply`` is kept as it came, without
     characters that no file can hold."""
 
@@ -82,12 +82,12 @@ def request_messages(text: str, model: ChatModel) -> tuple[Message, ...]:
     return messages(cut(text, model.context_tokens - DECODING.max_tokens, size))
 
 
-def read_reply(reply: Reply, text: str) -> Outcome:
+def read_reply(reply: Reply, text: str) -> RequestOutcome:
     """The request that a reply holds, or why it holds none; nothing is made up in its place."""
     text_of_reply = storable(reply.text)
 
-    def unusable(problem: str) -> Outcome:
-        return Outcome(None, problem, text_of_reply)
+    def unusable(problem: str) -> RequestOutcome:
+        return RequestOutcome(None, problem, text_of_reply)
 
     if reply.finish_reason == REFUSED:
         return unusable(REFUSED)
@@ -101,7 +101,7 @@ def read_reply(reply: Reply, text: str) -> Outcome:
     if any(_runs(aspect) & _runs(text) for name, aspect in aspects.items() if name not in VERBATIM):
         return unusable("copies_text")
     *others, last = aspects.values()
-    return Outcome(" ".join((*map(_ended, others), last)), None, text_of_reply)
+    return RequestOutcome(" ".join((*map(_ended, others), last)), None, text_of_reply)
 
 
 def _ended(aspect: str) -> str:
@@ -135,7 +135,7 @@ class RequestReplies:
         self._identity = str(getattr(model, "identity", model.name))
         self._questions: dict[str, Question] = {}  # by text: to cut a prompt to what fits takes time
 
-    def find(self, text: str) -> Outcome | None:
+    def find(self, text: str) -> RequestOutcome | None:
         """The outcome of a reply that is kept, else None."""
         reply = self._kept.get(self._key(text))
         return None if reply is None else read_reply(reply, text)

@@ -36,7 +36,7 @@ from training.choose.measure import helps_of
 from training.fit.embeddings import KeptEncoder
 from training.gains.corpus import Corpus
 from training.gains.scoring import prepared, score_units
-from training.gains.units import ScoringOptions, Unit, partitions, target_texts
+from training.gains.units import GainOptions, ScoringUnit, partitions, target_texts
 from training.recipes.domains import DOMAINS, Domain
 from training.templates import auxiliary_template
 
@@ -67,7 +67,7 @@ class Chosen:
 Rows = tuple[list[Chosen], list[dict[int, float]]]  # requests, and the gains by the places of what is chosen for each
 
 
-def requests_of(corpus: Corpus, options: ScoringOptions) -> Iterator[tuple[str, Document, Sequence[Document]]]:
+def requests_of(corpus: Corpus, options: GainOptions) -> Iterator[tuple[str, Document, Sequence[Document]]]:
     """A target of each user, then a second one of each, and so on; with its candidates."""
     asked = [
         [(part.user_id, *request) for request in part.requests()] for part in partitions(corpus.histories, options)
@@ -77,7 +77,7 @@ def requests_of(corpus: Corpus, options: ScoringOptions) -> Iterator[tuple[str, 
             yield user, target, before[-MOST:]
 
 
-def chosen(corpus: Corpus, options: ScoringOptions, encoder: KeptEncoder, requests: int) -> list[Chosen]:
+def chosen(corpus: Corpus, options: GainOptions, encoder: KeptEncoder, requests: int) -> list[Chosen]:
     some = list(islice(requests_of(corpus, options), requests))
     texts = [document for _, target, documents in some for document in (target, *documents)]
     encoder.prepare([text for document in texts for text in (document.text, document.request) if text])
@@ -91,13 +91,13 @@ def chosen(corpus: Corpus, options: ScoringOptions, encoder: KeptEncoder, reques
     return rows
 
 
-def gains_of(corpus: Corpus, options: ScoringOptions, rows: Sequence[Chosen], work: Path) -> list[dict[int, float]]:
+def gains_of(corpus: Corpus, options: GainOptions, rows: Sequence[Chosen], work: Path) -> list[dict[int, float]]:
     """Nats of the documents that any retriever puts first, by their places, for each request."""
     units = []
     for number, row in enumerate(rows):
         documents = tuple(row.documents[place] for place in row.places)
         pair = row.target, frozenset(document.id for document in documents)
-        units.append(Unit(f"{number:06d}-0000", row.user_id, documents, (pair,)))
+        units.append(ScoringUnit(f"{number:06d}-0000", row.user_id, documents, (pair,)))
     scorer, description = prepared(
         load_auxiliary(EMBEDDED),
         auxiliary_template(options.template),
@@ -152,7 +152,7 @@ def measured(rows: Sequence[Chosen], gains: Sequence[dict[int, float]], calibrat
 def scored(domain: Domain, split: str, kept: KeptEncoder, data: Path, work: Path) -> Rows:
     """The requests of a split of a domain, with the gains of what is chosen."""
     corpus = Corpus.read(data / domain.file)
-    options = ScoringOptions(domain.template, split=split, partition="rolling", least_candidates=LEAST)
+    options = GainOptions(domain.template, split=split, partition="rolling", least_candidates=LEAST)
     rows = chosen(corpus, options, kept, DEV_REQUESTS if split == DEV else TEST_REQUESTS)
     return rows, gains_of(corpus, options, rows, work)
 

@@ -23,11 +23,11 @@ from eval.drafts.comparison import Rouge, Sounding
 from pearl.answers.assistant import answers_as_assistant
 from pearl.answers.marks import CLOSING
 from pearl.asking.kept import open_replies
-from pearl.asking.write import Desk, WrittenText, write_drafts
+from pearl.asking.write import WritingContext, WrittenText, write_drafts
 from pearl.chat.base import Decoding
 from pearl.chat.choose import local_names, make_chat_model
 from pearl.cli.options import write_json
-from pearl.prompts import Brief
+from pearl.prompts import PromptInputs
 from pearl.records import Document
 from pearl.settings import load_settings
 from pearl.stats.bootstrap import Bootstrap
@@ -44,7 +44,7 @@ def written(name: str, cases: Sequence[Case], kept: Path) -> list[WrittenText]:
     settings = load_settings(llm="embedded", llm_model=name)
     model, identity = make_chat_model(settings), local_names(settings)[1]
     briefs = [
-        Brief(
+        PromptInputs(
             load_template(case["template"]),
             case["request"] or "",
             tuple(
@@ -55,7 +55,7 @@ def written(name: str, cases: Sequence[Case], kept: Path) -> list[WrittenText]:
         for case in cases
     ]
     with open_replies(kept) as replies:
-        (drafts,) = asyncio.run(write_drafts(Desk(model, identity, DECODING, replies), [briefs]))
+        (drafts,) = asyncio.run(write_drafts(WritingContext(model, identity, DECODING, replies), [briefs]))
     return drafts
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from eval.likeness.writers import DEV, IMPOSTORS, Claimant, part_of, passages, texts_by_user, writers_of
-from pearl.likeness.calibration import FILE, GIVEN, SHIPPED, VARIABLES, Evidence
+from pearl.likeness.calibration import FILE, GIVEN, SHIPPED, VARIABLES, LikenessEvidence
 from pearl.likeness.impostors import Impostors, ReadText
 from pearl.likeness.likeness import Likeness
 from pearl.stats.bootstrap import Floats
@@ -56,7 +56,7 @@ class Asked:
 
     length: int
     own: bool
-    evidence: Evidence
+    evidence: LikenessEvidence
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from eval.asking.verdict import Failed
 from pearl.asking.ask import AskedModel, AskingOutcome, Terms, check_complete, elicit, replies, survey
-from pearl.asking.cost import Purse, Survey
+from pearl.asking.cost import SpendingCap, Survey
 from pearl.asking.kept import Question, ReplyStore, open_replies
 from pearl.asking.patience import asking
 from pearl.chat.base import Decoding, Message, Reply
@@ -53,7 +53,7 @@ class AskedRound:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class JudgeSession:
     """Open it with :func:`bench`."""
 
     terms: Terms
@@ -71,7 +71,7 @@ class Bench:
         """The kept reply of each question, without a call."""
         return replies(self.model, questions, self.store, AskingOutcome())
 
-    def after(self, before: AskedRound, decoding: Decoding | None) -> Bench:
+    def after(self, before: AskedRound, decoding: Decoding | None) -> JudgeSession:
         """The same model with what is left below the cap, and other decoding if there is one."""
         model = replace(self.model, decoding=decoding or self.model.decoding)
         return replace(self, terms=before.left_of(self.terms), model=model)
@@ -89,9 +89,9 @@ class Bench:
 
 
 @contextmanager
-def bench(options: Asking, console: Console) -> Iterator[Bench]:
+def bench(options: Asking, console: Console) -> Iterator[JudgeSession]:
     """Raises InputError for settings and files that cannot be used. A replay needs no model."""
-    Purse(options.terms.prices, options.terms.cap)  # a cap without prices is an error before anything is loaded
+    SpendingCap(options.terms.prices, options.terms.cap)  # a cap without prices is an error before anything is loaded
     # a failed call is repeated by pearl.asking.patience, for all calls together
     settings = load_settings(llm=options.llm, llm_model=options.model, llm_max_retries=0)
     name, identity = names_of(settings)
@@ -100,7 +100,7 @@ def bench(options: Asking, console: Console) -> Iterator[Bench]:
     judge_model = AskedModel(ask, identity, options.decoding, model.count_tokens if model else len, name)
     with asyncio.Runner() as runner, open_replies(options.replies or settings.home / "judge-replies.sqlite") as store:
         try:
-            yield Bench(options.terms, judge_model, store, console, runner, options.replay)
+            yield JudgeSession(options.terms, judge_model, store, console, runner, options.replay)
         finally:
             if model:
                 runner.run(model.close())

@@ -81,7 +81,7 @@ async def _outcomes(
     from pearl.asking.kept import open_replies
     from pearl.budget import Budget
     from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
-    from pearl.editing.asked import EditorDesk
+    from pearl.editing.asked import EditingContext
     from pearl.editing.best_of import Balance
     from pearl.errors import InputError
     from pearl.runtime.progress import watched
@@ -94,7 +94,7 @@ async def _outcomes(
             open_replies(options.replies or settings.home / "editor-replies.sqlite") as kept,
             watched(Console(stderr=True)) as watch,
         ):
-            desk = EditorDesk(model, writer_of(settings), kept, terms)
+            desk = EditingContext(model, writer_of(settings), kept, terms)
             count, line = options.candidates, watch("candidates", len(items) * options.candidates)
             outcomes = await choices_of(desk, items, count, rewards, balance, in_time, line, options.seed)
     finally:

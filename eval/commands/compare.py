@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.console import Console
 from typer import Option
 
-from eval.asking.bench import Asking, Bench, bench
+from eval.asking.bench import Asking, JudgeSession, bench
 from eval.asking.json_lines import write_lines
 from eval.commands.judge.made import corrected_by, judge_tables
 from eval.commands.options import DraftingOptions, DryRun, Overrides, PriceOptions, Replies
-from eval.commands.writing import Plan, drafts_of, retrieval_systems, writer
+from eval.commands.writing import WritingPlan, drafts_of, retrieval_systems, writer
 from eval.drafts.cases import Case, case_ids, held_back, items_of, sample
 from eval.judges import authorship
 from eval.judges.authorship import JUDGE, PRESETS, AuthorshipItem, AuthorshipOptions
@@ -31,7 +31,7 @@ from eval.report.pictures import intervals_figure
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json
 from pearl.asking.ask import Terms
-from pearl.asking.cost import Purse
+from pearl.asking.cost import SpendingCap
 from pearl.asking.kept import Question
 from pearl.asking.write import WrittenText
 from pearl.chat.base import Decoding
@@ -112,11 +112,11 @@ class Desks:
     """The cases, people's labels of some, and the writer with what it is asked: for each system a question a case, None
     where a request does not fit the model."""
 
-    plan: Plan
+    plan: WritingPlan
     cases: Sequence[Case]
     people: PeopleLabels | None
     questions: Sequence[Sequence[Question | None]]
-    writer: Bench
+    writer: JudgeSession
 
     @property
     def fitting(self) -> list[Question]:
@@ -127,9 +127,9 @@ class Desks:
 def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
     """Raises InputError for options and files that cannot be used."""
     PRESETS.chosen(options.preset, options.choose)  # what is wrong with them shows before drafts are paid for
-    plan, prices = Plan.of(options), options.prices
+    plan, prices = WritingPlan.of(options), options.prices
     load_template(options.template)
-    Purse(prices, options.max_cost)
+    SpendingCap(prices, options.max_cost)
     every = held_back(options.history, options.targets)
     cases = sample(every, options.limit, options.seed)
     people = None
@@ -222,7 +222,7 @@ def runs_of(options: CompareOptions) -> int:
     return options.runs or RUNS.get(options.preset, 1)
 
 
-def head_of(options: CompareOptions, plan: Plan, judge: str) -> Head:
+def head_of(options: CompareOptions, plan: WritingPlan, judge: str) -> Head:
     asked: dict[str, Any] = {"history": options.history, "systems": options.systems, "llm": plan.settings.llm}
     asked |= {"--judge": options.judge, "targets": options.targets, "limit": options.limit}
     asked |= {"template": options.template, "k": options.k, "max_tokens": plan.longest, "prompt": options.prompt}

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from eval.asking.bench import Bench
+from eval.asking.bench import JudgeSession
 from eval.commands.options import DraftingOptions, WritingOptions
 from eval.commands.scored import check_named_once
 from eval.drafts.cases import Case, cases_of, held_back, sample, without_near_duplicates
@@ -22,15 +22,15 @@ from eval.retrieval.gains import read_gains
 from eval.retrieval.scoring import RememberingEncoder
 from pearl.answers.marks import CLOSING
 from pearl.asking.ask import AskedModel, Terms
-from pearl.asking.cost import NO_PRICES, Prices, Purse
+from pearl.asking.cost import NO_PRICES, Prices, SpendingCap
 from pearl.asking.kept import Question, open_replies
 from pearl.asking.patience import Failed, asking
-from pearl.asking.write import Desk, WrittenText, draft_of, prompt_or_none
+from pearl.asking.write import WritingContext, WrittenText, draft_of, prompt_or_none
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Reply
 from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
 from pearl.errors import ContextExceeded, InputError
-from pearl.prompts import Brief, draft_prompt
+from pearl.prompts import PromptInputs, draft_prompt
 from pearl.runtime.progress import watched
 from pearl.settings import Settings, load_settings
 from pearl.templates import load_template
@@ -40,14 +40,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WritingPlan:
     """The options of a run that drafts, and the settings that they leave open."""
 
     options: DraftingOptions
     settings: Settings
 
     @classmethod
-    def of(cls, options: DraftingOptions) -> Plan:
+    def of(cls, options: DraftingOptions) -> WritingPlan:
         """Raises InputError for settings that cannot be used."""
         # pearl.asking.patience repeats calls
         return cls(options, load_settings(llm=options.llm, encoder=options.encoder, llm_max_retries=0))
@@ -69,17 +69,17 @@ class Plan:
     def decoding(self) -> Decoding:
         return Decoding(self.longest, stop=(CLOSING,))
 
-    def briefs(self, cases: Sequence[Case], system: System) -> list[Brief]:
+    def briefs(self, cases: Sequence[Case], system: System) -> list[PromptInputs]:
         """The brief of each case: the request, with the documents that the system shows."""
         template = load_template(self.options.template)
         return [
-            Brief(template, case.record.request.text, shown.documents)
+            PromptInputs(template, case.record.request.text, shown.documents)
             for case, shown in zip(cases, system.shown, strict=True)
         ]
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class WritingMaterial:
     """The cases to draft: ``cases`` are a sample of ``everyone``; ``counts`` say what is left out."""
 
     cases: tuple[Case, ...]
@@ -87,7 +87,7 @@ class Material:
     counts: dict[str, Any]
 
 
-def read_material(options: WritingOptions) -> Material:
+def read_material(options: WritingOptions) -> WritingMaterial:
     """Raises InputError for files without a target, and for a template that is not there."""
     load_template(options.template)
     if bool(options.gains) == bool(options.history):
@@ -106,7 +106,7 @@ def read_material(options: WritingOptions) -> Material:
     counts["records_with_target"] = len(everyone)
     chosen = sample(everyone, options.limit, options.seed)
     if options.set_aside is None:
-        return Material(tuple(chosen), tuple(everyone), counts)
+        return WritingMaterial(tuple(chosen), tuple(everyone), counts)
     left = without_near_duplicates(chosen, options.set_aside)
     if not left:
         raise InputError(f"{files}: documents: each nearly is its target, so none is left to show.", param="documents")
@@ -116,11 +116,11 @@ def read_material(options: WritingOptions) -> Material:
         "documents_set_aside": before - after,
         "records_left_without_documents": len(chosen) - len(left),
     }
-    return Material(tuple(left), tuple(everyone), counts)
+    return WritingMaterial(tuple(left), tuple(everyone), counts)
 
 
 def retrieval_systems(
-    plan: Plan, models: Sequence[str], cases: Sequence[Case], console: Console, baselines: Sequence[str] = ()
+    plan: WritingPlan, models: Sequence[str], cases: Sequence[Case], console: Console, baselines: Sequence[str] = ()
 ) -> list[System]:
     """The documents that each model retrieves; ``baselines`` are artifacts that count as such. Raises NotFound and
     InputError for a model that cannot be used."""
@@ -148,20 +148,20 @@ class Writer:
     """A model that drafts, asked as a judge is: with an estimate, a cap and kept answers; open it with
     :func:`writer`."""
 
-    bench: Bench
+    bench: JudgeSession
     model: ChatModel
     longest: int
 
-    def question(self, brief: Brief) -> Question | None:
+    def question(self, brief: PromptInputs) -> Question | None:
         """The question for a draft; None where the request by itself does not fit the model."""
         prompt = prompt_or_none(partial(draft_prompt, brief, self.model, self.longest))
         return Question(prompt.messages) if prompt else None
 
 
 @contextmanager
-def writer(plan: Plan, prices: Prices, cap: float | None, console: Console) -> Iterator[Writer]:
+def writer(plan: WritingPlan, prices: Prices, cap: float | None, console: Console) -> Iterator[Writer]:
     """Raises InputError for settings and files that cannot be used."""
-    Purse(prices, cap)  # a cap without prices is an error before anything is loaded
+    SpendingCap(prices, cap)  # a cap without prices is an error before anything is loaded
     model = make_chat_model(plan.settings, in_flight=plan.options.max_in_flight)
     in_flight = calls_at_once(plan.settings, plan.options.max_in_flight)
     terms = Terms(in_flight, prices, cap, refuse_empty=True)
@@ -169,7 +169,7 @@ def writer(plan: Plan, prices: Prices, cap: float | None, console: Console) -> I
     answers = plan.options.generations or plan.settings.home / "generations.sqlite"
     with asyncio.Runner() as runner, open_replies(answers, "generations") as store:
         try:
-            yield Writer(Bench(terms, asked, store, console, runner), model, plan.longest)
+            yield Writer(JudgeSession(terms, asked, store, console, runner), model, plan.longest)
         finally:
             runner.run(model.close())
 
@@ -180,26 +180,26 @@ def drafts_of(questions: Sequence[Question | None], replies: Iterator[Reply | Fa
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class WritingSession:
     """A run in which everything is ready to write; open it with :func:`ready`. ``systems`` are the models that
     the options name, and the ``baselines``."""
 
     options: WritingOptions
     baselines: Sequence[str]
-    plan: Plan
+    plan: WritingPlan
     console: Console
     scorer: BertScore
-    material: Material
+    material: WritingMaterial
     systems: list[System]
     writes: Writer
 
-    def write(self, work: Callable[[Desk], Coroutine[Any, Any, T]]) -> T:
+    def write(self, work: Callable[[WritingContext], Coroutine[Any, Any, T]]) -> T:
         """The result of ``work``; the budget begins with it."""
         plan, bench = self.plan, self.writes.bench
         with watched(self.console) as watch:
             budget = Budget(self.options.budget_minutes)  # from now on: what was done before is no writing
             model, in_flight = self.writes.model, bench.terms.in_flight
-            desk = Desk(model, plan.writer, plan.decoding, bench.store, watch, budget, in_flight)
+            desk = WritingContext(model, plan.writer, plan.decoding, bench.store, watch, budget, in_flight)
             return bench.runner.run(work(desk))
 
     def head(self, name: str, **own: Any) -> Head:
@@ -223,12 +223,12 @@ class Room:
 
 
 @contextmanager
-def ready(options: WritingOptions, baselines: Sequence[str] = ()) -> Iterator[Room]:
+def ready(options: WritingOptions, baselines: Sequence[str] = ()) -> Iterator[WritingSession]:
     """A room whose model and file of answers stay open. Whatever its parts raise is raised before anything is
     written."""
-    plan, console, scorer = Plan.of(options), Console(stderr=True), BertScore(options.bertscore)
+    plan, console, scorer = WritingPlan.of(options), Console(stderr=True), BertScore(options.bertscore)
     material = read_material(options)
     with writer(plan, NO_PRICES, None, console) as writes:  # what is wrong with a model shows now, not after the work
         scorer.check()
         systems = retrieval_systems(plan, options.model, material.cases, console, baselines)
-        yield Room(options, baselines, plan, console, scorer, material, systems, writes)
+        yield WritingSession(options, baselines, plan, console, scorer, material, systems, writes)

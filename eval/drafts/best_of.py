@@ -18,8 +18,8 @@ import numpy as np
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.report.tables import NOTHING, Json, Table, shown
 from pearl.asking.patience import Watch
-from pearl.editing.asked import EditorDesk
-from pearl.editing.best_of import Balance, Likenesses, Rewards, Selection, select
+from pearl.editing.asked import EditingContext
+from pearl.editing.best_of import Balance, EditSelection, Likenesses, Rewards, select
 from pearl.editing.candidates import Candidate, failures, refused_edits
 from pearl.editing.edits import REASONS
 from pearl.errors import InputError
@@ -47,7 +47,7 @@ class DraftChoice:
 
     item: DraftItem
     candidates: tuple[Candidate, ...]
-    selection: Selection
+    selection: EditSelection
     seconds: float
 
     def scores(self, version: str) -> list[TextScores]:
@@ -104,7 +104,7 @@ def likenesses_of(item: DraftItem) -> Likenesses | None:
 
 
 async def choices_of(
-    desk: EditorDesk,
+    desk: EditingContext,
     items: Iterable[DraftItem],
     count: int,
     rewards: Rewards,

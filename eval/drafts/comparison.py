@@ -172,7 +172,7 @@ class Sounding:
         return np.array([(0.0, 0.0) if chance is None else (chance, 1.0) for chance in chances], np.float64)
 
 
-class Yardstick:
+class TargetMetrics:
     """Measures texts against targets; a pair is scored once. ``stances``: the preset of their rules, if they count;
     ``histories``: each user's earlier texts, of which likeness is measured where any suffice."""
 
@@ -193,7 +193,7 @@ class Yardstick:
         self.stances = tuple(stance(target, stances) for target in targets) if stances else ()
 
     @classmethod
-    def of(cls, cases: Sequence[Case], bertscore: BertScore, stances: str | None) -> Yardstick:
+    def of(cls, cases: Sequence[Case], bertscore: BertScore, stances: str | None) -> TargetMetrics:
         """A yardstick against what the users really wrote."""
         histories = [case.earlier_texts for case in cases]
         return cls([case.target for case in cases], bertscore, stances=stances, histories=histories)

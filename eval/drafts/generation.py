@@ -23,7 +23,7 @@ from eval.drafts.comparison import (
     ROUGE_2,
     Mask,
     Measures,
-    Yardstick,
+    TargetMetrics,
     macro_f1_of_sums,
     metrics_in,
 )
@@ -110,7 +110,7 @@ def generation_report(
     """
     together = complete(written)
     usable = list(compress(cases, together))
-    yardstick = Yardstick.of(usable, bertscore, stances)
+    yardstick = TargetMetrics.of(usable, bertscore, stances)
     trivial = [copied(system) for system in systems if all(shown.top for shown in system.shown)]
     trivial += [constant(stance, len(cases)) for stance in STANCES] if stances else []
     texts: dict[str, Sequence[str | None]] = {system.name: system.texts or () for system in trivial}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eval.drafts.cases import Case
-from eval.drafts.comparison import MACRO_F1, METRICS, Mask, Measures, Yardstick, chances, metrics_in, mixed
+from eval.drafts.comparison import MACRO_F1, METRICS, Mask, Measures, TargetMetrics, chances, metrics_in, mixed
 from eval.drafts.generation import complete, counts, left_out
 from eval.drafts.systems import System
 from eval.report.metric import Figures, Metric, figures, less, to_json
@@ -65,7 +65,7 @@ def revision_report(
     ]
     together = complete([drafts, answers])
     usable = list(compress(cases, together))
-    yardstick = Yardstick.of(usable, bertscore, stances)
+    yardstick = TargetMetrics.of(usable, bertscore, stances)
     unrevised, edited = (
         yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in (drafts, answers)
     )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.drafts.cases import Case
-from eval.drafts.comparison import Measures, Yardstick, chances, metrics_in
+from eval.drafts.comparison import Measures, TargetMetrics, chances, metrics_in
 from eval.drafts.generation import complete, counts, left_out
 from eval.drafts.systems import System
 from eval.report.metric import Metric, figures, less, to_json
@@ -61,7 +61,7 @@ def shown_report(
     """
     together = complete(written)
     usable = list(compress(cases, together))
-    yardstick = Yardstick.of(usable, bertscore, stances)
+    yardstick = TargetMetrics.of(usable, bertscore, stances)
     measured = [yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in written]
     behind = distances(system, len(written))[together]
     drawn = clusters([case.record for case in usable])

@@ -23,7 +23,7 @@ MODEL, BASELINE, TRIVIAL = "model", "baseline", "trivial"  # kinds of systems
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class SystemSelection:
     """``documents`` go into the prompt, best first; ``top`` is the best of all and s1, if a retriever ranked them, and
     ``scores`` are those of the documents."""
 
@@ -42,7 +42,7 @@ class System:
 
     name: str
     kind: str
-    shown: tuple[Selection, ...]
+    shown: tuple[SystemSelection, ...]
     texts: tuple[str, ...] | None = None
     threshold: float | None = None
 
@@ -59,13 +59,13 @@ def retrieved(
         ranking = order([record.documents[place] for place in places], scores[places].astype(np.float32))
         best = choose(ranking, k, retriever.calibration, exactly=exactly)
         documents = tuple(scored.document for scored in best)
-        shown.append(Selection(documents, ranking[0], tuple(scored.score for scored in best)))
+        shown.append(SystemSelection(documents, ranking[0], tuple(scored.score for scored in best)))
     return System(name, kind, tuple(shown), threshold=retriever.calibration.threshold)
 
 
 def zero_shot_system(cases: Sequence[Case]) -> System:
     """The request alone (ZSHOT-NP of section 5.1)."""
-    return System(ZERO_SHOT, BASELINE, tuple(Selection() for _ in cases))
+    return System(ZERO_SHOT, BASELINE, tuple(SystemSelection() for _ in cases))
 
 
 def k_shot_system(
@@ -92,7 +92,7 @@ def k_shot_system(
         documents = tuple(islice(others, k))
         if not documents:
             raise InputError(f"--k-shot: {_nothing_to_show(case, everyone, drawn)}", param="k_shot")
-        shown.append(Selection(documents))
+        shown.append(SystemSelection(documents))
     return System(K_SHOT, BASELINE, tuple(shown))
 
 
@@ -141,4 +141,4 @@ def copied(system: System) -> System:
 
 def constant(text: str, size: int) -> System:
     """The same few words for every request."""
-    return System(f"always {text}", TRIVIAL, tuple(Selection() for _ in range(size)), (text,) * size)
+    return System(f"always {text}", TRIVIAL, tuple(SystemSelection() for _ in range(size)), (text,) * size)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from eval.asking.bench import Bench
-from eval.asking.choices import Choice, Presets
+from eval.asking.bench import JudgeSession
+from eval.asking.choices import JudgeChoice, Presets
 from eval.asking.lines import folded
 from eval.asking.reply import CUT_OFF, EMPTY, NO_VERDICT, NOT_OFFERED, clean, json_objects
 from eval.asking.verdict import Failed, Invalid, counts
@@ -30,7 +30,7 @@ from retriever.models.encoder import Vectors
 
 HELD_BACK, ALL = "held_back", "all"
 EVERY_VOTE, DECIDED = "every_vote", "without_both_and_neither"
-VOTED = Choice(
+VOTED = JudgeChoice(
     "voted",
     {
         HELD_BACK: "one half of the pairs proposes rules, the other half votes on them",
@@ -38,7 +38,7 @@ VOTED = Choice(
     },
     "The published code lets rules be proposed by the pairs that then vote on them, which flatters the rules.",
 )
-SHARE_OF = Choice(
+SHARE_OF = JudgeChoice(
     "share_of",
     {
         EVERY_VOTE: "a tenth of all votes must be for a rule",
@@ -253,11 +253,11 @@ def discover(
     items: Sequence[TraitItem],
     reference: Annotator,
     discovery: Discovery,
-    bench: Bench,
+    bench: JudgeSession,
     encode: Callable[[Sequence[str]], Vectors],
 ) -> RuleSet | None:
     """Propose, cluster, merge and vote, with kept replies; None where no proposal could be read. Raises as
-    :meth:`Bench.ask` does."""
+    :meth:`JudgeSession.ask` does."""
     proposing, voting = split(items, discovery.voted)
     asked = bench.ask("proposals", list(proposal_questions(proposing, reference, discovery.proposals)))
     read = [read_proposals(reply, discovery.proposals) for reply in asked.replies()]

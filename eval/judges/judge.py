@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from eval.asking.bench import Bench
+from eval.asking.bench import JudgeSession
 from eval.asking.choices import NO_CHOICES, Presets
 from eval.asking.reply import CUT_OFF
 from eval.asking.verdict import Answer, Failed, Given, Invalid, Votes, kind, reason_of, verdict_kinds
@@ -236,8 +236,10 @@ class SecondQuestions(Generic[ItemT, OptionsT]):
             yield next(second) if messages else reply
 
 
-def run(judge: Judge[ItemT, OptionsT], items: Items[ItemT], options: OptionsT, bench: Bench) -> Judgements[ItemT]:
-    """Ask everything that has no kept reply, and read every reply. Raises as :meth:`Bench.ask` does."""
+def run(
+    judge: Judge[ItemT, OptionsT], items: Items[ItemT], options: OptionsT, bench: JudgeSession
+) -> Judgements[ItemT]:
+    """Ask everything that has no kept reply, and read every reply. Raises as :meth:`JudgeSession.ask` does."""
     asked = bench.ask("judgements", Questions(judge, items.every, options))
     first = read_round(judge, judge.trials(items.every, options), options, asked.replies)
     elicitation, second, again = asked.to_json(), None, judge.again

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from eval.asking.choices import Choice, Preset, Presets
+from eval.asking.choices import JudgeChoice, Preset, Presets
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.reply import EMPTY
 from eval.asking.verdict import Invalid
@@ -42,7 +42,7 @@ NAME, DEFINITION = "name", "definition"
 PRESETS = Presets(
     (
         PERSONA_1,
-        Choice(
+        JudgeChoice(
             "style_shown",
             {
                 DEFINITION: "the styles with the definition that raters and judges have",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
-from eval.retrieval.choices import Candidates, Outcome, set_aside
+from eval.retrieval.choices import Candidates, ChoiceOutcome, set_aside
 from eval.retrieval.gains import THRESHOLD, clusters
 from eval.stats.slices import Bins, binned_distance, equal_bins
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, pearson_of_sums
@@ -45,7 +45,7 @@ class ScoreFit:
     bins: Bins
 
 
-def score_fit(outcomes: Sequence[Outcome], names: Sequence[str], options: CalibrationOptions) -> ScoreFit:
+def score_fit(outcomes: Sequence[ChoiceOutcome], names: Sequence[str], options: CalibrationOptions) -> ScoreFit:
     """``names`` are the clusters of the requests, which stay together when the line is fitted."""
     top_scores = np.array([outcome.top_score for outcome in outcomes])
     gains = np.array([outcome.top1_gain for outcome in outcomes])

@@ -39,7 +39,7 @@ class Candidates:
         models = [ModelScores(scored.model, tuple(compress(scored.scores, mask))) for scored in self.models]
         return Candidates(list(compress(self.records, mask)), models, list(compress(self.kept, mask)))
 
-    def outcomes(self, k: int) -> Mapping[str, Sequence[Outcome]]:
+    def outcomes(self, k: int) -> Mapping[str, Sequence[ChoiceOutcome]]:
         return {
             scored.model: [
                 ranked_outcome(scores[keep], gains, ages(record.documents)[keep], k)
@@ -50,7 +50,7 @@ class Candidates:
             for scored in self.models
         }
 
-    def trivial_outcomes(self, k: int) -> Mapping[str, Sequence[Outcome]]:
+    def trivial_outcomes(self, k: int) -> Mapping[str, Sequence[ChoiceOutcome]]:
         """The outcomes of choosing at random, as they are expected, and by the gains themselves."""
         every = self._gains()
         return {RANDOM: [random_outcome(gains) for gains in every], BEST: [best_outcome(gains, k) for gains in every]}
@@ -76,7 +76,7 @@ def set_aside(everything: Candidates, threshold: float) -> tuple[Candidates, Map
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ChoiceOutcome:
     """One request under one model; gains in nats.
 
     ``top_score`` is s1, NaN where nothing was scored. ``best`` and ``mean`` are over all candidates, and so the same
@@ -91,10 +91,10 @@ class Outcome:
     mean: float
 
 
-def ranked_outcome(scores: Floats, gains: Floats, ages: Floats, k: int) -> Outcome:
+def ranked_outcome(scores: Floats, gains: Floats, ages: Floats, k: int) -> ChoiceOutcome:
     """The outcome of choosing by ``scores``, the newest first among equals: ``ages`` grow with time. All are (C,)."""
     order = np.lexsort((-ages, -scores))
-    return Outcome(
+    return ChoiceOutcome(
         top_score=float(scores[order[0]]),
         top1_gain=float(gains[order[0]]),
         topk_gain=float(gains[order[:k]].mean()),
@@ -104,16 +104,16 @@ def ranked_outcome(scores: Floats, gains: Floats, ages: Floats, k: int) -> Outco
     )
 
 
-def random_outcome(gains: Floats) -> Outcome:
+def random_outcome(gains: Floats) -> ChoiceOutcome:
     """The exact expectation of choosing at random: each candidate is equally likely in each place."""
     relevance = np.maximum(gains, 0.0)
     ideal = _dcg(np.sort(relevance)[::-1])
     expected = float(relevance.mean() * _discounts(len(gains)).sum())
     mean = float(gains.mean())
-    return Outcome(np.nan, mean, mean, expected / ideal if ideal else 0.0, float(gains.max()), mean)
+    return ChoiceOutcome(np.nan, mean, mean, expected / ideal if ideal else 0.0, float(gains.max()), mean)
 
 
-def best_outcome(gains: Floats, k: int) -> Outcome:
+def best_outcome(gains: Floats, k: int) -> ChoiceOutcome:
     """The outcome of choosing by the gains themselves, which are unknown before the text is written."""
     return ranked_outcome(gains, gains, np.arange(len(gains), dtype=np.float64), k)
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
-from eval.retrieval.choices import BEST, RANDOM, Candidates, Outcome, set_aside
+from eval.retrieval.choices import BEST, RANDOM, Candidates, ChoiceOutcome, set_aside
 from eval.retrieval.gains import THRESHOLD, clusters, request_slices
 from pearl.stats.bootstrap import Bootstrap
 
-Outcomes = Sequence[Outcome]  # a model's, one a request
+Outcomes = Sequence[ChoiceOutcome]  # a model's, one a request
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ LONGEST = 1000  # characters of a line that are kept: it is looked at wherever a
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CodePosition:
     """A place in a text. ``line``: the beginning of its line, LONGEST characters, and one more where it is longer;
     ``quoted``: a backtick is open in the line; ``in_block``: a block of code is open."""
 
@@ -23,9 +23,9 @@ class CodeLines:
     """Follows a text."""
 
     def __init__(self) -> None:
-        self._place = Place()
+        self._place = CodePosition()
 
-    def after(self, text: str) -> Place:
+    def after(self, text: str) -> CodePosition:
         """The place behind more text, which is not taken yet."""
         now = self._place
         head, newline, rest = text.partition("\n")
@@ -36,7 +36,7 @@ class CodeLines:
             fences += len(FENCE_START.findall(rest))
             last = rest.rpartition("\n")[2]
             line, quoted = last[: LONGEST + 1], bool(last.count("`") % 2)
-        return Place(line, quoted, now.in_block ^ bool(fences % 2))
+        return CodePosition(line, quoted, now.in_block ^ bool(fences % 2))
 
     def take(self, text: str) -> str:
         self._place = self.after(text)

@@ -146,7 +146,7 @@ class InnerMarks:
         return certain + self._taken.take(ready)
 
 
-class Lines:
+class AnswerLines:
     """Reads a text by lines. A line that may be a fence is held back until it is whole; any other is given as it comes,
     its beginning to ``_line`` and the rest to ``_text``, which return what becomes of them."""
 
@@ -183,7 +183,7 @@ class Lines:
         raise NotImplementedError
 
 
-class Fenced(Lines):
+class Fenced(AnswerLines):
     """Ends the text at the line that closes the fence around it. A fence with a language opens another one inside; in
     Markdown one without may, too: then the next such line closes that."""
 
@@ -221,7 +221,7 @@ class Fenced(Lines):
         return text
 
 
-class LoneFence(Lines):
+class LoneFence(AnswerLines):
     """Leaves out a fence of backticks at the end that opens a block of code with nothing in it: a model closes one that
     it did not open. A fence that closes a block stays."""
 

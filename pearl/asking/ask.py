@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pearl.asking.cost import NO_PRICES, NO_USAGE, Prices, Purse, Survey
+from pearl.asking.cost import NO_PRICES, NO_USAGE, Prices, SpendingCap, Survey
 from pearl.asking.kept import Question, ReplyStore, key_of
 from pearl.asking.patience import OUT_OF_TIME, UNWATCHED, Ask, Failed, Patience, Watch, asking
 from pearl.chat.base import ChatModel, Decoding, Message, Reply
@@ -193,7 +193,7 @@ class _Run:
         self._terms = terms
         self._watch = watch
         self._patience = Patience(judge.ask, watch.waits, go_on=terms.go_on)
-        self._purse = Purse(terms.prices, terms.cap)
+        self._purse = SpendingCap(terms.prices, terms.cap)
         self._new = asyncio.Event()
         self._committed = 0.0
         self._capped = False

@@ -53,7 +53,7 @@ class Survey:
         }
 
 
-class Purse:
+class SpendingCap:
     """``cap`` is for one run. What a call may cost at most is set aside until it is known what it did cost."""
 
     def __init__(self, prices: Prices = NO_PRICES, cap: float | None = None) -> None:

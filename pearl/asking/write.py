@@ -16,7 +16,15 @@ from pearl.asking.patience import UNWATCHED, Failed, Watch
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Reply
 from pearl.errors import ContextExceeded
-from pearl.prompts import Brief, Prompt, draft_prompt, edited_draft, revision_decoding, revision_prompt, second_prompt
+from pearl.prompts import (
+    Prompt,
+    PromptInputs,
+    draft_prompt,
+    edited_draft,
+    revision_decoding,
+    revision_prompt,
+    second_prompt,
+)
 
 UNREADABLE = "revision_unreadable"
 CUT_OFF = "length"
@@ -32,7 +40,7 @@ class WrittenText:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class WritingContext:
     """A place to write drafts: the model, its identity in the keys of its answers, how it decodes, the kept answers,
     a watch over drafts or revisions, the time allowed, and the number of calls under way at once."""
 
@@ -45,7 +53,9 @@ class Desk:
     in_flight: int = 1
 
 
-async def write_drafts(desk: Desk, systems: Sequence[Sequence[Brief]], share: float = 1.0) -> list[list[WrittenText]]:
+async def write_drafts(
+    desk: WritingContext, systems: Sequence[Sequence[PromptInputs]], share: float = 1.0
+) -> list[list[WrittenText]]:
     """A draft for each brief of each system; all systems have as many briefs. Those that there is no time for, when
     ``share`` of the desk's has passed, fail as OUT_OF_TIME. Raises ChatError when the model is down.
 
@@ -70,7 +80,7 @@ async def write_drafts(desk: Desk, systems: Sequence[Sequence[Brief]], share: fl
 
 
 async def write_revised(
-    desk: Desk, systems: Sequence[Sequence[Brief]]
+    desk: WritingContext, systems: Sequence[Sequence[PromptInputs]]
 ) -> list[tuple[list[WrittenText], list[WrittenText]]]:
     """The drafts, in half of the desk's time, and their revisions, system by system. Raises ChatError when the model is
     down."""
@@ -82,7 +92,7 @@ async def write_revised(
 
 
 async def write_revisions(
-    desk: Desk, briefs: Sequence[Brief], drafts: Sequence[WrittenText], share: float = 1.0
+    desk: WritingContext, briefs: Sequence[PromptInputs], drafts: Sequence[WrittenText], share: float = 1.0
 ) -> list[WrittenText]:
     """The revision of each draft; of a draft that failed, its failure. Those that there is no time for, when ``share``
     of the desk's has passed, fail as OUT_OF_TIME. Raises ChatError when the model is down.
@@ -116,7 +126,7 @@ def prompt_or_none(build: Callable[[], Prompt]) -> Prompt | None:
 
 
 async def _answers(
-    desk: Desk, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
+    desk: WritingContext, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
 ) -> list[Reply | Failed]:
     """Replies to the prompts that fit the model; a request that does not fit by itself fails."""
     fitting = [prompt.messages for prompt in prompts if prompt is not None]

@@ -16,7 +16,7 @@ from pearl.errors import ContextExceeded
 
 
 @dataclass(frozen=True, slots=True)
-class EditorDesk:
+class EditingContext:
     """A place to edit drafts: the model, its identity in the keys of its replies, the kept replies, and the limits."""
 
     model: ChatModel

@@ -31,7 +31,7 @@ class Balance:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class EditSelection:
     """``scores`` are None for candidates without a text, ``dropped`` gives the reason for each one that was dropped.
     ``best`` and ``random`` are places among the candidates; None: the draft stays, and there is none."""
 
@@ -54,7 +54,7 @@ def select(
     likenesses: Likenesses | None = None,
     balance: Balance = Balance(),
     seed: int = 0,
-) -> Selection:
+) -> EditSelection:
     """Score the draft and every candidate, and choose. ``texts`` are None for candidates that failed. The control is
     drawn anew for each draft: with one draw for all it would be the same place wherever as many are eligible."""
     distinct = list(dict.fromkeys([draft, *(text for text in texts if text is not None)]))
@@ -74,7 +74,7 @@ def select(
         best = None
     control = random.Random(f"{seed} {draft}").choice(eligible) if eligible else None
     dropped = {place: reason for place, reason in reasons.items() if reason is not None}
-    return Selection(before, scores, dropped, best, control)
+    return EditSelection(before, scores, dropped, best, control)
 
 
 def _drop(candidate: TextScores, draft: TextScores, balance: Balance) -> str | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from pearl.editing.best_of import Selection
+from pearl.editing.best_of import EditSelection
 from pearl.editing.candidates import Candidate, failures, refused_edits
 from pearl.editing.edits import replaced
 from pearl.records import Editing
 
 
-def editing_of(draft: str, candidates: Sequence[Candidate], chosen: Selection) -> Editing:
+def editing_of(draft: str, candidates: Sequence[Candidate], chosen: EditSelection) -> Editing:
     """The record of what was asked for, dropped and chosen; its edits are those of the chosen candidate."""
     execution = None if chosen.best is None else candidates[chosen.best].execution
     return Editing(

@@ -16,7 +16,7 @@ WAYS = (LATEST, ROLLING)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartitionSide:
     """A piece of every user's history, in shares of it: targets lie from ``first`` on, and what lies from ``last`` on
     is not looked at."""
 
@@ -28,7 +28,7 @@ class Part:
         return round(self.first * documents), round(self.last * documents)
 
 
-WHOLE = Part()
+WHOLE = PartitionSide()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def partition(
     targets: int = TARGETS_PER_USER,
     least: int = 1,
     seed: int = 0,
-    part: Part = WHOLE,
+    part: PartitionSide = WHOLE,
 ) -> Partition | None:
     """Choose at most ``targets`` texts that answer a request and have ``least`` candidates.
 

@@ -26,7 +26,7 @@ VARIABLES = ("intercept", "words_ratio", "characters_ratio", "history", "surpris
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class LikenessEvidence:
     """Mean log ratios of a token by both models, the impostors' mean surprise at a masked word, all in nats, and the
     number of words of the text and of the history."""
 
@@ -55,12 +55,12 @@ class LikenessCalibration:
         ranges = (tuple(value["ranges"].get(name, (-math.inf, math.inf))) for name in VARIABLES)
         return cls(tuple(value["coefficients"][name] for name in VARIABLES), value["power"], tuple(ranges))
 
-    def logit(self, evidence: Evidence) -> float:
+    def logit(self, evidence: LikenessEvidence) -> float:
         weight = (evidence.words / 100) ** self.power
         known = np.clip(evidence.variables(), *np.array(self.ranges).T)
         return float(weight * (known @ np.array(self.coefficients)))
 
-    def probability(self, evidence: Evidence) -> float:
+    def probability(self, evidence: LikenessEvidence) -> float:
         return 1.0 / (1.0 + math.exp(-max(min(self.logit(evidence), 30.0), -30.0)))
 
 

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 from pearl.errors import InputError
 from pearl.likeness.calibration import GIVEN, SHIPPED
 from pearl.likeness.masking import Masking, Tokens, characters, distinct
-from pearl.likeness.ngrams import Grams, Level, NgramModel
+from pearl.likeness.ngrams import Grams, NgramLevel, NgramModel
 from pearl.stats.bootstrap import Floats
 from pearl.text.words import count_words
 
@@ -164,7 +164,7 @@ class Impostors:
             metadata = file.metadata()
 
         def stream(name: str, order: int, discount: float) -> Stream:
-            levels = (Level(*(arrays[f"{name}.{k}.{part}"] for part in PARTS)) for k in range(order))
+            levels = (NgramLevel(*(arrays[f"{name}.{k}.{part}"] for part in PARTS)) for k in range(order))
             return Stream(order, discount, NgramModel(tuple(levels), REFERENCE_DISCOUNT))
 
         return cls(

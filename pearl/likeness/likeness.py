@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from pearl.likeness.calibration import Evidence, LikenessCalibration, calibration_for
+from pearl.likeness.calibration import LikenessCalibration, LikenessEvidence, calibration_for
 from pearl.likeness.impostors import Impostors, ReadText, Stream, shipped_references
 from pearl.likeness.masking import Tokens, characters, distinct
 from pearl.likeness.ngrams import Grams, NgramModel
@@ -84,12 +84,12 @@ class Likeness:
         verdict = MINE if probability >= YOURS else NOT_MINE if probability <= UNLIKE else UNCLEAR
         return LikenessScore(probability, verdict, words, evidence.words_ratio)
 
-    def evidence(self, text: str | ReadText) -> Evidence | None:
+    def evidence(self, text: str | ReadText) -> LikenessEvidence | None:
         """The evidence for and against the person; None without a model of them."""
         if self.words_model is None or self.characters_model is None:
             return None
         read = self.reference.read(text) if isinstance(text, str) else text
-        return Evidence(
+        return LikenessEvidence(
             read.words.ratio(self.words_model),
             read.characters.ratio(self.characters_model),
             read.words.surprise,

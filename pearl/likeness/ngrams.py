@@ -65,7 +65,7 @@ def _mix(values: Tokens) -> Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class NgramLevel:
     """The n-grams of one length, sorted, with their counts, (G,), and their contexts, sorted, with the sum of the
     counts and the number of different continuations of each, (C,)."""
 
@@ -81,7 +81,7 @@ class NgramModel:
     """Counts of n-grams of every length up to the order, the shortest first; all but the longest are counts of
     different continuations to the left, as Kneser and Ney have it."""
 
-    levels: tuple[Level, ...]
+    levels: tuple[NgramLevel, ...]
     discount: float
 
     @classmethod
@@ -112,7 +112,7 @@ class NgramModel:
             contexts, place = np.unique(grams.before(k - 1, places[common]), return_inverse=True)
             some = counts[common].astype(np.float32)
             totals = np.bincount(place, weights=some).astype(np.float32)
-            levels.append(Level(known[common], some, contexts, totals, np.bincount(place).astype(np.float32)))
+            levels.append(NgramLevel(known[common], some, contexts, totals, np.bincount(place).astype(np.float32)))
         return cls(tuple(levels), discount)
 
     def probabilities(self, grams: Grams, base: Floats | float) -> Floats:

@@ -34,7 +34,7 @@ WORD = "word:"  # begins the names of habits that are words
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class HabitExample:
     """A text that shows a habit."""
 
     id: str
@@ -57,7 +57,7 @@ class Habit:
     unit: str
     texts: int
     occasions: int
-    examples: tuple[Example, ...]
+    examples: tuple[HabitExample, ...]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"rate": self.rate.to_json(), "examples": [asdict(example) for example in self.examples]}
@@ -184,7 +184,7 @@ def _word_habits(documents: Sequence[Document], writings: Sequence[Writing], yar
     return word_habits
 
 
-def _word_habit(use: WordUse, total: float, shown: int, days: int, examples: tuple[Example, ...]) -> Habit:
+def _word_habit(use: WordUse, total: float, shown: int, days: int, examples: tuple[HabitExample, ...]) -> Habit:
     spread = Z * 100 * (use.count**0.5) / total  # a Poisson count's
     rate = Interval(use.rate, max(0.0, use.rate - spread), use.rate + spread)
     unit = BY_NAME["commas"].unit
@@ -209,10 +209,10 @@ def _evidence(
     writings: Sequence[Writing],
     shows: Callable[[Writing], bool],
     excerpt_of: Callable[[Writing], str],
-) -> tuple[int, int, tuple[Example, ...]]:
+) -> tuple[int, int, tuple[HabitExample, ...]]:
     """The number of texts that show a habit, of their days, and the newest of them."""
     these = [pair for pair in zip(documents, writings, strict=True) if shows(pair[1])]
-    examples = [Example(it.id, it.timestamp, excerpt_of(writing)) for it, writing in reversed(these[-EXAMPLES:])]
+    examples = [HabitExample(it.id, it.timestamp, excerpt_of(writing)) for it, writing in reversed(these[-EXAMPLES:])]
     return len(these), occasions([document for document, _ in these]), tuple(examples)
 
 

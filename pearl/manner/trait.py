@@ -16,7 +16,7 @@ EXCERPT = 80  # characters of a text that show a trait
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class TraitUnit:
     """The base of a rate. ``base`` counts it in a text; a share is found at most once in each."""
 
     name: str
@@ -37,13 +37,13 @@ class Unit:
         return f"{_digits(low)} to {_digits(high)}"
 
 
-SHARE_OF_TEXTS = Unit("texts", lambda writing: 1, share=True)
-SHARE_OF_SENTENCES = Unit("sentences", lambda writing: len(writing.sentences), share=True)
-PER_100_WORDS = Unit("per 100 words", lambda writing: len(writing.words), scale=100.0)
-WORDS_PER_TEXT = Unit("words per text", lambda writing: 1)
-WORDS_PER_SENTENCE = Unit("words per sentence", lambda writing: len(writing.sentences))
-SENTENCES_PER_PARAGRAPH = Unit("sentences per paragraph", lambda writing: len(writing.paragraphs))
-LETTERS_PER_WORD = Unit("letters per word", lambda writing: len(writing.spaced_words))
+SHARE_OF_TEXTS = TraitUnit("texts", lambda writing: 1, share=True)
+SHARE_OF_SENTENCES = TraitUnit("sentences", lambda writing: len(writing.sentences), share=True)
+PER_100_WORDS = TraitUnit("per 100 words", lambda writing: len(writing.words), scale=100.0)
+WORDS_PER_TEXT = TraitUnit("words per text", lambda writing: 1)
+WORDS_PER_SENTENCE = TraitUnit("words per sentence", lambda writing: len(writing.sentences))
+SENTENCES_PER_PARAGRAPH = TraitUnit("sentences per paragraph", lambda writing: len(writing.paragraphs))
+LETTERS_PER_WORD = TraitUnit("letters per word", lambda writing: len(writing.spaced_words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Trait:
     name: str
     label: str
     measures: str
-    unit: Unit
+    unit: TraitUnit
     find: Find
     does: str
 

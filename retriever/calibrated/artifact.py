@@ -26,7 +26,7 @@ from retriever.calibrated.level import Level
 from retriever.calibrated.retriever import CalibratedParts, CalibratedRetriever
 from retriever.history.signals import NAMES as SIGNAL_NAMES
 from retriever.history.word_weights import WordWeights
-from retriever.models.cross_encoder import REQUEST_WORDS, CrossEncoderModel, Reading
+from retriever.models.cross_encoder import REQUEST_WORDS, CrossEncoderModel, PairReading
 from retriever.models.encoder import Encoder, encoder_option
 from retriever.models.files import carried_files, check_carried, manifest_content, manifest_record, saving_tensors
 
@@ -99,8 +99,8 @@ class Artifact:
         return f"{self.name} {hashlib.sha256(content.encode()).hexdigest()[:16]}"
 
     @property
-    def reading(self) -> Reading:
-        return Reading(self.max_tokens, self.request_words, self.own_requests)
+    def reading(self) -> PairReading:
+        return PairReading(self.max_tokens, self.request_words, self.own_requests)
 
     @property
     def is_split_by_time(self) -> bool:

@@ -48,7 +48,7 @@ class AuxiliaryModel(Protocol):
 
     def decode(self, tokens: Sequence[int]) -> str: ...
 
-    def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
+    def likelihoods(self, groups: Sequence[PairGroup]) -> list[list[Likelihood]]:
         """One list a group, in its order."""
         ...
 
@@ -66,7 +66,7 @@ class RememberedPrompts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PairGroup:
     """Pairs of prompt and target tokens that may share the beginning of their prompts, such as one document."""
 
     prompts: tuple[Tokens, ...]
@@ -116,7 +116,7 @@ class TransformersAuxiliary:
 
 
 def in_batches(
-    groups: Sequence[Group], score: Callable[[list[tuple[Tokens, Tokens]]], list[Likelihood]]
+    groups: Sequence[PairGroup], score: Callable[[list[tuple[Tokens, Tokens]]], list[Likelihood]]
 ) -> list[list[Likelihood]]:
     """One list a group; ``score`` is given prompts with their targets, pairs of like length at a time."""
     pairs = [pair for group in groups for pair in zip(group.prompts, group.targets, strict=True)]

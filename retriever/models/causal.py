@@ -22,8 +22,8 @@ from pearl.weights.smollm2 import embedded_model_file
 from retriever.models.auxiliary import (
     BATCH_TOKENS,
     INT8,
-    Group,
     Likelihood,
+    PairGroup,
     Tokens,
     TransformersAuxiliary,
     folder_fingerprint,
@@ -99,8 +99,8 @@ class CausalAuxiliary(TransformersAuxiliary):
         return torch.allclose(after[0], after[1], rtol=0.02, atol=0.02)
 
     @torch.inference_mode()
-    def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
-        groups = [Group(self._begun(group.prompts), group.targets) for group in groups]
+    def likelihoods(self, groups: Sequence[PairGroup]) -> list[list[Likelihood]]:
+        groups = [PairGroup(self._begun(group.prompts), group.targets) for group in groups]
         results: list[list[Likelihood]] = [[] for _ in groups]
         self.check_fits(max((_longest(group) for group in groups), default=0))
         if self.apart:
@@ -126,7 +126,7 @@ class CausalAuxiliary(TransformersAuxiliary):
         totals = self._continue(texts, targets, [len(prompt) for prompt, _ in pairs], nothing)
         return [Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True)]
 
-    def _score_packed(self, packed: PackedLlama, groups: list[Group]) -> list[list[Likelihood]]:
+    def _score_packed(self, packed: PackedLlama, groups: list[PairGroup]) -> list[list[Likelihood]]:
         """Groups end to end; the model's head runs on the targets' places alone."""
         starts = [group.shared() for group in groups]
         pack = Pack.of(
@@ -152,14 +152,14 @@ class CausalAuxiliary(TransformersAuxiliary):
         likelihoods = iter(Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True))
         return [[next(likelihoods) for _ in group.targets] for group in groups]
 
-    def _score(self, groups: list[Group]) -> list[list[Likelihood]]:
+    def _score(self, groups: list[PairGroup]) -> list[list[Likelihood]]:
         """Groups with as many prompts each: their shared beginnings, then everything behind them."""
         shared = [group.shared() for group in groups]
         group_size = len(groups[0].prompts)
         beginning = self._beginning([group.prompts[0][:length] for group, length in zip(groups, shared, strict=True)])
         if beginning.cache is not None:
             beginning.cache.batch_repeat_interleave(group_size)
-        beginning = Beginning(beginning.cache, beginning.mask.repeat_interleave(group_size, dim=0))  # (B, P)
+        beginning = PromptPrefix(beginning.cache, beginning.mask.repeat_interleave(group_size, dim=0))  # (B, P)
         suffixes, targets, starts = [], [], []
         for group, length in zip(groups, shared, strict=True):
             for prompt, target in zip(group.prompts, group.targets, strict=True):
@@ -170,19 +170,19 @@ class CausalAuxiliary(TransformersAuxiliary):
         likelihoods = [Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True)]
         return [likelihoods[start : start + group_size] for start in range(0, len(likelihoods), group_size)]
 
-    def _beginning(self, prefixes: list[Tokens]) -> Beginning:
+    def _beginning(self, prefixes: list[Tokens]) -> PromptPrefix:
         tokens, mask = padded(prefixes, self._model.device)  # (D, P)
         if not tokens.shape[1]:
-            return Beginning(None, mask)
+            return PromptPrefix(None, mask)
         computed = self._model(input_ids=tokens, attention_mask=mask, use_cache=True, logits_to_keep=1)
-        return Beginning(computed.past_key_values, mask)
+        return PromptPrefix(computed.past_key_values, mask)
 
     def _continue(
         self,
         suffixes: list[Tokens],
         targets: list[Tokens],
         starts: list[int],
-        beginning: Beginning,
+        beginning: PromptPrefix,
     ) -> list[float]:
         """The sum of each target's log-probabilities; the model's head runs on the targets' places alone."""
         tokens, mask = padded(suffixes, self._model.device)  # (B, S)
@@ -207,7 +207,7 @@ class CausalAuxiliary(TransformersAuxiliary):
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class PromptPrefix:
     """The state of a model after a batch of prefixes: its cache, None if they are empty, and their mask (B, P)."""
 
     cache: Any
@@ -221,8 +221,8 @@ class Memory:
         self._model = model
         self._prompts = prompts
         self._lock = threading.Lock()  # a target's tokens join the caches while it is scored
-        self._batches = _batches([Group((prompt,), ((),)) for prompt in prompts])
-        self._kept: list[Beginning] = []
+        self._batches = _batches([PairGroup((prompt,), ((),)) for prompt in prompts])
+        self._kept: list[PromptPrefix] = []
         for batch in self._batches:
             limit -= len(batch) * max(len(prompts[index]) for index in batch)
             if limit < 0:
@@ -246,11 +246,11 @@ class Memory:
                 totals[index] = total
         return [Likelihood(total, len(target)) for total in totals]
 
-    def _compute(self, batch: list[int]) -> Beginning:
+    def _compute(self, batch: list[int]) -> PromptPrefix:
         return self._model._beginning([self._prompts[index][:-1] for index in batch])
 
 
-def _batches(groups: Sequence[Group]) -> list[list[int]]:
+def _batches(groups: Sequence[PairGroup]) -> list[list[int]]:
     """Indices of groups of like length and equal size, at most BATCH_TOKENS padded tokens a batch."""
 
     def length(index: int) -> tuple[int, int, int]:
@@ -271,9 +271,9 @@ def _batches(groups: Sequence[Group]) -> list[list[int]]:
     return batches
 
 
-def _packs(groups: Sequence[Group]) -> Iterator[list[Group]]:
+def _packs(groups: Sequence[PairGroup]) -> Iterator[list[PairGroup]]:
     """The groups in their order, about BATCH_TOKENS tokens at a time."""
-    pack: list[Group] = []
+    pack: list[PairGroup] = []
     tokens = 0
     for group in groups:
         shared = group.shared()
@@ -287,6 +287,6 @@ def _packs(groups: Sequence[Group]) -> Iterator[list[Group]]:
         yield pack
 
 
-def _longest(group: Group) -> int:
+def _longest(group: PairGroup) -> int:
     pairs = zip(group.prompts, group.targets, strict=True)
     return max((len(prompt) + len(target) for prompt, target in pairs), default=0)

@@ -34,7 +34,7 @@ CHARACTERS = 32  # a token: what comes later does not fit into the window, but w
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PairReading:
     """The part of a request and a document that a cross-encoder reads, in training and afterwards alike."""
 
     max_tokens: int  # of both texts; the longer one gives way
@@ -63,7 +63,7 @@ class Reading:
 class CrossEncoderModel:
     """A fitted cross-encoder, loaded on first use; any number of threads may use it at once."""
 
-    def __init__(self, folder: Path, reading: Reading) -> None:
+    def __init__(self, folder: Path, reading: PairReading) -> None:
         self._folder = folder
         self._reading = reading
         self._turn = threading.Lock()
@@ -126,7 +126,7 @@ class _PairReader(Protocol):
 class _RuntimeReader:
     """A model that runs without torch."""
 
-    def __init__(self, folder: BertFolder, reading: Reading) -> None:
+    def __init__(self, folder: BertFolder, reading: PairReading) -> None:
         from retriever.models.graph import logits_graph
         from retriever.models.runtime import TextModel
 
@@ -154,7 +154,7 @@ class _RuntimeReader:
 class _TorchReader:
     """Under torch, whose tokenizer cuts and joins texts itself."""
 
-    def __init__(self, folder: Path, reading: Reading) -> None:
+    def __init__(self, folder: Path, reading: PairReading) -> None:
         from retriever.models.reference import PairModel
 
         self._reading = reading
@@ -167,7 +167,7 @@ class _TorchReader:
             yield self._model.outputs([self._reading.pair(request, document) for document in documents])
 
 
-def _load(folder: Path, reading: Reading) -> _PairReader:
+def _load(folder: Path, reading: PairReading) -> _PairReader:
     weights = merged_folder(folder) if is_adapter(folder) else folder
     known = model_folder(weights, reading.max_tokens)
     try:

@@ -31,7 +31,7 @@ Ids = NDArray[np.int32]  # a text's tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class TokenTemplate:
     """The special tokens that a tokenizer puts before, between and behind one text or two: their ids and types; and
     the type of each text's own tokens."""
 
@@ -40,7 +40,7 @@ class Template:
     types: tuple[int, ...]
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, *texts: str) -> Template:
+    def of(cls, tokenizer: Tokenizer, *texts: str) -> TokenTemplate:
         """The template of this tokenizer, read off these texts. Raises ValueError if one of them has no tokens."""
         first, second = (*texts, None)[:2]
         encoded = tokenizer.encode(first, second)
@@ -91,7 +91,7 @@ class BertFolder:
     config: dict[str, Any]
     weights: MappedWeights
     tokenizer: Tokenizer
-    templates: tuple[Template, Template]
+    templates: tuple[TokenTemplate, TokenTemplate]
     longest: int
     typed: bool
 
@@ -174,7 +174,7 @@ def _opened(folder: Path, max_tokens: int | None) -> BertFolder | None:
     typed = options["tokenizer_class"].startswith("Bert") if inputs is None else "token_type_ids" in inputs
     weights = MappedWeights(folder / "model.safetensors")
     tokenizer = _tokenizer(saved)
-    templates = Template.of(tokenizer, "a"), Template.of(tokenizer, "a", "a")
+    templates = TokenTemplate.of(tokenizer, "a"), TokenTemplate.of(tokenizer, "a", "a")
     return BertFolder(config, weights, tokenizer, templates, longest, typed)
 
 

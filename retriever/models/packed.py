@@ -20,7 +20,7 @@ PLAIN = {"attention_bias": False, "mlp_bias": False, "hidden_act": "silu", "mode
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PackedSpan:
     """The places of a group: of the shared tokens, and behind them of each prompt's rest with its target."""
 
     shared: slice
@@ -33,7 +33,7 @@ class Pack:
 
     tokens: Tensor
     places: Tensor
-    spans: tuple[Span, ...]
+    spans: tuple[PackedSpan, ...]
 
     @classmethod
     def of(cls, groups: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]]) -> Pack:
@@ -47,7 +47,9 @@ class Pack:
             places.extend(range(first, first + len(part)))
             return slice(start, len(tokens))
 
-        spans = tuple(Span(put(shared, 0), tuple(put(part, len(shared)) for part in parts)) for shared, parts in groups)
+        spans = tuple(
+            PackedSpan(put(shared, 0), tuple(put(part, len(shared)) for part in parts)) for shared, parts in groups
+        )
         return cls(torch.tensor(tokens, dtype=torch.long), torch.tensor(places), spans)
 
 
@@ -178,7 +180,7 @@ def _rotated(heads: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
 
 
 def _attended(
-    queries: Tensor, keys: Tensor, values: Tensor, spans: Sequence[Span], masks: dict[tuple[int, int], Tensor]
+    queries: Tensor, keys: Tensor, values: Tensor, spans: Sequence[PackedSpan], masks: dict[tuple[int, int], Tensor]
 ) -> Tensor:
     """(N, H, E): each token looks at those before it in its own sequence."""
     attended = torch.empty_like(queries)

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from retriever.models.auxiliary import (
     BATCH_TOKENS,
-    Group,
     Likelihood,
+    PairGroup,
     Tokens,
     TransformersAuxiliary,
     folder_fingerprint,
@@ -37,7 +37,7 @@ class Seq2SeqAuxiliary(TransformersAuxiliary):
         return cls(name, model.to(device), AutoTokenizer.from_pretrained(name), folder_fingerprint(name))
 
     @torch.inference_mode()
-    def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
+    def likelihoods(self, groups: Sequence[PairGroup]) -> list[list[Likelihood]]:
         for group in groups:
             for prompt, target in zip(group.prompts, group.targets, strict=True):
                 self.check_fits(max(len(prompt) + 1, len(target)))

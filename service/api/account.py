@@ -18,7 +18,7 @@ from service.process.temporary import temporary_full
 from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import users
-from service.store.idempotency import Answer
+from service.store.idempotency import StoredResponse
 from service.store.replies import forget_replies
 from service.store.users import User
 
@@ -47,7 +47,9 @@ async def export(
     outlive what you delete."""
     headers = {"content-disposition": 'attachment; filename="pearl-export.json"'}
     if idempotency_key is not None:
-        recognised = await once(services, caller, request, idempotency_key, lambda connection: Answer(200, "{}"))
+        recognised = await once(
+            services, caller, request, idempotency_key, lambda connection: StoredResponse(200, "{}")
+        )
         headers |= {name: value for name, value in recognised.headers.items() if name == "idempotent-replayed"}
     try:
         written = await in_thread(_write_export, services, caller.user)

@@ -22,8 +22,8 @@ from service.api.sent_drafts import SentDraftOut, sent_draft_out
 from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import documents, feedback, imports, voices
-from service.store.documents import Addition, Outcome
-from service.store.idempotency import Answer
+from service.store.documents import Addition, AddOutcome
+from service.store.idempotency import StoredResponse
 from service.store.ids import new_id
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
@@ -169,12 +169,12 @@ def _check_ids(documents: list[Document]) -> None:
             )
 
 
-def _add(connection: Connection, additions: list[Addition]) -> Answer:
+def _add(connection: Connection, additions: list[Addition]) -> StoredResponse:
     outcomes = documents.add(connection, additions)
     clashing = [
         addition.document.id
         for addition, outcome in zip(additions, outcomes, strict=True)
-        if outcome is Outcome.CONFLICT
+        if outcome is AddOutcome.CONFLICT
     ]
     if clashing:  # the error undoes the others
         raise Conflict(
@@ -183,7 +183,7 @@ def _add(connection: Connection, additions: list[Addition]) -> Answer:
             param="id",
             code="document_exists",
         )
-    created = outcomes.count(Outcome.CREATED)
+    created = outcomes.count(AddOutcome.CREATED)
     body = {
         "object": "list",
         "data": [
@@ -193,7 +193,7 @@ def _add(connection: Connection, additions: list[Addition]) -> Answer:
         "created": created,
         "existing": len(outcomes) - created,
     }
-    return Answer(201 if created else 200, orjson.dumps(body).decode())
+    return StoredResponse(201 if created else 200, orjson.dumps(body).decode())
 
 
 @router.get("", summary="List your documents")

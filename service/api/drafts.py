@@ -24,12 +24,12 @@ from service.api.fields import KnownFields, MaybeEmptyText, Name, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
 from service.api.pages import EntryPage
 from service.api.streaming import EventStream, event, while_connected
-from service.drafting.drafter import Commission, Delta, Event, Finished, Retrieved
+from service.drafting.drafter import Delta, DraftJob, Event, Finished, Retrieved
 from service.process.metrics import Metrics
 from service.process.threads import in_thread
 from service.services import Services
 from service.store import drafts
-from service.store.idempotency import Answer
+from service.store.idempotency import StoredResponse
 from service.store.keys import Identity
 from service.store.paging import PageQuery
 from service.store.voices import chosen
@@ -65,9 +65,9 @@ class DraftOrder(KnownFields):
         examples=["auto"],
     )
 
-    def commission(self, longest: int) -> Commission:
+    def commission(self, longest: int) -> DraftJob:
         """The order to the pipeline for a draft of at most ``longest`` tokens."""
-        return Commission(
+        return DraftJob(
             self.request,
             chosen(self.voice),
             self.instructions,
@@ -94,7 +94,7 @@ class DraftIn(DraftOrder):
         examples=[False],
     )
 
-    def commission(self, longest: int) -> Commission:
+    def commission(self, longest: int) -> DraftJob:
         return replace(super().commission(longest), candidates=self.candidates)
 
 
@@ -130,28 +130,28 @@ async def create_draft(
 
 
 async def _create_once(
-    request: Request, services: Services, caller: Identity, commission: Commission, key: str
+    request: Request, services: Services, caller: Identity, commission: DraftJob, key: str
 ) -> Response:
     """A repeated call gets the record: a copy of a text would outlive its deletion."""
 
-    async def work(store: Store) -> Answer:
+    async def work(store: Store) -> StoredResponse:
         def store_id(connection: Connection, draft: Draft) -> None:
-            store(connection, Answer(200, draft.id))
+            store(connection, StoredResponse(200, draft.id))
 
         events = admission_of(request).admit(services.drafter.draft(caller.user, commission, store_id))
         draft = await while_connected(request, lambda: finished(events))
         services.metrics.count_draft(draft)
-        return Answer(200, DraftOut.of(draft).model_dump_json())
+        return StoredResponse(200, DraftOut.of(draft).model_dump_json())
 
     return await once_long(services, caller, request, key, work, partial(_repeated, services, caller.user.id))
 
 
-def _repeated(services: Services, user_id: int, stored: Answer) -> Answer:
+def _repeated(services: Services, user_id: int, stored: StoredResponse) -> StoredResponse:
     """The answer of the first call, with the draft as it is stored. Raises NotFound if the draft was deleted."""
     with services.database.read() as connection:
         draft = drafts.get(connection, user_id, stored.body)
         texts = drafts.evidence_texts(connection, user_id, [draft], EXCERPT + 1)
-    return Answer(stored.status, DraftOut.of(draft.draft(texts)).model_dump_json())
+    return StoredResponse(stored.status, DraftOut.of(draft.draft(texts)).model_dump_json())
 
 
 async def finished(events: AsyncGenerator[Event, None]) -> Draft:

@@ -15,7 +15,7 @@ from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, Text, where
 from service.api.idempotency import IdempotencyKey, once
 from service.store import feedback
-from service.store.idempotency import Answer
+from service.store.idempotency import StoredResponse
 
 router = APIRouter(prefix="/v1/feedback", tags=["feedback"], route_class=KeyedRoute)
 
@@ -68,9 +68,9 @@ async def give_feedback(
     )
 
 
-def _give(connection: Connection, user_id: int, body: FeedbackIn) -> Answer:
+def _give(connection: Connection, user_id: int, body: FeedbackIn) -> StoredResponse:
     recorded = feedback.add(connection, user_id, body.draft_id, body.outcome, body.final_text)
-    return Answer(201, orjson.dumps(feedback_body(recorded)).decode())
+    return StoredResponse(201, orjson.dumps(feedback_body(recorded)).decode())
 
 
 def feedback_body(recorded: feedback.Feedback) -> dict[str, object]:

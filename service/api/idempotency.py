@@ -24,14 +24,14 @@ from service.api.fields import NAME
 from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import idempotency
-from service.store.idempotency import Answer, Call
+from service.store.idempotency import Call, StoredResponse
 from service.store.keys import Identity
 
 KEPT_S = 86_400.0  # the answer to a key
 RENEWED_S = 5.0
 ABANDONED_S = 20.0  # a long call whose process died, and so no longer renews its claim, frees its key after this
 
-Store = Callable[[Connection, Answer], None]
+Store = Callable[[Connection, StoredResponse], None]
 
 IdempotencyKey = Annotated[
     str | None,
@@ -44,14 +44,18 @@ IdempotencyKey = Annotated[
 
 
 async def once(
-    services: Services, caller: Identity, request: Request, key: str | None, work: Callable[[Connection], Answer]
+    services: Services,
+    caller: Identity,
+    request: Request,
+    key: str | None,
+    work: Callable[[Connection], StoredResponse],
 ) -> Response:
     """The answer of ``work``, run as one transaction in a thread, or its earlier answer under this key."""
     call = None if key is None else await _call(services, caller, request, key)
     return await in_writing_thread(_once, services, call, work)
 
 
-def _once(services: Services, call: Call | None, work: Callable[[Connection], Answer]) -> Response:
+def _once(services: Services, call: Call | None, work: Callable[[Connection], StoredResponse]) -> Response:
     with services.database.write() as connection:
         before = None if call is None else idempotency.begin(connection, call)
         if before is not None:
@@ -67,8 +71,8 @@ async def once_long(
     caller: Identity,
     request: Request,
     key: str,
-    work: Callable[[Store], Awaitable[Answer]],
-    restored: Callable[[Answer], Answer],
+    work: Callable[[Store], Awaitable[StoredResponse]],
+    restored: Callable[[StoredResponse], StoredResponse],
 ) -> Response:
     """The same for work that takes too long to hold a transaction: it claims the key first.
 
@@ -98,7 +102,7 @@ async def _call(services: Services, caller: Identity, request: Request, key: str
     return Call(caller.user.id, key, fingerprint, KEPT_S, ABANDONED_S)
 
 
-def _claim(services: Services, call: Call) -> Answer | None:
+def _claim(services: Services, call: Call) -> StoredResponse | None:
     with services.database.write() as connection:
         idempotency.redate(connection, call)
     with services.database.write() as connection:
@@ -122,6 +126,6 @@ def _abandon(services: Services, call: Call) -> None:
         idempotency.abandon(connection, call)
 
 
-def _response(answer: Answer, *, replayed: bool = False) -> Response:
+def _response(answer: StoredResponse, *, replayed: bool = False) -> Response:
     headers = {"idempotent-replayed": "true"} if replayed else {}
     return Response(answer.body, answer.status, headers, "application/json")

@@ -23,7 +23,7 @@ from service.api.fields import NO_LIMIT, STORABLE, Name
 from service.api.model_names import is_chat_model
 from service.api.openai_fields import BESIDE_TEXT, TEXT_PARTS, unreadable_part
 from service.drafting.client_tasks import is_client_task, pass_on
-from service.drafting.drafter import Commission, Event
+from service.drafting.drafter import DraftJob, Event
 from service.drafting.turns import conversation
 from service.process.threads import in_thread
 from service.services import Services
@@ -137,7 +137,7 @@ class OpenAICall:
         behind = next((role for role, _ in reversed(self.turns) if role in ("user", "assistant")), None)
         return [*self.ignored, *([f"{self.messages}.assistant"] if behind == "assistant" else [])]
 
-    def commission(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> Commission:
+    def commission(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> DraftJob:
         """The order to the drafting pipeline. Raises InputError for turns that cannot be answered."""
         *earlier, (_, asked) = self.spoken()
         for _, text in earlier:
@@ -145,7 +145,7 @@ class OpenAICall:
         if len(self.stop) > MOST_STOPS:
             raise InputError(f"'stop' may have {MOST_STOPS} texts; it has {len(self.stop):,}.", param="stop")
         limit = usual_tokens if self.most_tokens in (None, NO_LIMIT) else self.most_tokens
-        return Commission(
+        return DraftJob(
             request=check_text(asked, param=self.messages),
             voice=voice,
             instructions="\n".join(text for role, text in earlier if role == "system" and text.strip()),

@@ -24,10 +24,10 @@ from pearl.records import Usage
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.stats.chance import CHANCE, share_by_chance
 from pearl.theta import EVERYTHING, theta_json
-from service.calibrating.measures import Ruler, combined
+from service.calibrating.measures import DraftMeasures, combined
 from service.calibrating.past import PastText
-from service.calibrating.scribe import Scribe
-from service.calibrating.study import Showing, Study, flat
+from service.calibrating.scribe import CalibrationWriter
+from service.calibrating.study import SelectionRule, Study, flat
 from service.drafting.deciding import LEAST_TEXTS
 
 DRAFTED_BY = 0.8  # of the time
@@ -44,7 +44,7 @@ class CalibrationOutcome:
     figures: Json
 
 
-def estimate(study: Study, scribe: Scribe) -> Survey:
+def estimate(study: Study, scribe: CalibrationWriter) -> Survey:
     """The calls, tokens and replies that are kept, at most: what is revised is not known before it is drafted. A text
     with a kept revision is taken to need no other."""
     prompts = flat(study.draft_prompts(scribe))
@@ -61,7 +61,7 @@ def estimate(study: Study, scribe: Scribe) -> Survey:
 
 
 def _revised_before(
-    study: Study, scribe: Scribe, text: PastText, answers: Mapping[int, Reply | Failed]
+    study: Study, scribe: CalibrationWriter, text: PastText, answers: Mapping[int, Reply | Failed]
 ) -> Prompt | None:
     """The prompt that revises one of the text's drafts, by the number of documents, where a reply to it is kept."""
     for number, answer in answers.items():
@@ -72,7 +72,7 @@ def _revised_before(
     return None
 
 
-def affordable(study: Study, scribe: Scribe, prices: Prices, cap: float) -> Study:
+def affordable(study: Study, scribe: CalibrationWriter, prices: Prices, cap: float) -> Study:
     """The study of as many texts, the latest, as cost no more than the cap for sure. Raises InputError for too few."""
     fits, too_many = 0, len(study.past) + 1
     while too_many - fits > 1:
@@ -89,7 +89,7 @@ def affordable(study: Study, scribe: Scribe, prices: Prices, cap: float) -> Stud
     return replace(study, past=study.past[:fits])
 
 
-async def calibrate(study: Study, scribe: Scribe, ruler: Ruler) -> CalibrationOutcome:
+async def calibrate(study: Study, scribe: CalibrationWriter, ruler: DraftMeasures) -> CalibrationOutcome:
     """Draft, choose margin and k, revise what these would have shown, and choose theta.
 
     Raises ChatError when the endpoint is down, PearlError at the highest cost and for fewer texts than LEAST_TEXTS;
@@ -136,7 +136,7 @@ async def calibrate(study: Study, scribe: Scribe, ruler: Ruler) -> CalibrationOu
     )
 
 
-async def _drafts(study: Study, scribe: Scribe) -> tuple[list[dict[int, str]], Counter[str]]:
+async def _drafts(study: Study, scribe: CalibrationWriter) -> tuple[list[dict[int, str]], Counter[str]]:
     """For each text its drafts by the number of documents, empty where one of them is missing; and the number of such
     texts by the reason."""
     prompts = study.draft_prompts(scribe)
@@ -161,7 +161,9 @@ def _check_enough(texts: int, failures: Mapping[str, int], what: str) -> None:
         )
 
 
-def _choose_showing(study: Study, drafts: Sequence[Mapping[int, str]], ruler: Ruler) -> tuple[Showing, Json]:
+def _choose_showing(
+    study: Study, drafts: Sequence[Mapping[int, str]], ruler: DraftMeasures
+) -> tuple[SelectionRule, Json]:
     """Margin and k, with the account of the choice; ``chosen`` has those that are better than the default."""
     if study.exactly:
         return study.default, {"chosen": {}, "reason": "the voice names k"}
@@ -193,7 +195,7 @@ def _choose_showing(study: Study, drafts: Sequence[Mapping[int, str]], ruler: Ru
     return showing, account
 
 
-def _choose_theta(study: Study, pairs: Sequence[tuple[PastText, str, str]], ruler: Ruler) -> tuple[Json, Json]:
+def _choose_theta(study: Study, pairs: Sequence[tuple[PastText, str, str]], ruler: DraftMeasures) -> tuple[Json, Json]:
     """Theta, where it is better than the default, and the account of the choice."""
     past = [text for text, _, _ in pairs]
     both = ruler.measure([*past, *past], [*(draft for _, draft, _ in pairs), *(revised for _, _, revised in pairs)])

@@ -66,7 +66,7 @@ def rouge2(target: str, draft: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-class Ruler:
+class DraftMeasures:
     """Measures drafts for past texts. BERTScore is among its metrics where the extra ``eval`` is installed, likeness
     where the person has enough text; ``left_out`` says why it is not."""
 

@@ -26,7 +26,7 @@ class SpendingLimits:
     in_flight: int = 8
 
 
-class Scribe:
+class CalibrationWriter:
     """Writes what prompts ask for. ``identity`` is what the keys of kept replies call the model; ``check`` is called
     before each request, and raises where none is to be made any more."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from sqlalchemy import Connection
 
-from pearl.asking.cost import Prices, Purse, Survey
+from pearl.asking.cost import Prices, SpendingCap, Survey
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
@@ -23,9 +23,9 @@ from pearl.text.usable import counted
 from pearl.theta import score_words, theta_words
 from retriever.models.encoder import SentenceEncoder
 from service.calibrating.calibrating import CalibrationOutcome, affordable, calibrate, estimate
-from service.calibrating.measures import Ruler
+from service.calibrating.measures import DraftMeasures
 from service.calibrating.past import past_texts
-from service.calibrating.scribe import Scribe, SpendingLimits
+from service.calibrating.scribe import CalibrationWriter, SpendingLimits
 from service.calibrating.study import Study
 from service.drafting.deciding import LEAST_TEXTS
 from service.services import Services
@@ -55,7 +55,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class CalibrationSubject:
     """The person to calibrate for, and the combination."""
 
     user: User
@@ -74,7 +74,7 @@ class Subject:
 def calibrate_user(session: Session) -> dict[str, Any]:
     """The report of the calibration, which is stored; of a dry run the estimate alone. Raises PearlError."""
     settings, console = session.settings, Console(stderr=True)
-    Purse(session.prices, session.max_cost)  # a cap without prices is an error before any work
+    SpendingCap(session.prices, session.max_cost)  # a cap without prices is an error before any work
     services = Services(settings, encoder=SentenceEncoder(settings.encoder))
     model = make_chat_model(settings, in_flight=session.in_flight)
     try:
@@ -84,7 +84,9 @@ def calibrate_user(session: Session) -> dict[str, Any]:
             study, left_out = _study(services, session, subject, console)
             at_once = calls_at_once(settings, session.in_flight)
             limits = SpendingLimits(session.prices, session.max_cost, Budget(session.budget_minutes), at_once)
-            scribe = Scribe(model, writer_of(settings), store, limits, partial(_check_still_there, services, subject))
+            scribe = CalibrationWriter(
+                model, writer_of(settings), store, limits, partial(_check_still_there, services, subject)
+            )
             if session.max_cost is not None:
                 study = affordable(study, scribe, session.prices, session.max_cost)
             report = subject.to_json() | {"texts": len(study.past), "left_out": left_out}
@@ -94,7 +96,9 @@ def calibrate_user(session: Session) -> dict[str, Any]:
             if session.dry_run:
                 return report
             with watched(console) as scribe.watch:
-                outcome = asyncio.run(_calibrated(study, scribe, Ruler(study.past, bertscore=session.bertscore)))
+                outcome = asyncio.run(
+                    _calibrated(study, scribe, DraftMeasures(study.past, bertscore=session.bertscore))
+                )
             stored = _store(services, subject, outcome)
         asked = {"calls": sum(run.calls for run in scribe.asked), "cost": _sum([run.cost for run in scribe.asked])}
         _say_outcome(subject, outcome, console)
@@ -103,14 +107,18 @@ def calibrate_user(session: Session) -> dict[str, Any]:
         asyncio.run(services.stop())
 
 
-def _subject(services: Services, session: Session, model: ChatModel) -> Subject:
+def _subject(services: Services, session: Session, model: ChatModel) -> CalibrationSubject:
     with services.database.read() as connection:
         user = users.chosen(connection, session.user)
         voice = profiles.instructed_voice(connection, user.id, session.voice)
-    return Subject(user, voice, CalibrationKey(session.voice, services.histories.retriever.fingerprint, model.name))
+    return CalibrationSubject(
+        user, voice, CalibrationKey(session.voice, services.histories.retriever.fingerprint, model.name)
+    )
 
 
-def _study(services: Services, session: Session, subject: Subject, console: Console) -> tuple[Study, dict[str, int]]:
+def _study(
+    services: Services, session: Session, subject: CalibrationSubject, console: Console
+) -> tuple[Study, dict[str, int]]:
     """The texts to draft, and the number of those left out by reason. Raises InputError for too few."""
     user, voice = subject.user, subject.voice
     services.embed(user.id)
@@ -141,14 +149,14 @@ def _study(services: Services, session: Session, subject: Subject, console: Cons
     return study, dict(sorted(left_out.items()))
 
 
-async def _calibrated(study: Study, scribe: Scribe, ruler: Ruler) -> CalibrationOutcome:
+async def _calibrated(study: Study, scribe: CalibrationWriter, ruler: DraftMeasures) -> CalibrationOutcome:
     try:
         return await calibrate(study, scribe, ruler)
     finally:
         await scribe.model.close()
 
 
-def _store(services: Services, subject: Subject, outcome: CalibrationOutcome) -> StoredCalibration:
+def _store(services: Services, subject: CalibrationSubject, outcome: CalibrationOutcome) -> StoredCalibration:
     """Keep the outcome. Raises InputError where the user or the voice was deleted meanwhile."""
     calibration = StoredCalibration(new_id("calibration"), subject.key, outcome.settings, outcome.figures, time.time())
     with services.database.write() as connection:
@@ -158,7 +166,7 @@ def _store(services: Services, subject: Subject, outcome: CalibrationOutcome) ->
     return calibration
 
 
-def _check_there(connection: Connection, subject: Subject) -> None:
+def _check_there(connection: Connection, subject: CalibrationSubject) -> None:
     """Check that the user and the voice whose texts are drafted are still there. Raises InputError where one was
     deleted meanwhile, also if there is another voice of its name by now."""
     if not users.history_versions(connection, {subject.user.id}):
@@ -173,7 +181,7 @@ def _check_there(connection: Connection, subject: Subject) -> None:
         )
 
 
-def _check_still_there(services: Services, subject: Subject) -> None:
+def _check_still_there(services: Services, subject: CalibrationSubject) -> None:
     """The same before a request is paid."""
     with services.database.read() as connection:
         _check_there(connection, subject)
@@ -193,7 +201,7 @@ def _say_estimate(survey: Survey, texts: int, prices: Prices, console: Console) 
     )
 
 
-def _say_outcome(subject: Subject, outcome: CalibrationOutcome, console: Console) -> None:
+def _say_outcome(subject: CalibrationSubject, outcome: CalibrationOutcome, console: Console) -> None:
     settings, threshold = outcome.settings, outcome.figures["threshold"]
     theta = theta_words(threshold["value"], 2)
     if "threshold" not in settings:

@@ -20,11 +20,11 @@ from pearl.asking.ask import EMPTY_ANSWER
 from pearl.asking.patience import Failed
 from pearl.asking.write import UNREADABLE, WrittenText, draft_of, prompt_or_none, read_revision
 from pearl.chat.base import Decoding, Reply
-from pearl.prompts import Brief, Prompt, draft_prompt, revision_decoding, revision_prompt
+from pearl.prompts import Prompt, PromptInputs, draft_prompt, revision_decoding, revision_prompt
 from pearl.templates import Template
 from retriever.base import Calibration, choose
 from service.calibrating.past import PastText
-from service.calibrating.scribe import Scribe
+from service.calibrating.scribe import CalibrationWriter
 from service.drafting.reading import read_text
 from service.drafting.repetition import Repetitions
 
@@ -32,7 +32,7 @@ GAPS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of the distances from the best s
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class SelectionRule:
     """A margin, None for none, and the number of documents at most."""
 
     margin: float | None
@@ -53,8 +53,8 @@ class Study:
     max_tokens: int
 
     @property
-    def default(self) -> Showing:
-        return Showing(self.trained.margin, self.k)
+    def default(self) -> SelectionRule:
+        return SelectionRule(self.trained.margin, self.k)
 
     @property
     def drafting(self) -> Decoding:
@@ -64,32 +64,32 @@ class Study:
     def revising(self) -> Decoding:
         return revision_decoding(self.drafting)
 
-    def number_shown(self, text: PastText, showing: Showing) -> int:
+    def number_shown(self, text: PastText, showing: SelectionRule) -> int:
         """The number of documents that the service would show for the text."""
         calibration = replace(self.trained, margin=showing.margin)
         return len(choose(text.ranking, showing.k, calibration, exactly=self.exactly))
 
     def numbers(self, text: PastText) -> list[int]:
         """The numbers of documents that the text is drafted with."""
-        most = self.number_shown(text, Showing(None, self.k))
+        most = self.number_shown(text, SelectionRule(None, self.k))
         return [most] if self.exactly or not most else list(range(1, most + 1))
 
-    def brief(self, text: PastText, number: int) -> Brief:
+    def brief(self, text: PastText, number: int) -> PromptInputs:
         """The order to draft the text with so many of its documents."""
         best = choose(text.ranking, self.k, replace(self.trained, margin=None), exactly=self.exactly)
         shown = tuple(scored.document for scored in best[:number])
-        return Brief(self.template, text.request, shown, self.instructions)
+        return PromptInputs(self.template, text.request, shown, self.instructions)
 
-    def draft_prompts(self, scribe: Scribe) -> list[list[Prompt | None]]:
+    def draft_prompts(self, scribe: CalibrationWriter) -> list[list[Prompt | None]]:
         """For each text the prompts with each number of documents."""
         make = partial(self._draft_prompt, scribe)
         return [[make(text, number) for number in self.numbers(text)] for text in self.past]
 
-    def _draft_prompt(self, scribe: Scribe, text: PastText, number: int) -> Prompt | None:
+    def _draft_prompt(self, scribe: CalibrationWriter, text: PastText, number: int) -> Prompt | None:
         brief = self.brief(text, number)
         return prompt_or_none(partial(draft_prompt, brief, scribe.model, self.max_tokens))
 
-    def revision_prompt(self, scribe: Scribe, text: PastText, number: int, draft: str) -> Prompt | None:
+    def revision_prompt(self, scribe: CalibrationWriter, text: PastText, number: int, draft: str) -> Prompt | None:
         """The prompt that revises a draft of the text."""
         brief, room = self.brief(text, number), self.revising.max_tokens
         return prompt_or_none(partial(revision_prompt, brief, draft, scribe.model, room))
@@ -108,7 +108,7 @@ class Study:
         read, _ = read_text(written.text, Repetitions(self.brief(text, number)), ())
         return replace(written, text=read or None, failure=None if read else nothing)
 
-    def showings(self) -> list[Showing]:
+    def showings(self) -> list[SelectionRule]:
         """Every margin and k that is tried, the default first."""
         gaps = [
             text.top_score - scored.score
@@ -116,7 +116,7 @@ class Study:
             for scored in choose(text.ranking, self.k, replace(self.trained, margin=None))[1:]
         ]
         margins = [self.trained.margin, None, *(np.quantile(gaps, GAPS).tolist() if gaps else ())]
-        tried = [Showing(margin, k) for k in range(self.k, 0, -1) for margin in dict.fromkeys(margins)]
+        tried = [SelectionRule(margin, k) for k in range(self.k, 0, -1) for margin in dict.fromkeys(margins)]
         return list(dict.fromkeys((self.default, *tried)))
 
 

@@ -47,12 +47,12 @@ def draft(
     # only here: they come with the store and the models, which help does without
     from service.commands.common import open_database, read_text
     from service.commands.writing import write
-    from service.drafting.drafter import ALWAYS, AUTO, NEVER, Commission
+    from service.drafting.drafter import ALWAYS, AUTO, NEVER, DraftJob
     from service.store.voices import chosen
 
     check_writable("--json", json)
     settings = load_settings(llm=llm, encoder=encoder)
-    commission = Commission(
+    commission = DraftJob(
         check_text(read_text("REQUEST", request) if request == "-" else request, param="request"),
         None if voice is None else chosen(check_id(voice, param="voice")),
         check_characters(instructions, param="instructions"),

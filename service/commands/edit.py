@@ -115,7 +115,7 @@ async def _ask(
     from pearl.asking.kept import open_replies
     from pearl.asking.patience import UNWATCHED
     from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
-    from pearl.editing.asked import EditorDesk
+    from pearl.editing.asked import EditingContext
 
     terms = Terms(
         calls_at_once(settings, options.max_in_flight), Prices(options.price_in, options.price_out), options.max_cost
@@ -123,7 +123,7 @@ async def _ask(
     model = make_chat_model(settings, in_flight=options.max_in_flight)
     try:
         with open_replies(options.replies or settings.home / "editor-replies.sqlite") as store:
-            desk = EditorDesk(model, writer_of(settings), store, terms)
+            desk = EditingContext(model, writer_of(settings), store, terms)
             return await desk.candidates(text, options.candidates, UNWATCHED, instructions)
     finally:
         await model.close()

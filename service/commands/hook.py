@@ -163,13 +163,13 @@ def _draft(user: str | None, voice: str | None) -> str:
     from pearl.templates import change_template
     from service.commands.common import open_database
     from service.commands.writing import write
-    from service.drafting.drafter import NEVER, Commission
+    from service.drafting.drafter import NEVER, DraftJob
     from service.hook.staged import staged_request
     from service.importers.git import whole_message
 
     request = check_text(staged_request(HERE), param="staged change")
     settings = load_settings()
-    commission = Commission(
+    commission = DraftJob(
         request,
         voice,
         revise=NEVER,  # a revision takes as long again, and nobody answers questions here

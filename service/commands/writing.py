@@ -16,7 +16,7 @@ from pearl.settings import Settings
 from pearl.text.usable import printable
 from retriever.models.encoder import SentenceEncoder
 from service.commands.shown import excerpt, for_terminal, moment
-from service.drafting.drafter import Commission, Delta, Event, Finished
+from service.drafting.drafter import Delta, DraftJob, Event, Finished
 from service.process.threads import in_thread
 from service.services import Services, retriever_entry
 from service.store import users
@@ -24,7 +24,7 @@ from service.store import users
 NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"}
 
 
-async def write(settings: Settings, user: str | None, commission: Commission, *, silent: bool) -> Draft:
+async def write(settings: Settings, user: str | None, commission: DraftJob, *, silent: bool) -> Draft:
     """The draft, shown as it is written unless it is to be ``silent``. Raises PearlError."""
     logging.getLogger("pearl.chat").addHandler(logging.NullHandler())  # its failures are shown as errors and evidence
     screen = _Screen(silent=silent)

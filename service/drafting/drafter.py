@@ -16,8 +16,8 @@ from pearl.clock import Clock
 from pearl.editing.best_of import Likenesses
 from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError
 from pearl.prompts import (
-    Brief,
     Prompt,
+    PromptInputs,
     draft_prompt,
     listed_questions,
     questions_prompt,
@@ -31,7 +31,7 @@ from pearl.text.usable import counted, storable
 from retriever.base import Calibration, choose
 from service.drafting.deciding import DecisionPoint, decision_point
 from service.drafting.evidence import Shortlist, evidence
-from service.drafting.polishing import Polisher, Wish, check_wish, likeness_scores
+from service.drafting.polishing import CandidateOrder, Polisher, check_wish, likeness_scores
 from service.drafting.reading import Reading, read_revision
 from service.drafting.repetition import Repetitions
 from service.drafting.turns import NOTHING_BEFORE, Conversation, in_context
@@ -51,7 +51,7 @@ BELOW_THRESHOLD = "The best document scored below the threshold."
 
 
 @dataclass(frozen=True, slots=True)
-class Commission:
+class DraftJob:
     """An order to the pipeline. ``k`` None leaves the number of documents to the template; the draft ends before any
     of the texts in ``stop``, and is the best of ``candidates`` edits where there are any. ``limit`` is the request's
     field for the most tokens, if it has one. ``template`` takes the place of the voice's, and ``shown_as`` gives the
@@ -131,7 +131,7 @@ class Drafter:
         self.model = model
 
     async def draft(
-        self, user: User, commission: Commission, on_record: OnRecord = lambda connection, draft: None
+        self, user: User, commission: DraftJob, on_record: OnRecord = lambda connection, draft: None
     ) -> AsyncGenerator[Event, None]:
         """Yield Retrieved, Deltas of the final text as it is written, and Finished: the whole flow. ``on_record`` is
         called in the transaction that records the draft.
@@ -146,7 +146,7 @@ class Drafter:
             shortlist = await self._select(user, commission)
         clock.timings |= shortlist.clock.timings
         ranking, request, calibration = shortlist.ranking, shortlist.request, shortlist.point.calibration
-        brief = Brief(
+        brief = PromptInputs(
             commission.template or load_template(shortlist.voice.template),
             request,
             tuple(commission.shown_as(shown.document) for shown in shortlist.chosen),
@@ -161,7 +161,7 @@ class Drafter:
         yield Retrieved(draft_id, retrieval)
 
         decision = decide(commission.revise, ranking, retrieval, calibration)
-        wish = Wish(commission.candidates, brief.instructions, commission.decoding.began)
+        wish = CandidateOrder(commission.candidates, brief.instructions, commission.decoding.began)
         draft = Draft(draft_id, "", "draft", retrieval, decision, decided_by=shortlist.point.decided_by)
         if decision.reason == NEEDS_INPUT:
             draft = await self._ask(brief, draft, commission, clock)
@@ -195,12 +195,12 @@ class Drafter:
             await in_writing_thread(self._record, user, replace(commission, request=request), draft, clock, on_record)
         yield Finished(replace(draft, timings=clock.read()))
 
-    async def examples(self, user: User, commission: Commission) -> Retrieval:
+    async def examples(self, user: User, commission: DraftJob) -> Retrieval:
         """The documents that a draft would be written from; nothing is written or recorded. Raises NotFound (voice,
         user), Overloaded, StoreError."""
         return evidence(await self._select(user, commission), commission.voice)
 
-    async def _select(self, user: User, commission: Commission) -> Shortlist:
+    async def _select(self, user: User, commission: DraftJob) -> Shortlist:
         clock = Clock(self._budget_ms)
         voice, point, request, ranking = await self._threads.run(user.id, self._retrieve, user, commission, clock)
         asked = commission.k or voice.k
@@ -225,7 +225,7 @@ class Drafter:
         message = "The revision scores no better than the first draft, by quality and likeness."
         return replace(draft, usage=revised.usage, revision=_not_revised("revision_not_better", message))
 
-    async def _polish(self, draft: Draft, wish: Wish, theirs: Likenesses | None, clock: Clock) -> Draft:
+    async def _polish(self, draft: Draft, wish: CandidateOrder, theirs: Likenesses | None, clock: Clock) -> Draft:
         """The draft with its scores and, where candidates are wished for, the best of them in its place."""
         if self._polisher:
             draft = await self._polisher.polish(self.model, draft, wish, clock, theirs)
@@ -236,7 +236,7 @@ class Drafter:
         return draft
 
     def _retrieve(
-        self, user: User, commission: Commission, clock: Clock
+        self, user: User, commission: DraftJob, clock: Clock
     ) -> tuple[Voice, DecisionPoint, str, list[ScoredDocument]]:
         """The voice, what decides for it, the request as it follows from the conversation, and its ranking."""
         retriever = self._histories.retriever
@@ -256,7 +256,7 @@ class Drafter:
         clock.not_read = self._reads is not None and bool(ranking) and not self._reads(request)
         return voice, point, request, ranking
 
-    async def _ask(self, brief: Brief, draft: Draft, commission: Commission, clock: Clock) -> Draft:
+    async def _ask(self, brief: PromptInputs, draft: Draft, commission: DraftJob, clock: Clock) -> Draft:
         """Ask the model for questions to the user; if it has none, the draft is written, and revised where the score
         lies below theta."""
         with clock.stage("ask_ms"):
@@ -272,7 +272,7 @@ class Drafter:
         return replace(draft, revision=by_score(draft.retrieval))
 
     async def _write(
-        self, brief: Brief, prompt: Prompt, commission: Commission, reading: Reading, clock: Clock
+        self, brief: PromptInputs, prompt: Prompt, commission: DraftJob, reading: Reading, clock: Clock
     ) -> AsyncGenerator[Chunk, None]:
         """The draft in the answer, piece by piece; where that is an assistant's, in a second answer. Raises ChatRefused
         for an answer without one, InputError for one that was cut off before it."""
@@ -300,7 +300,7 @@ class Drafter:
         if not begun:
             raise ChatRefused(f"The model '{self.model.name}' answered nothing; rephrase the request.")
 
-    async def _read(self, prompt: Prompt, commission: Commission, reading: Reading) -> AsyncGenerator[Chunk, None]:
+    async def _read(self, prompt: Prompt, commission: DraftJob, reading: Reading) -> AsyncGenerator[Chunk, None]:
         async with aclosing(self.model.stream(prompt.messages, commission.decoding)) as chunks:
             async for chunk in chunks:
                 try:
@@ -317,7 +317,7 @@ class Drafter:
         count = self.model.count_tokens
         return Usage(sum(count(message.content) for message in prompt.messages), count(written))
 
-    async def _revise(self, brief: Brief, draft: Draft, commission: Commission, clock: Clock) -> Draft:
+    async def _revise(self, brief: PromptInputs, draft: Draft, commission: DraftJob, clock: Clock) -> Draft:
         """The edited draft; the first one where the model does not deliver, so that nothing is lost."""
         decoding = revision_decoding(commission.decoding)
         with clock.stage("revise_ms"):
@@ -336,7 +336,7 @@ class Drafter:
         revised = replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason)
         return _with_notes(revised, *notes)
 
-    def _record(self, user: User, commission: Commission, draft: Draft, clock: Clock, on_record: OnRecord) -> None:
+    def _record(self, user: User, commission: DraftJob, draft: Draft, clock: Clock, on_record: OnRecord) -> None:
         with self._database.write() as connection:
             drafts.add(
                 connection,

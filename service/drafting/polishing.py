@@ -20,7 +20,7 @@ CANDIDATES_S = 30.0  # for writing the candidates of a draft; those that are not
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class CandidateOrder:
     """The candidates that a draft is to have, the instructions that hold for them, and when the draft was begun."""
 
     candidates: int
@@ -44,7 +44,7 @@ class Polisher:
         return chosen.best is not None
 
     async def polish(
-        self, model: ChatModel, draft: Draft, wish: Wish, clock: Clock, likenesses: Likenesses | None = None
+        self, model: ChatModel, draft: Draft, wish: CandidateOrder, clock: Clock, likenesses: Likenesses | None = None
     ) -> Draft:
         """The draft with its quality and, where candidates are wished for, the best of them in its place."""
         if not wish.candidates:

@@ -9,7 +9,7 @@ from pearl.answers.loops import LoopFilter
 from pearl.answers.marks import MarkFilter
 from pearl.chat.base import Chunk
 from pearl.errors import ChatRefused
-from pearl.prompts import Brief, Prompt, edited_draft
+from pearl.prompts import Prompt, PromptInputs, edited_draft
 from pearl.records import Note
 from pearl.text.usable import counted, storable
 from service.drafting.repetition import RepetitionFilter, Repetitions
@@ -118,7 +118,7 @@ def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple
     return (stops.feed(read) + stops.finish()).strip(), notes_on(repetition, loops)
 
 
-def read_revision(answer: str, brief: Brief, stop: Sequence[str]) -> tuple[str, list[Note]]:
+def read_revision(answer: str, brief: PromptInputs, stop: Sequence[str]) -> tuple[str, list[Note]]:
     """The edited draft in a whole answer, read as a text is; empty where there is none."""
     return read_text(edited_draft(answer) or "", Repetitions(brief), stop)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import regex
 
 from pearl.manner.reference import common_words
-from pearl.prompts import Brief
+from pearl.prompts import PromptInputs
 from pearl.templates import frame
 from pearl.text.words import CLOSERS, FULL_STOPS, composed
 
@@ -49,7 +49,7 @@ Words = tuple[str, ...]
 class Repetitions:
     """The runs of words that give a repetition away: of a brief's instructions, not of its request or documents."""
 
-    def __init__(self, brief: Brief) -> None:
+    def __init__(self, brief: PromptInputs) -> None:
         sentences = [*_sentences(brief.instructions), *_sentences(frame()["instructions"].split("{", 1)[0])]
         self._runs = {run for sentence in sentences if brief.instructions for run in _telling(sentence)}
         # without instructions there is nothing to look for in texts that may be long

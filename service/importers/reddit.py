@@ -62,7 +62,7 @@ class RedditImporter(Importer):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RedditEntry:
     """A comment or post. ``name`` is its full name (t1_..., t3_...), ``answers`` that of what it answers; its time
     stands in the source's field ``time_field``."""
 
@@ -84,14 +84,14 @@ class Place:
     """The entry at a place of the source, or the error that says why there is none."""
 
     where: str
-    entry: Entry | InputError
+    entry: RedditEntry | InputError
 
 
 def _items(source: _Tables | _Dumps, me: Identities, options: Options) -> Iterator[SourceDocument | LeftOut]:
     """Twice through the source, because an answer may stand before what it answers."""
     with DiskIndex() as written:
         for place in source:
-            if isinstance(place.entry, Entry) and place.entry.body.strip() not in DELETED:
+            if isinstance(place.entry, RedditEntry) and place.entry.body.strip() not in DELETED:
                 written.put(place.entry.name, place.entry.whole)
         for place in source:
             try:
@@ -137,12 +137,12 @@ class _Tables:
                 yield Place(self.archive.where(name), error)
 
 
-def _table_entry(row: dict[str, str] | InputError, prefix: str) -> Entry | InputError:
+def _table_entry(row: dict[str, str] | InputError, prefix: str) -> RedditEntry | InputError:
     if isinstance(row, InputError):
         return row
     if not row["id"]:
         return InputError("'id' is missing.", param="id", code="missing_field")
-    return Entry(
+    return RedditEntry(
         name=_full_name(row["id"], prefix),
         author=None,
         time=row["date"].removesuffix(" UTC"),
@@ -188,7 +188,7 @@ class _Dumps:
                 yield Place(str(path), InputError(error.message.removeprefix(f"{path}: "), code=error.code))
 
 
-def _dump_entry(fields: dict[str, Any] | InputError) -> Entry | InputError:
+def _dump_entry(fields: dict[str, Any] | InputError) -> RedditEntry | InputError:
     if isinstance(fields, InputError):
         return fields
     is_comment = "body" in fields
@@ -201,7 +201,7 @@ def _dump_entry(fields: dict[str, Any] | InputError) -> Entry | InputError:
         message = f"'{text_field}' must be a string, not {json_type(body)}."
         return InputError(message, param=text_field, code="wrong_type")
     answered = (fields.get("parent_id"),) if is_comment else ()
-    return Entry(
+    return RedditEntry(
         name=_full_name(str(fields["id"]), COMMENT if is_comment else POST),
         author=str(fields["author"]),
         time=_seconds(fields["created_utc"]),

@@ -16,16 +16,16 @@ from pearl.text.usable import storable
 from service.importers.base import SourceDocument
 from service.store import imports, users
 from service.store.database import Database
-from service.store.documents import Addition, Outcome
+from service.store.documents import Addition, AddOutcome
 from service.store.ids import new_id
 from service.store.imports import ImportNote
 
 NAME_KEPT = 40  # characters: a plug-in's name may be longer than the column
 NAMES = {
-    Outcome.CREATED: "imported",
-    Outcome.REPLACED: "replaced",
-    Outcome.EXISTS: "already_there",
-    Outcome.CONFLICT: "conflicts",
+    AddOutcome.CREATED: "imported",
+    AddOutcome.REPLACED: "replaced",
+    AddOutcome.EXISTS: "already_there",
+    AddOutcome.CONFLICT: "conflicts",
 }
 
 
@@ -69,14 +69,14 @@ class ImportRecord:
         self,
         connection: Connection,
         batch: Sequence[SourceDocument],
-        outcomes: Sequence[Outcome],
+        outcomes: Sequence[AddOutcome],
         user_ids: Mapping[str, int],
     ) -> None:
         """Count a batch, and note what the import has come to in the transaction that stores the batch."""
         for item, outcome in zip(batch, outcomes, strict=True):
             counts = self._counts.setdefault(item.user, Counter())
             counts[NAMES[outcome]] += 1
-            if outcome in (Outcome.CREATED, Outcome.REPLACED):
+            if outcome in (AddOutcome.CREATED, AddOutcome.REPLACED):
                 self.ids[item.user] = self._intended[item.user]
         self._note(connection, self.ids.keys() & {item.user for item in batch}, user_ids, {})
 

@@ -22,7 +22,7 @@ from service.importing.import_record import Gone, ImportRecord
 from service.process.temporary import clear_abandoned
 from service.store import documents, users
 from service.store.database import Database
-from service.store.documents import Outcome
+from service.store.documents import AddOutcome
 from service.store.voices import check_name
 
 BATCH_DOCUMENTS = 1_000
@@ -128,10 +128,10 @@ def run_import(
     except KeyboardInterrupt:  # also between the end of a batch's transaction and its count
         stored = "nothing is stored" if strict else f"at least {tally.stored:,} documents are stored"
         raise Interrupted(f"Stopped; {stored}. The same command adds what is missing.") from None
-    if tally.outcomes[Outcome.REPLACED]:
+    if tally.outcomes[AddOutcome.REPLACED]:
         with suppress(StoreError):  # all is stored: `pearl serve` overwrites the traces once the disk takes it
             database.forget_deleted()  # the earlier versions
-    if tally.outcomes[Outcome.CONFLICT] and ids_stay and not update:
+    if tally.outcomes[AddOutcome.CONFLICT] and ids_stay and not update:
         tally.remarks.append("--update takes over what differs, another --voice too.")
     if tally.unreadable and not tally.refused:
         texts = counted(tally.unreadable, "text")
@@ -242,7 +242,7 @@ class _UserIds:
 class _Tally:
     """Counts while an import runs."""
 
-    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    outcomes: Counter[AddOutcome] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     errors: list[ImportProblem] = field(default_factory=list)
     errors_total: int = 0
@@ -251,14 +251,14 @@ class _Tally:
     unreadable: int = 0  # texts or requests with characters that could not be read
     first_unreadable: str = ""
 
-    def count(self, batch: list[SourceDocument], outcomes: list[Outcome]) -> None:
+    def count(self, batch: list[SourceDocument], outcomes: list[AddOutcome]) -> None:
         self.outcomes.update(outcomes)
         for item, outcome in zip(batch, outcomes, strict=True):
-            new = outcome in (Outcome.CREATED, Outcome.REPLACED)
+            new = outcome in (AddOutcome.CREATED, AddOutcome.REPLACED)
             if new and UNREADABLE in f"{item.document.text}{item.document.request}":
                 self.unreadable += 1
                 self.first_unreadable = self.first_unreadable or item.where
-            if outcome is Outcome.CONFLICT:
+            if outcome is AddOutcome.CONFLICT:
                 message = f"'{item.document.id}' is already there with another text, request or voice; the first stays."
                 self._problem(ImportProblem(item.where, message, "id"))
 
@@ -274,18 +274,18 @@ class _Tally:
 
     @property
     def stored(self) -> int:
-        return self.outcomes[Outcome.CREATED] + self.outcomes[Outcome.REPLACED]
+        return self.outcomes[AddOutcome.CREATED] + self.outcomes[AddOutcome.REPLACED]
 
     def forget_stored(self) -> None:
-        self.outcomes[Outcome.CREATED] = self.outcomes[Outcome.REPLACED] = 0
+        self.outcomes[AddOutcome.CREATED] = self.outcomes[AddOutcome.REPLACED] = 0
         self.refused = True
 
     def summary(self, known_users: _UserIds, identities: Identities, seconds: float) -> ImportSummary:
         return ImportSummary(
-            imported=self.outcomes[Outcome.CREATED],
-            replaced=self.outcomes[Outcome.REPLACED],
-            already_there=self.outcomes[Outcome.EXISTS],
-            conflicts=self.outcomes[Outcome.CONFLICT],
+            imported=self.outcomes[AddOutcome.CREATED],
+            replaced=self.outcomes[AddOutcome.REPLACED],
+            already_there=self.outcomes[AddOutcome.EXISTS],
+            conflicts=self.outcomes[AddOutcome.CONFLICT],
             left_out=dict(self.left_out.most_common()),
             errors=tuple(self.errors),
             errors_total=self.errors_total,

@@ -18,7 +18,7 @@ from service.api.errors import error_body, explain_validation
 from service.api.feedback import FeedbackIn, feedback_body
 from service.api.fields import KnownFields, Name, Text
 from service.api.likeness import LikenessIn, likeness_of
-from service.drafting.drafter import Commission, Event
+from service.drafting.drafter import DraftJob, Event
 from service.mcp.protocol import McpTools
 from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
@@ -74,7 +74,7 @@ class Toolbox:
         return {"content": [{"type": "text", "text": orjson.dumps(answer).decode()}], "structuredContent": answer}
 
     async def find_examples(self, asked: ExamplesIn) -> dict[str, Any]:
-        commission = Commission(asked.request, await self._voice(asked.voice), k=asked.k)
+        commission = DraftJob(asked.request, await self._voice(asked.voice), k=asked.k)
         retrieval = await self.services.drafter.examples(self.user, commission)
         documents = [
             {

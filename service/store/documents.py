@@ -36,7 +36,7 @@ LOOKED_UP_AT_ONCE = 5_000  # ids; databases limit the variables of a statement
 Digests = tuple[bytes, bytes | None]  # of a document's text and of its request, which embeddings are cached by
 
 
-class Outcome(Enum):
+class AddOutcome(Enum):
     """The outcome of adding a document."""
 
     CREATED = "created"
@@ -66,7 +66,7 @@ class Page:
     has_more: bool
 
 
-def add(connection: Connection, additions: Sequence[Addition], *, template: str = DEFAULT_TEMPLATE) -> list[Outcome]:
+def add(connection: Connection, additions: Sequence[Addition], *, template: str = DEFAULT_TEMPLATE) -> list[AddOutcome]:
     """Add documents of any users, in order; what is already there stays as it is unless an addition replaces it.
 
     New voices are made with this template, the users' indexes are marked stale, and their embeddings are queued.
@@ -76,26 +76,26 @@ def add(connection: Connection, additions: Sequence[Addition], *, template: str 
     if users.lock(connection, owners) != owners:
         raise NotFound("This user was deleted.", code="user_not_found")
     known = _known_versions(connection, additions)
-    outcomes: list[Outcome] = []
+    outcomes: list[AddOutcome] = []
     new: list[Addition] = []
     changed: list[tuple[Addition, _Version]] = []
     for addition in additions:
         key = (addition.user_id, addition.document.id)
         there = known.get(key)
         if there is None:
-            outcomes.append(Outcome.CREATED)
+            outcomes.append(AddOutcome.CREATED)
             new.append(addition)
             known[key] = _Version.of(addition.document)
             continue
         addition = replace(addition, document=there.in_its_voice(addition))
         if there.holds(addition.document) and not (addition.replaces and there.redated(addition)):
-            outcomes.append(Outcome.EXISTS)
+            outcomes.append(AddOutcome.EXISTS)
         elif addition.replaces:
-            outcomes.append(Outcome.REPLACED)
+            outcomes.append(AddOutcome.REPLACED)
             changed.append((addition, there))
             known[key] = replace(_Version.of(addition.document), changed_by_hand=there.changed_by_hand)
         else:
-            outcomes.append(Outcome.CONFLICT)
+            outcomes.append(AddOutcome.CONFLICT)
     if new:
         connection.execute(insert(documents), [_row(addition) for addition in new])
     for addition, before in changed:

@@ -14,7 +14,7 @@ from service.store.upsert import upsert
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredResponse:
     """A finished answer: HTTP status and body."""
 
     status: int
@@ -36,7 +36,7 @@ class Call:
     abandoned_s: float
 
 
-def begin(connection: Connection, call: Call) -> Answer | None:
+def begin(connection: Connection, call: Call) -> StoredResponse | None:
     """None: go ahead, and :func:`finish` in the transaction that stores the result. An Answer: it was done before, give
     this.
 
@@ -69,10 +69,10 @@ def begin(connection: Connection, call: Call) -> Answer | None:
         )
     if row.status is None:
         raise _in_progress()
-    return Answer(row.status, row.body)
+    return StoredResponse(row.status, row.body)
 
 
-def finish(connection: Connection, call: Call, answer: Answer) -> None:
+def finish(connection: Connection, call: Call, answer: StoredResponse) -> None:
     """Store the answer. Raises Conflict when the call was taken for dead and another one has the key."""
     done = connection.execute(update(idempotency).where(_claimed(call)).values(status=answer.status, body=answer.body))
     if not done.rowcount:

@@ -12,13 +12,13 @@ from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from retriever.baselines.likelihood import LikelihoodRetriever
 from retriever.models.encoder import Vectors
-from retriever.registry import ENTRIES, SERVED, UNTRAINED, Entry, find_entry
+from retriever.registry import ENTRIES, SERVED, UNTRAINED, RetrieverEntry, find_entry
 from service.api.rerank import RerankIn
 
 ROOT = Path(__file__).parents[2]
 
 
-def names(entries: tuple[Entry, ...]) -> list[str]:
+def names(entries: tuple[RetrieverEntry, ...]) -> list[str]:
     return [entry.name for entry in entries]
 
 
@@ -45,7 +45,7 @@ class UntouchedEncoder:
 
 
 @pytest.mark.parametrize("entry", [entry for entry in ENTRIES if not entry.needs_encoder and entry.served])
-def test_without_need_of_the_encoder_it_is_not_used(entry: Entry) -> None:
+def test_without_need_of_the_encoder_it_is_not_used(entry: RetrieverEntry) -> None:
     found = entry.make(UntouchedEncoder()).rank(Request("a"), [Document("1", "a b"), Document("2", "b")])
     assert len(found) == 2
 

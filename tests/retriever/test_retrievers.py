@@ -21,7 +21,7 @@ from retriever.baselines.likelihood import PROMPT, LikelihoodRetriever
 from retriever.baselines.random_order import RandomRetriever
 from retriever.baselines.recent import RecentRetriever
 from retriever.history.lexical import words
-from retriever.models.auxiliary import Group
+from retriever.models.auxiliary import PairGroup
 from retriever.models.encoder import SentenceEncoder
 from retriever.registry import UNTRAINED, make_retriever
 
@@ -295,7 +295,7 @@ def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(
         expected = []
         for document in documents:
             prompt = PROMPT.replace("{document}", document.text[:160])  # a byte is a token
-            ((found,),) = model.likelihoods([Group((tuple(model.encode(prompt)),), (target,))])
+            ((found,),) = model.likelihoods([PairGroup((tuple(model.encode(prompt)),), (target,))])
             expected.append(found.total / len(target))
         assert index.scores(Request(asked)).tolist() == pytest.approx(expected, rel=1e-3)
     assert index.scores(Request("")).tolist() == [0.0] * len(documents)

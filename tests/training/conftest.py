@@ -15,7 +15,7 @@ from retriever.history.word_weights import WordWeights
 from training.data.records import Example
 from training.data.selection import SelectionOptions, select
 from training.fit.features import with_signals
-from training.fit.material import Material
+from training.fit.material import FitMaterial
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def make_examples() -> Callable[..., list[Example]]:
 
 
 @pytest.fixture(scope="session")
-def make_material(word_encoder: Any) -> Callable[..., Material]:
+def make_material(word_encoder: Any) -> Callable[..., FitMaterial]:
     """Examples with their signals, and what Algorithm 1 makes of those to train on."""
 
     def make(
@@ -135,9 +135,9 @@ def make_material(word_encoder: Any) -> Callable[..., Material]:
         warm: Sequence[Example] = (),
         warm_dev: Sequence[Example] = (),
         selection: SelectionOptions | None = None,
-    ) -> Material:
+    ) -> FitMaterial:
         words = WordWeights.count(["the wheel"])
         parts = [with_signals(part, word_encoder(), words) for part in (train, dev, warm, warm_dev)]
-        return Material(*parts, select(parts[0], selection or SelectionOptions()))
+        return FitMaterial(*parts, select(parts[0], selection or SelectionOptions()))
 
     return make

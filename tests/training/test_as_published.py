@@ -11,7 +11,7 @@ import pytest
 from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, load_artifact, read_manifest
-from retriever.models.cross_encoder import ALL_WORDS, CrossEncoderModel, Reading
+from retriever.models.cross_encoder import ALL_WORDS, CrossEncoderModel, PairReading
 from training.choices import ALL, AS_PUBLISHED, preset_values
 from training.data.selection import SelectionOptions
 from training.gains.groups import select_from
@@ -72,7 +72,7 @@ def test_one_command_from_a_history_to_the_papers_artifact(
     groups = select_from([work / "mine-train.parquet"], SelectionOptions())
     assert (artifact.tau, artifact.y0) == (5.0, pytest.approx(groups.description["y0"], rel=1e-5))
     assert artifact.weight == 1.0
-    assert artifact.reading == Reading(128, ALL_WORDS, own_requests=False)
+    assert artifact.reading == PairReading(128, ALL_WORDS, own_requests=False)
     assert training["relevance"] == {"steps": 0}  # no warm start
     assert training["requests"]["proxy"] == 0
     assert training["second_stage"]["groups"] == groups.description["groups"]
@@ -152,7 +152,7 @@ def test_single_choices_without_the_preset_and_an_adapter(
     assert (ran.status, ran.out) == (0, ""), ran.err
     artifact = read_manifest(tmp_path / "model")
     assert (artifact.tau, artifact.y0, artifact.weight, artifact.max_tokens) == (7.0, 3.5, 0.5, 64)
-    assert artifact.reading == Reading(64, 9)
+    assert artifact.reading == PairReading(64, 9)
     assert artifact.training["preset"] == "corrected"
     assert artifact.training["choices"]["rate"] == 1e-3
     assert artifact.training["requests"]["proxy"] == 3 * 4

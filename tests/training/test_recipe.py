@@ -30,11 +30,11 @@ from training.choose.worth import LEAST_REQUESTS
 from training.data.split import BY_TIME
 from training.files import alone_in
 from training.gains.corpus import Corpus
-from training.gains.units import TARGETS_PER_PIECE, ScoringOptions
-from training.options import Plan, TrainingOptions
+from training.gains.units import TARGETS_PER_PIECE, GainOptions
+from training.options import TrainingOptions, TrainingPlan
 from training.recipe import fit_retriever, train_retriever
 
-PLANS = {TRAIN: Plan(2, None, 4), DEV: Plan(2, None, 4), TEST: Plan(1, None, 4)}
+PLANS = {TRAIN: TrainingPlan(2, None, 4), DEV: TrainingPlan(2, None, 4), TEST: TrainingPlan(1, None, 4)}
 DOCUMENTS = [Document("a", "the wheel is fine", 1.0, "wheel: item 1"), Document("b", "mind the tide", 2.0)]
 
 
@@ -321,7 +321,7 @@ def test_an_unfinished_run_of_one_user_has_whole_requests(options: Any, history:
     """Some requests at a time are scored with all their candidates, so that what is done can be used."""
     corpus = Corpus.read(history(train=1, documents=80))
     wanted = options(corpus.name)
-    told = ScoringOptions("post", TRAIN, ROLLING, 40, 4, 4, way=BY_TIME)
+    told = GainOptions("post", TRAIN, ROLLING, 40, 4, 4, way=BY_TIME)
     answers = iter([math.inf, math.inf, 0.0])
     model = load_auxiliary(str(causal_folder))
     found = corpus.scored(told, lambda: model, wanted.work, lambda: next(answers, 0.0), Console(file=StringIO()), "sum")

@@ -27,7 +27,7 @@ SURE = 0.95  # of resamples, in which it must be better than the best baseline
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class LeadOverBaseline:
     """Mean gains (nats) of the documents that the retriever and the best baseline choose on dev's requests, and in
     which share of resamples the retriever's is the higher. ``own``: on requests that it did not learn from."""
 
@@ -56,7 +56,9 @@ class Worth:
         return tuple(clauses)
 
 
-def worth_on(scores: Sequence[Floats], dev: Sequence[Example], encoder: Encoder, *, own: bool, seed: int) -> Worth:
+def worth_on(
+    scores: Sequence[Floats], dev: Sequence[Example], encoder: Encoder, *, own: bool, seed: int
+) -> LeadOverBaseline:
     """Compare with the baselines on dev's requests; ``scores`` are those of each request's candidates, (C,) each."""
     gains = [example.gains for example in dev]
     _, chosen = best_of(scores, gains)
@@ -67,7 +69,7 @@ def worth_on(scores: Sequence[Floats], dev: Sequence[Example], encoder: Encoder,
     best = max(others, key=lambda name: float(others[name].mean()))
     bootstrap = Bootstrap(clusters_of(dev), seed=seed)
     more = bootstrap.mean((chosen - others[best]).astype(np.float64))
-    return Worth(
+    return LeadOverBaseline(
         len(dev),
         float(chosen.mean()),
         best,

@@ -56,7 +56,7 @@ def score(
     from training.files import alone_in, check_file
     from training.gains.scores import merge_scores, read_scores, scored_examples
     from training.gains.scoring import prepared, score_units
-    from training.gains.units import ScoringOptions, plan_units, target_texts
+    from training.gains.units import GainOptions, plan_units, target_texts
     from training.templates import auxiliary_template
 
     check_file("out", out, [history])
@@ -70,7 +70,7 @@ def score(
     prompts = auxiliary_template(auxiliary.template)
     content, histories = fingerprint(history), read_histories(history)
     way = BY_USERS if split is None else way_of([histories], dict.fromkeys(SPLITS, least_candidates), run.seed)
-    options = ScoringOptions(
+    options = GainOptions(
         auxiliary.template,
         split,
         chosen["partition"],

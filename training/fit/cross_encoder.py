@@ -23,7 +23,7 @@ from pearl.records import Document, Request
 from pearl.settings import EMBEDDED, MPNET
 from retriever.calibrated.head import Floats
 from retriever.models.adapter import base_folder
-from retriever.models.cross_encoder import Reading
+from retriever.models.cross_encoder import PairReading
 from retriever.models.encoder import encoder_source
 from retriever.models.files import saving_tensors
 from retriever.models.folder import FIRST_POSITION
@@ -36,7 +36,7 @@ from training.fit.trainer import train_on
 EVERYTHING = 1_000_000  # tokens, where a base has no window
 TRAINED = "trained.safetensors"
 LONG = 5.0  # seconds
-READING = Reading(128)
+READING = PairReading(128)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class CrossEncoderOptions:
     trained in place of the weights.
     """
 
-    reading: Reading = READING
+    reading: PairReading = READING
     rate: float = 5e-5
     epochs: int = 1
     batch: int = 16
@@ -169,7 +169,7 @@ def last_layer(model: Any) -> nn.Linear:
     return [module for module in model.model.modules() if isinstance(module, nn.Linear)][-1]
 
 
-def logits_of(model: Any, request: Request, documents: Sequence[Document], reading: Reading) -> Floats:
+def logits_of(model: Any, request: Request, documents: Sequence[Document], reading: PairReading) -> Floats:
     """(G,), as the model stands."""
     pairs = [reading.pair(request.text, document) for document in documents]
     logits = model.predict(pairs, show_progress_bar=False, activation_fn=nn.Identity())
@@ -337,7 +337,7 @@ def deadline(end: float) -> Any:
     return Deadline()
 
 
-def _dataset(groups: Sequence[Group], reading: Reading) -> Any:
+def _dataset(groups: Sequence[Group], reading: PairReading) -> Any:
     from datasets import Dataset
 
     pairs = [[reading.pair(group.request.text, document) for document in group.documents] for group in groups]

@@ -37,7 +37,7 @@ class Proxies:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class FitMaterial:
     """Examples with true gains to train on and to choose by, and with gains by proxy of the same users, all with their
     signals; ``chosen``: what Algorithm 1 makes of ``train``."""
 
@@ -98,13 +98,13 @@ def material_of(
     words: WordWeights,
     options: TrainingOptions,
     console: Console,
-) -> Material:
+) -> FitMaterial:
     """The examples with their signals, proxies labelled by the scales, and what is selected of those to train on."""
     warm = thinned(list(map(scales.label, proxies.learned)), options.seed)
     parts = (division.train, division.dev, warm, list(map(scales.label, proxies.asked)))
     with progress_of("signals", sum(map(len, parts)), console) as advance:
         train, dev, warm, warm_dev = (with_signals(part, encoder, words, advance) for part in parts)
-    return Material(train, dev, warm, warm_dev, chosen_of(train, options))
+    return FitMaterial(train, dev, warm, warm_dev, chosen_of(train, options))
 
 
 def chosen_of(train: Sequence[Example], options: TrainingOptions) -> Selection:

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from retriever.calibrated.cascade import Cascade
 from retriever.calibrated.head import Floats, SignalHead, silent
-from retriever.models.cross_encoder import Reading
+from retriever.models.cross_encoder import PairReading
 from training.choices import QUARTILES, SEARCH
 from training.choose.measure import SURE, Fit, better_in, measure, measure_domains
 from training.data.records import Example, clusters_of
@@ -25,7 +25,7 @@ from training.data.selection import MEAN, SelectionOptions, select, select_group
 from training.fit.cross_encoder import CrossEncoderOptions, logits_of, restart
 from training.fit.head import HeadOptions, Loss, calibrated, fit_head, new_head, plain
 from training.fit.kept import CrossEncoderFit, digest_of_texts, digest_of_weights, kept_or_fitted
-from training.fit.material import Material
+from training.fit.material import FitMaterial
 from training.options import CALIBRATED, RELEVANCE
 
 TAUS = (5.0, 10.0, 20.0)  # 5 as published first
@@ -65,7 +65,7 @@ class SecondStage:
 
 
 def fit_first_stage(
-    material: Material,
+    material: FitMaterial,
     loss: str,
     selection: SelectionOptions,
     console: Console,
@@ -131,7 +131,7 @@ def loss_of(name: str, anchor: Anchor) -> Loss:
 def fit_second_stage(
     start: CrossEncoderFit,
     first: FirstStage,
-    material: Material,
+    material: FitMaterial,
     loss: str,
     selection: SelectionOptions,
     options: CrossEncoderOptions,
@@ -169,7 +169,7 @@ def fit_second_stage(
     return _weighed(fitted, start, first, material.dev, options, keep=keep, weight=weight)
 
 
-def _logits(model: Any, dev: Sequence[Example], reading: Reading) -> list[Floats]:
+def _logits(model: Any, dev: Sequence[Example], reading: PairReading) -> list[Floats]:
     return [logits_of(model, example.request, example.documents, reading) for example in dev]
 
 

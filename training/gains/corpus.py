@@ -22,7 +22,7 @@ from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS, written_in
 from training.gains.scores import merge_scores, other_model, read_scores, scored_examples
 from training.gains.scoring import Pace, group_of, prepared, score_units
-from training.gains.units import NOTHING_TO_SCORE, ScoringOptions, plan_units, target_texts
+from training.gains.units import NOTHING_TO_SCORE, GainOptions, plan_units, target_texts
 from training.progress import progress_of
 from training.templates import auxiliary_template
 
@@ -52,7 +52,7 @@ class Corpus:
 
     def scored(
         self,
-        options: ScoringOptions,
+        options: GainOptions,
         model: Callable[[], AuxiliaryModel],
         folder: Path,
         left: Callable[[], float],
@@ -182,7 +182,7 @@ def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The auxiliary model and the template that scores were made with, and the way of splitting; ``extents``: how each
-    of the splits was scored, as ``ScoringOptions`` has it."""
+    of the splits was scored, as ``GainOptions`` has it."""
 
     aux: str
     template: str

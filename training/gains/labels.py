@@ -20,7 +20,7 @@ from training.data.records import Example, write_gains
 from training.data.split import BY_USERS, way_of
 from training.gains.corpus import Corpus, Origin, check_scored, left_unscored, origins_of, take_scores
 from training.gains.scoring import Pace
-from training.gains.units import ScoringOptions
+from training.gains.units import GainOptions
 from training.options import TrainingOptions, gains_file
 
 
@@ -52,7 +52,7 @@ class SplitScoring:
         plan = options.plans[split]
         users = sum(len(corpus.histories) for corpus in corpora)
         partition = options.partition if split == TRAIN else ROLLING
-        extent = ScoringOptions(
+        extent = GainOptions(
             options.template,
             split,
             partition,

@@ -21,7 +21,7 @@ from retriever.base import oldest_first
 from training.data.histories import times_of_all_or_none
 from training.data.records import Example
 from training.data.selection import MEAN, SUM, check_normalize
-from training.gains.units import Unit
+from training.gains.units import ScoringUnit
 
 SCHEMA = pa.schema(
     [
@@ -38,7 +38,7 @@ MAGIC = b"PAR1"  # the first bytes of a Parquet file
 LIBRARIES = ("torch", "transformers", "openvino", "pyarrow")
 
 
-def merge_scores(units: Sequence[Unit], folder: Path, out: Path, description: dict[str, object]) -> int:
+def merge_scores(units: Sequence[ScoringUnit], folder: Path, out: Path, description: dict[str, object]) -> int:
     """All units in one file, the description in its metadata; how many rows. Raises InputError for a broken part.
 
     In thousandths of a nat, less than any precision is off by, and as one piece the file is a fourth as large.

@@ -23,16 +23,16 @@ from pearl.errors import InputError
 from pearl.files.whole import replaced_file
 from pearl.history.split import TRAIN
 from pearl.records import Document
-from retriever.models.auxiliary import AuxiliaryModel, Group, Likelihood, Tokens
+from retriever.models.auxiliary import AuxiliaryModel, Likelihood, PairGroup, Tokens
 from training.choices import SCORED_CHOICES
 from training.data.split import BY_USERS, written_in
 from training.gains.scores import SCHEMA, other_model
-from training.gains.units import ScoringOptions, Unit
+from training.gains.units import GainOptions, ScoringUnit
 from training.templates import AuxiliaryTemplate
 
 
 def few_shot_examples(
-    histories: Mapping[str, Sequence[Document]], options: ScoringOptions, targets: Set[str]
+    histories: Mapping[str, Sequence[Document]], options: GainOptions, targets: Set[str]
 ) -> tuple[str, ...]:
     """The fixed random examples that stand in the prompt of log p(t given q), the same for every request.
 
@@ -53,7 +53,7 @@ def few_shot_examples(
 def prepared(
     model: AuxiliaryModel,
     template: AuxiliaryTemplate,
-    options: ScoringOptions,
+    options: GainOptions,
     histories: Mapping[str, Sequence[Document]],
     targets: Set[str],
     history: str,
@@ -70,7 +70,7 @@ class Scorer:
     """Scores units with one model and one template."""
 
     def __init__(
-        self, model: AuxiliaryModel, template: AuxiliaryTemplate, examples: Sequence[str], options: ScoringOptions
+        self, model: AuxiliaryModel, template: AuxiliaryTemplate, examples: Sequence[str], options: GainOptions
     ) -> None:
         self.model = model
         self._template = template
@@ -78,7 +78,7 @@ class Scorer:
         self._examples = tuple(self._cut(text, options.document_tokens) for text in examples)
         self._without: dict[str, tuple[str, Likelihood]] = {}  # by user: computed once per request, not once per unit
 
-    def score(self, unit: Unit) -> pa.Table:
+    def score(self, unit: ScoringUnit) -> pa.Table:
         """One row a pair; raises InputError where a likelihood is not a number."""
         targets = {target.id: self.target_tokens(target) for target, _ in unit.pairs}
         requests = {target.id: self.request_text(target) for target, _ in unit.pairs}
@@ -87,7 +87,7 @@ class Scorer:
         for document in unit.documents:
             mine = [target.id for target, ids in unit.pairs if document.id in ids]
             prompts = self.prompts(document, [requests[id] for id in mine])
-            groups.append(Group(prompts, tuple(targets[id] for id in mine)))
+            groups.append(PairGroup(prompts, tuple(targets[id] for id in mine)))
             keys.append((document.id, mine))
         rows = []
         for (document_id, mine), scored in zip(keys, self.model.likelihoods(groups), strict=True):
@@ -124,7 +124,9 @@ class Scorer:
         known = {id: likelihood for id, (user, likelihood) in self._without.items() if user == user_id}
         missing = [id for id in targets if id not in known]
         prompts = (self._template.prompt_without(requests[id], self._examples) for id in missing)
-        group = Group(tuple(tuple(self.model.encode(text)) for text in prompts), tuple(targets[id] for id in missing))
+        group = PairGroup(
+            tuple(tuple(self.model.encode(text)) for text in prompts), tuple(targets[id] for id in missing)
+        )
         if missing:  # all begin with the same examples
             known |= zip(missing, self.model.likelihoods([group])[0], strict=True)
         self._without = {id: (user_id, likelihood) for id, likelihood in known.items()}
@@ -145,7 +147,7 @@ class Scorer:
 
 
 def describe(
-    model: AuxiliaryModel, template: AuxiliaryTemplate, options: ScoringOptions, history: str
+    model: AuxiliaryModel, template: AuxiliaryTemplate, options: GainOptions, history: str
 ) -> dict[str, object]:
     """The model, prompts, options and history of a scores file; a change in any of them means other scores."""
     fields = asdict(options)
@@ -173,7 +175,7 @@ class Pace:
 
 
 def score_units(
-    units: Sequence[Unit],
+    units: Sequence[ScoringUnit],
     scorer: Callable[[], Scorer],
     folder: Path,
     description: dict[str, object],
@@ -181,7 +183,7 @@ def score_units(
     left: Callable[[], float] = lambda: math.inf,
     least: int = 0,
     pace: Pace | None = None,
-) -> list[Unit]:
+) -> list[ScoringUnit]:
     """Score what is not scored yet, as far as the seconds ``left`` go; the units that are scored then, in their order.
 
     The ``least`` smallest units are scored in any case, and first. A group of units, whose requests are whole only with
@@ -219,13 +221,13 @@ def score_units(
     return [unit for unit in units if unit.name in done]
 
 
-def _smallest_whole(units: Sequence[Unit]) -> list[Unit]:
+def _smallest_whole(units: Sequence[ScoringUnit]) -> list[ScoringUnit]:
     """The units, those first that are a whole group, the smallest of them first; of others the first of its group, for
     the last may have a pair or two."""
     several = Counter(group_of(unit.name) for unit in units)
     begins = {group_of(unit.name): unit.name for unit in reversed(units)}
 
-    def key(unit: Unit) -> tuple[bool, bool, int]:
+    def key(unit: ScoringUnit) -> tuple[bool, bool, int]:
         group = group_of(unit.name)
         return several[group] > 1, begins[group] != unit.name, unit.size
 

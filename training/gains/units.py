@@ -19,7 +19,7 @@ TARGETS_PER_PIECE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class ScoringOptions:
+class GainOptions:
     """The extent of the scoring. Token limits cut the texts, ``request_tokens`` 0 nothing; ``candidates`` None scores
     all of a user's. ``examples``: random texts in the prompt without a document. ``way``: how the splits are made."""
 
@@ -39,7 +39,7 @@ class ScoringOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ScoringUnit:
     """Some candidates of a user, and for each of the user's requests which of them it is scored with."""
 
     name: str
@@ -52,7 +52,7 @@ class Unit:
         return sum(len(ids) for _, ids in self.pairs)
 
 
-def plan_units(histories: dict[str, list[Document]], options: ScoringOptions) -> list[Unit]:
+def plan_units(histories: dict[str, list[Document]], options: GainOptions) -> list[ScoringUnit]:
     """The work, in an order that depends on nothing but the histories and the options.
 
     Raises InputError when no user has both a target and a candidate.
@@ -71,7 +71,7 @@ def plan_units(histories: dict[str, list[Document]], options: ScoringOptions) ->
     ]
 
 
-def partitions(histories: Mapping[str, Sequence[Document]], options: ScoringOptions) -> list[Partition]:
+def partitions(histories: Mapping[str, Sequence[Document]], options: GainOptions) -> list[Partition]:
     """The targets and candidates of the split's users, in random order. Raises InputError when no user has both."""
     mine = users_of(histories, options.split if options.way == BY_USERS else None)
     part = part_of(options.split, options.way)
@@ -106,7 +106,7 @@ def _without_requests(histories: Mapping[str, Sequence[Document]]) -> str:
     return f" (none of {len(documents):,} documents has a request: make them with 'pearl train requests')"
 
 
-def _pieces(part: Partition, options: ScoringOptions) -> Iterator[Partition]:
+def _pieces(part: Partition, options: GainOptions) -> Iterator[Partition]:
     targets = list(zip(part.targets, part.before, strict=True))
     random.Random(f"{options.seed}:{part.user_id}:pieces").shuffle(targets)
     for start in range(0, len(targets), TARGETS_PER_PIECE):
@@ -114,7 +114,7 @@ def _pieces(part: Partition, options: ScoringOptions) -> Iterator[Partition]:
         yield replace(part, targets=some, before=before)
 
 
-def _units(name: str, part: Partition, options: ScoringOptions) -> Iterator[Unit]:
+def _units(name: str, part: Partition, options: GainOptions) -> Iterator[ScoringUnit]:
     wanted = [
         (
             target,
@@ -133,9 +133,9 @@ def _units(name: str, part: Partition, options: ScoringOptions) -> Iterator[Unit
         some = tuple(documents[start : start + DOCUMENTS_PER_UNIT])
         here = frozenset(document.id for document in some)
         pairs = tuple((target, ids & here) for target, ids in wanted if ids & here)
-        yield Unit(f"{name}-{start // DOCUMENTS_PER_UNIT:04d}", part.user_id, some, pairs)
+        yield ScoringUnit(f"{name}-{start // DOCUMENTS_PER_UNIT:04d}", part.user_id, some, pairs)
 
 
-def target_texts(units: Iterable[Unit]) -> set[str]:
+def target_texts(units: Iterable[ScoringUnit]) -> set[str]:
     """The texts of all targets of the units."""
     return {target.text for unit in units for target, _ in unit.pairs}

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from rich.console import Console
 from typer import Option
 
-from eval.asking.bench import Bench, bench
+from eval.asking.bench import JudgeSession, bench
 from eval.asking.json_lines import write_lines
 from eval.commands.forensics.asking import PairsOptions, check_out
 from eval.judges import traits
@@ -132,7 +132,9 @@ def discovery_of(options: DiscoverOptions, asking: PairsOptions) -> Discovery:
     return Discovery(options.proposals, options.clusters, options.least, voted, share_of, voting)
 
 
-def estimate(at: Bench, items: Sequence[TraitItem], reference: Annotator, discovery: Discovery) -> dict[str, Any]:
+def estimate(
+    at: JudgeSession, items: Sequence[TraitItem], reference: Annotator, discovery: Discovery
+) -> dict[str, Any]:
     """The calls and the highest cost of each step. Rules that nobody has proposed yet count as a dozen words."""
     proposing, voting = split(items, discovery.voted)
     rules = tuple(

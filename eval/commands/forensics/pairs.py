@@ -14,7 +14,7 @@ from typer import Option
 from eval.asking.bench import Asking, bench
 from eval.commands.forensics.asking import check_out
 from eval.commands.options import DraftingOptions, DryRun, PriceOptions
-from eval.commands.writing import Plan, drafts_of, writer
+from eval.commands.writing import WritingPlan, drafts_of, writer
 from eval.drafts.generation import counts
 from eval.drafts.manner_pairs import answered, manner_pairs
 from eval.drafts.model_pairs import answer_of, model_pairs, read_prompts
@@ -28,7 +28,7 @@ from pearl.chat.base import Decoding, Message
 from pearl.chat.choose import engine_and_model
 from pearl.cli.options import JSON_OPTION, bundled, check_unread, write_json
 from pearl.errors import ChatError, InputError
-from pearl.prompts import Brief
+from pearl.prompts import PromptInputs
 from pearl.settings import load_settings
 from pearl.templates import load_template
 
@@ -92,10 +92,10 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
         return
     if options.against:
         raise InputError("--against is the other model of --prompts; leave it out.", param="against")
-    plan, template = Plan.of(options), load_template(options.template)
+    plan, template = WritingPlan.of(options), load_template(options.template)
     cases = answered(options.history, options.user, options.targets)
     with writer(plan, options.prices, options.max_cost, console) as writes:
-        questions = [writes.question(Brief(template, case.request)) for case in cases]
+        questions = [writes.question(PromptInputs(template, case.request)) for case in cases]
         fitting = [question for question in questions if question]
         if options.dry_run:
             write_json(json or "-", head_of(options, plan).to_json() | writes.bench.estimate(fitting))
@@ -114,7 +114,7 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
     outputs.write(head_of(options, plan), Report({**figures, "users": users}, pairing_tables))
 
 
-def head_of(options: MannerOptions, plan: Plan) -> Head:
+def head_of(options: MannerOptions, plan: WritingPlan) -> Head:
     asked: dict[str, Any] = {
         "history": options.history,
         "out": options.out,

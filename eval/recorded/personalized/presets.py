@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from eval.asking.choices import Choice, Preset, Presets
+from eval.asking.choices import JudgeChoice, Preset, Presets
 
 RECORDED, PUBLISHED, STRICT = "recorded", "published", "strict"
 WRONG, DROPPED, DROPPED_UNLESS_TIE = "wrong", "dropped", "dropped_unless_tie"
 _RULE = "The published code takes the first letter and the first number of a reply, whatever they stand in."
 _OWN_PARSER = "our own parser on the raw reply, if there is one: a verdict must be given, not just begin the reply"
-READING = Choice(
+READING = JudgeChoice(
     "reading",
     {
         RECORDED: "the answer and the certainty as the file has them; where it has none, by our own parser",
@@ -19,8 +19,8 @@ READING = Choice(
     },
     _RULE,
 )
-READING_REPLIES = Choice("reading", {PUBLISHED: "by the published code's rule", STRICT: _OWN_PARSER}, _RULE)
-UNPARSED = Choice(
+READING_REPLIES = JudgeChoice("reading", {PUBLISHED: "by the published code's rule", STRICT: _OWN_PARSER}, _RULE)
+UNPARSED = JudgeChoice(
     "unparsed",
     {
         WRONG: "a record without an answer is counted and wrong",
@@ -30,7 +30,7 @@ UNPARSED = Choice(
     "The paper's tables treat unread replies in two ways, and its text in none.",
 )
 HUNDRED, FIVE = "hundred", "five"
-SCALE = Choice(
+SCALE = JudgeChoice(
     "scale",
     {
         HUNDRED: "certainty from 1 to 100, in five bands",
@@ -39,7 +39,7 @@ SCALE = Choice(
     "The paper asks for 1 to 100; the authors' code has another prompt with 1 to 5, which no table uses.",
 )
 ONCE, FOUR_TIMES = "once", "four_times"
-TRIES = Choice(
+TRIES = JudgeChoice(
     "tries",
     {
         ONCE: "a reply without a readable answer is counted as such",
@@ -48,18 +48,18 @@ TRIES = Choice(
     "The paper regenerates at most 4 times; the authors' code does so for two of its four data sets.",
 )
 ASKED, NOT_ASKED = "asked", "not_asked"
-TIE_CERTAINTY = Choice(
+TIE_CERTAINTY = JudgeChoice(
     "tie_certainty",
     {ASKED: "with --tie a certainty is asked for, too", NOT_ASKED: "with --tie no certainty is asked for"},
     "The paper does not let a judge that may call a tie verbalise its certainty.",
 )
-BLIND_CERTAINTY = Choice(
+BLIND_CERTAINTY = JudgeChoice(
     "blind_certainty",
     {ASKED: "without a persona a certainty is asked for, too", NOT_ASKED: "without one no certainty is asked for"},
     "The authors' prompt without a persona asks for a verdict alone.",
 )
 DESCRIBED, IN_CODE = "described", "in_code"
-KEY = Choice(
+KEY = JudgeChoice(
     "key",
     {
         DESCRIBED: "--ablate key tells education, location and race or ethnicity",

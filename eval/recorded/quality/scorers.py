@@ -96,7 +96,7 @@ def perplexity(texts: Sequence[str]) -> list[float]:
 
 def _computed_losses(keys: dict[str, bytes], kept: KeptLosses) -> dict[bytes, float]:
     """The losses of texts by one load of the model, each kept soon after it is known."""
-    from retriever.models.auxiliary import Group
+    from retriever.models.auxiliary import PairGroup
     from retriever.models.load_auxiliary import load_auxiliary
 
     model = load_auxiliary(EMBEDDED)
@@ -107,7 +107,7 @@ def _computed_losses(keys: dict[str, bytes], kept: KeptLosses) -> dict[bytes, fl
         line = watch("perplexity", len(texts))
         for start in range(0, len(texts), TOGETHER):
             some = texts[start : start + TOGETHER]
-            found = model.likelihoods([Group(prompt, (tuple(model.encode(text, TOKENS)),)) for text in some])
+            found = model.likelihoods([PairGroup(prompt, (tuple(model.encode(text, TOKENS)),)) for text in some])
             new = {keys[text]: -likelihood.mean for text, (likelihood,) in zip(some, found, strict=True)}
             kept.keep(new)
             losses |= new

@@ -16,7 +16,7 @@ from scipy.stats import pearsonr
 
 from eval.asking.json_lines import optional_number, optional_string
 from eval.recorded.style.counts import UNDEFINED, Columns, mean_of
-from eval.recorded.style.judged import Unit
+from eval.recorded.style.judged import JudgedUnit
 from pearl.errors import InputError
 from pearl.history.files import decompressed, reading
 from pearl.text.usable import json_type
@@ -82,23 +82,23 @@ def correlations(columns: Columns, abilities: Abilities) -> Iterator[dict[str, A
                 yield row | {"pearson_r": value, "p_value": float(r.pvalue)}
 
 
-def _own(unit: Unit, judge: Ability, writer: Ability) -> bool | None:
+def _own(unit: JudgedUnit, judge: Ability, writer: Ability) -> bool | None:
     return None if unit.about.generator is None else unit.about.generator == unit.key.judge
 
 
-def _family(unit: Unit, judge: Ability, writer: Ability) -> bool | None:
+def _family(unit: JudgedUnit, judge: Ability, writer: Ability) -> bool | None:
     """True when judge and writer are of one family, as a judge is with itself; None if either is unknown."""
     return judge.family == writer.family if judge.family and writer.family else None
 
 
-def _stronger(unit: Unit, judge: Ability, writer: Ability) -> bool | None:
+def _stronger(unit: JudgedUnit, judge: Ability, writer: Ability) -> bool | None:
     """True when the judge scores higher than the writer; None for equals, itself included, and unknown scores."""
     if judge.score is None or writer.score is None or judge.score == writer.score:
         return None
     return judge.score > writer.score
 
 
-CONTRASTS: Mapping[str, tuple[str, str, Callable[[Unit, Ability, Ability], bool | None]]] = {
+CONTRASTS: Mapping[str, tuple[str, str, Callable[[JudgedUnit, Ability, Ability], bool | None]]] = {
     "self_less_other": ("self", "other", _own),
     "same_less_different_family": ("same family", "different family", _family),
     "stronger_less_weaker": ("stronger judge", "weaker judge", _stronger),

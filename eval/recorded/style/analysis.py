@@ -17,7 +17,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from eval.recorded.style.breakdowns import NULL
 from eval.recorded.style.choices import StyleOptions
 from eval.recorded.style.counts import Texts
-from eval.recorded.style.judged import Justification, Unit
+from eval.recorded.style.judged import JudgedUnit, Justification
 from eval.recorded.style.labels import ABSENT, DETECTION, LABELS, PRESENT
 from eval.recorded.style.people import People, Subject
 from eval.stats.proportions import ratio
@@ -42,7 +42,7 @@ class RaterLevels:
     level: tuple[int | None, ...]
 
 
-def levels_of_raters(units: Sequence[Unit], people: People, options: StyleOptions) -> Iterator[RaterLevels]:
+def levels_of_raters(units: Sequence[JudgedUnit], people: People, options: StyleOptions) -> Iterator[RaterLevels]:
     """People, where they say something of styles, then every judge with every scheme."""
     subjects = tuple(subject for subject in people.ratings if subject.kind == DETECTION)
     if subjects:

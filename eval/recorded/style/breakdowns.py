@@ -13,7 +13,7 @@ import numpy as np
 
 from eval.recorded.style import f1
 from eval.recorded.style.counts import UNDEFINED, Columns, Sums, mean_of, standard_error
-from eval.recorded.style.judged import Unit
+from eval.recorded.style.judged import JudgedUnit
 from eval.recorded.style.labels import PRESENT, TIE
 from eval.recorded.style.lines import REFLECTED
 from eval.recorded.style.roles import DEFAULT_PERSONAS, PROTECTED
@@ -21,7 +21,7 @@ from eval.stats.proportions import ratio
 from pearl.stats.bootstrap import Estimate, Floats
 
 NULL, STYLED = "null persona", "styled"
-GROUPINGS: Mapping[str, Callable[[Unit], Hashable | None]] = {
+GROUPINGS: Mapping[str, Callable[[JudgedUnit], Hashable | None]] = {
     "task": lambda unit: unit.about.task,
     "judge": lambda unit: unit.key.judge,
     "persona": lambda unit: unit.about.persona or NULL,

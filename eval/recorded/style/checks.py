@@ -9,7 +9,7 @@ from typing import Any
 
 from eval.recorded.style.ability import UNKNOWN, Abilities
 from eval.recorded.style.choices import LEARNED, StyleOptions
-from eval.recorded.style.judged import StyleJudgements, Unit
+from eval.recorded.style.judged import JudgedUnit, StyleJudgements
 from eval.recorded.style.labels import CANNOT_TELL, DETECTION, LABELS, RANKING, A, B
 from eval.recorded.style.people import People, Subject
 from eval.report.checks import BROKEN, NOTE
@@ -63,7 +63,7 @@ class StyleFinding:
 def check_judged(judged: StyleJudgements, options: StyleOptions) -> Iterator[StyleFinding]:
     """Judge by judge and scheme by scheme."""
     groups = _by_judge(judged)
-    faults: Mapping[str, Callable[[Sequence[Unit]], bool]] = {
+    faults: Mapping[str, Callable[[Sequence[JudgedUnit]], bool]] = {
         "one_label": lambda units: len(units) > 1 and len({unit.label(options) for unit in units} - {None}) == 1,
         "one_draw": lambda units: max(unit.answered for unit in units) < 2,
         "same_reply": _same_reply,
@@ -81,7 +81,7 @@ def check_absent(judged: StyleJudgements) -> Iterator[StyleFinding]:
     """Report what no judgement of a judge and scheme says, though figures depend on it."""
     groups = _by_judge(judged)
 
-    def without(said: Callable[[Unit], object]) -> list[str]:
+    def without(said: Callable[[JudgedUnit], object]) -> list[str]:
         return [name for name, units in groups.items() if not any(map(said, units))]
 
     # a text may be written for nobody, and helpfulness is judged by nobody's styles
@@ -126,8 +126,8 @@ def check_abilities(judged: StyleJudgements, abilities: Abilities) -> Iterator[S
     yield from _of("no_ability", sorted(name for name, of in known.items() if None in (of.score, of.family)))
 
 
-def _by_judge(judged: StyleJudgements) -> Mapping[str, Sequence[Unit]]:
-    groups: dict[str, list[Unit]] = defaultdict(list)
+def _by_judge(judged: StyleJudgements) -> Mapping[str, Sequence[JudgedUnit]]:
+    groups: dict[str, list[JudgedUnit]] = defaultdict(list)
     for unit in judged.units:
         groups[f"{unit.key.judge}, {unit.key.scheme}"].append(unit)
     return groups
@@ -144,6 +144,6 @@ def _shown(subject: Subject) -> str:
     return f"{subject.item}: {subject.style}" if subject.style else subject.item
 
 
-def _same_reply(units: Sequence[Unit]) -> bool:
+def _same_reply(units: Sequence[JudgedUnit]) -> bool:
     drawn = [unit for unit in units if unit.answered > 1]
     return bool(drawn) and sum(unit.same_reply for unit in drawn) >= 0.9 * len(drawn)

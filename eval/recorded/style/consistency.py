@@ -19,7 +19,7 @@ import numpy as np
 
 from eval.recorded.style.choices import StyleOptions
 from eval.recorded.style.counts import Texts
-from eval.recorded.style.judged import Unit
+from eval.recorded.style.judged import JudgedUnit
 from eval.recorded.style.labels import LABELS, label_of
 from eval.recorded.style.people import People, Subject
 from eval.stats.agreement import agreement_report
@@ -64,7 +64,7 @@ def randolph(counts: Floats, keys: Sequence[NameT | None], texts: Texts) -> dict
     return rows
 
 
-def self_consistency(kind: str, units: Sequence[Unit], options: StyleOptions) -> Iterator[dict[str, Any]]:
+def self_consistency(kind: str, units: Sequence[JudgedUnit], options: StyleOptions) -> Iterator[dict[str, Any]]:
     """Yield a judge's agreement with itself by scheme and judge, over all tasks and by task."""
     counts = np.array([[unit.votes(options).get(label, 0) for label in LABELS[kind]] for unit in units], float)
     texts = Texts.of(units, options)
@@ -85,7 +85,9 @@ def over_judges(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield {"kind": kind, "scheme": scheme, "task": task} | figures | {"highest": max(values)}
 
 
-def among_people(people: People, judged: Mapping[Subject, Unit], options: StyleOptions) -> Iterator[dict[str, Any]]:
+def among_people(
+    people: People, judged: Mapping[Subject, JudgedUnit], options: StyleOptions
+) -> Iterator[dict[str, Any]]:
     """Yield the agreement on people's levels, and on the labels these stand for: overall, by task, by style, by both.
     The task is that of the judgements; an item without one counts only in the rows over all tasks."""
     for kind in people.scales:
@@ -107,7 +109,7 @@ def among_people(people: People, judged: Mapping[Subject, Unit], options: StyleO
 
 
 def with_each_other(
-    kind: str, units: Sequence[Unit], people: Mapping[Subject, str | None], options: StyleOptions
+    kind: str, units: Sequence[JudgedUnit], people: Mapping[Subject, str | None], options: StyleOptions
 ) -> Iterator[dict[str, Any]]:
     """All coefficients of the judges' labels and people's, by scheme, and every two of them."""
     for scheme in sorted({unit.key.scheme for unit in units}):

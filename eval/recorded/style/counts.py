@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from eval.recorded.style.choices import StyleOptions
 from eval.recorded.style.f1 import AVERAGES, f1
-from eval.recorded.style.judged import Unit
+from eval.recorded.style.judged import JudgedUnit
 from eval.recorded.style.labels import LABELS
 from eval.recorded.style.people import Subject
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, drawn
@@ -41,7 +41,7 @@ class Texts:
     independent."""
 
     @classmethod
-    def of(cls, units: Sequence[Unit], options: StyleOptions) -> Texts:
+    def of(cls, units: Sequence[JudgedUnit], options: StyleOptions) -> Texts:
         """The texts or requests of the units; the texts where all are for one request, the styles of one text."""
         subjects = [unit.subject for unit in units]
         return cls(
@@ -79,7 +79,7 @@ class Columns:
     kind: str
     labels: tuple[str, ...]
     average: str
-    units: tuple[Unit, ...]
+    units: tuple[JudgedUnit, ...]
     said: NDArray[np.intp]
     gold: NDArray[np.intp]
     texts: Texts
@@ -100,7 +100,7 @@ class Columns:
 
 
 def columns_of(
-    kind: str, units: Sequence[Unit], people: Mapping[Subject, str | None], options: StyleOptions
+    kind: str, units: Sequence[JudgedUnit], people: Mapping[Subject, str | None], options: StyleOptions
 ) -> Columns | None:
     """The labels of judges beside those of people. None where people say nothing of any."""
     rated = [unit for unit in units if people.get(unit.subject) is not None]
@@ -112,7 +112,7 @@ def columns_with(
     kind: str,
     labels: tuple[str, ...],
     average: str,
-    units: Sequence[Unit],
+    units: Sequence[JudgedUnit],
     said: Sequence[str | None],
     people: Mapping[Subject, str | None],
     options: StyleOptions,

@@ -23,7 +23,7 @@ NAMES = (*NOUNS, *scale.FIELDS)  # of what a judge's object says, but for its re
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class JudgedUnit:
     """``labels`` of the draws, ``means`` the mean score of a and of b where a rubric was used; ``half_draws`` were
     answered in one of the two orders only; ``lines`` there were, ``unused`` of them are no part of a draw's label;
     ``same_reply``: several draws, one reply; ``levels`` of the draws, where there are three labels, and all
@@ -79,7 +79,7 @@ class Justification:
 class StyleJudgements:
     """All files: ``verdicts`` by judge and scheme, as recorded."""
 
-    units: tuple[Unit, ...]
+    units: tuple[JudgedUnit, ...]
     lines: int
     verdicts: Mapping[tuple[str, str, str], Mapping[str, int]]
     justifications: tuple[Justification, ...]
@@ -131,7 +131,7 @@ def read_judged(paths: Iterable[Path]) -> StyleJudgements:
     )
 
 
-def _unit(key: Key, lines: Sequence[Line]) -> Unit:
+def _unit(key: Key, lines: Sequence[Line]) -> JudgedUnit:
     by_draw: dict[int, dict[str, str | float | None]] = defaultdict(dict)
     for line in lines:
         draw, part = line.part
@@ -146,7 +146,7 @@ def _unit(key: Key, lines: Sequence[Line]) -> Unit:
         else:
             labels[label] += 1
     replies = {line.reply for line in lines}
-    return Unit(
+    return JudgedUnit(
         key=key,
         about=lines[0].about,
         labels=dict(labels),

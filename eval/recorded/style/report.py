@@ -12,7 +12,7 @@ from eval.recorded.style.ability import Abilities, contrasts, correlations
 from eval.recorded.style.breakdowns import RULES, breakdowns, irrelevant_attributes, reflections, sensitivity
 from eval.recorded.style.choices import PRESETS, StyleOptions
 from eval.recorded.style.counts import columns_of
-from eval.recorded.style.judged import StyleJudgements, Unit, read_judged
+from eval.recorded.style.judged import JudgedUnit, StyleJudgements, read_judged
 from eval.recorded.style.labels import DETECTION, LABELS
 from eval.recorded.style.people import NOBODY, Subject, read_people
 from eval.recorded.style.three_labels import three_labels
@@ -85,7 +85,7 @@ def style_report(
     }
 
 
-def _plain(judged: StyleJudgements, kind: str) -> list[Unit]:
+def _plain(judged: StyleJudgements, kind: str) -> list[JudgedUnit]:
     """The units without those in which the judge was told to be somebody: a separate table has them."""
     return [unit for unit in judged.units if unit.key.kind == kind and unit.key.judge_persona is None]
 

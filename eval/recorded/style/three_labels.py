@@ -20,7 +20,7 @@ from eval.recorded.style.breakdowns import breakdowns
 from eval.recorded.style.choices import LEARNED, StyleOptions
 from eval.recorded.style.counts import columns_with
 from eval.recorded.style.f1 import MACRO, f1
-from eval.recorded.style.judged import Unit
+from eval.recorded.style.judged import JudgedUnit
 from eval.recorded.style.labels import DETECTION, THREE, majority
 from eval.recorded.style.people import Subject
 from pearl.stats.bootstrap import Floats
@@ -31,7 +31,7 @@ Bounds: TypeAlias = tuple[float, float]  # the highest score of "not" and of "so
 Golds: TypeAlias = Mapping[Subject, str | None]
 
 
-def three_labels(units: Sequence[Unit], people: Golds, options: StyleOptions) -> Iterator[dict[str, Any]]:
+def three_labels(units: Sequence[JudgedUnit], people: Golds, options: StyleOptions) -> Iterator[dict[str, Any]]:
     """Rows like those of two labels, of judgements that have three labels or, where bounds are learned, scores."""
     rated = [unit for unit in units if people.get(unit.subject) is not None]
     learned = options.bins == LEARNED
@@ -46,11 +46,11 @@ def three_labels(units: Sequence[Unit], people: Golds, options: StyleOptions) ->
     yield from breakdowns(columns, ((), ("task",), ("judge",), ("judge", "task")))
 
 
-def _judge(unit: Unit) -> tuple[str, str]:
+def _judge(unit: JudgedUnit) -> tuple[str, str]:
     return unit.key.scheme, unit.key.judge
 
 
-def learned_votes(units: Sequence[Unit], people: Golds) -> Iterator[Mapping[str, int]]:
+def learned_votes(units: Sequence[JudgedUnit], people: Golds) -> Iterator[Mapping[str, int]]:
     """The labels of one judge's draws by one scheme, by bounds learned on the texts of the other parts; none where
     there is no other text."""
     parts = [crc32(unit.key.item.encode()) % PARTS for unit in units]
@@ -63,7 +63,7 @@ def learned_votes(units: Sequence[Unit], people: Golds) -> Iterator[Mapping[str,
         yield Counter(THREE[int(np.searchsorted(bounds[part], score))] for score in scores)
 
 
-def best_bounds(units: Sequence[Unit], people: Golds) -> Bounds:
+def best_bounds(units: Sequence[JudgedUnit], people: Golds) -> Bounds:
     """The two bounds with the highest F1 of the draws; of equal ones the lowest."""
     scores = np.array([score for unit in units for score in unit.scores])  # (N,)
     golds = [THREE.index(people[unit.subject] or "") for unit in units for _ in unit.scores]

@@ -12,7 +12,7 @@ import orjson
 from pearl.errors import InputError
 from service.importers.folders import walk
 from service.importers.guessing.lookalikes import advice
-from service.importers.guessing.sight import Sight, look
+from service.importers.guessing.sight import FileSniff, look
 from service.importers.mails.spans import is_mbox
 from service.importers.notes.kinds import NOTE_SUFFIXES
 
@@ -40,7 +40,7 @@ class Sign:
 
     kind: str
     looks: str
-    seen: Callable[[Sight], bool]
+    seen: Callable[[FileSniff], bool]
 
 
 def guess_importer(source: Path) -> Guess:
@@ -57,7 +57,7 @@ def guess_importer(source: Path) -> Guess:
     raise InputError(f"{source}: looks like {looks}; {what_to_do}", param="source", code="unknown_source")
 
 
-def _unknown(sight: Sight) -> tuple[str, str]:
+def _unknown(sight: FileSniff) -> tuple[str, str]:
     instead = (
         "name its kind ('pearl import KIND PATH'; 'pearl import --help' lists them), or write it as a history file."
     )
@@ -66,12 +66,12 @@ def _unknown(sight: Sight) -> tuple[str, str]:
     return f"a {sight.suffix or 'file'} file" if sight.suffix else "a file without a suffix", instead
 
 
-def _is_repository(sight: Sight) -> bool:
+def _is_repository(sight: FileSniff) -> bool:
     source = sight.source
     return (source / ".git").exists() or all((source / name).exists() for name in ("HEAD", "objects", "refs"))
 
 
-def _is_site(sight: Sight) -> bool:
+def _is_site(sight: FileSniff) -> bool:
     """True for a blog's or vault's folder, a git repository among them: most of what is written in it are notes."""
     if (sight.source / ".obsidian").is_dir() or (sight.source / ".foam").is_dir():
         return True
@@ -80,7 +80,7 @@ def _is_site(sight: Sight) -> bool:
     return notes > 0 and (notes > others or any(re.fullmatch(SITE_FILES, name) for name in sight.names))
 
 
-def _first_object(sight: Sight) -> dict[str, object]:
+def _first_object(sight: FileSniff) -> dict[str, object]:
     """The object on the file's first line, empty where there is none."""
     line = sight.head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
     try:
@@ -90,18 +90,18 @@ def _first_object(sight: Sight) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _lines_with(*fields: str) -> Callable[[Sight], bool]:
+def _lines_with(*fields: str) -> Callable[[FileSniff], bool]:
     return lambda sight: not sight.is_folder and set(fields) <= _first_object(sight).keys()
 
 
-def _is_exporters(sight: Sight) -> bool:
+def _is_exporters(sight: FileSniff) -> bool:
     if not sight.is_folder:
         return sight.begins(rb'\{\s*"guild"\s*:')
     files = sorted(path for path in sight.source.glob("*.json") if path.is_file() and not path.is_symlink())
     return bool(files) and look(files[0]).begins(rb'\{\s*"guild"\s*:')
 
 
-def _is_mh(sight: Sight) -> bool:
+def _is_mh(sight: FileSniff) -> bool:
     """True for MH's folders, in which a mail is a file named by its number."""
     if not (sight.is_folder and sight.holds(r"\d+")):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from service.importers.guessing.sight import Sight
+from service.importers.guessing.sight import FileSniff
 from service.importers.notes.kinds import is_chat
 
 HISTORY_FILE = "write it as a history file (JSON Lines with id, timestamp and text), then 'pearl import jsonl FILE'."
@@ -16,15 +16,15 @@ UNPACK = "unpack it and import the folder."
 
 
 @dataclass(frozen=True, slots=True)
-class Lookalike:
+class UnsupportedSource:
     """Something by its look, and the advice."""
 
     looks: str
     what_to_do: str
-    seen: Callable[[Sight], bool]
+    seen: Callable[[FileSniff], bool]
 
 
-def advice(sight: Sight) -> tuple[str, str] | None:
+def advice(sight: FileSniff) -> tuple[str, str] | None:
     """The name of what the path looks like, and what to do; None if it looks like none of these."""
     for lookalike in () if sight.suffix == ".jex" else LOOKALIKES:  # a tar archive of notes
         if lookalike.seen(sight):
@@ -32,95 +32,99 @@ def advice(sight: Sight) -> tuple[str, str] | None:
     return None
 
 
-def _starts(*magic: bytes) -> Callable[[Sight], bool]:
+def _starts(*magic: bytes) -> Callable[[FileSniff], bool]:
     return lambda sight: sight.head.startswith(magic)
 
 
-def _begins(pattern: bytes) -> Callable[[Sight], bool]:
+def _begins(pattern: bytes) -> Callable[[FileSniff], bool]:
     return lambda sight: not sight.names and sight.begins(pattern)
 
 
-def _holds(pattern: str) -> Callable[[Sight], bool]:
+def _holds(pattern: str) -> Callable[[FileSniff], bool]:
     return lambda sight: bool(sight.holds(pattern))
 
 
-def _is_empty_folder(sight: Sight) -> bool:
+def _is_empty_folder(sight: FileSniff) -> bool:
     return sight.is_folder and not sight.names and not list(sight.source.iterdir())
 
 
-def _is_chat(sight: Sight) -> bool:
+def _is_chat(sight: FileSniff) -> bool:
     if sight.names:
         chats = sight.holds(CHAT_FILES)
         return bool(chats) and chats == sight.holds(TEXTS)
     return is_chat(sight.head.decode(errors="replace"))
 
 
-def _only_notes(sight: Sight) -> bool:
+def _only_notes(sight: FileSniff) -> bool:
     packed = not sight.is_folder and bool(sight.names)
     other = r"(?:comments|posts)\.csv|.*\.json|.*\.mbox|.*\.eml"
     return packed and bool(sight.holds(TEXTS)) and not sight.holds(other)
 
 
 LOOKALIKES = (
-    Lookalike("an empty folder", "give the folder that holds the files.", _is_empty_folder),
-    Lookalike("an empty file", "export it again.", lambda sight: not sight.is_folder and not sight.head),
-    Lookalike("a PDF", "convert it, for example 'pdftotext FILE', and import the .txt file.", _starts(b"%PDF")),
-    Lookalike("a Word document", PANDOC, _holds(r"word/document\.xml")),
-    Lookalike("a spreadsheet or slides", HISTORY_FILE, _holds(r"(?:xl/workbook|ppt/presentation)\.xml")),
-    Lookalike("an EPUB or OpenDocument file", PANDOC, _holds(r"meta-inf/(?:container|manifest)\.xml")),
-    Lookalike("an Outlook archive", "convert it with 'readpst -r FILE' and import the mbox files.", _starts(b"!BDN")),
-    Lookalike(
+    UnsupportedSource("an empty folder", "give the folder that holds the files.", _is_empty_folder),
+    UnsupportedSource("an empty file", "export it again.", lambda sight: not sight.is_folder and not sight.head),
+    UnsupportedSource("a PDF", "convert it, for example 'pdftotext FILE', and import the .txt file.", _starts(b"%PDF")),
+    UnsupportedSource("a Word document", PANDOC, _holds(r"word/document\.xml")),
+    UnsupportedSource("a spreadsheet or slides", HISTORY_FILE, _holds(r"(?:xl/workbook|ppt/presentation)\.xml")),
+    UnsupportedSource("an EPUB or OpenDocument file", PANDOC, _holds(r"meta-inf/(?:container|manifest)\.xml")),
+    UnsupportedSource(
+        "an Outlook archive", "convert it with 'readpst -r FILE' and import the mbox files.", _starts(b"!BDN")
+    ),
+    UnsupportedSource(
         "an old Office document or Outlook message",
         "save it as .docx, .eml or text, and import that.",
         _starts(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
     ),
-    Lookalike("rich text", PANDOC, _starts(b"{\\rtf")),
-    Lookalike(
+    UnsupportedSource("rich text", PANDOC, _starts(b"{\\rtf")),
+    UnsupportedSource(
         "an Evernote export",
         "convert it to Markdown (Evernote2md, Joplin) and import the folder.",
         _begins(rb".{0,500}<en-export"),
     ),
-    Lookalike(
+    UnsupportedSource(
         "a WordPress export",
         "convert it to Markdown (wordpress-export-to-markdown) and import the folder.",
         _begins(rb"<\?xml.{0,4000}(?:wordpress|wp:)"),
     ),
-    Lookalike("a web page", PANDOC, _begins(rb"(?:<!doctype html|<html)")),
-    Lookalike("a chat of WhatsApp or Signal", HISTORY_FILE, _is_chat),
-    Lookalike(
+    UnsupportedSource("a web page", PANDOC, _begins(rb"(?:<!doctype html|<html)")),
+    UnsupportedSource("a chat of WhatsApp or Signal", HISTORY_FILE, _is_chat),
+    UnsupportedSource(
         "a Telegram export",
         HISTORY_FILE,
         _begins(rb'\{.{0,400}"type":.{0,200}"messages"|\{.{0,1000}"personal_information":.{0,400}"user_id"'),
     ),
-    Lookalike(
+    UnsupportedSource(
         "a Substack export",
         "convert its posts, for example 'pandoc POST.html -t gfm -o POST.md', and import the folder.",
         lambda sight: bool(sight.holds(r"posts\.csv") and sight.holds(r"posts/[^/]*\.html")),
     ),
-    Lookalike("LinkedIn's data", HISTORY_FILE, _holds(r"(?:shares|connections)\.csv")),
-    Lookalike("an archive of X or Twitter", HISTORY_FILE, _holds(r"data/tweets?\.js")),
-    Lookalike("an archive of Facebook or Instagram", HISTORY_FILE, _holds(r"inbox/.*/message_1\.(?:json|html)")),
-    Lookalike("an SQLite database", HISTORY_FILE, _starts(b"SQLite format 3")),
-    Lookalike(
+    UnsupportedSource("LinkedIn's data", HISTORY_FILE, _holds(r"(?:shares|connections)\.csv")),
+    UnsupportedSource("an archive of X or Twitter", HISTORY_FILE, _holds(r"data/tweets?\.js")),
+    UnsupportedSource(
+        "an archive of Facebook or Instagram", HISTORY_FILE, _holds(r"inbox/.*/message_1\.(?:json|html)")
+    ),
+    UnsupportedSource("an SQLite database", HISTORY_FILE, _starts(b"SQLite format 3")),
+    UnsupportedSource(
         "a compressed archive", UNPACK, _starts(b"7z\xbc\xaf", b"Rar!", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
     ),
-    Lookalike("a tar archive", UNPACK, lambda sight: sight.head[257:262] == b"ustar"),
-    Lookalike("a zip file of notes", UNPACK, _only_notes),
-    Lookalike(
+    UnsupportedSource("a tar archive", UNPACK, lambda sight: sight.head[257:262] == b"ustar"),
+    UnsupportedSource("a zip file of notes", UNPACK, _only_notes),
+    UnsupportedSource(
         "a zip file of zip files",
         "unpack it and import what is in it.",
         lambda sight: bool(sight.names) and not sight.is_folder and len(sight.holds(r".*\.zip")) == len(sight.names),
     ),
-    Lookalike(
+    UnsupportedSource(
         "Apple Mail's own store",
         "choose Mailbox > Export Mailbox in Apple Mail and import the folder that it makes.",
         lambda sight: sight.suffix == ".emlx" or bool(sight.holds(r".*\.emlx")),
     ),
-    Lookalike(
+    UnsupportedSource(
         "a picture", "PEARL reads texts only.", _starts(b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*")
     ),
-    Lookalike("sound or video", "PEARL reads texts only.", _starts(b"ID3", b"OggS", b"\x1aE\xdf\xa3", b"fLaC")),
-    Lookalike(
+    UnsupportedSource("sound or video", "PEARL reads texts only.", _starts(b"ID3", b"OggS", b"\x1aE\xdf\xa3", b"fLaC")),
+    UnsupportedSource(
         "a program or another binary file",
         "PEARL reads texts only.",
         lambda sight: not sight.names and b"\0" in sight.head,

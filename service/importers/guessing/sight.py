@@ -20,7 +20,7 @@ MAX_NAMES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class FileSniff:
     """``names`` are the paths in a folder or zip file, in lower case; ``head`` is how a file begins, gunzipped, and
     in UTF-8 where the file is UTF-16 by its byte order mark.
 
@@ -52,25 +52,25 @@ class Sight:
         return re.match(pattern, start, re.DOTALL | re.IGNORECASE) is not None
 
 
-def look(source: Path) -> Sight:
+def look(source: Path) -> FileSniff:
     """The names in a folder, or the beginning of a file. Raises InputError if neither can be read."""
     try:
         if source.is_dir():
             names = [entry.name.lower() for entry in islice(walk(source, hidden=False), MAX_NAMES) if not entry.is_link]
-            return Sight(source, tuple(names), b"")
+            return FileSniff(source, tuple(names), b"")
         with source.open("rb") as file:
             head = file.read(HEAD_BYTES)
         if head.startswith(b"PK") and is_zip(source):
             with open_zip(source) as packed:
                 names = [member.filename.lower() for member in packed.infolist() if not member.is_dir()]
-            return Sight(source, tuple(names[:MAX_NAMES]), head)
+            return FileSniff(source, tuple(names[:MAX_NAMES]), head)
     except (OSError, zipfile.BadZipFile) as error:
         raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
     if head.startswith(GZIP_MAGIC):
         head = _unpacked(source)
     elif head.startswith(UTF_16):
         head = head.decode("UTF-16", errors="replace").encode()
-    return Sight(source, (), head)
+    return FileSniff(source, (), head)
 
 
 def _unpacked(source: Path) -> bytes:

@@ -7,11 +7,11 @@ import pytest
 from rich.console import Console
 
 from eval.commands.options import WritingOptions
-from eval.commands.writing import Plan, Room, retrieval_systems, writer
+from eval.commands.writing import WritingPlan, WritingSession, retrieval_systems, writer
 from eval.drafts.cases import Case
 from eval.retrieval.gains import GainsRecord
 from pearl.asking.cost import NO_PRICES
-from pearl.asking.write import Desk
+from pearl.asking.write import WritingContext
 from pearl.budget import Budget
 from pearl.records import Document, Request
 from pearl.settings import load_settings
@@ -20,7 +20,7 @@ from pearl.settings import load_settings
 @pytest.fixture
 def plan(tmp_path):
     options = WritingOptions(model=["random"], k=3, generations=tmp_path / "kept.jsonl", max_in_flight=1)
-    return Plan(options, load_settings(llm="embedded"))
+    return WritingPlan(options, load_settings(llm="embedded"))
 
 
 def test_the_seed_reaches_the_random_model(plan):
@@ -54,11 +54,11 @@ def test_the_budget_begins_with_the_writing(plan, monkeypatch):
     monkeypatch.setattr("eval.commands.writing.Budget", partial(Budget, clock=lambda: now[0]))
     options = replace(plan.options, budget_minutes=1)
 
-    async def work(desk: Desk) -> bool:
+    async def work(desk: WritingContext) -> bool:
         return desk.budget.until(1.0)()
 
     console = Console(stderr=True)
     with writer(plan, NO_PRICES, None, console) as writes:
-        room = Room(options, (), plan, console, None, None, [], writes)
+        room = WritingSession(options, (), plan, console, None, None, [], writes)
         now[0] = 90.0  # of ranking
         assert room.write(work)

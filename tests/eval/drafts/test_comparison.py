@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eval.drafts.comparison import METRICS, Measures, Yardstick, macro_f1_of_sums, mixed, stance_features
+from eval.drafts.comparison import METRICS, Measures, TargetMetrics, macro_f1_of_sums, mixed, stance_features
 from eval.drafts.stance import NTA, YTA
 from pearl.stats.bootstrap import Bootstrap
 
@@ -34,7 +34,7 @@ def test_macro_f1_of_perfect_and_of_one_sided_answers():
 
 
 def test_texts_are_measured_against_their_targets(bertscore):
-    yardstick = Yardstick(["the cat sat down", "NTA, you did well"], bertscore, stances=False)
+    yardstick = TargetMetrics(["the cat sat down", "NTA, you did well"], bertscore, stances=False)
     assert [metric.name for metric in yardstick.metrics] == ["rouge1", "rouge2", "bertscore"]
     measured = yardstick.measure(["the cat ran", "NTA, you did well"])
     assert figure("rouge1", measured) == pytest.approx((4 / 7 + 1) / 2)
@@ -44,7 +44,7 @@ def test_texts_are_measured_against_their_targets(bertscore):
 
 
 def test_stances_come_with_the_texts_that_may_take_them(bertscore):
-    yardstick = Yardstick(["YTA", "NTA", "maybe"], bertscore, stances=True)
+    yardstick = TargetMetrics(["YTA", "NTA", "maybe"], bertscore, stances=True)
     assert [metric.name for metric in yardstick.metrics][-1] == "macro_f1"
     measured = yardstick.measure(["YTA", "you're the asshole", "NTA"])
     assert measured.stances == (YTA, YTA, NTA)
@@ -57,7 +57,7 @@ def test_likeness_is_over_the_drafts_that_are_long_enough(bertscore):
         f"again, which is why I think that nobody should leave before the {noun} has come home; mind the step."
         for noun in ("kettle", "garden", "train", "letter", "harbour", "window", "piano", "boat", "bell", "gate")
     )
-    yardstick = Yardstick(["a"] * 3, bertscore, stances=None, histories=[own, own, ("Mind the tide.",)])
+    yardstick = TargetMetrics(["a"] * 3, bertscore, stances=None, histories=[own, own, ("Mind the tide.",)])
     assert [metric.name for metric in yardstick.metrics][-1] == "likeness"
     long = own[0].replace("kettle", "lantern")
     strange = "I have read the changes that you sent (all of them). They are fine! Can we do it on 5 May? " * 2

@@ -7,7 +7,7 @@ import pytest
 
 from eval.drafts.cases import Case
 from eval.drafts.generation import generation_report, generation_tables
-from eval.drafts.systems import BASELINE, MODEL, Selection, System
+from eval.drafts.systems import BASELINE, MODEL, System, SystemSelection
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
 from pearl.asking.ask import EMPTY_ANSWER
@@ -25,10 +25,10 @@ def case(number: int, target: str) -> Case:
 
 
 CASES = [case(number, target) for number, target in enumerate(TARGETS)]
-SHOWN = (Selection((OLD,), ScoredDocument(OLD, 1.0)),) * len(CASES)
+SHOWN = (SystemSelection((OLD,), ScoredDocument(OLD, 1.0)),) * len(CASES)
 MINE = System("mine", MODEL, SHOWN)
 PLAIN = System("bm25", BASELINE, SHOWN)
-ZERO = System("zero-shot", BASELINE, (Selection(),) * len(CASES))
+ZERO = System("zero-shot", BASELINE, (SystemSelection(),) * len(CASES))
 
 
 def written(*texts: str | None) -> list[WrittenText]:
@@ -100,7 +100,7 @@ def test_stances_with_the_trivial_answers_beside_them(bertscore):
 
 
 def ranked(*scores: float) -> System:
-    return System("mine", MODEL, tuple(Selection((OLD,), ScoredDocument(OLD, score)) for score in scores))
+    return System("mine", MODEL, tuple(SystemSelection((OLD,), ScoredDocument(OLD, score)) for score in scores))
 
 
 def test_whether_s1_says_how_good_a_draft_will_be(bertscore):

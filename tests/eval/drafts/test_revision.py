@@ -8,7 +8,7 @@ import pytest
 
 from eval.drafts.cases import Case
 from eval.drafts.revision import check_metric, curves_figure, revision_report, revision_tables
-from eval.drafts.systems import MODEL, Selection, System
+from eval.drafts.systems import MODEL, System, SystemSelection
 from eval.report.pictures import draw
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
@@ -30,7 +30,7 @@ REVISIONS = [WrittenText("a b"), WrittenText("c d"), WrittenText("x"), WrittenTe
 
 
 def system(threshold: float | None) -> System:
-    shown = tuple(Selection((OLD,), ScoredDocument(OLD, score)) for score in SCORES)
+    shown = tuple(SystemSelection((OLD,), ScoredDocument(OLD, score)) for score in SCORES)
     return System("mine", MODEL, shown, threshold=threshold)
 
 
@@ -135,7 +135,7 @@ def test_nothing_left_is_an_error(bertscore):
 
 
 def test_what_nothing_was_ranked_for_is_never_revised(bertscore):
-    unranked = replace(system(0.5), shown=(Selection(),) * 4)
+    unranked = replace(system(0.5), shown=(SystemSelection(),) * 4)
     result = revision_report(CASES, unranked, DRAFTS, REVISIONS, bertscore, stances=None)
     assert policies(result)["selective"]["share_revised"]["value"] == 0
     assert len(result["curve"]) == 1

@@ -7,7 +7,7 @@ import pytest
 
 from eval.drafts.cases import Case
 from eval.drafts.shown import by_count, distances, margins, shown_report, shown_tables
-from eval.drafts.systems import MODEL, Selection, System
+from eval.drafts.systems import MODEL, System, SystemSelection
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
 from pearl.asking.write import WrittenText
@@ -25,7 +25,9 @@ SCORES = ((5.0, 1.0, 0.5), (4.0, 1.0, 1.0), (2.0, 1.9, 1.8), (1.0, 0.9))
 
 @pytest.fixture
 def system() -> System:
-    shown = tuple(Selection(DOCUMENTS[: len(each)], ScoredDocument(DOCUMENTS[0], each[0]), each) for each in SCORES)
+    shown = tuple(
+        SystemSelection(DOCUMENTS[: len(each)], ScoredDocument(DOCUMENTS[0], each[0]), each) for each in SCORES
+    )
     return System("mine", MODEL, shown)
 
 
@@ -38,7 +40,7 @@ def test_one_two_and_all_documents(system):
     lots = by_count(system)
     assert [[len(each.documents) for each in lot.shown] for lot in lots] == [[1] * 4, [2] * 4, [3, 3, 3, 2]]
     assert [lot.shown[0].scores for lot in lots] == [(5.0,), (5.0, 1.0), (5.0, 1.0, 0.5)]
-    nothing = System("none", MODEL, (Selection(),) * 2)
+    nothing = System("none", MODEL, (SystemSelection(),) * 2)
     assert by_count(nothing) == [nothing]
 
 
@@ -73,7 +75,7 @@ def test_requests_without_every_draft_are_left_out(system, bertscore):
 
 
 def test_one_document_leaves_nothing_to_choose(bertscore):
-    alone = System("mine", MODEL, (Selection(DOCUMENTS[:1], ScoredDocument(DOCUMENTS[0], 1.0), (1.0,)),) * 4)
+    alone = System("mine", MODEL, (SystemSelection(DOCUMENTS[:1], ScoredDocument(DOCUMENTS[0], 1.0), (1.0,)),) * 4)
     assert margins(distances(alone, 1)) == []
     report = shown_report(CASES, alone, [texts("1111")], bertscore, stances=None)
     assert [point["margin"] for point in report["curve"]] == [None]
@@ -82,5 +84,5 @@ def test_one_document_leaves_nothing_to_choose(bertscore):
 
 def test_distances(system):
     assert np.array_equal(distances(system, 3)[3], [0.0, pytest.approx(0.1), np.inf])
-    unranked = System("none", MODEL, (Selection(),))
+    unranked = System("none", MODEL, (SystemSelection(),))
     assert np.isinf(distances(unranked, 2)).all()

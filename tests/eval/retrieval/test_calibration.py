@@ -11,7 +11,7 @@ from eval.retrieval.calibration import (
     left_out_predictions,
     score_fit,
 )
-from eval.retrieval.choices import Candidates, Outcome
+from eval.retrieval.choices import Candidates, ChoiceOutcome
 from eval.retrieval.gains import GainsRecord
 from eval.retrieval.scoring import ModelScores
 from eval.stats.slices import equal_bins
@@ -55,7 +55,7 @@ def test_three_bins_by_hand():
 
 def test_the_error_and_what_is_explained_by_hand():
     names = ["a", "a", "b", "b"]
-    outcomes = [Outcome(s1, gain, 0, 0, 0, 0) for s1, gain in ((0.0, 1.0), (1.0, 3.0), (0.0, 2.0), (1.0, 8.0))]
+    outcomes = [ChoiceOutcome(s1, gain, 0, 0, 0, 0) for s1, gain in ((0.0, 1.0), (1.0, 3.0), (0.0, 2.0), (1.0, 8.0))]
     found = score_fit(outcomes, names, OPTIONS)
     # the line of b is 2 + 6 s1, that of a 1 + 2 s1; b's mean gain is 5, a's 2
     assert found.predicted.tolist() == pytest.approx([2.0, 8.0, 1.0, 3.0])

@@ -5,7 +5,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from eval.retrieval.choices import Outcome, ages, best_outcome, ndcg, random_outcome, ranked_outcome
+from eval.retrieval.choices import ChoiceOutcome, ages, best_outcome, ndcg, random_outcome, ranked_outcome
 from pearl.records import Document
 
 GAINS = np.array([4.0, -2.0, 1.0, 0.0])
@@ -15,7 +15,7 @@ IDEAL = 4 / log2(2) + 1 / log2(3)  # a gain below zero counts as none
 
 def test_an_outcome_by_hand():
     outcome = ranked_outcome(np.array([0.1, 0.9, 0.5, 0.2]), GAINS, AGES, k=3)  # in the order -2, 1, 0, 4
-    assert outcome == Outcome(
+    assert outcome == ChoiceOutcome(
         top_score=0.9,
         top1_gain=-2.0,
         topk_gain=pytest.approx((-2 + 1 + 0) / 3),

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from pearl.asking.ask import AskedModel, Terms, check_complete, elicit, replies, survey
-from pearl.asking.cost import NO_PRICES, Prices, Purse
+from pearl.asking.cost import NO_PRICES, Prices, SpendingCap
 from pearl.asking.kept import Question, open_replies
 from pearl.asking.patience import Failed, asking
 from pearl.chat.base import Decoding, Message, Reply
@@ -195,7 +195,7 @@ def test_an_endpoint_that_does_not_say_what_it_used(judging, judge_endpoint):
 
 def test_a_cap_needs_prices():
     with pytest.raises(InputError, match="--price-in"):
-        Purse(Prices(1.0), 5.0)
+        SpendingCap(Prices(1.0), 5.0)
 
 
 def test_who_was_not_asked_when_the_time_ran_out_is_no_call(tmp_path):
@@ -206,7 +206,7 @@ def test_who_was_not_asked_when_the_time_ran_out_is_no_call(tmp_path):
 
 def test_what_rounding_leaves_is_not_waited_for():
     """In a currency of large numbers: the sum of what was set aside, less each of it, is not 0."""
-    purse = Purse(Prices(1e12 / 9, 1e12 / 9), 2e6)
+    purse = SpendingCap(Prices(1e12 / 9, 1e12 / 9), 2e6)
     most = [Usage(1), Usage(3), Usage(7)]
 
     async def spend():

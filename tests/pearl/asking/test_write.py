@@ -11,12 +11,12 @@ from pearl.asking import write as drafts_module
 from pearl.asking.ask import EMPTY_ANSWER
 from pearl.asking.kept import open_replies
 from pearl.asking.patience import OUT_OF_TIME, Unwatched
-from pearl.asking.write import UNREADABLE, Desk, WrittenText, write_drafts, write_revised, write_revisions
+from pearl.asking.write import UNREADABLE, WritingContext, WrittenText, write_drafts, write_revised, write_revisions
 from pearl.budget import Budget
 from pearl.chat.base import Decoding
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatRefused
-from pearl.prompts import Brief, draft_prompt, revision_prompt, second_prompt
+from pearl.prompts import PromptInputs, draft_prompt, revision_prompt, second_prompt
 from pearl.records import Document
 from pearl.templates import load_template
 
@@ -25,14 +25,14 @@ DOCUMENTS = (Document("a", "first text", request="asked before"), Document("b", 
 DECODING = Decoding(max_tokens=100, stop=(CLOSING,))
 
 
-def brief(request: str, documents: tuple[Document, ...] = DOCUMENTS) -> Brief:
-    return Brief(TEMPLATE, request, documents)
+def brief(request: str, documents: tuple[Document, ...] = DOCUMENTS) -> PromptInputs:
+    return PromptInputs(TEMPLATE, request, documents)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+def desk(tmp_path: Path) -> Iterator[Callable[..., WritingContext]]:
     with open_replies(tmp_path / "kept.sqlite") as kept:
-        yield lambda model, **options: Desk(model, model.name, DECODING, kept, **options)
+        yield lambda model, **options: WritingContext(model, model.name, DECODING, kept, **options)
 
 
 @pytest.fixture

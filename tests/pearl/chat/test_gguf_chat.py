@@ -22,7 +22,7 @@ from pearl.chat.base import Chunk, Decoding, Message, Reply, complete
 from pearl.chat.gguf_chat import LEAST, GgufChatModel, _Answer
 from pearl.chat.llama_cpp import LlamaCpp, check_processor, load_library
 from pearl.errors import ChatError, ContextExceeded
-from pearl.prompts import Brief, draft_prompt
+from pearl.prompts import PromptInputs, draft_prompt
 from pearl.records import Document, Usage
 from pearl.templates import load_template
 from pearl.weights.smollm2 import embedded_model_file
@@ -167,7 +167,7 @@ def test_no_other_model_is_ended(model, monkeypatch):
 def test_a_planned_prompt_fits(model):
     text = "Straße \U0001f600 日本 <document> " * 150
     documents = tuple(Document(str(number), text, 1.0, "why " * 99) for number in range(2))
-    prompt = draft_prompt(Brief(load_template("message"), "Ask Bo <request>.", documents), model, 600)
+    prompt = draft_prompt(PromptInputs(load_template("message"), "Ask Bo <request>.", documents), model, 600)
     assert prompt.shortened == len(prompt.used) > 0
     assert 300 < len(model._loaded()[1].prompt(prompt.messages)) <= 1024 - 600
 

@@ -8,7 +8,7 @@ from pearl.asking.ask import Terms
 from pearl.asking.kept import open_replies
 from pearl.asking.patience import UNWATCHED
 from pearl.chat.fake import FakeChatModel
-from pearl.editing.asked import EditorDesk
+from pearl.editing.asked import EditingContext
 from pearl.editing.candidates import failures
 
 
@@ -19,7 +19,7 @@ class SmallModel(FakeChatModel):
 def test_every_step_of_every_candidate_is_kept(tmp_path):
     small = SmallModel(["1: Cliche", "The sea was loud.", "1: Punctuation", "The sea was grey and loud."])
     with open_replies(tmp_path / "replies.sqlite") as kept:
-        desk = EditorDesk(small, "small", kept, Terms())
+        desk = EditingContext(small, "small", kept, Terms())
         candidates, asked = asyncio.run(desk.candidates("The sea was grey and loud.", 2, UNWATCHED))
         assert [candidate.text for candidate in candidates] == ["The sea was loud.", None]
         assert failures(candidates) == {"not_executed": 1}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pearl.errors import InputError
-from pearl.likeness.calibration import GIVEN, Evidence, calibration_for
+from pearl.likeness.calibration import GIVEN, LikenessEvidence, calibration_for
 from pearl.likeness.impostors import Impostors, shipped_references
 from pearl.likeness.likeness import Likeness, nearest_register
 
@@ -34,7 +34,7 @@ def test_ones_own_texts_are_likelier_than_anothers(texts_by: TextsBy, reference:
 @pytest.mark.parametrize("kind", [GIVEN, "messages", "mail", "commits"])
 def test_evidence_for_the_person_raises_the_probability(kind: str) -> None:
     calibrated = calibration_for(kind)
-    even = Evidence(0.0, 0.0, 5.2, 100, 2000)
+    even = LikenessEvidence(0.0, 0.0, 5.2, 100, 2000)
     by_words, by_characters = replace(even, words_ratio=0.5), replace(even, characters_ratio=0.5)
     assert calibrated.probability(even) < calibrated.probability(by_words) < 1.0
     assert calibrated.probability(even) < calibrated.probability(by_characters) < 1.0

@@ -26,7 +26,7 @@ from retriever.calibrated.artifact import (
     read_manifest,
     write_manifest,
 )
-from retriever.models.cross_encoder import Reading
+from retriever.models.cross_encoder import PairReading
 from retriever.registry import make_retriever
 
 DOCUMENTS = [Document("a", "true the wheel", 1.0), Document("b", "mind the tide", 2.0)]
@@ -70,7 +70,7 @@ def test_its_cross_encoder_reads_as_it_was_trained_to(
         first, second = (index.scores(request)[0] for request in asked)
         assert (first != second) == differ
         names.append(read_manifest(folder).fingerprint)
-    assert read_manifest(folder).reading == Reading(128, 0)
+    assert read_manifest(folder).reading == PairReading(128, 0)
     assert len(set(names)) == 3
 
 

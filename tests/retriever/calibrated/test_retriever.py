@@ -140,13 +140,13 @@ def test_who_waits_too_long_for_a_turn_does_without(with_logits: Any) -> None:
 def test_a_real_cross_encoder_beside_a_head(
     make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any
 ) -> None:
-    from retriever.models.cross_encoder import CrossEncoderModel, Reading
+    from retriever.models.cross_encoder import CrossEncoderModel, PairReading
 
     documents = history(5)
     plain = artifact_retriever(make_artifact(), word_encoder())
     both = artifact_retriever(make_artifact(cross_encoder=cross_encoder_folder, weight=0.25), word_encoder())
     both.load()
-    logits = CrossEncoderModel(cross_encoder_folder, Reading(128)).logits(REQUEST, documents)
+    logits = CrossEncoderModel(cross_encoder_folder, PairReading(128)).logits(REQUEST, documents)
     expected = 0.75 * plain.index(documents).scores(REQUEST) + 0.25 * logits
     assert both.index(documents).scores(REQUEST) == pytest.approx(expected, abs=0.03)
 
@@ -156,7 +156,7 @@ def test_a_real_cross_encoder_alone(
 ) -> None:
     """It reads every document, also with its own request if it was trained so; where there is no time for that, the
     head says the order."""
-    from retriever.models.cross_encoder import CrossEncoderModel, Reading
+    from retriever.models.cross_encoder import CrossEncoderModel, PairReading
 
     documents = [replace(each, request="asked") for each in history(40)]
     for own_requests in (True, False):
@@ -165,7 +165,7 @@ def test_a_real_cross_encoder_alone(
         )
         index = artifact_retriever(folder, word_encoder()).index(documents)
         read = documents if own_requests else [replace(each, request=None) for each in documents]
-        logits = CrossEncoderModel(cross_encoder_folder, Reading(128)).logits(REQUEST, read)
+        logits = CrossEncoderModel(cross_encoder_folder, PairReading(128)).logits(REQUEST, read)
         assert index.scores(REQUEST) == pytest.approx(logits, abs=0.03)
         late = Clock(0.0)
         head = artifact_retriever(make_artifact(), word_encoder()).index(documents)

@@ -25,7 +25,7 @@ from transformers import (
 
 from pearl.errors import InputError
 from retriever.models import auxiliary, causal, seq2seq
-from retriever.models.auxiliary import AuxiliaryModel, Group
+from retriever.models.auxiliary import AuxiliaryModel, PairGroup
 from retriever.models.causal import CausalAuxiliary
 from retriever.models.load_auxiliary import load_auxiliary
 from retriever.models.packed import Pack
@@ -40,7 +40,7 @@ REQUESTS = ["When?", "A post about spokes and the truing of wheels without a sta
 TARGETS = ["At ten sharp.", "Item: one wheel, wobbling. " * 3]
 
 
-def groups_of(model: AuxiliaryModel) -> list[Group]:
+def groups_of(model: AuxiliaryModel) -> list[PairGroup]:
     """A group a document, of one, two or all requests."""
     found = []
     for number, text in enumerate(TEXTS):
@@ -48,11 +48,11 @@ def groups_of(model: AuxiliaryModel) -> list[Group]:
         prompts = tuple(
             tuple(model.encode(f"An example:\n{text}\n\nRequest: {request}\nText:\n")) for request, _ in pairs
         )
-        found.append(Group(prompts, tuple(tuple(model.encode(target)) for _, target in pairs)))
+        found.append(PairGroup(prompts, tuple(tuple(model.encode(target)) for _, target in pairs)))
     return found
 
 
-def flat(groups: list[Group]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def flat(groups: list[PairGroup]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     return [pair for group in groups for pair in zip(group.prompts, group.targets, strict=True)]
 
 
@@ -84,7 +84,7 @@ def test_models_that_call_their_parts_otherwise(causal_folder: Path, tmp_path: P
     with torch.inference_mode():
         logits = plain(torch.tensor([[*prompt, *target]])).logits[0].log_softmax(-1)
     expected = sum(logits[len(prompt) - 1 + step, token].item() for step, token in enumerate(target))
-    ((found,),) = model.likelihoods([Group((prompt,), (target,))])
+    ((found,),) = model.likelihoods([PairGroup((prompt,), (target,))])
     assert found.total == pytest.approx(expected, rel=1e-4)
 
 
@@ -100,8 +100,8 @@ def test_a_model_that_expects_a_first_token_gets_it(causal_folder: Path, tmp_pat
     assert model.fingerprint["begins_with"] == tokenizer.bos_token
     assert "begins_with" not in without.fingerprint
     prompt, target = tuple(model.encode("one two")), tuple(model.encode("three"))
-    ((found,),) = model.likelihoods([Group((prompt,), (target,))])
-    ((expected,),) = without.likelihoods([Group(((first, *prompt),), (target,))])
+    ((found,),) = model.likelihoods([PairGroup((prompt,), (target,))])
+    ((expected,),) = without.likelihoods([PairGroup(((first, *prompt),), (target,))])
     assert found.total == pytest.approx(expected.total, rel=1e-5)
     assert model.remember([prompt], 1000).likelihoods(target)[0].total == pytest.approx(expected.total, rel=1e-4)
 
@@ -206,7 +206,7 @@ def test_remembered_prompts_give_the_same_likelihoods_for_any_target(
 
     for text in (REQUESTS[0], REQUESTS[1], REQUESTS[0]):
         target = tuple(model.encode(text))
-        plain = [model.likelihoods([Group((prompt,), (target,))])[0][0] for prompt in prompts]
+        plain = [model.likelihoods([PairGroup((prompt,), (target,))])[0][0] for prompt in prompts]
         found = memory.likelihoods(target)
         assert [likelihood.total for likelihood in found] == pytest.approx([each.total for each in plain], rel=1e-4)
         assert {likelihood.tokens for likelihood in found} == {len(target)}
@@ -220,11 +220,11 @@ def test_prompts_of_one_token_and_none_at_all(kind: str, request: pytest.Fixture
 
     (found,) = model.remember([(5,)], 100).likelihoods((7, 8))
 
-    assert found.total == pytest.approx(model.likelihoods([Group(((5,),), ((7, 8),))])[0][0].total, rel=1e-4)
+    assert found.total == pytest.approx(model.likelihoods([PairGroup(((5,),), ((7, 8),))])[0][0].total, rel=1e-4)
     assert model.remember([], 100).likelihoods((7, 8)) == []
 
-    apart = Group(((5, 6), (9, 6)), ((7,), (8, 7)))  # two prompts that share nothing
-    alone = [model.likelihoods([Group((prompt,), (target,))])[0][0].total for prompt, target in flat([apart])]
+    apart = PairGroup(((5, 6), (9, 6)), ((7,), (8, 7)))  # two prompts that share nothing
+    alone = [model.likelihoods([PairGroup((prompt,), (target,))])[0][0].total for prompt, target in flat([apart])]
     assert [each.total for each in model.likelihoods([apart])[0]] == pytest.approx(alone, rel=1e-4)
     assert model.likelihoods([]) == []
 
@@ -234,9 +234,9 @@ def test_what_is_longer_than_the_window_is_an_input_error(narrow_folder: Path) -
     assert isinstance(model, CausalAuxiliary)
     fits, prompt = (5,) * 44, (5,) * 45
 
-    assert model.likelihoods([Group((fits,), ((6,) * 20,))])[0][0].tokens == 20
+    assert model.likelihoods([PairGroup((fits,), ((6,) * 20,))])[0][0].tokens == 20
     with pytest.raises(InputError, match=r"have 65 tokens; the window of the model .* holds 64"):
-        model.likelihoods([Group((fits, prompt), ((6,) * 20, (6,) * 20))])
+        model.likelihoods([PairGroup((fits, prompt), ((6,) * 20, (6,) * 20))])
     with pytest.raises(InputError, match="have 65 tokens"):
         model.remember([fits, prompt], 1000).likelihoods((6,) * 20)
 
@@ -252,7 +252,7 @@ def test_what_is_longer_than_the_window_is_an_input_error(narrow_folder: Path) -
     ],
 )
 def test_what_prompts_share(prompts: tuple[tuple[int, ...], ...], shared: int) -> None:
-    assert Group(prompts, tuple((9,) for _ in prompts)).shared() == shared
+    assert PairGroup(prompts, tuple((9,) for _ in prompts)).shared() == shared
 
 
 def test_an_unknown_model_is_an_input_error(tmp_path: Path) -> None:
@@ -295,8 +295,8 @@ def test_the_embedded_model_agrees_with_an_independent_script(embedded_once: Non
             return tuple(model.encode(prompts[name].replace("{d}", document).replace("{q}", request)))
 
         texts = [model.decode(model.encode(document["text"], 160)) for document in record["documents"][:4]]
-        groups = [Group((prompt("with_document", text),), (target,)) for text in texts]
-        (without,) = model.likelihoods([Group((prompt("without_document"),), (target,))])[0]
+        groups = [PairGroup((prompt("with_document", text),), (target,)) for text in texts]
+        (without,) = model.likelihoods([PairGroup((prompt("without_document"),), (target,))])[0]
         ours += [scored[0].total - without.total for scored in model.likelihoods(groups)]
         theirs += record["gain"][:4]
 
@@ -337,5 +337,5 @@ def test_a_llama_with_extras_is_left_to_transformers(causal_folder: Path, tmp_pa
     assert isinstance(model, CausalAuxiliary)
     assert model._packed is None
     groups = groups_of(model)
-    alone = [model.likelihoods([Group((prompt,), (target,))])[0][0].total for prompt, target in flat(groups)]
+    alone = [model.likelihoods([PairGroup((prompt,), (target,))])[0][0].total for prompt, target in flat(groups)]
     assert [each.total for scored in model.likelihoods(groups) for each in scored] == pytest.approx(alone, rel=1e-4)

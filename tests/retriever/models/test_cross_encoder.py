@@ -15,7 +15,7 @@ import torch
 from pearl.clock import Clock
 from pearl.errors import InputError
 from pearl.records import Document, Request
-from retriever.models.cross_encoder import ALL_WORDS, REQUEST_WORDS, CrossEncoderModel, Reading
+from retriever.models.cross_encoder import ALL_WORDS, REQUEST_WORDS, CrossEncoderModel, PairReading
 from retriever.models.quantized import write_weights
 from training.fit.cross_encoder import CrossEncoderOptions, logits_of, new_cross_encoder
 from training.fit.kept import save_cross_encoder
@@ -31,35 +31,40 @@ DOCUMENTS = [
 
 @pytest.fixture
 def model(cross_encoder_folder: Path) -> CrossEncoderModel:
-    return CrossEncoderModel(cross_encoder_folder, Reading(128))
+    return CrossEncoderModel(cross_encoder_folder, PairReading(128))
 
 
 def test_a_pair_is_the_request_and_the_document_with_its_own() -> None:
     answered = Document("1", "text", request="asked")
-    assert Reading(128).pair("a  request", answered) == ("a  request", "asked\ntext")
-    assert Reading(128, own_requests=False).pair("a  request", answered) == ("a  request", "text")
-    assert Reading(128).pair("a", Document("1", "text")) == ("a", "text")
+    assert PairReading(128).pair("a  request", answered) == ("a  request", "asked\ntext")
+    assert PairReading(128, own_requests=False).pair("a  request", answered) == ("a  request", "text")
+    assert PairReading(128).pair("a", Document("1", "text")) == ("a", "text")
 
 
 @pytest.mark.parametrize(
     ("reading", "words"),
-    [(Reading(128), REQUEST_WORDS), (Reading(512, 5), 5), (Reading(512, ALL_WORDS), 900), (Reading(8192, 950), 900)],
+    [
+        (PairReading(128), REQUEST_WORDS),
+        (PairReading(512, 5), 5),
+        (PairReading(512, ALL_WORDS), 900),
+        (PairReading(8192, 950), 900),
+    ],
 )
-def test_a_request_is_cut_where_the_training_says_so(reading: Reading, words: int) -> None:
+def test_a_request_is_cut_where_the_training_says_so(reading: PairReading, words: int) -> None:
     asked = [str(number) for number in range(900)]
     assert reading.asked(" ".join(asked)).split() == asked[:words]
 
 
 def test_a_long_window_is_filled_and_what_no_window_holds_is_not_cut_into_tokens() -> None:
     document = Document("1", "word " * 60_000)
-    assert len(Reading(8192).own(document).split()) > 8192
-    assert len(Reading(128).own(document)) == len(Reading(128, ALL_WORDS).asked(document.text)) < 5_000
+    assert len(PairReading(8192).own(document).split()) > 8192
+    assert len(PairReading(128).own(document)) == len(PairReading(128, ALL_WORDS).asked(document.text)) < 5_000
 
 
 def test_the_end_of_a_long_request_is_read_where_the_whole_is(cross_encoder_folder: Path) -> None:
     long, documents = "a " * REQUEST_WORDS, [Document("1", "b")]
     for words, differ in ((REQUEST_WORDS, False), (ALL_WORDS, True)):
-        model = CrossEncoderModel(cross_encoder_folder, Reading(128, words))
+        model = CrossEncoderModel(cross_encoder_folder, PairReading(128, words))
         found = [model.logits(Request(long + end), documents).tolist() for end in ("kettle", "tide")]
         assert (found[0] != found[1]) == differ
 
@@ -67,9 +72,9 @@ def test_the_end_of_a_long_request_is_read_where_the_whole_is(cross_encoder_fold
 def test_logits_are_those_of_the_model_that_was_trained(bert_folder: Path, tmp_path: Path) -> None:
     trained: Any = new_cross_encoder(str(bert_folder), CrossEncoderOptions())
     save_cross_encoder(trained, tmp_path / "cross")
-    found = CrossEncoderModel(tmp_path / "cross", Reading(128)).logits(REQUEST, DOCUMENTS)
+    found = CrossEncoderModel(tmp_path / "cross", PairReading(128)).logits(REQUEST, DOCUMENTS)
     assert found.dtype == np.float32
-    expected = logits_of(trained, REQUEST, DOCUMENTS, Reading(128))
+    expected = logits_of(trained, REQUEST, DOCUMENTS, PairReading(128))
     # weights in 8 bits, and bfloat16 where the processor computes in it; random weights are larger than real ones
     assert np.corrcoef(found, expected)[0, 1] > 0.99
     assert found == pytest.approx(expected, abs=0.5 * float(expected.std()))
@@ -129,8 +134,8 @@ def test_another_architecture_runs_under_torch(cross_encoder_folder: Path, tmp_p
     folder = Path(shutil.copytree(cross_encoder_folder, tmp_path / "cross"))
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"hidden_act": "gelu_python"}))
-    found = CrossEncoderModel(folder, Reading(128)).logits(REQUEST, DOCUMENTS)
-    expected = CrossEncoderModel(cross_encoder_folder, Reading(128)).logits(REQUEST, DOCUMENTS)
+    found = CrossEncoderModel(folder, PairReading(128)).logits(REQUEST, DOCUMENTS)
+    expected = CrossEncoderModel(cross_encoder_folder, PairReading(128)).logits(REQUEST, DOCUMENTS)
     assert found == pytest.approx(expected, abs=0.2 * float(expected.std()))
 
 
@@ -153,13 +158,13 @@ def test_a_folder_that_cannot_be_loaded(
     folder = Path(shutil.copytree(cross_encoder_folder, tmp_path / "cross"))
     damage(folder)
     with pytest.raises(InputError, match="the cross-encoder cannot be loaded") as caught:
-        CrossEncoderModel(folder, Reading(128)).load()
+        CrossEncoderModel(folder, PairReading(128)).load()
     assert caught.value.code == "damaged_file"
     assert "\n" not in caught.value.message
 
 
 def test_a_turn_that_comes_too_late_is_not_begun(cross_encoder_folder: Path) -> None:
-    model = CrossEncoderModel(cross_encoder_folder, Reading(64))
+    model = CrossEncoderModel(cross_encoder_folder, PairReading(64))
     model.logits(Request("a"), [Document("d", "b")])  # now it knows how long a document takes
     endless = 10**12
     found: list[bool] = []

@@ -15,7 +15,7 @@ import pytest
 
 from pearl.errors import InputError
 from retriever.calibrated.artifact import artifact_retriever
-from retriever.models.cross_encoder import Reading
+from retriever.models.cross_encoder import PairReading
 from retriever.models.encoder import NAMES, SentenceEncoder, encoder_option, encoder_source
 from retriever.models.files import model_fingerprint
 from retriever.models.mpnet import ALL_MPNET_BASE_V2
@@ -118,5 +118,5 @@ def test_a_cross_encoder_starts_from_it(at_home: Path) -> None:
     from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder
 
     check_base("mpnet")
-    model = new_cross_encoder("mpnet", CrossEncoderOptions(Reading(32)))
+    model = new_cross_encoder("mpnet", CrossEncoderOptions(PairReading(32)))
     assert (model.model.config.model_type, model.model.config.hidden_size) == ("mpnet", 768)

@@ -11,7 +11,7 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from pearl.errors import InputError
 from retriever.models import rounded
-from retriever.models.auxiliary import Group
+from retriever.models.auxiliary import PairGroup
 from retriever.models.causal import CausalAuxiliary
 from retriever.models.load_auxiliary import load_auxiliary
 from retriever.models.packed import Pack, PackedLlama
@@ -110,7 +110,7 @@ def test_a_llama_scores_in_bytes_when_asked(wide_folder: Path) -> None:
     assert (exact.fingerprint["dtype"], bytes_.fingerprint["dtype"]) == ("float32", "int8")
     assert load_auxiliary(str(wide_folder)).fingerprint["dtype"] != "int8"  # auto: for the embedded model alone
     prompts = tuple(tuple(exact.encode(text)) for text in ("one two three", "one two"))
-    group = Group(prompts, tuple(tuple(exact.encode(text)) for text in ("four five", "six")))
+    group = PairGroup(prompts, tuple(tuple(exact.encode(text)) for text in ("four five", "six")))
     expected, scored = ([likelihood.total for likelihood in model.likelihoods([group])[0]] for model in (exact, bytes_))
     assert scored == pytest.approx(expected, rel=0.01)
 

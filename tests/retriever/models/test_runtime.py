@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_info
 from pearl.history.files import read_json_lines
 from pearl.records import Document
 from retriever.models import runtime
-from retriever.models.cross_encoder import Reading
+from retriever.models.cross_encoder import PairReading
 from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
 from retriever.models.folder import LETTERS, STEP, BertFolder, model_folder, sentence_folder
 from retriever.models.graph import Arithmetic, logits_graph, mean_graph
@@ -298,7 +298,9 @@ def test_tokens_are_those_of_transformers(real_texts: list[str], real_pairs_fold
     tokenizer = AutoTokenizer.from_pretrained(real_pairs_folder)
     folder = opened(real_pairs_folder)
     pairs = [
-        Reading(128).pair(asked, Document("", text)) for asked in (*ODD, real_texts[0]) for text in real_texts[:9] + ODD
+        PairReading(128).pair(asked, Document("", text))
+        for asked in (*ODD, real_texts[0])
+        for text in real_texts[:9] + ODD
     ]
     for asked, text in pairs:
         expected = tokenizer([asked], [text], truncation="longest_first", max_length=128)

@@ -8,7 +8,7 @@ import pytest
 
 from pearl.likeness.likeness import Likeness
 from retriever.baselines.dense import DenseRetriever
-from service.calibrating.measures import HeldOutLikeness, Ruler, rouge2
+from service.calibrating.measures import DraftMeasures, HeldOutLikeness, rouge2
 from service.calibrating.past import PastText, past_texts
 
 TEXTS = ("", "One.", "One two three", "two three, ONE two!", "Ünïcode is-not  a_word 3.14", "a a a a", "a a", "\n\t")
@@ -56,11 +56,11 @@ def test_a_text_with_a_draft_that_likeness_cannot_score_favours_none(texts: list
 
 
 def test_likeness_is_left_out_where_the_person_has_too_little_text(texts: list[PastText]) -> None:
-    ruler = Ruler(texts, bertscore=False)
+    ruler = DraftMeasures(texts, bertscore=False)
     assert (ruler.names, ruler.left_out) == (("rouge2", "likeness"), {})
     short = [replace(text, target=" ".join(text.target.split()[:29])) for text in texts]
-    ruler = Ruler(short, bertscore=False)
+    ruler = DraftMeasures(short, bertscore=False)
     assert ruler.names == tuple(ruler.measure(short, ["a draft"] * len(short))) == ("rouge2",)
     assert ruler.left_out["likeness"].startswith(f"0 of {len(short)} past texts can be scored, fewer than half")
     few = [replace(text, ranking=text.ranking[:4]) for text in texts[:1]] * 30
-    assert Ruler(few, bertscore=False).names == ("rouge2",)
+    assert DraftMeasures(few, bertscore=False).names == ("rouge2",)

@@ -25,7 +25,7 @@ from pearl.records import Document, Draft
 from pearl.templates import template_names
 from retriever.base import UNCALIBRATED, Calibration
 from retriever.calibrated.artifact import artifact_retriever
-from service.drafting.drafter import Commission, Delta, Event, Finished, Retrieved
+from service.drafting.drafter import Delta, DraftJob, Event, Finished, Retrieved
 from service.drafting.turns import conversation
 from service.store import calibrations
 from service.store.calibrations import CalibrationKey, StoredCalibration
@@ -83,7 +83,7 @@ def write(pearl: Any, fixed_retriever: Any) -> Callable[..., Run]:
         found = Run()
 
         async def collect() -> None:
-            async with aclosing(pearl.services.drafter.draft(ann, Commission(request, **wanted))) as events:
+            async with aclosing(pearl.services.drafter.draft(ann, DraftJob(request, **wanted))) as events:
                 async for event in events:
                     found.events.append(event)
 
@@ -487,7 +487,7 @@ def test_a_reader_who_leaves_ends_the_generation_and_nothing_is_recorded(pearl: 
     ann = pearl.user("ann")
 
     async def leave() -> None:
-        async with aclosing(pearl.services.drafter.draft(ann, Commission("write"))) as events:
+        async with aclosing(pearl.services.drafter.draft(ann, DraftJob("write"))) as events:
             async for event in events:
                 if isinstance(event, Delta):
                     break
@@ -498,7 +498,7 @@ def test_a_reader_who_leaves_ends_the_generation_and_nothing_is_recorded(pearl: 
 
 
 async def last_event(pearl: Any, user: Any) -> Event:
-    return [event async for event in pearl.services.drafter.draft(user, Commission("write"))][-1]
+    return [event async for event in pearl.services.drafter.draft(user, DraftJob("write"))][-1]
 
 
 def test_the_loop_is_free_while_a_long_request_is_counted(pearl: Any) -> None:

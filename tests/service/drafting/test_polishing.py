@@ -15,7 +15,7 @@ from pearl.editing.edits import SpanEdit
 from pearl.editing.prompt import reply_of
 from pearl.errors import ChatTimeout, InputError
 from pearl.records import Draft, Retrieval, Revision, Usage
-from service.drafting.polishing import Polisher, Wish, make_polisher
+from service.drafting.polishing import CandidateOrder, Polisher, make_polisher
 from service.sample import sample_documents
 
 DRAFT = "Kettle is on. Swap with Bea."
@@ -184,7 +184,7 @@ def test_a_better_edit_that_is_less_likely_theirs_is_not_chosen():
     polisher = Polisher(rewards)
     found = asyncio.run(
         polisher.polish(
-            FakeChatModel([BEST]), draft, Wish(1), Clock(), lambda texts: [likeness[text] for text in texts]
+            FakeChatModel([BEST]), draft, CandidateOrder(1), Clock(), lambda texts: [likeness[text] for text in texts]
         )
     )
     assert (found.text, found.editing.dropped) == (DRAFT, {"less_likely_theirs": 1})
@@ -246,10 +246,10 @@ def test_a_client_that_leaves_ends_the_candidates(house):
     ann = pearl.user("ann")
 
     async def leave():
-        from service.drafting.drafter import Commission
+        from service.drafting.drafter import DraftJob
 
         async def read():
-            return [event async for event in pearl.services.drafter.draft(ann, Commission("write", candidates=3))]
+            return [event async for event in pearl.services.drafter.draft(ann, DraftJob("write", candidates=3))]
 
         task = asyncio.ensure_future(read())
         await model.all_asked.wait()

@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from pearl.chat.base import Chunk
-from pearl.prompts import Brief
+from pearl.prompts import PromptInputs
 from pearl.templates import load_template
 from service.drafting.reading import LONG, Reading
 from service.drafting.repetition import Repetitions
 
-BRIEF = Brief(load_template("free"), "Ask Bo.", (), "At most five lines. No emoji.")
+BRIEF = PromptInputs(load_template("free"), "Ask Bo.", (), "At most five lines. No emoji.")
 
 
 @pytest.mark.parametrize("piece", ["1. ", "! ", "ab", "-", "word ", ".” ", " ", "\n", "`", "字。", "<d", "<think>"])

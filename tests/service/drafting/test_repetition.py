@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pearl.prompts import Brief
+from pearl.prompts import PromptInputs
 from pearl.records import Document
 from pearl.templates import load_template
 from service.drafting.repetition import RepetitionFilter, Repetitions
@@ -17,9 +17,9 @@ TOLD = (
 )
 
 
-def brief(instructions: str = TOLD, request: str = "Ask Bo.", *texts: str) -> Brief:
+def brief(instructions: str = TOLD, request: str = "Ask Bo.", *texts: str) -> PromptInputs:
     documents = tuple(Document(str(number), text, 1.0) for number, text in enumerate(texts))
-    return Brief(load_template("free"), request, documents, instructions)
+    return PromptInputs(load_template("free"), request, documents, instructions)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from pearl.records import Document, Draft, Retrieval, Revision, ScoredDocument
 from service.store import documents, users
 from service.store.database import Database
-from service.store.documents import Addition, Outcome
+from service.store.documents import Addition, AddOutcome
 from service.store.users import User
 
 
@@ -24,7 +24,7 @@ class Person:
             self.user: User = users.ensure(connection, {name})[name]
         self.id = self.user.id
 
-    def add(self, *given: Document | str) -> list[Outcome]:
+    def add(self, *given: Document | str) -> list[AddOutcome]:
         """Texts get the ids d1, d2, ... and are a second apart."""
         made = [
             item if isinstance(item, Document) else Document(f"d{number}", item, 1000.0 + number)

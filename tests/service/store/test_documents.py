@@ -9,12 +9,12 @@ from pearl.errors import InputError, NotFound, TooLarge
 from pearl.records import Document
 from service.store import documents, drafts, embeddings, feedback, user_counts, users, voices
 from service.store.database import Database
-from service.store.documents import Addition, Outcome
+from service.store.documents import Addition, AddOutcome
 from service.store.paging import PageQuery
 from service.store.samples import Sample, newest_samples
 from service.store.tables import documents as documents_table
 
-CREATED, EXISTS, CONFLICT = Outcome.CREATED, Outcome.EXISTS, Outcome.CONFLICT
+CREATED, EXISTS, CONFLICT = AddOutcome.CREATED, AddOutcome.EXISTS, AddOutcome.CONFLICT
 
 
 def document(id: str, text: str = "a text", timestamp: float | None = 1000.0, **fields) -> Document:
@@ -134,7 +134,7 @@ def test_the_same_documents_from_several_threads_are_there_once(ann, at_once):
 def test_threads_that_add_for_the_same_users_in_different_orders(database, person, at_once):
     owners = [person(name).id for name in ("ann", "bob", "cy", "dee")]
 
-    def add(thread: int) -> list[Outcome]:
+    def add(thread: int) -> list[AddOutcome]:
         order = owners if thread % 2 else owners[::-1]
         outcomes = []
         for number in range(5):
@@ -261,7 +261,7 @@ def test_another_voice_by_hand(ann):
     with ann.database.read() as connection:
         assert documents.get(connection, ann.id, "a").voice == "diary"
         assert [voice.name for voice in voices.list_all(connection, ann.id)] == ["blog", "diary"]
-    assert ann.add(Document("a", "Tea.", 1.0, None, "diary")) == [Outcome.EXISTS]
+    assert ann.add(Document("a", "Tea.", 1.0, None, "diary")) == [AddOutcome.EXISTS]
     version = ann.version
     with ann.database.write() as connection:
         documents.change_voice(connection, ann.id, "a", "diary")

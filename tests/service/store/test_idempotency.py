@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from pearl.errors import Conflict, InputError, NotFound
 from service.store import idempotency, users
-from service.store.idempotency import Answer, Call
+from service.store.idempotency import Call, StoredResponse
 from service.store.tables import idempotency as table
 
 
@@ -22,13 +22,13 @@ def begin(person, *words: str, **seconds: float):
 
 def finish(person, *words: str, body: str = "{}") -> None:
     with person.database.write() as connection:
-        idempotency.finish(connection, call(person, *words), Answer(201, body))
+        idempotency.finish(connection, call(person, *words), StoredResponse(201, body))
 
 
 def test_the_second_call_gets_the_first_ones_answer(ann):
     assert begin(ann) is None
     finish(ann, body='{"id": 1}')
-    assert begin(ann) == begin(ann) == Answer(201, '{"id": 1}')
+    assert begin(ann) == begin(ann) == StoredResponse(201, '{"id": 1}')
 
 
 def test_a_key_belongs_to_its_user(ann, bob):
@@ -75,7 +75,7 @@ def test_a_call_whose_process_died_frees_its_key(ann):
     assert begin(ann, abandoned_s=0.01) is None
     finish(ann)
     time.sleep(0.02)
-    assert begin(ann, abandoned_s=0.01) == Answer(201, "{}")
+    assert begin(ann, abandoned_s=0.01) == StoredResponse(201, "{}")
 
 
 def redate(person) -> None:
@@ -101,7 +101,7 @@ def test_an_answer_from_before_the_clock_was_set_back_is_still_given(ann):
     with ann.database.write() as connection:
         connection.execute(update(table).values(created_at=time.time() + 86_400))
     redate(ann)
-    assert begin(ann) == Answer(201, "first")
+    assert begin(ann) == StoredResponse(201, "first")
 
 
 @pytest.mark.parametrize("jump", [-86_400, 86_400])
@@ -113,7 +113,7 @@ def test_a_clock_that_is_set_meanwhile_changes_nothing(ann, monkeypatch, jump):
     with pytest.raises(Conflict):
         begin(ann)
     finish(ann, body="first")
-    assert begin(ann) == Answer(201, "first")
+    assert begin(ann) == StoredResponse(201, "first")
 
 
 def test_of_several_at_once_one_goes_ahead(ann, at_once):
@@ -139,7 +139,7 @@ def test_of_two_that_think_the_key_is_theirs_one_finishes(ann):
     finish(ann, body="first")
     with pytest.raises(Conflict):
         finish(ann, body="second")
-    assert begin(ann) == Answer(201, "first")
+    assert begin(ann) == StoredResponse(201, "first")
 
 
 def test_a_stored_answer_is_not_abandoned(ann):
@@ -147,7 +147,7 @@ def test_a_stored_answer_is_not_abandoned(ann):
     finish(ann)
     with ann.database.write() as connection:
         idempotency.abandon(connection, call(ann))
-    assert begin(ann) == Answer(201, "{}")
+    assert begin(ann) == StoredResponse(201, "{}")
 
 
 def test_a_call_in_one_transaction_is_waited_for(ann, at_once):
@@ -155,7 +155,7 @@ def test_a_call_in_one_transaction_is_waited_for(ann, at_once):
         with ann.database.write() as connection:
             before = idempotency.begin(connection, call(ann))
             if before is None:
-                idempotency.finish(connection, call(ann), Answer(201, text))
+                idempotency.finish(connection, call(ann), StoredResponse(201, text))
             return before
 
     results = at_once([lambda text=text: work(text) for text in "abcdef"])

@@ -10,10 +10,10 @@ from sqlalchemy import Connection, text
 from pearl.errors import Conflict, NotFound
 from pearl.records import Document
 from service.store import documents, imports, users, voices
-from service.store.documents import Addition, Outcome
+from service.store.documents import Addition, AddOutcome
 
 
-def brought(person: Any, id: str, *texts: Document, replaces: bool = False) -> list[Outcome]:
+def brought(person: Any, id: str, *texts: Document, replaces: bool = False) -> list[AddOutcome]:
     with person.database.write() as connection:
         outcomes = documents.add(connection, [Addition(person.id, text, id, replaces) for text in texts])
         note = imports.ImportNote(id, person.id, {"imported": len(texts)})
@@ -99,8 +99,8 @@ def test_a_changed_document_takes_the_place_of_its_earlier_version(ann: Any) -> 
     brought(ann, "import_1", Document("a", "Tea.", 1.0, "What?", "blog"), Document("b", "Milk.", 2.0))
     changed = Document("a", "Green tea.", 3.0, "What then?", "blog")
     assert brought(ann, "import_2", changed, Document("b", "Milk."), replaces=True) == [
-        Outcome.REPLACED,
-        Outcome.EXISTS,
+        AddOutcome.REPLACED,
+        AddOutcome.EXISTS,
     ]
     with ann.database.read() as connection:
         assert documents.get(connection, ann.id, "a") == changed
@@ -112,8 +112,10 @@ def test_a_voice_chosen_by_hand_stays_and_is_no_conflict(ann: Any) -> None:
     first = Document("a", "Tea.", 1.0, None, "blog")
     brought(ann, "import_1", first)
     change_voice(ann, "a", "diary")
-    assert brought(ann, "import_2", first) == [Outcome.EXISTS]
-    assert brought(ann, "import_3", Document("a", "Green tea.", 1.0, None, "blog"), replaces=True) == [Outcome.REPLACED]
+    assert brought(ann, "import_2", first) == [AddOutcome.EXISTS]
+    assert brought(ann, "import_3", Document("a", "Green tea.", 1.0, None, "blog"), replaces=True) == [
+        AddOutcome.REPLACED
+    ]
     with ann.database.read() as connection:
         assert documents.get(connection, ann.id, "a") == Document("a", "Green tea.", 1.0, None, "diary")
 
@@ -132,9 +134,9 @@ def test_ids_of_a_source(ann: Any, bob: Any) -> None:
 
 def test_another_time_alone_is_a_change_to_an_update(ann: Any) -> None:
     brought(ann, "import_1", Document("a", "Tea.", 1.0))
-    assert brought(ann, "import_2", Document("a", "Tea.", 5.0)) == [Outcome.EXISTS]
-    assert brought(ann, "import_3", Document("a", "Tea.", 5.0), replaces=True) == [Outcome.REPLACED]
-    assert brought(ann, "import_4", Document("a", "Tea.", 5.0), replaces=True) == [Outcome.EXISTS]
+    assert brought(ann, "import_2", Document("a", "Tea.", 5.0)) == [AddOutcome.EXISTS]
+    assert brought(ann, "import_3", Document("a", "Tea.", 5.0), replaces=True) == [AddOutcome.REPLACED]
+    assert brought(ann, "import_4", Document("a", "Tea.", 5.0), replaces=True) == [AddOutcome.EXISTS]
     with ann.database.read() as connection:
         assert documents.get(connection, ann.id, "a").timestamp == 5.0
 

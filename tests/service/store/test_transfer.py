@@ -129,7 +129,7 @@ def test_numbers_go_on_and_never_come_back(database: Database, other: Database, 
     transfer.copy_all(database, other)
     with other.write() as connection:
         assert users.ensure(connection, {"new"})["new"].id > newest
-        assert documents.add(connection, [Addition(1, Document("n", "New.", 3.0))]) == [documents.Outcome.CREATED]
+        assert documents.add(connection, [Addition(1, Document("n", "New.", 3.0))]) == [documents.AddOutcome.CREATED]
 
 
 def test_a_target_that_is_not_empty(database: Database, other: Database, draft: Any) -> None:

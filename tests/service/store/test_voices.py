@@ -7,7 +7,7 @@ import pytest
 from pearl.errors import NotFound
 from pearl.records import Document
 from service.store import documents, users, voices
-from service.store.documents import Addition, Outcome
+from service.store.documents import Addition, AddOutcome
 
 
 def put(person, name: str, **values) -> bool:
@@ -73,12 +73,12 @@ def test_imported_again_after_its_voice_was_removed(ann):
     with ann.database.write() as connection:
         voices.remove(connection, ann.id, "email")
     for again in (document, replace(document, voice=None)):
-        assert ann.add(again) == [Outcome.EXISTS]
+        assert ann.add(again) == [AddOutcome.EXISTS]
         for replaces in (False, True):
             imported = Addition(ann.id, again, "import_1", replaces)
             with ann.database.write() as connection:
-                assert documents.add(connection, [imported]) == [Outcome.EXISTS]
-    assert ann.add(replace(document, voice="blog")) == [Outcome.CONFLICT]
+                assert documents.add(connection, [imported]) == [AddOutcome.EXISTS]
+    assert ann.add(replace(document, voice="blog")) == [AddOutcome.CONFLICT]
     with ann.database.read() as connection:
         assert voices.list_all(connection, ann.id) == []
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from training.choose.worth import LEAST_REQUESTS, Worth, worth_on
+from training.choose.worth import LEAST_REQUESTS, LeadOverBaseline, worth_on
 
-GOOD = Worth(LEAST_REQUESTS, 23.3, "bm25", 18.2, 0.99, own=True)
+GOOD = LeadOverBaseline(LEAST_REQUESTS, 23.3, "bm25", 18.2, 0.99, own=True)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 from pearl.errors import InputError, PearlError
 from pearl.records import Document, Request
 from retriever.models.adapter import FACTORS, MANIFEST, WEIGHTS
-from retriever.models.cross_encoder import CrossEncoderModel, Reading
+from retriever.models.cross_encoder import CrossEncoderModel, PairReading
 from training.data.records import Group
 from training.fit.adapter import save_adapter
 from training.fit.cross_encoder import (
@@ -32,7 +32,7 @@ from training.fit.cross_encoder import (
 )
 from training.fit.head import plain
 
-OPTIONS = CrossEncoderOptions(Reading(64), batch=2, rate=1e-2, evaluations=2, lora=4)
+OPTIONS = CrossEncoderOptions(PairReading(64), batch=2, rate=1e-2, evaluations=2, lora=4)
 REQUEST = Request("say it")
 DOCUMENTS = [Document(str(number), f"text {number} " * (number % 4 + 1), request="asked") for number in range(12)]
 
@@ -116,21 +116,23 @@ def test_the_merged_weights_are_made_once(
     mpnet_folder: Path, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_adapter(moved(mpnet_folder), str(mpnet_folder), tmp_path / "adapter")
-    first = CrossEncoderModel(tmp_path / "adapter", Reading(64)).logits(REQUEST, DOCUMENTS)
+    first = CrossEncoderModel(tmp_path / "adapter", PairReading(64)).logits(REQUEST, DOCUMENTS)
     (merged,) = (home / "models").glob("merged-*")
     when = (merged / WEIGHTS).stat().st_mtime_ns
-    again = CrossEncoderModel(tmp_path / "adapter", Reading(64)).logits(REQUEST, DOCUMENTS)
+    again = CrossEncoderModel(tmp_path / "adapter", PairReading(64)).logits(REQUEST, DOCUMENTS)
     assert np.array_equal(again, first)
     assert (merged / WEIGHTS).stat().st_mtime_ns == when
     save_adapter(moved(mpnet_folder, replace(OPTIONS, lora=2)), str(mpnet_folder), tmp_path / "adapter")
-    assert not np.array_equal(CrossEncoderModel(tmp_path / "adapter", Reading(64)).logits(REQUEST, DOCUMENTS), first)
+    assert not np.array_equal(
+        CrossEncoderModel(tmp_path / "adapter", PairReading(64)).logits(REQUEST, DOCUMENTS), first
+    )
 
 
 def test_a_full_disk_leaves_no_merged_weights(
     mpnet_folder: Path, tmp_path: Path, home: Path, files_of_at_most: Any
 ) -> None:
     save_adapter(moved(mpnet_folder), str(mpnet_folder), tmp_path / "adapter")
-    model = CrossEncoderModel(tmp_path / "adapter", Reading(64))
+    model = CrossEncoderModel(tmp_path / "adapter", PairReading(64))
     largest_besides = max(path.stat().st_size for path in mpnet_folder.iterdir() if path.name != WEIGHTS)
     with files_of_at_most(largest_besides), pytest.raises(PearlError, match="make room there") as caught:
         model.load()
@@ -146,11 +148,11 @@ def test_an_adapter_for_other_weights_is_refused(mpnet_folder: Path, tmp_path: P
     content[-1] ^= 1
     (base / WEIGHTS).write_bytes(content)
     with pytest.raises(InputError, match=r"is an adapter for other weights than those of .*base; put back the weights"):
-        CrossEncoderModel(tmp_path / "adapter", Reading(64)).load()
+        CrossEncoderModel(tmp_path / "adapter", PairReading(64)).load()
     assert not home.exists()
     shutil.rmtree(base)
     with pytest.raises(InputError, match=r"has no file model.safetensors that an adapter could be added to"):
-        CrossEncoderModel(tmp_path / "adapter", Reading(64)).load()
+        CrossEncoderModel(tmp_path / "adapter", PairReading(64)).load()
 
 
 def without_its_factors(folder: Path) -> None:
@@ -181,7 +183,7 @@ def test_a_damaged_adapter(
     save_adapter(moved(mpnet_folder), str(mpnet_folder), tmp_path / "adapter")
     damage(tmp_path / "adapter")
     with pytest.raises(InputError, match=said):
-        CrossEncoderModel(tmp_path / "adapter", Reading(64)).load()
+        CrossEncoderModel(tmp_path / "adapter", PairReading(64)).load()
     assert not list(home.rglob("merged-*"))
 
 

@@ -16,7 +16,7 @@ import torch
 
 from pearl.errors import InputError
 from pearl.records import Document, Request
-from retriever.models.cross_encoder import Reading
+from retriever.models.cross_encoder import PairReading
 from training.data.records import Group
 from training.fit.cross_encoder import (
     CrossEncoderOptions,
@@ -31,7 +31,7 @@ from training.fit.cross_encoder import (
 )
 from training.fit.head import calibrated, plain
 
-OPTIONS = CrossEncoderOptions(Reading(64), batch=2, rate=1e-2, evaluations=2)
+OPTIONS = CrossEncoderOptions(PairReading(64), batch=2, rate=1e-2, evaluations=2)
 
 
 def groups(count: int) -> list[Group]:
@@ -130,7 +130,7 @@ def test_no_step_is_begun_that_would_end_too_late(
 
 
 def test_fewer_groups_than_a_batch(model: Any, tmp_path: Path) -> None:
-    options = CrossEncoderOptions(Reading(64), batch=16)
+    options = CrossEncoderOptions(PairReading(64), batch=16)
     found = fit_cross_encoder(model, groups(1), groups(1), plain(5.0), options, tmp_path / "c", seconds=60.0)
     assert found["steps"] == 1
 

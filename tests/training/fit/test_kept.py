@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from pearl.records import Document, Request
-from retriever.models.cross_encoder import CrossEncoderModel, Reading
+from retriever.models.cross_encoder import CrossEncoderModel, PairReading
 from training.data.records import Group
 from training.fit.cross_encoder import CrossEncoderOptions, logits_of, new_cross_encoder
 from training.fit.head import plain
 from training.fit.kept import kept_or_fitted, save_cross_encoder
 
-OPTIONS = CrossEncoderOptions(Reading(64), batch=4, rate=1e-3, evaluations=1)
+OPTIONS = CrossEncoderOptions(PairReading(64), batch=4, rate=1e-3, evaluations=1)
 
 
 def test_saved_it_is_what_an_artifact_loads(bert_folder: Path, tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pearl.records import Document, Request
-from retriever.models.cross_encoder import Reading
+from retriever.models.cross_encoder import PairReading
 from training.fit.cross_encoder import CrossEncoderOptions, logits_of
 from training.fit.relevance import GAIN, fit_relevance, relevance_groups
 
-OPTIONS = CrossEncoderOptions(Reading(64), batch=4, rate=1e-3, evaluations=1)
+OPTIONS = CrossEncoderOptions(PairReading(64), batch=4, rate=1e-3, evaluations=1)
 HISTORIES = {
     user: [Document(f"{user}{n}", f"text {n} of {user}", float(n), f"request {n}") for n in range(5)]
     for user in ("ann", "ben")

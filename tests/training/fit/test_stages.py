@@ -13,7 +13,7 @@ from rich.console import Console
 from pearl.records import Document, Request
 from retriever.calibrated.cascade import MOST
 from retriever.history.signals import NAMES
-from retriever.models.cross_encoder import Reading
+from retriever.models.cross_encoder import PairReading
 from training.choices import SEARCH
 from training.choose.measure import measure
 from training.data.records import Example
@@ -22,7 +22,7 @@ from training.fit import kept
 from training.fit.cross_encoder import CrossEncoderOptions, logits_of, new_cross_encoder
 from training.fit.head import HeadOptions
 from training.fit.kept import CrossEncoderFit
-from training.fit.material import Material
+from training.fit.material import FitMaterial
 from training.fit.stages import (
     EVERYTHING,
     SURE,
@@ -39,17 +39,17 @@ from training.options import LOSSES
 
 Make = Callable[..., list[Example]]
 QUICK = HeadOptions(members=1, hidden=4, epochs=12)
-OPTIONS = CrossEncoderOptions(Reading(64), batch=4, rate=1e-3, evaluations=1)
+OPTIONS = CrossEncoderOptions(PairReading(64), batch=4, rate=1e-3, evaluations=1)
 SELECTION = SelectionOptions()
 SILENT = Console(file=StringIO())
 
 
 @pytest.fixture
-def material(make_examples: Make, make_material: Any) -> Material:
+def material(make_examples: Make, make_material: Any) -> FitMaterial:
     return make_material(make_examples(12), make_examples(6, user="c:ben"), make_examples(5, user="c:cid"))
 
 
-def test_tau_and_y0_are_chosen_on_dev(material: Material) -> None:
+def test_tau_and_y0_are_chosen_on_dev(material: FitMaterial) -> None:
     first = fit_first_stage(material, "calibrated", SELECTION, SILENT, QUICK)
     quartiles = np.quantile(material.chosen.positive_gains, (0.25, 0.5, 0.75))
     assert first.anchor.tau in TAUS
@@ -63,7 +63,7 @@ def test_tau_and_y0_are_chosen_on_dev(material: Material) -> None:
 
 
 @pytest.fixture
-def uneven(make_material: Any) -> Material:
+def uneven(make_material: Any) -> FitMaterial:
     """Signals of which the first says the gain, which is a few nats for most requests and hundreds for some."""
     draw = np.random.default_rng(0)
 
@@ -77,10 +77,10 @@ def uneven(make_material: Any) -> Material:
         return found
 
     train, dev = examples("c:ann"), examples("c:ben")
-    return Material(train, dev, [], [], select(train, SELECTION))
+    return FitMaterial(train, dev, [], [], select(train, SELECTION))
 
 
-def test_y0_is_the_quartile_that_dev_prefers(uneven: Material) -> None:
+def test_y0_is_the_quartile_that_dev_prefers(uneven: FitMaterial) -> None:
     first = fit_first_stage(uneven, "calibrated", SELECTION, SILENT, QUICK)
     quartiles = [float(each) for each in np.quantile(uneven.chosen.positive_gains, (0.25, 0.5, 0.75))]
     assert sorted({each["y0"] for each in first.tried}) == pytest.approx(quartiles)
@@ -89,7 +89,7 @@ def test_y0_is_the_quartile_that_dev_prefers(uneven: Material) -> None:
     assert first.anchor.y0 != pytest.approx(quartiles[1])  # here the median is not the best
 
 
-def test_y0_and_tau_that_are_given_are_taken(uneven: Material) -> None:
+def test_y0_and_tau_that_are_given_are_taken(uneven: FitMaterial) -> None:
     quartiles = np.quantile(uneven.chosen.positive_gains, (0.25, 0.5, 0.75))
     for y0, expected in (("q1", quartiles[0]), ("median", quartiles[1]), ("q3", quartiles[2]), (7.5, 7.5)):
         for loss in ("calibrated", "relevance"):
@@ -103,7 +103,7 @@ def test_y0_and_tau_that_are_given_are_taken(uneven: Material) -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_ablations(material: Material, loss: str) -> None:
+def test_the_ablations(material: FitMaterial, loss: str) -> None:
     first = fit_first_stage(material, loss, SELECTION, SILENT, QUICK)
     logits = first.dev_scores[0]
     assert np.isfinite(logits).all()
@@ -154,12 +154,12 @@ def test_the_mean_is_fitted_as_the_sum_is(make_examples: Make, make_material: An
 
 
 @pytest.fixture
-def few(make_examples: Make, make_material: Any) -> Material:
+def few(make_examples: Make, make_material: Any) -> FitMaterial:
     return make_material(make_examples(6), make_examples(3, user="c:ben"), make_examples(3, user="c:cid"))
 
 
 @pytest.fixture
-def second(few: Material, bert_folder: Path, tmp_path: Path) -> Callable[..., SecondStage]:
+def second(few: FitMaterial, bert_folder: Path, tmp_path: Path) -> Callable[..., SecondStage]:
     """The second stage of few examples after a first one that was fitted in three epochs."""
     first = fit_first_stage(few, "kl", SELECTION, SILENT, replace(QUICK, epochs=3))
 
@@ -167,7 +167,7 @@ def second(few: Material, bert_folder: Path, tmp_path: Path) -> Callable[..., Se
         loss: str = "calibrated",
         y0: float = 10.0,
         selection: SelectionOptions = SELECTION,
-        material: Material = few,
+        material: FitMaterial = few,
         work: Path = tmp_path,
         weight: float | str = SEARCH,
         **changed: Any,
@@ -193,7 +193,7 @@ def fitted(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
     return seen
 
 
-def first_scores(few: Material) -> FirstStage:
+def first_scores(few: FitMaterial) -> FirstStage:
     return fit_first_stage(few, "kl", SELECTION, SILENT, replace(QUICK, epochs=3))
 
 
@@ -204,7 +204,7 @@ def test_only_the_same_training_is_gone_on_with(second: Any, trainings: list[Pat
 
 
 def test_it_is_trained_on_the_groups_that_were_chosen(
-    second: Any, few: Material, monkeypatch: pytest.MonkeyPatch
+    second: Any, few: FitMaterial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those by proxy are selected with the same options; those with true gains count twice."""
     seen: list[Any] = []
@@ -220,7 +220,7 @@ def test_it_is_trained_on_the_groups_that_were_chosen(
     assert len(seen) == 2 + len(select(few.warm, SELECTION).groups)
 
 
-def test_the_logit_is_weighed_on_dev(second: Any, few: Material) -> None:
+def test_the_logit_is_weighed_on_dev(second: Any, few: FitMaterial) -> None:
     found = second()
     tried, weight = found.report["weights"], found.cascade.weight
     assert [each["weight"] for each in tried] == [0.0, 0.25, 0.5]
@@ -233,7 +233,7 @@ def test_the_logit_is_weighed_on_dev(second: Any, few: Material) -> None:
         assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
 
 
-def test_a_weight_that_is_given_is_taken(second: Any, few: Material) -> None:
+def test_a_weight_that_is_given_is_taken(second: Any, few: FitMaterial) -> None:
     for weight, most in ((0.0, MOST), (0.4, MOST), (1.0, EVERYTHING)):
         found = second(weight=weight)
         assert (found.cascade.weight, found.cascade.most) == (weight, most)
@@ -243,13 +243,13 @@ def test_a_weight_that_is_given_is_taken(second: Any, few: Material) -> None:
             assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
 
 
-def test_true_gains_count_once_where_none_is_by_proxy(second: Any, few: Material, fitted: list[list[Any]]) -> None:
+def test_true_gains_count_once_where_none_is_by_proxy(second: Any, few: FitMaterial, fitted: list[list[Any]]) -> None:
     second(material=replace(few, warm=[]), repeated=1)
     assert len(fitted[0]) == len(few.chosen.groups)
 
 
-def test_documents_are_read_as_they_were_learned_from(second: Any, few: Material) -> None:
-    alone = Reading(64, own_requests=False)
+def test_documents_are_read_as_they_were_learned_from(second: Any, few: FitMaterial) -> None:
+    alone = PairReading(64, own_requests=False)
     found = second(weight=1.0, reading=alone)
     for reading, alike in ((alone, True), (OPTIONS.reading, False)):
         said = [logits_of(found.model, each.request, each.documents, reading) for each in few.dev]
@@ -266,7 +266,7 @@ def test_what_was_fitted_is_kept_and_found_again(second: Any) -> None:
     assert second(y0=9.0).report["made_of"] != one.report["made_of"]
 
 
-def test_under_relevance_the_model_stays_as_it_is(second: Any, few: Material, bert_folder: Path) -> None:
+def test_under_relevance_the_model_stays_as_it_is(second: Any, few: FitMaterial, bert_folder: Path) -> None:
     before = logits_of(
         new_cross_encoder(str(bert_folder), OPTIONS), few.dev[0].request, few.dev[0].documents, OPTIONS.reading
     )

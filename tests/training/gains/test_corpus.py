@@ -24,12 +24,12 @@ from training.data.split import BY_TIME, BY_USERS
 from training.gains.corpus import Corpus, check_scored, histories_of, left_unscored, origins_of
 from training.gains.labels import write_gains_of
 from training.gains.scores import read_scores
-from training.gains.units import TARGETS_PER_PIECE, ScoringOptions
+from training.gains.units import TARGETS_PER_PIECE, GainOptions
 from training.options import TrainingOptions, gains_file
 
 SILENT = Console(file=StringIO())
 DOCUMENTS = [Document(str(place), f"it is fine, item {place}", 60.0 * place, f"item {place}") for place in range(9)]
-OPTIONS = ScoringOptions("post", TRAIN, ROLLING, 2, 3, 4, None, target_tokens=16, document_tokens=16)
+OPTIONS = GainOptions("post", TRAIN, ROLLING, 2, 3, 4, None, target_tokens=16, document_tokens=16)
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_of_one_unit_alone_requests_have_some_of_their_candidates(
 
 @pytest.mark.parametrize("split", [DEV, TEST, TRAIN])
 def test_where_no_user_has_enough_there_are_none(corpus: Corpus, tmp_path: Path, split: str) -> None:
-    options = ScoringOptions("post", split, ROLLING, 2, 3, 100)
+    options = GainOptions("post", split, ROLLING, 2, 3, 100)
     assert corpus.scored(options, never, tmp_path / "w", lambda: math.inf, SILENT, "sum") == []
     assert corpus.scored_before(split, tmp_path / "w", "sum") == []
     assert read_scores(tmp_path / "w" / f"mine-{split}.parquet")[0].num_rows == 0
@@ -154,12 +154,12 @@ def test_what_was_not_scored_before(corpus: Corpus, tmp_path: Path) -> None:
 
 def test_scores_of_another_template_are_refused(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
     model = load_auxiliary(str(causal_folder))
-    run: Callable[[ScoringOptions], Any] = lambda options: corpus.scored(  # noqa: E731
+    run: Callable[[GainOptions], Any] = lambda options: corpus.scored(  # noqa: E731
         options, lambda: model, tmp_path, lambda: 0.0, SILENT, "sum"
     )
     run(OPTIONS)
     with pytest.raises(InputError, match="made with another"):
-        run(ScoringOptions("commit", TRAIN, ROLLING, 2, 3, 4))
+        run(GainOptions("commit", TRAIN, ROLLING, 2, 3, 4))
 
 
 def test_whether_the_budget_ended_or_nobody_has_enough(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:

@@ -24,15 +24,15 @@ import torch
 from pearl.errors import InputError
 from pearl.history.split import users_of
 from pearl.records import Document
-from retriever.models.auxiliary import Group, Likelihood
+from retriever.models.auxiliary import Likelihood, PairGroup
 from retriever.models.load_auxiliary import load_auxiliary
 from training.files import alone_in
 from training.gains.scores import SCHEMA, merge_scores, read_scores
 from training.gains.scoring import Pace, Scorer, describe, few_shot_examples, prepared, score_units
-from training.gains.units import ScoringOptions, Unit, plan_units, target_texts
+from training.gains.units import GainOptions, ScoringUnit, plan_units, target_texts
 from training.templates import auxiliary_template
 
-OPTIONS = ScoringOptions("commit", targets=2, candidates=None, target_tokens=40, document_tokens=60)
+OPTIONS = GainOptions("commit", targets=2, candidates=None, target_tokens=40, document_tokens=60)
 
 
 def histories(users: int = 3, documents: int = 6) -> dict[str, list[Document]]:
@@ -83,7 +83,7 @@ def test_every_pair_is_scored_once_by_equation_1(causal_folder: Path, tmp_path: 
         template.prompt_without("Subject 5", examples),
     ]
     with_document, without = (
-        model.likelihoods([Group((tuple(model.encode(prompt)),), (target,))])[0][0] for prompt in prompts
+        model.likelihoods([PairGroup((tuple(model.encode(prompt)),), (target,))])[0][0] for prompt in prompts
     )
     assert row["log_p_with"] == pytest.approx(with_document.total, rel=1e-4)
     assert row["log_p_without"] == pytest.approx(without.total, rel=1e-4)
@@ -205,7 +205,7 @@ class BrokenModel:
     def decode(self, tokens: Sequence[int]) -> str:
         return bytes(tokens).decode()
 
-    def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
+    def likelihoods(self, groups: Sequence[PairGroup]) -> list[list[Likelihood]]:
         return [[Likelihood(self._total, len(target)) for target in group.targets] for group in groups]
 
 
@@ -231,7 +231,7 @@ def test_long_targets_requests_and_documents_are_cut(causal_folder: Path, reques
     (row,) = Scorer(model, template, (), options).score(plan_units(long, options)[0]).to_pylist()
 
     prompt = tuple(model.encode(template.prompt_with(("word " * 200)[:20], ("ask " * 200)[:read])))
-    expected = model.likelihoods([Group((prompt,), (tuple(model.encode("text te")),))])[0][0]
+    expected = model.likelihoods([PairGroup((prompt,), (tuple(model.encode("text te")),))])[0][0]
     assert row["target_tokens"] == 7
     assert row["log_p_with"] == pytest.approx(expected.total, rel=1e-4)
 
@@ -447,14 +447,14 @@ class Counting:
         self.scored: list[str] = []
         monkeypatch.setattr("training.gains.scoring.time", SimpleNamespace(monotonic=lambda: self.now))
 
-    def score(self, unit: Unit, /) -> pa.Table:
+    def score(self, unit: ScoringUnit, /) -> pa.Table:
         self.scored.append(unit.name)
         self.now += unit.size
         return SCHEMA.empty_table()
 
 
-def unit_of(name: str, pairs: int) -> Unit:
-    return Unit(name, "ann", (), ((Document("t", "said"), frozenset(map(str, range(pairs)))),))
+def unit_of(name: str, pairs: int) -> ScoringUnit:
+    return ScoringUnit(name, "ann", (), ((Document("t", "said"), frozenset(map(str, range(pairs)))),))
 
 
 def test_what_would_take_longer_than_is_left_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
