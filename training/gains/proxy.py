@@ -21,8 +21,8 @@ from retriever.history.lexical import words
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder
 from training.choose.measure import pearson
-from training.data.candidates import sample_candidates
 from training.data.records import Example, Floats
+from training.gains.units import sample_candidates
 
 TARGET_WORDS = 100  # about what the auxiliary model sees of a target
 DOCUMENT_WORDS = 125  # and of a document

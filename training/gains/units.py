@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pearl.errors import InputError
 from pearl.history.partition import LATEST, Partition, partition
 from pearl.history.split import users_of
-from pearl.records import Document
-from training.data.candidates import sample_candidates
+from pearl.records import Document, Request
+from retriever.history.lexical import BM25Index, hashed_words
 from training.data.split import BY_USERS, part_of
 
 NOTHING_TO_SCORE = "nothing_to_score"
@@ -139,3 +139,21 @@ def _units(name: str, part: Partition, options: GainOptions) -> Iterator[Scoring
 def target_texts(units: Iterable[ScoringUnit]) -> set[str]:
     """The texts of all targets of the units."""
     return {target.text for unit in units for target, _ in unit.pairs}
+
+
+def sample_candidates(request: str, candidates: Sequence[Document], count: int | None, *, seed: str) -> list[Document]:
+    """All of them for ``count`` None; else a third by BM25, a third the most recent, the rest at random.
+
+    The order of the candidates is kept; one seed for all requests of a user keeps their samples alike, so that few
+    documents serve many requests. What is likely to help is among them, and so is what is not: a loss over
+    scores needs both.
+    """
+    if count is None or len(candidates) <= count:
+        return list(candidates)
+    third = count // 3
+    scores = BM25Index(hashed_words([document.text for document in candidates])).scores(Request(request))
+    best = sorted(range(len(candidates)), key=lambda position: -scores[position])[:third]
+    chosen = {*best, *range(len(candidates) - third, len(candidates))}
+    rest = [position for position in range(len(candidates)) if position not in chosen]
+    chosen.update(random.Random(seed).sample(rest, count - len(chosen)))
+    return [candidates[position] for position in sorted(chosen)]

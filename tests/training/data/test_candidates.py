@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pearl.records import Document
-from training.data.candidates import sample_candidates
+from training.gains.units import sample_candidates
 
 
 def document(number: int, text: str | None = None) -> Document:
