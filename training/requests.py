@@ -1,8 +1,7 @@
 """Synthetic requests for documents that have none, by any chat model (papers/pearl.txt, section B.2 and prompt 11).
 
 The model explains itself, then names the salient aspects of the text; the aspects, joined, are the request. Every
-raw reply is kept in a file beside the output, on disk before the next one is asked for: whatever kills the process, the
-next run asks for the rest only, and reads the kept replies again.
+raw reply is kept on disk beside the output: a run that was killed goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -31,7 +30,9 @@ from training.progress import Advance
 
 ASPECTS = ("Overview", "Names", "Contacts", "Links", "Knowledge", "Anecdotes")
 VERBATIM = ("Names", "Contacts", "Links")  # the others are to be in the model's own words
-NOTHING = re.compile(r"[\W_]*(none|n/?a|not applicable)[\W_]*", re.IGNORECASE)
+SAID = r"(?: (?:is|are|was|were))?(?: (?:mentioned|provided|given|included|needed|required))?(?: here| as [^.]*)?"
+ABSENT = rf"no (?:\w+ )?(?:names?|places|contacts?|links?|knowledge|anecdotes?)(?: (?:or|and) \w+)?{SAID}"
+NOTHING = re.compile(rf"(?i)[\W_]*(?:none|n/?a|not applicable|(?:the )?(?:author|speaker|user|writer)|{ABSENT})[\W_]*")
 MARK = r"</|<\s*(?:Instruction\.)?(?:Explanation|" + "|".join(ASPECTS) + r")\s*>"  # what ends a part
 COPIED_WORDS = 12  # in a row: a request that holds the target asks for nothing
 DECODING = Decoding(max_tokens=600)
@@ -172,8 +173,7 @@ async def ask_all(texts: Sequence[str], replies: RequestReplies, advance: Advanc
 
 def texts_without_request(histories: Mapping[str, Sequence[Document]]) -> list[str]:
     """Each once, in order."""
-    texts = (document.text for documents in histories.values() for document in documents if not document.request)
-    return list(dict.fromkeys(texts))
+    return list(dict.fromkeys(text.text for texts in histories.values() for text in texts if not text.request))
 
 
 def write_history(histories: Mapping[str, Sequence[Document]], replies: RequestReplies, out: Path) -> Tally:

@@ -83,6 +83,20 @@ def test_the_aspects_are_joined_without_the_explanation() -> None:
             "Mend it.",
         ),
         ("<Instruction.Overview>Say: none of them drips.</Instruction.Overview>", "Say: none of them drips."),
+        ("<Instruction.Overview>Mend it.<Instruction.Names>No specific names or places mentioned.", "Mend it."),
+        ("<Instruction.Overview>Mend it.<Instruction.Names>The writer.", "Mend it."),
+        ("<Instruction.Overview>Mend it.<Instruction.Contacts>No contacts needed.", "Mend it."),
+        ("<Instruction.Overview>Mend it.<Instruction.Knowledge>No specific knowledge is mentioned", "Mend it."),
+        (
+            "<Instruction.Overview>Mend it.<Instruction.Anecdotes>No specific anecdotes are provided as the text does "
+            "not contain any personal experiences or stories.",
+            "Mend it.",
+        ),
+        (
+            "<Instruction.Overview>Mend it.<Instruction.Knowledge>No link in the chain is strong.",
+            "Mend it. No link in the chain is strong.",
+        ),
+        ("<Instruction.Overview>Mend it.<Instruction.Names>The writer Bo", "Mend it. The writer Bo"),
     ],
 )
 def test_replies_that_keep_to_the_form_more_or_less(text: str, request_text: str) -> None:
