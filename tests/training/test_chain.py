@@ -21,8 +21,8 @@ from retriever.models.files import file_digest
 from training.gains.scores import read_scores
 
 PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
-BY_HAND = PAGE[PAGE.index("By hand") :]
-COMMANDS = re.search(r"^```\n(.*?)^```", BY_HAND, re.DOTALL | re.MULTILINE)[1].splitlines()  # type: ignore[index]
+STEPS = PAGE[PAGE.index("## Step by step") :]
+COMMANDS = re.search(r"^```\n(.*?)^```", STEPS, re.DOTALL | re.MULTILINE)[1].splitlines()  # type: ignore[index]
 
 
 @pytest.fixture

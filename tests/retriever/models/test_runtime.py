@@ -92,13 +92,13 @@ def test_no_training_library_is_loaded_to_encode_and_score(real_pairs_folder: Pa
 import sys
 from pathlib import Path
 from pearl.records import Document, Request
-from retriever.models.cross_encoder import CrossEncoderModel, Reading
+from retriever.models.cross_encoder import CrossEncoderModel, PairReading
 from retriever.models.encoder import SentenceEncoder
 encoder = SentenceEncoder()
 texts = [f"text {{number}} of the bench " * number for number in range(20)]
 assert encoder.encode_documents(texts).shape == (20, 384)
 assert encoder.encode_request("bread").shape == (1, 384)
-model = CrossEncoderModel(Path({str(real_pairs_folder)!r}), Reading(128))
+model = CrossEncoderModel(Path({str(real_pairs_folder)!r}), PairReading(128))
 documents = [Document(str(place), text) for place, text in enumerate(texts)]
 assert model.logits(Request("bread"), documents).shape == (20,)
 print(*{{"torch", "transformers", "sentence_transformers", "huggingface_hub"}} & sys.modules.keys())
