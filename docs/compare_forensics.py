@@ -151,7 +151,7 @@ def synthetic():  # type: ignore[no-untyped-def]
 
 
 def write_rows(path: Path) -> None:
-    """A CSV with prompts and models, whose ids both compute."""
+    """Write a CSV file with prompts and models, for which both packages compute the ids."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["text_a", "text_b", "preferred_text", "prompt", "model_a", "model_b"])

@@ -18,7 +18,7 @@ HELP_WIDTH = 96  # characters of a line of help
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeChoice:
+class PaperChoice:
     """``values``: what each of them does; ``why`` there is a choice."""
 
     name: str
@@ -39,7 +39,7 @@ class Preset:
 class Presets:
     """The first preset is the default. Raises ValueError for a preset that leaves a choice open or unknown."""
 
-    choices: tuple[JudgeChoice, ...]
+    choices: tuple[PaperChoice, ...]
     presets: tuple[Preset, ...]
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class Presets:
         """The value of every choice, as options with fields of these names have it."""
         return {choice.name: getattr(options, choice.name) for choice in self.choices}
 
-    def plus(self, choice: JudgeChoice, value: str) -> Presets:
+    def plus(self, choice: PaperChoice, value: str) -> Presets:
         """These with one more choice, of which every preset takes the same value."""
         presets = (replace(preset, values={**preset.values, choice.name: value}) for preset in self.presets)
         return Presets((*self.choices, choice), tuple(presets))
@@ -104,7 +104,7 @@ class Presets:
 
 
 NO_CHOICES = Presets((), (Preset("default", "", {}),))
-TOP_P = JudgeChoice(
+TOP_P = PaperChoice(
     "top_p",
     {"1": "tokens are drawn from all; any other share by --top-p", "0.95": "the least likely 5% are never drawn"},
     "The paper on the personalised judge says 0.95. Its code never sent it, so that its figures were drawn with 1.",

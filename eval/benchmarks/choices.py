@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 
 AT_MOST_10, BELOW_10 = "at_most_10", "below_10"
 THOUSAND, ONE_MORE = "thousand", "one_more"
@@ -12,7 +12,7 @@ FIFTH, CAPPED = "fifth", "capped"
 NEAREST, CONSTANT = "nearest", "constant"
 PHRASES, SUBSTRING = "phrases", "substring"
 CHOICES = (
-    JudgeChoice(
+    PaperChoice(
         "score_tie",
         {
             AT_MOST_10: "prism: two responses are a tie if their scores lie at most 10 apart",
@@ -20,7 +20,7 @@ CHOICES = (
         },
         "Appendix A.2 says smaller or equal; the authors' code says smaller.",
     ),
-    JudgeChoice(
+    PaperChoice(
         "samples",
         {
             THOUSAND: "prism: the first 1,000 pairs, unless --limit says otherwise",
@@ -28,7 +28,7 @@ CHOICES = (
         },
         "The paper says 1,000; the loop of the authors' code ends one later.",
     ),
-    JudgeChoice(
+    PaperChoice(
         "refusals",
         {
             PHRASES: "prism: a response that begins by declining, or speaks of itself as a language model",
@@ -36,7 +36,7 @@ CHOICES = (
         },
         "The paper filters refusals and does not say how; the authors' code looks for three substrings.",
     ),
-    JudgeChoice(
+    PaperChoice(
         "question",
         {
             RANDOM: "opinionqa: a random question with two options from each topic, and random respondents",
@@ -44,7 +44,7 @@ CHOICES = (
         },
         "The paper says random; the authors' code takes the first.",
     ),
-    JudgeChoice(
+    PaperChoice(
         "essay_tie",
         {
             BELOW_2: "empathic: essays are a tie if their empathy or their distress differs by less than 2",
@@ -52,7 +52,7 @@ CHOICES = (
         },
         "Appendix A.2 says 2; the authors' code says 3.",
     ),
-    JudgeChoice(
+    PaperChoice(
         "tie_share",
         {
             FIFTH: "empathic: with --ties, at most a fifth of the items are ties",
@@ -60,7 +60,7 @@ CHOICES = (
         },
         "The paper holds ties to PRISM's ratio, about a fifth; the authors' code counts to a hundred.",
     ),
-    JudgeChoice(
+    PaperChoice(
         "distractor",
         {
             NEAREST: "reddit: another answer of the person whose profile is nearest, by the encoder's cosine",

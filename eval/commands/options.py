@@ -139,7 +139,7 @@ class WritingOptions(DraftingOptions):
 
     @property
     def set_aside(self) -> float | None:
-        """The share of the target's trigrams from which on a document is set aside; None when all stay."""
+        """Return the least share of the target's trigrams with which a document is set aside; None when all stay."""
         return THRESHOLD if self.near_duplicates is None and self.without_near_duplicates else self.near_duplicates
 
     def told_stances(self) -> str | None:

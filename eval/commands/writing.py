@@ -194,7 +194,7 @@ class WritingSession:
     writes: Writer
 
     def write(self, work: Callable[[WritingContext], Coroutine[Any, Any, T]]) -> T:
-        """The result of ``work``; the budget begins with it."""
+        """Run ``work`` and return its result; the time budget starts now."""
         plan, bench = self.plan, self.writes.bench
         with watched(self.console) as watch:
             budget = Budget(self.options.budget_minutes)  # from now on: what was done before is no writing

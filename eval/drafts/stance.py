@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 
 YTA, NTA = "YTA", "NTA"
 STANCES = (YTA, NTA)
 CORRECTED, AS_PUBLISHED = "corrected", "as_published"
 PRESETS = Presets(
     (
-        JudgeChoice(
+        PaperChoice(
             "stances",
             {
                 "rules": "verdicts by rules that pass over what is asked, quoted, denied or said of somebody else",

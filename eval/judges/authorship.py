@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.grammar import NOUNS, Grammar, line_of
 from eval.asking.json_lines import check_fields, check_object, optional_id, optional_string, read_items
 from eval.asking.lines import folded
@@ -45,7 +45,7 @@ COUNTED, DROPPED = "counted", "dropped"
 PRESETS = Presets(
     (
         ORDER,
-        JudgeChoice(
+        PaperChoice(
             "unparsed",
             {
                 COUNTED: "a judgement without an answer is a share of its own",

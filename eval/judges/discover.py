@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eval.asking.bench import JudgeSession
-from eval.asking.choices import JudgeChoice, Presets
+from eval.asking.choices import PaperChoice, Presets
 from eval.asking.lines import folded
 from eval.asking.reply import CUT_OFF, EMPTY, NO_VERDICT, NOT_OFFERED, clean, json_objects
 from eval.asking.verdict import Failed, Invalid, counts
@@ -30,7 +30,7 @@ from retriever.models.encoder import Vectors
 
 HELD_BACK, ALL = "held_back", "all"
 EVERY_VOTE, DECIDED = "every_vote", "without_both_and_neither"
-VOTED = JudgeChoice(
+VOTED = PaperChoice(
     "voted",
     {
         HELD_BACK: "one half of the pairs proposes rules, the other half votes on them",
@@ -38,7 +38,7 @@ VOTED = JudgeChoice(
     },
     "The published code lets rules be proposed by the pairs that then vote on them, which flatters the rules.",
 )
-SHARE_OF = JudgeChoice(
+SHARE_OF = PaperChoice(
     "share_of",
     {
         EVERY_VOTE: "a tenth of all votes must be for a rule",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.asking.choices import JudgeChoice
+from eval.asking.choices import PaperChoice
 from eval.asking.lines import folded
 from eval.asking.verdict import Answer, Given
 from eval.judges.items import ItemT
@@ -25,7 +25,7 @@ from eval.stats.proportions import wilson_json
 from pearl.stats.bootstrap import Bootstrap, Floats, drawn
 
 BOTH, RANDOM, AS_GIVEN = "both", "random", "as_given"
-ORDER = JudgeChoice(
+ORDER = PaperChoice(
     "order",
     {
         BOTH: "every run asks in both orders, so that a preference for a position cancels out and is measured",

@@ -246,7 +246,7 @@ def trials(items: Sequence[PersonaItem], options: PersonaOptions) -> Iterator[Tr
 
 
 def ask(trial: Trial[PersonaItem], options: PersonaOptions) -> Messages:
-    """The reply goes on from ``[[``."""
+    """Return the messages of a trial; the reply continues an answer begun with ``[[``."""
     mode, asked, item = trial.way, trial.way.asked, trial.item
     task, offered = (_TASK_OWN, _OFFERED_OWN) if item.own else (_TASK, _OFFERED)
     parts = [task[mode.persona], f'{offered}, "[[C]]" for a tie.' if asked.tie else f"{offered}."]
@@ -269,7 +269,7 @@ def _part(header: str, text: str) -> str:
 
 
 def ask_again(judgement: Judgement[PersonaItem], reply: str, options: PersonaOptions) -> Messages | None:
-    """The same question, where no answer can be read."""
+    """Return the same question again if no answer could be read, else None."""
     return ask(judgement.trial, options) if isinstance(judgement.verdict, Invalid) else None
 
 

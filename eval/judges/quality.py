@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.grammar import CLOSING, NOUNS, OPENING, Grammar
 from eval.asking.reply import NOT_OFFERED
 from eval.asking.scale import Scale
@@ -40,7 +40,7 @@ from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph
 # what is asked
 
 WRONG, COIN = "wrong", "coin"
-ORDER = JudgeChoice(
+ORDER = PaperChoice(
     "order",
     {
         pairwise.BOTH: "each pair is shown in both orders; where the answers differ, it counts half",
@@ -48,7 +48,7 @@ ORDER = JudgeChoice(
     },
     "The paper's sets hold most pairs in both orders already, but not those of LM Arena; judges favour a position.",
 )
-UNREAD = JudgeChoice(
+UNREAD = PaperChoice(
     "unread",
     {
         WRONG: "a pair without an answer that can be read is not correct",

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.json_lines import check_fields, check_once, optional_id, optional_string, read_lines
 from eval.asking.lines import folded
 from eval.asking.scale import EXHIBITS, YES_NO, Scale
@@ -43,7 +43,7 @@ NAME, DEFINITION = "name", "definition"
 PRINTED, TASK = "printed", "task"
 PRESETS = Presets(
     (
-        JudgeChoice(
+        PaperChoice(
             "style_shown",
             {
                 DEFINITION: "with the definition that the people who rated were shown, and their task: the manner",
@@ -51,7 +51,7 @@ PRESETS = Presets(
             },
             "A judge was given the mere name of a style; the people it is measured by read a definition.",
         ),
-        JudgeChoice(
+        PaperChoice(
             "headings",
             {
                 TASK: "the text is called what it is",

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.grammar import NOUNS, TURN, Grammar, line_of, points_up_to
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.lines import folded
@@ -40,13 +40,13 @@ from pearl.text.usable import check_text
 # what is asked
 
 NAME, DEFINITION = "name", "definition"
-STYLE_SHOWN = JudgeChoice(
+STYLE_SHOWN = PaperChoice(
     "style_shown",
     {DEFINITION: "the styles with the definition of each", NAME: "the styles by their names alone"},
     'The paper gave its judges, and here its people too (appendix G.4), names; "visual and spatial" can mean much.',
 )
 WRITER, ASSISTANT = "writer", "assistant"
-PERSPECTIVE = JudgeChoice(
+PERSPECTIVE = PaperChoice(
     "perspective",
     {
         WRITER: "a text may have all points of a rubric, whoever seems to have written it",

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.reply import EMPTY
 from eval.asking.verdict import Invalid
@@ -42,7 +42,7 @@ NAME, DEFINITION = "name", "definition"
 PRESETS = Presets(
     (
         PERSONA_1,
-        JudgeChoice(
+        PaperChoice(
             "style_shown",
             {
                 DEFINITION: "the styles with the definition that raters and judges have",
@@ -146,7 +146,7 @@ def trials(items: Sequence[WritingRequest], options: WriteOptions) -> Iterator[T
 
 
 def ask(trial: Trial[WritingRequest], options: WriteOptions) -> Messages:
-    """A text that is to be rewritten is first asked for without styles."""
+    """Return the messages that ask for a text; one that is to be rewritten is first asked for without styles."""
     prompt = DEFAULT if trial.way[1] == REWRITE else trial.way[1]
     system = SYSTEM[prompt].format(task=trial.item.task, styles=_named(trial, options))
     return Message("system", system), Message("user", f"{ASKS[trial.item.task]}\n\n{trial.item.request}")

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.lines import folded
 from eval.asking.verdict import Answer, Failed, Given, Invalid, Verdict, Votes, counts, kind, reason_of, verdict_kinds
 from eval.asking.votes import read_votes
@@ -39,7 +39,7 @@ MAJORITY, UNANIMOUS = "majority", "unanimous"
 SHOWN, HIDDEN = "shown", "hidden"
 READ, INVALID_REPLY, SALVAGED = "read", "invalid", "salvaged"
 STRICT = {"cross_vote": UNANIMOUS, "request": HIDDEN, "text_around": INVALID_REPLY, "cut_off": INVALID_REPLY}
-VOTES = JudgeChoice(
+VOTES = PaperChoice(
     "votes",
     {"1": "each pair is judged once", "3": "three times; any other number by --votes"},
     "The paper votes once: three votes cost three times as much and agree little better with people (table 2). Its "
@@ -48,7 +48,7 @@ VOTES = JudgeChoice(
 PRESETS = Presets(
     (
         VOTES,
-        JudgeChoice(
+        PaperChoice(
             "cross_vote",
             {
                 MAJORITY: "more than half of the votes decide, else the trait does not apply",
@@ -56,12 +56,12 @@ PRESETS = Presets(
             },
             "The paper names both; its code asks for unanimity. With one vote they are the same.",
         ),
-        JudgeChoice(
+        PaperChoice(
             "request",
             {SHOWN: "the judge reads what the texts answer", HIDDEN: "the judge reads the two texts alone"},
             "The published prompt has no place for it; whether a text agrees with its reader cannot be told without.",
         ),
-        JudgeChoice(
+        PaperChoice(
             "text_around",
             {
                 READ: "votes count beside other text, unless it takes them back",
@@ -69,7 +69,7 @@ PRESETS = Presets(
             },
             "The published code reads replies that are the votes and nothing else.",
         ),
-        JudgeChoice(
+        PaperChoice(
             "cut_off",
             {
                 INVALID_REPLY: "a reply that was cut off has no vote",

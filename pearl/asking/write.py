@@ -56,10 +56,11 @@ class WritingContext:
 async def write_drafts(
     desk: WritingContext, systems: Sequence[Sequence[PromptInputs]], share: float = 1.0
 ) -> list[list[WrittenText]]:
-    """A draft for each brief of each system; all systems have as many briefs. Those that there is no time for, when
-    ``share`` of the desk's has passed, fail as OUT_OF_TIME. Raises ChatError when the model is down.
+    """Write a draft for each brief of each system; every system has the same number of briefs.
 
-    Case by case, not system by system: what is done says how long the rest takes, and a local model keeps what it read.
+    Drafts that are not written when ``share`` of the context's time has passed fail as OUT_OF_TIME. Raises ChatError
+    when the model is down. Works case by case, not system by system: what is done then says how long the rest takes,
+    and a local model keeps what it read.
     """
     briefs = list(zip(*systems, strict=True))
     order = _order(len(briefs))
@@ -82,8 +83,8 @@ async def write_drafts(
 async def write_revised(
     desk: WritingContext, systems: Sequence[Sequence[PromptInputs]]
 ) -> list[tuple[list[WrittenText], list[WrittenText]]]:
-    """The drafts, in half of the desk's time, and their revisions, system by system. Raises ChatError when the model is
-    down."""
+    """Write the drafts, in half of the context's time, then revise them; return both, system by system. Raises
+    ChatError when the model is down."""
     drafts = await write_drafts(desk, systems, 0.5)
     return [
         (mine, await write_revisions(desk, briefs, mine, 0.5 + 0.5 * number / len(systems)))
@@ -94,10 +95,10 @@ async def write_revised(
 async def write_revisions(
     desk: WritingContext, briefs: Sequence[PromptInputs], drafts: Sequence[WrittenText], share: float = 1.0
 ) -> list[WrittenText]:
-    """The revision of each draft; of a draft that failed, its failure. Those that there is no time for, when ``share``
-    of the desk's has passed, fail as OUT_OF_TIME. Raises ChatError when the model is down.
+    """Revise each draft; a draft that failed keeps its failure.
 
-    An answer without a readable edited draft fails as UNREADABLE; the service then keeps the draft.
+    Those not written when ``share`` of the context's time has passed fail as OUT_OF_TIME, answers without a readable
+    edited draft as UNREADABLE; the service then keeps the draft. Raises ChatError when the model is down.
     """
     decoding = revision_decoding(desk.decoding)
     revised = list(drafts)

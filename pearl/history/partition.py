@@ -16,19 +16,18 @@ WAYS = (LATEST, ROLLING)
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionSide:
-    """A piece of every user's history, in shares of it: targets lie from ``first`` on, and what lies from ``last`` on
-    is not looked at."""
+class HistorySlice:
+    """A piece of every user's history, in shares of it."""
 
-    first: float = 0.0
-    last: float = 1.0
+    first: float = 0.0  # targets lie from here on
+    last: float = 1.0  # texts from here on are not looked at
 
     def places(self, documents: int) -> tuple[int, int]:
         """The first place of a target, and the place behind the last document."""
         return round(self.first * documents), round(self.last * documents)
 
 
-WHOLE = PartitionSide()
+WHOLE = HistorySlice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ def partition(
     targets: int = TARGETS_PER_USER,
     least: int = 1,
     seed: int = 0,
-    part: PartitionSide = WHOLE,
+    part: HistorySlice = WHOLE,
 ) -> Partition | None:
     """Choose at most ``targets`` texts that answer a request and have ``least`` candidates.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pearl.history.partition import ROLLING, WHOLE, PartitionSide, in_order, partition
+from pearl.history.partition import ROLLING, WHOLE, HistorySlice, in_order, partition
 from pearl.history.split import DEV, SPLITS, TEST, TRAIN, users_of
 from pearl.records import Document
 
 BY_USERS, BY_TIME = "users", "time"
-PARTS = {TRAIN: PartitionSide(0.0, 0.6), DEV: PartitionSide(0.6, 0.8), TEST: PartitionSide(0.8, 1.0)}
+PARTS = {TRAIN: HistorySlice(0.0, 0.6), DEV: HistorySlice(0.6, 0.8), TEST: HistorySlice(0.8, 1.0)}
 
 
 def way_of(histories: Sequence[Mapping[str, Sequence[Document]]], least: Mapping[str, int], seed: int) -> str:
@@ -23,7 +23,7 @@ def way_of(histories: Sequence[Mapping[str, Sequence[Document]]], least: Mapping
     return BY_USERS
 
 
-def part_of(split: str | None, way: str) -> PartitionSide:
+def part_of(split: str | None, way: str) -> HistorySlice:
     """The part of each user's history that the targets of a split lie in."""
     return WHOLE if way == BY_USERS or split is None else PARTS[split]
 

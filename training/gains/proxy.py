@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.history.partition import WHOLE, PartitionSide
+from pearl.history.partition import WHOLE, HistorySlice
 from pearl.records import Document, Request
 from retriever.history.lexical import words
 from retriever.history.word_weights import WordWeights
@@ -39,7 +39,7 @@ def unlabelled_examples(
     candidates: int,
     least: int,
     seed: int,
-    part: PartitionSide = WHOLE,
+    part: HistorySlice = WHOLE,
 ) -> list[Example]:
     """Past texts of a part of the histories as targets, ``targets`` a user at random, with what was written before
     each; all gains are 0.

@@ -43,7 +43,7 @@ _ABSENT = re.compile(r"\b([Nn]a[Nn]|NAN|None|null|undefined|N/A)\b")
 def record_check(
     name: str, level: str, description: str, what: str, holds: Callable[[RecordedJudgement, Recording], object]
 ) -> Check[Recording]:
-    """A check that looks at one record at a time: 'N of M records WHAT'."""
+    """Make a check that looks at one record at a time and reports 'N of M records WHAT'."""
 
     def find(recording: Recording) -> Fault:
         return fault(where(recording, lambda record: holds(record, recording)), recording, what)

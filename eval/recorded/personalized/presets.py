@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 
 RECORDED, PUBLISHED, STRICT = "recorded", "published", "strict"
 WRONG, DROPPED, DROPPED_UNLESS_TIE = "wrong", "dropped", "dropped_unless_tie"
 _RULE = "The published code takes the first letter and the first number of a reply, whatever they stand in."
 _OWN_PARSER = "our own parser on the raw reply, if there is one: a verdict must be given, not just begin the reply"
-READING = JudgeChoice(
+READING = PaperChoice(
     "reading",
     {
         RECORDED: "the answer and the certainty as the file has them; where it has none, by our own parser",
@@ -19,8 +19,8 @@ READING = JudgeChoice(
     },
     _RULE,
 )
-READING_REPLIES = JudgeChoice("reading", {PUBLISHED: "by the published code's rule", STRICT: _OWN_PARSER}, _RULE)
-UNPARSED = JudgeChoice(
+READING_REPLIES = PaperChoice("reading", {PUBLISHED: "by the published code's rule", STRICT: _OWN_PARSER}, _RULE)
+UNPARSED = PaperChoice(
     "unparsed",
     {
         WRONG: "a record without an answer is counted and wrong",
@@ -30,7 +30,7 @@ UNPARSED = JudgeChoice(
     "The paper's tables treat unread replies in two ways, and its text in none.",
 )
 HUNDRED, FIVE = "hundred", "five"
-SCALE = JudgeChoice(
+SCALE = PaperChoice(
     "scale",
     {
         HUNDRED: "certainty from 1 to 100, in five bands",
@@ -39,7 +39,7 @@ SCALE = JudgeChoice(
     "The paper asks for 1 to 100; the authors' code has another prompt with 1 to 5, which no table uses.",
 )
 ONCE, FOUR_TIMES = "once", "four_times"
-TRIES = JudgeChoice(
+TRIES = PaperChoice(
     "tries",
     {
         ONCE: "a reply without a readable answer is counted as such",
@@ -48,18 +48,18 @@ TRIES = JudgeChoice(
     "The paper regenerates at most 4 times; the authors' code does so for two of its four data sets.",
 )
 ASKED, NOT_ASKED = "asked", "not_asked"
-TIE_CERTAINTY = JudgeChoice(
+TIE_CERTAINTY = PaperChoice(
     "tie_certainty",
     {ASKED: "with --tie a certainty is asked for, too", NOT_ASKED: "with --tie no certainty is asked for"},
     "The paper does not let a judge that may call a tie verbalise its certainty.",
 )
-BLIND_CERTAINTY = JudgeChoice(
+BLIND_CERTAINTY = PaperChoice(
     "blind_certainty",
     {ASKED: "without a persona a certainty is asked for, too", NOT_ASKED: "without one no certainty is asked for"},
     "The authors' prompt without a persona asks for a verdict alone.",
 )
 DESCRIBED, IN_CODE = "described", "in_code"
-KEY = JudgeChoice(
+KEY = PaperChoice(
     "key",
     {
         DESCRIBED: "--ablate key tells education, location and race or ethnicity",

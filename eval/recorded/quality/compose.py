@@ -16,7 +16,7 @@ from random import Random
 from statistics import quantiles
 from typing import Any
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.json_lines import at_least_one, check_fields
 from eval.recorded.quality.experts import VERSIONS, parse_triplet
 from eval.report.tables import Json, Table
@@ -26,7 +26,7 @@ from pearl.text.words import count_words
 from retriever.reward.record_files import parse_objects
 
 BOTH, ONE = "both", "one"
-ORDERS = JudgeChoice(
+ORDERS = PaperChoice(
     "orders",
     {
         BOTH: "each pair stands there twice, once in each order",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.json_lines import at_least_one, check_fields, check_number
 from pearl.errors import InputError
 from pearl.text.usable import check_id, check_text
@@ -19,7 +19,7 @@ RANKS = {"Most Preferred Writing Option": 1, "Second Favorite Writing Option": 2
 # points that the paper leaves open about experts' majorities
 THREE, ANY = "three", "any"
 PAIRWISE, MEDIAN = "pairwise", "median_rank"
-RATERS = JudgeChoice(
+RATERS = PaperChoice(
     "raters",
     {
         THREE: "majorities are taken over triplets that exactly three experts ranked",
@@ -27,7 +27,7 @@ RATERS = JudgeChoice(
     },
     "The paper has three experts for each triplet; the published file has two to four.",
 )
-MAJORITY = JudgeChoice(
+MAJORITY = PaperChoice(
     "majority",
     {
         PAIRWISE: "the version of a pair that more experts rank higher",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 from pearl.stats.bootstrap import RESAMPLES
 
 LEVELS_FIRST, LABELS_FIRST = "levels_first", "labels_first"
@@ -18,7 +18,7 @@ LEFT_OUT, ABSENT_VOTE, OWN_VOTE = "left_out", "absent", "own"
 NO_LABEL, CAUTIOUS = "no_label", "cautious"
 DROPPED, TIES = "dropped", "tie"
 PUBLISHED, LEARNED = "published", "learned"
-VOTES = JudgeChoice(
+VOTES = PaperChoice(
     "votes",
     {
         LABELS_FIRST: "the label of each rating, then the one that most raters gave",
@@ -26,7 +26,7 @@ VOTES = JudgeChoice(
     },
     "Of four not, three somewhat and three very, six of ten say present; the level that is most common says absent.",
 )
-CANT_TELL = JudgeChoice(
+CANT_TELL = PaperChoice(
     "cant_tell",
     {
         LEFT_OUT: "can't tell is no rating",
@@ -35,7 +35,7 @@ CANT_TELL = JudgeChoice(
     },
     "The paper does not say.",
 )
-EVEN = JudgeChoice(
+EVEN = PaperChoice(
     "even",
     {
         NO_LABEL: "an even vote gives no label, and is counted",
@@ -43,7 +43,7 @@ EVEN = JudgeChoice(
     },
     "An even vote is no evidence; the paper does not say.",
 )
-HALF = JudgeChoice(
+HALF = PaperChoice(
     "half",
     {
         DROPPED: "a draw that was answered in one of the two orders only has no label",
@@ -51,7 +51,7 @@ HALF = JudgeChoice(
     },
     "The orders did not disagree, one is missing.",
 )
-BINS = JudgeChoice(
+BINS = PaperChoice(
     "bins",
     {
         PUBLISHED: "three labels as they were recorded, by the paper's bounds between scores (--labels 3)",

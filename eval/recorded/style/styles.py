@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 from pearl.errors import InputError
 from pearl.text.usable import json_type
 
@@ -70,7 +70,7 @@ STYLES: Mapping[str, str] = {
 ASKED_STYLES = tuple(style for style in STYLES if style != REALISM)  # of writers; realism was only rated
 
 RICH, SCHOLARLY = "rich", "scholarly"
-PERSONA_1 = JudgeChoice(
+PERSONA_1 = PaperChoice(
     "persona_1",
     {RICH: 'its third style is "rich descriptions"', SCHOLARLY: 'its third style is "scholarly-yet-friendly"'},
     'Figure 12 has "scholarly-yet-friendly", appendix L.2 "rich descriptions"; only so each of fifteen is in one set.',
@@ -147,7 +147,7 @@ def names_style(text: str, styles: Iterable[str]) -> bool:
 
 
 def _folded(name: str) -> str:
-    """Its words."""
+    """Return the words of a name, case-folded, joined by spaces."""
     return " ".join(re.findall(r"\w+", name.casefold().replace("&", " and ")))
 
 

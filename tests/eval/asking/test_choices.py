@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from eval.asking.choices import JudgeChoice, Preset, Presets
+from eval.asking.choices import PaperChoice, Preset, Presets
 from pearl.errors import InputError
 
-ORDER = JudgeChoice("order", {"both": "asks in both", "random": "draws one"}, "Judges favour a position.")
-UNREAD = JudgeChoice("unread", {"counted": "counts it", "dropped": "leaves it out"}, "The paper does not say.")
+ORDER = PaperChoice("order", {"both": "asks in both", "random": "draws one"}, "Judges favour a position.")
+UNREAD = PaperChoice("unread", {"counted": "counts it", "dropped": "leaves it out"}, "The paper does not say.")
 PRESETS = Presets(
     (ORDER, UNREAD),
     (

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pearl.errors import InputError
-from pearl.history.partition import ROLLING, PartitionSide, partition
+from pearl.history.partition import ROLLING, HistorySlice, partition
 from pearl.records import Document
 
 
@@ -116,16 +116,16 @@ def test_too_few_documents_are_no_partition() -> None:
 
 def test_the_targets_of_a_part_lie_in_it_and_leave_candidates() -> None:
     documents = [document(number) for number in range(40)]
-    found = partition("ann", documents, way=ROLLING, targets=99, least=5, part=PartitionSide(0.6, 0.8))
+    found = partition("ann", documents, way=ROLLING, targets=99, least=5, part=HistorySlice(0.6, 0.8))
     assert found is not None
     places = [int(id[1:]) for id in ids(found.targets)]
     assert len(places) == 4
     assert all(24 <= place < 32 for place in places)
     assert max(int(id[1:]) for id in ids(found.documents)) < max(places)
-    first = partition("ann", documents, way=ROLLING, targets=99, least=5, part=PartitionSide(0.0, 0.6))
+    first = partition("ann", documents, way=ROLLING, targets=99, least=5, part=HistorySlice(0.0, 0.6))
     assert first is not None
     assert 5 <= min(int(id[1:]) for id in ids(first.targets)) < 12  # a part has no half that is left out
-    latest = partition("ann", documents, targets=3, part=PartitionSide(0.6, 0.8))
+    latest = partition("ann", documents, targets=3, part=HistorySlice(0.6, 0.8))
     assert latest is not None
     assert ids(latest.targets) == ["d29", "d30", "d31"]
 
@@ -134,7 +134,7 @@ def test_parts_without_times_do_not_meet() -> None:
     documents = [document(number, timed=False) for number in range(40)]
     targets = [
         set(ids(found.targets))
-        for part in (PartitionSide(0.0, 0.6), PartitionSide(0.6, 0.8), PartitionSide(0.8, 1.0))
+        for part in (HistorySlice(0.0, 0.6), HistorySlice(0.6, 0.8), HistorySlice(0.8, 1.0))
         if (found := partition("ann", documents, way=ROLLING, targets=99, part=part))
     ]
     assert len(targets) == 3
