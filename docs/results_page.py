@@ -11,11 +11,11 @@ from typing import Any
 from svg_pictures import Bar, intervals_picture
 
 from benchmarks.figures import Result, read_result
+from eval.commands.studies.calibration import METRICS as CALIBRATION
+from eval.commands.studies.retrieval import METRICS as RETRIEVAL
 from eval.drafts.comparison import METRICS as DRAFTS
 from eval.report.render import markdown
 from eval.report.tables import Table, metrics_table, shown
-from eval.retrieval.calibration import METRICS as CALIBRATION
-from eval.retrieval.report import METRICS as RETRIEVAL
 from pearl.settings import EMBEDDED
 from pearl.theta import theta_words
 from retriever.calibrated.artifact import SHIPPED, read_manifest

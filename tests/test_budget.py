@@ -16,15 +16,15 @@ from pearl.settings import Settings
 from tests.source import ROOT, sources
 
 MOST = {
-    "lines of pearl": 10_813,
+    "lines of pearl": 10_838,  # 25 more than before: a command for each module of a folder
     "lines of retriever": 6094,
     "lines of service": 21_641,
     "lines of training": 7987,
-    "lines of eval": 24_586,
+    "lines of eval": 24_446,
     "lines of docs/*.py and benchmarks": 5349,
-    "modules": 547,
-    "modules under 60 lines": 103,
-    "words of Markdown": 32_933,
+    "modules": 531,
+    "modules under 60 lines": 97,
+    "words of Markdown": 33_025,  # 92 more: the example of a report is a whole file now
     "commands": 88,
     "options": 888,
     "settings": 29,

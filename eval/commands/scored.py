@@ -7,13 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import ArrayLike
 
 from eval.commands.options import Baselines, EncoderName, Models, Resamples, Seed
+from eval.report.pictures import BLUE
+from eval.report.tables import Json
 from pearl.errors import InputError
+from pearl.stats.proportions import DIGITS
 from retriever.registry import UNTRAINED
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from eval.report.pictures import Draw
     from eval.report.report import Report, Tables
     from eval.retrieval.choices import Candidates
@@ -55,7 +62,6 @@ def report_scores(
     ``own`` are the command's own options."""
     from eval.report.head import Head
     from eval.report.report import Report
-    from eval.retrieval.tables import distribution
     from pearl.settings import load_settings
 
     encoder = load_settings(encoder=options.encoder).encoder  # what a setting says is told, too
@@ -99,3 +105,18 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Can
             tally = ProgressLine(console, progress, name, len(records), closing=False)
             scored.append(score_records(name, retriever, records, tally.advance))
     return Candidates.of_all(records, scored)
+
+
+HISTOGRAM_BINS = 20
+
+
+def distribution(values: ArrayLike) -> dict[str, list[float]]:
+    """A histogram: edges, and the number of values between each and the next."""
+    counts, edges = np.histogram(values, bins=HISTOGRAM_BINS)
+    return {"edges": edges.round(DIGITS).tolist(), "counts": counts.tolist()}
+
+
+def draw_distribution(axes: Axes, model: Json) -> None:
+    counts, edges = model["s1"]["counts"], model["s1"]["edges"]
+    axes.stairs(counts, edges, fill=True, color=BLUE)
+    axes.set(xlabel="best score s1", ylabel="requests")

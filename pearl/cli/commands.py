@@ -3,7 +3,9 @@ where there is more to tell ``ABOUT``; a module of several has them in an ``app`
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
@@ -43,13 +45,36 @@ class Sentences(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            commands = self.commands.items()
+            commands: list[tuple[str, Any]] = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
             formatter.write_dl([(name, command.get_short_help_str(LONGEST_SENTENCE)) for name, command in commands])
 
 
 def group(help: str) -> typer.Typer:
     """A command with commands below it, which are to be added."""
     return typer.Typer(cls=Sentences, add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
+
+
+def group_of(package: ModuleType, help: str) -> typer.Typer:
+    """A command with one below it for each module of ``package``, which is imported when its command is used: a new
+    module is a new command."""
+    modules = {one.name.replace("_", "-"): f"{package.__name__}.{one.name}" for one in iter_modules(package.__path__)}
+
+    class Modules(Sentences):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            # stand-ins: typer seeks a misspelt command's neighbours among their names
+            self.commands = {name: TyperCommand(name) for name in modules}
+
+        def get_command(self, ctx: Any, name: str) -> Any:
+            if name not in modules:
+                return None
+            command = click_command(import_module(modules[name]))
+            command.name = name
+            return command
+
+    app = typer.Typer(cls=Modules, add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
+    app.callback()(lambda: None)
+    return app
 
 
 def add_commands(app: typer.Typer, *modules: ModuleType, cls: type[TyperCommand] = PathCommand) -> None:

@@ -100,5 +100,6 @@ def test_two_files_are_enough(name: str) -> None:
 
 
 def test_what_is_on_the_page() -> None:
-    assert {"A retriever", "An importer", "A table", "A chat engine"} <= set(SECTIONS)
+    assert {"A retriever", "An importer", "A report", "A chat engine"} <= set(SECTIONS)
+    assert len(FILE.findall(SECTIONS["A report"])) == 1  # one new file, and nothing else changes
     assert all(list(steps(SECTIONS[name])) for name in SECTIONS if FILE.search(SECTIONS[name]))

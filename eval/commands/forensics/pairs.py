@@ -14,8 +14,8 @@ from typer import Option
 from eval.asking.bench import Asking, bench
 from eval.commands.forensics.asking import check_out
 from eval.commands.options import DraftingOptions, DryRun, PriceOptions
+from eval.commands.studies.generation import counts
 from eval.commands.writing import WritingPlan, drafts_of, writer
-from eval.drafts.generation import counts
 from eval.drafts.manner_pairs import answered, manner_pairs
 from eval.drafts.model_pairs import answer_of, model_pairs, read_prompts
 from eval.recorded.forensics.pair_files import write_pairs

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
+from eval.commands.studies.calibration import METRICS as CALIBRATION_METRICS
+from eval.commands.studies.calibration import reliability_table
+from eval.commands.studies.retrieval import METRICS, slices_tables
 from eval.report.render import markdown
 from eval.report.tables import Table, differences_table, figures_table, metrics_table, pairs_tables, shown
-from eval.retrieval.calibration import METRICS as CALIBRATION_METRICS
-from eval.retrieval.report import METRICS
-from eval.retrieval.tables import reliability_table, slices_tables
 
 
 def interval(value: float) -> dict[str, float]:

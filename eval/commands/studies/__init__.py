@@ -1,0 +1,1 @@
+"""``pearl eval``: a module per command, which holds its options, figures, tables and picture."""

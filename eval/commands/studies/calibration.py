@@ -1,0 +1,284 @@
+"""``pearl eval calibration``: whether s1 says how much the document chosen will help.
+
+Dimensions in comments: N requests, B bins, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from eval.commands.reporting import reporting
+from eval.commands.scored import ScoringOptions, draw_distribution, report_scores
+from eval.report.metric import PEARL, Metric, differences, figures, to_json
+from eval.report.pictures import BLUE, GREY, panels, values_and_reaches
+from eval.report.report import Report
+from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, shown
+from eval.retrieval.choices import Candidates, ChoiceOutcome, set_aside
+from eval.retrieval.gains import THRESHOLD, clusters
+from eval.stats.slices import Bins, binned_distance, equal_bins
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, pearson_of_sums
+from pearl.stats.proportions import DIGITS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+EXAMPLES = """
+  pearl eval calibration --gains gains.jsonl.gz --model embedded --model bm25 --picture reliability.svg
+  pearl eval calibration --gains gains.jsonl.gz --model work/mine --baseline work/plain-kl --json -
+"""
+
+
+@reporting("eval", "calibration", picture="Draw reliability and the distributions of s1.")
+def calibration(
+    options: ScoringOptions,
+    bins: int = typer.Option(10, min=3, help="Number of bins, each with as many requests."),
+) -> Report:
+    """Measure how well a request's best score s1 predicts how much the chosen document helps."""
+
+    aside, resamples, seed = options.near_duplicates, options.resamples, options.seed
+    chosen = CalibrationOptions(bins=bins, near_duplicates=aside, resamples=resamples, seed=seed)
+    figures = partial(calibration_report, options=chosen)
+    return report_scores("calibration", options, figures, calibration_tables, reliability_figure, bins=bins)
+
+
+LEAST_BINS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationOptions:
+    """``bins`` of equally many requests; the line from s1 to the gain is fitted on all ``folds`` of users but one."""
+
+    bins: int = 10
+    folds: int = 5
+    near_duplicates: float = THRESHOLD
+    resamples: int = 2000
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFit:
+    """A model's s1 and the gain of the document it chose, with what a line fitted on other users says of the gain, all
+    (N,). ``constant`` is those users' mean gain, ``bins`` are by s1."""
+
+    top_scores: Floats
+    gains: Floats
+    predicted: Floats
+    constant: Floats
+    bins: Bins
+
+
+def score_fit(outcomes: Sequence[ChoiceOutcome], names: Sequence[str], options: CalibrationOptions) -> ScoreFit:
+    """``names`` are the clusters of the requests, which stay together when the line is fitted."""
+    top_scores = np.array([outcome.top_score for outcome in outcomes])
+    gains = np.array([outcome.top1_gain for outcome in outcomes])
+    folds = folds_of(names, options.folds, options.seed)
+    predicted = left_out_predictions(top_scores, gains, folds)
+    constant = left_out_predictions(np.zeros_like(gains), gains, folds)
+    return ScoreFit(top_scores, gains, predicted, constant, equal_bins(top_scores, options.bins))
+
+
+def folds_of(names: Sequence[str], count: int, seed: int) -> NDArray[np.intp]:
+    """A fold for each record, the same for all records of one cluster, as even as whole clusters allow: (N,)."""
+    unique, cluster = np.unique(np.asarray(names, dtype=str), return_inverse=True)
+    shuffled = np.random.default_rng(seed).permutation(len(unique))
+    return np.asarray((shuffled % count)[cluster])
+
+
+def left_out_predictions(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Floats:
+    """The least-squares line from x to y of all other folds, at each x; their mean y where their x is constant. NaN
+    where there is no other fold: (N,)."""
+    predicted = np.full(len(x), np.nan)
+    for fold in np.unique(folds):
+        mine = folds == fold
+        others_x, others_y = x[~mine], y[~mine]
+        if len(others_x) == 0:
+            continue
+        centred = others_x - others_x.mean()
+        spread = centred @ centred
+        slope = centred @ others_y / spread if spread > 1e-12 * (others_x @ others_x) else 0.0
+        predicted[mine] = others_y.mean() + slope * (x[mine] - others_x.mean())
+    return predicted
+
+
+def _binned_pearson(bootstrap: Bootstrap, model: ScoreFit) -> Estimate:
+    """Over the bins' means; the bins are those of all requests, also in the resamples."""
+
+    def of_bins(sums: Floats) -> Floats:  # (R, 3B)
+        number, scores, gains = np.split(sums, 3, axis=1)  # (R, B)
+        return pearson_of_bins(scores / number, gains / number)
+
+    inside = np.eye(int(model.bins.max()) + 1)[model.bins]  # (N, B)
+    centred = model.top_scores - model.top_scores.mean()
+    features = np.hstack((inside, inside * centred[:, None], inside * model.gains[:, None]))
+    return bootstrap.sums(features, of_bins)
+
+
+def pearson_of_bins(first: Floats, second: Floats) -> Floats:
+    """r over the bins for which both are finite. Undefined below three: a line goes through any two.
+
+    (R, B) -> (R,)
+    """
+    there = np.isfinite(first) & np.isfinite(second)
+    x, y = np.where(there, first, 0.0), np.where(there, second, 0.0)
+    parts = (there.astype(float), x, y, x * x, y * y, x * y)
+    r = pearson_of_sums(np.stack([part.sum(axis=1) for part in parts], axis=1))
+    return np.where(there.sum(axis=1) < LEAST_BINS, np.nan, r)
+
+
+def calibration_error(bootstrap: Bootstrap, predicted: Floats, gains: Floats, bins: Bins) -> Estimate:
+    """The mean over bins, weighed by their requests, of the distance of their mean prediction from their mean gain."""
+    return binned_distance(bootstrap, np.eye(int(bins.max()) + 1)[bins], predicted, gains)
+
+
+def _explained(bootstrap: Bootstrap, model: ScoreFit) -> Estimate:
+    errors = (model.gains - model.predicted) ** 2
+    of_constant = (model.gains - model.constant) ** 2
+    return bootstrap.sums(np.column_stack((errors, of_constant)), lambda sums: 1.0 - sums[:, 0] / sums[:, 1])
+
+
+METRICS: tuple[Metric[ScoreFit], ...] = (
+    Metric(
+        "pearson_r",
+        "Pearson r",
+        "Agreement of the best score with the gain of its document, request by request.",
+        "correlation over requests of s1 with the gain of the document chosen",
+        f"after {PEARL}, appendix C.3, which has what is generated in place of the gain",
+        2,
+        lambda bootstrap, model: bootstrap.pearson(model.top_scores, model.gains),
+    ),
+    Metric(
+        "spearman_rho",
+        "Spearman rho",
+        "The same for their ranks, which a few very large gains cannot dominate.",
+        "correlation over requests of the ranks of s1 and of the gain of the document chosen",
+        "-",
+        2,
+        lambda bootstrap, model: bootstrap.spearman(model.top_scores, model.gains),
+    ),
+    Metric(
+        "binned_r",
+        "binned r",
+        "The same for groups of requests with similar scores.",
+        "correlation over bins of equally many requests by s1 of the bins' mean s1 and mean gain",
+        f"after {PEARL}, appendix C.3, which has the bins' starts and what is generated",
+        2,
+        _binned_pearson,
+    ),
+    Metric(
+        "calibration_error",
+        "calibration error",
+        "Distance, in nats, of the gain that a line through s1 predicts from the real gain.",
+        "gain fitted on s1 over other users; over the bins of s1, the weighed mean of |mean said - mean true|; never "
+        "below zero, so chance alone lifts it, more so in resamples",
+        "Naeini, Cooper and Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning",
+        2,
+        lambda bootstrap, model: calibration_error(bootstrap, model.predicted, model.gains, model.bins),
+        higher_is_better=False,
+    ),
+    Metric(
+        "constant_error",
+        "of a constant",
+        "The calibration error, in the same bins, of always predicting the mean gain.",
+        "mean gain of other users; the same bins and distances",
+        "-",
+        2,
+        lambda bootstrap, model: calibration_error(bootstrap, model.constant, model.gains, model.bins),
+        higher_is_better=False,
+    ),
+    Metric(
+        "variance_explained",
+        "variance explained",
+        "Reduction of error by that line, against always predicting the mean gain of other users.",
+        "1 - squared error of the line over that of the mean, both fitted over other users; below zero it is worse",
+        "-",
+        3,
+        _explained,
+    ),
+)
+# a score that is the same for all requests errs in no bin, for it has but one: errors are not compared between models
+COMPARED = tuple(metric for metric in METRICS if metric.higher_is_better)
+
+
+def calibration_report(everything: Candidates, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
+    """All figures, as they are written, and a second time with the near-duplicates of the targets set aside."""
+    left, counts = set_aside(everything, options.near_duplicates)
+    return {
+        "bins": options.bins,
+        "folds": options.folds,
+        **calibration_table(everything, baselines, options),
+        "near_duplicates": {**counts, **calibration_table(left, baselines, options)},
+    }
+
+
+def calibration_table(choices: Candidates, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
+    """The figures of all models on the same resamples, a constant prediction beside them."""
+    if not choices.records:
+        return {"n": 0, "models": []}
+    drawn = clusters(choices.records)
+    bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
+    models = {name: score_fit(mine, drawn.names, options) for name, mine in choices.outcomes(k=1).items()}
+    measured = {name: figures(METRICS, bootstrap, model) for name, model in models.items()}
+    return {
+        **drawn.to_json(),
+        "models": [
+            to_json(measured[name], model=name) | {"reliability": _reliability(bootstrap, model)}
+            for name, model in models.items()
+        ],
+        "differences": differences(COMPARED, measured, measured, [name for name in baselines if name in measured]),
+    }
+
+
+def _reliability(bootstrap: Bootstrap, model: ScoreFit) -> list[dict[str, Any]]:
+    """A row a bin, the lowest s1 first."""
+    return [
+        {
+            "n": int(inside.sum()),
+            "low": round(float(model.top_scores[inside].min()), DIGITS),
+            "high": round(float(model.top_scores[inside].max()), DIGITS),
+            "s1": bootstrap.ratio(model.top_scores * inside, inside).to_json(),
+            "gain": bootstrap.ratio(model.gains * inside, inside).to_json(),
+        }
+        for inside in (model.bins == place for place in np.unique(model.bins))
+    ]
+
+
+def calibration_tables(result: Json) -> Iterator[Table]:
+    """All requests, against the best baselines, the bins of each model, and the near-duplicates set aside."""
+    yield figures_table(result, METRICS)
+    yield differences_table(result, COMPARED)
+    yield from (reliability_table(result, row) for row in result["models"])
+    aside = result["near_duplicates"]
+    if aside["n"]:
+        yield figures_table(result, METRICS, aside)
+        yield differences_table(result, COMPARED, aside)
+
+
+def reliability_table(result: Json, model: Json) -> Table:
+    """A row a bin of a model, the lowest s1 first."""
+    rows = [
+        (f"{row['low']:.2f} to {row['high']:.2f}", str(row["n"]), shown(row["s1"], 2), shown(row["gain"], 1))
+        for row in model["reliability"]
+    ]
+    caption = f"{model['model']}: requests by their best score. {caption_of(result)}"
+    return Table(caption, ("s1", "n", "mean s1", "mean gain"), tuple(rows), result["command"])
+
+
+def reliability_figure(result: Json) -> Figure:
+    """The mean gain of each bin over its mean s1, with the distribution of s1 below."""
+    return panels(result["models"], (_draw_bins, draw_distribution))
+
+
+def _draw_bins(axes: Axes, model: Json) -> None:
+    rows = model["reliability"]
+    gains, reaches = values_and_reaches(row["gain"] for row in rows)
+    axes.errorbar([row["s1"]["value"] for row in rows], gains, yerr=reaches, fmt="o-", color=BLUE, ms=4, lw=1)
+    axes.axhline(0.0, color=GREY, lw=0.8, zorder=0)
+    axes.set_ylabel("gain of the document chosen (nats)")

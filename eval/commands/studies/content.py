@@ -1,0 +1,272 @@
+"""``pearl eval content``: scores of writing by who wrote it, and by how much of the content the prompt gave.
+
+papers/writing-quality-rewards.txt, section 7 and figure 5: texts by authors, students and models for the same
+instructions, with a short prompt and with a detailed one.
+
+Dimensions in comments: N texts, I instructions.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from eval.asking.json_lines import at_least_one, check_fields, check_number, optional_id
+from eval.commands.options import Resamples, RewardName, Seed, TextScorerName
+from eval.commands.reporting import reporting
+from eval.recorded.quality.scorers import TextScorer
+from eval.report.pictures import BLUE, GREY, ORANGE, canvas
+from eval.report.report import Report
+from eval.report.tables import Columns, Json, Table, interval, shown
+from pearl.errors import InputError
+from pearl.stats.bootstrap import Bootstrap, Floats, drawn
+from pearl.text.usable import check_id, check_text, json_type
+from pearl.text.words import count_words
+from retriever.reward.record_files import parse_objects
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ABOUT = """A line is a text and who wrote it; "prompt", short or detailed, says how much of the content it gave:
+
+\b
+  {"instruction": "7", "origin": "author", "prompt": "detailed", "text": "..."}
+  {"instruction": "7", "origin": "some-model", "prompt": "short", "text": "..."}
+
+The authors' files, with an instruction's "responses" in a record, are read, too; without a scorer their recorded scores
+("score_pre") are shown.
+
+To let a reward model know how good people's own writing can be, train it with their paragraphs as well, scored as the
+paper scores them: 10 for award-winning authors, 7.5 for published students ({"paragraph": "...", "score": 7.5})."""
+EXAMPLES = """
+  pearl eval content --texts texts.jsonl --model work/reward --reference author --picture content.svg
+  pearl eval content --texts texts.jsonl --scorer shorter --json - | jq .groups
+  pearl eval content --texts less_content.json --texts more_content.json --reference expert
+"""
+
+
+@reporting("eval", "content", picture="Draw the scores of each group.", page=True)
+def content(
+    texts: list[Path] = typer.Option(..., metavar="T.jsonl", help="Texts with their origins, see below; repeatable."),
+    scorer: TextScorerName = None,
+    model: RewardName = None,
+    reference: str | None = typer.Option(None, metavar="ORIGIN", help="Origin to compare with."),
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+) -> Report:
+    """Show the scores of texts by who wrote them, and by how detailed their prompt was."""
+    from eval.recorded.quality.scorers import text_scorer
+    from pearl.errors import InputError
+
+    chosen = text_scorer(scorer, model)
+    every = read_texts(texts)
+    chosen = chosen or recorded_scorer(every)
+    if chosen is None:
+        raise InputError("nothing scores the texts: give --model or --scorer.", param="model")
+    figures = content_report(every, chosen, reference, resamples=resamples, seed=seed)
+    return Report(figures, content_tables, "Writing by its origin", content_figure)
+
+
+SHORT, DETAILED = "short", "detailed"
+PROMPTS = (SHORT, DETAILED)
+ANYHOW = "any"  # where no line says how long the prompt was
+NO_INTERVAL = {"value": None, "low": None, "high": None}
+QUARTILES = {"p5": 0.05, "p25": 0.25, "p75": 0.75, "p95": 0.95}
+
+
+@dataclass(frozen=True, slots=True)
+class OriginText:
+    """A text, who wrote it, for which instruction, and how detailed its prompt was; ``score``: the recorded one, if it
+    has one."""
+
+    instruction: str
+    origin: str
+    prompt: str
+    text: str
+    score: float | None = None
+
+
+def read_texts(paths: Sequence[Path]) -> list[OriginText]:
+    """The texts of all files. Raises InputError that names file, record and field, for a file without any, and where
+    only some records name a prompt."""
+
+    def parse(value: dict[str, Any], number: int) -> list[OriginText]:
+        if "responses" in value:
+            return _published(value)
+        check_fields(value, "instruction", "origin", "text")
+        prompt = optional_id(value, "prompt")
+        if prompt not in (None, *PROMPTS):
+            raise InputError(f"must be {' or '.join(PROMPTS)}.", param="prompt")
+        text = OriginText(
+            check_id(value["instruction"], param="instruction"),
+            check_id(value["origin"], param="origin"),
+            prompt or ANYHOW,
+            check_text(value["text"]),
+        )
+        return [text]
+
+    texts: list[OriginText] = []
+    for path in paths:
+        texts += at_least_one(path, chain.from_iterable(parse_objects(path, parse)), "text")
+        if len({text.prompt == ANYHOW for text in texts}) > 1:
+            raise InputError(
+                f"{path}: some lines name a prompt and others do not; name it on all or none.", param="prompt"
+            )
+    return texts
+
+
+def _published(value: Mapping[str, Any]) -> list[OriginText]:
+    """The responses to an instruction, as the authors publish them: the prompt is ``instruction``, and a detailed one
+    where that is the ``full_instruction``. A response that stands there several times counts once."""
+    check_fields(value, "instruction", "full_instruction", "responses")
+    asked, whole = (check_text(value[name], param=name) for name in ("instruction", "full_instruction"))
+    if not isinstance(value["responses"], list):
+        raise InputError(f"must be a list, not {json_type(value['responses'])}.", param="responses", code="wrong_type")
+    texts = []
+    for place, response in enumerate(value["responses"]):
+        fields = response if isinstance(response, dict) else {}
+        at = f"responses[{place}]"
+        score = fields.get("score_pre")
+        texts.append(
+            OriginText(
+                whole,
+                check_id(fields.get("origin"), param=f"{at}.origin"),
+                DETAILED if asked == whole else SHORT,
+                check_text(fields.get("response"), param=f"{at}.response"),
+                None if score is None else check_number(score, f"{at}.score_pre"),
+            )
+        )
+    return list(dict.fromkeys(texts))
+
+
+def recorded_scorer(texts: Sequence[OriginText]) -> TextScorer | None:
+    """The recorded scores; None where a text has none."""
+    known = {text.text: text.score for text in texts}
+    if None in known.values():
+        return None
+    return TextScorer.of(
+        "recorded", "the text with the higher score", lambda wanted: np.array([known[text] for text in wanted], float)
+    )
+
+
+def content_report(
+    texts: Sequence[OriginText], scorer: TextScorer, reference: str | None, *, resamples: int, seed: int
+) -> dict[str, Any]:
+    """The scores of each origin by prompt, less the reference's for the same instructions, and the gain of detail.
+
+    Raises InputError for a reference that wrote nothing.
+    """
+    origins = list(dict.fromkeys(text.origin for text in texts))
+    if reference is not None and reference not in origins:
+        raise InputError(f"--reference {reference}: there are {', '.join(origins)}.", param="reference")
+    scores = np.asarray(scorer.scores([text.text for text in texts]), np.float64)  # (N,)
+    words = np.array([count_words(text.text) for text in texts], float)
+    members = {
+        (prompt, origin): [place for place, text in enumerate(texts) if (text.prompt, text.origin) == (prompt, origin)]
+        for prompt in (*PROMPTS, ANYHOW)
+        for origin in origins
+    }
+    instructions = [text.instruction for text in texts]
+    means = {group: _means(scores, instructions, places) for group, places in members.items()}
+    groups = []
+    for (prompt, origin), places in members.items():
+        if not places:
+            continue
+        names = drawn([instructions[place] for place in places])
+        bootstrap, mine = Bootstrap(names, resamples=resamples, seed=seed), scores[places]
+        other = means.get((prompt, reference or ""), {})
+        groups.append(
+            {
+                "prompt": prompt,
+                "origin": origin,
+                "n": len(places),
+                "median": bootstrap.median(mine).to_json(),
+                "quantiles": {name: round(float(np.quantile(mine, at)), 6) for name, at in QUARTILES.items()},
+                "words": float(np.median(words[places])),
+                "less_reference": None
+                if origin == reference
+                else _paired(means[prompt, origin], other, resamples, seed),
+            }
+        )
+    gains = {
+        origin: _paired(means[DETAILED, origin], means[SHORT, origin], resamples, seed) or NO_INTERVAL
+        for origin in origins
+    }
+    everybody = Bootstrap(drawn(instructions), resamples=resamples, seed=seed)
+    return {
+        "n": len(texts),
+        "instructions": len(set(instructions)),
+        "scorer": scorer.name,
+        "reference": reference,
+        "groups": groups,
+        "detail": [{"origin": origin, **gain} for origin, gain in gains.items()],
+        "with_words": everybody.spearman(scores, words).to_json(),
+    }
+
+
+def _means(scores: Floats, instructions: Sequence[str], places: Sequence[int]) -> dict[str, float]:
+    """The mean score by instruction of the texts at some places."""
+    scores_of: dict[str, list[float]] = defaultdict(list)
+    for place in places:
+        scores_of[instructions[place]].append(scores[place])
+    return {name: float(np.mean(mine)) for name, mine in scores_of.items()}
+
+
+def _paired(one: dict[str, float], other: dict[str, float], resamples: int, seed: int) -> dict[str, Any] | None:
+    """The mean difference over the instructions that both have; None without two, as one has no interval."""
+    shared = [name for name in one if name in other]
+    if len(shared) < 2:
+        return None
+    differences = [one[name] - other[name] for name in shared]  # (I,)
+    return Bootstrap(shared, resamples=resamples, seed=seed).mean(differences).to_json()
+
+
+def content_tables(result: Json) -> Iterator[Table]:
+    """The distribution by prompt and origin, then what a detailed prompt adds."""
+    against = f"less {result['reference']}" if result["reference"] else "less the reference"
+    over = "instructions" if result["instructions"] > 1 else "texts"
+    caption = (
+        f"Scores by {result['scorer']} of {result['n']:,} texts for {result['instructions']:,} instructions; 95% "
+        f"intervals by bootstrap over {over}. Score against words: Spearman {shown(result['with_words'], 2)}."
+    )
+    yield Table.of(
+        caption,
+        result["groups"],
+        {
+            "prompt": "prompt",
+            "origin": "origin",
+            "texts": "n",
+            "median": interval("median", 2),
+            "5% to 95%": lambda row: f"{row['quantiles']['p5']:.2f} to {row['quantiles']['p95']:.2f}",
+            against: interval("less_reference", 2, sign=True),
+            "words": lambda row: f"{row['words']:.0f}",
+        },
+        result["command"],
+    )
+    if gained := [row for row in result["detail"] if row["value"] is not None]:
+        columns: Columns = {"origin": "origin", "gain": lambda row: shown(row, 2, sign=True)}
+        yield Table.of("Detailed prompt less short prompt, by instruction.", gained, columns)
+
+
+def content_figure(result: Json) -> Figure:
+    """The median, the middle half and the middle nine tenths of each group."""
+    groups = result["groups"]
+    colours = {SHORT: GREY, DETAILED: BLUE, ANYHOW: ORANGE}
+    figure, ((axes,),) = canvas(1, 1, (7.2, 1 + 0.34 * len(groups)))
+    for place, row in enumerate(groups):
+        colour, of = colours[row["prompt"]], row["quantiles"]
+        axes.plot([of["p5"], of["p95"]], [place, place], color=colour, lw=1)
+        axes.plot([of["p25"], of["p75"]], [place, place], color=colour, lw=6, solid_capstyle="butt", alpha=0.5)
+        axes.plot([row["median"]["value"]], [place], "o", color=colour, ms=5)
+    names = [row["origin"] + ("" if row["prompt"] == ANYHOW else f", {row['prompt']}") for row in groups]
+    axes.set_yticks(range(len(groups)), names)
+    axes.invert_yaxis()
+    axes.set_xlabel(f"score by {result['scorer']}: median, middle half, middle nine tenths")
+    return figure

@@ -1,0 +1,286 @@
+"""``pearl eval generation``: how alike each system's drafts are to what the users really wrote
+(papers/pearl.txt, section 5.2 and table 1), and whether s1 said so (appendix C.3 and table 6).
+
+Dimensions in comments: N requests, B bins, F features, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from eval.commands.options import Baselines, WritingOptions
+from eval.commands.reporting import reporting
+from eval.commands.studies.calibration import pearson_of_bins
+from eval.drafts.cases import Case
+from eval.drafts.comparison import (
+    BERTSCORE,
+    MACRO_F1,
+    ROUGE_1,
+    ROUGE_2,
+    Mask,
+    Measures,
+    TargetMetrics,
+    macro_f1_of_sums,
+    metrics_in,
+)
+from eval.drafts.stance import STANCES
+from eval.drafts.systems import BASELINE, System, constant, copied
+from eval.report.metric import PEARL, Metric, differences, figures, to_json
+from eval.report.report import Report
+from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, shown
+from eval.retrieval.gains import clusters, request_slices
+from eval.stats.slices import equal_bins
+from pearl.asking.write import WrittenText
+from pearl.errors import ChatError
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
+from pearl.text.usable import counted
+from retriever.models.bertscore import BertScore
+
+ABOUT = """A line of --gains is a gains record with a target:
+
+\b
+  {"user_id": "ann", "request": "...", "target": "...", "documents": [{"text": "..."}], "gain": [0.4]}
+
+With --history it is a history, and no gains are needed."""
+EXAMPLES = """
+  pearl eval generation --gains gains.jsonl.gz --model embedded --model bm25 --template commit
+  pearl eval generation --history history.jsonl.gz --model embedded --model bm25 --split test --limit 50
+  pearl eval generation --gains gains.jsonl.gz --model bm25 --k-shot --llm openai --limit 200 --json table1.json
+  pearl eval generation --gains gains.jsonl.gz --model embedded --model bm25 --drafts drafts.jsonl
+  pearl judge authorship --items drafts.jsonl --systems embedded bm25
+"""
+
+
+@reporting("eval", "generation", writes=("drafts",))
+def generation(
+    options: WritingOptions,
+    baseline: Baselines = [],  # noqa: B006  (typer makes a new one)
+    zero_shot: bool = typer.Option(True, help="Also draft from the request alone."),
+    k_shot: bool = typer.Option(
+        False, "--k-shot", help="Also draft from random documents of other users, the same for all."
+    ),
+    drafts: Path | None = typer.Option(
+        None, metavar="FILE.jsonl", help="Write every system's drafts as items for pearl judge authorship."
+    ),
+) -> Report:
+    """Draft real requests and compare the drafts with what the users really wrote: ROUGE, BERTScore, stance.
+
+    Every answer is kept: repeat an interrupted command and it goes on where it stopped.
+    """
+    from eval.asking.json_lines import write_lines
+    from eval.commands.writing import ready
+    from eval.drafts.cases import items_of
+    from eval.drafts.systems import k_shot_system, zero_shot_system
+    from pearl.asking.write import write_drafts
+
+    with ready(options, baseline) as room:
+        cases, plan, systems = room.material.cases, room.plan, [*room.systems]
+        if k_shot:
+            balanced, everyone, aside = options.stances, room.material.everyone, options.set_aside
+            strangers = k_shot_system(
+                cases, everyone, plan.shown, options.seed, balanced=balanced, near_duplicates=aside
+            )
+            systems.insert(0, strangers)
+        if zero_shot:
+            systems.insert(0, zero_shot_system(cases))
+        briefs = [plan.briefs(cases, system) for system in systems]
+        written = room.write(lambda desk: write_drafts(desk, briefs))
+    if drafts:
+        items = items_of(cases, [system.name for system in systems], written, room.writes.model.name)
+        write_lines(drafts, items, called=f"{drafts}: cannot be written")
+    with room.console.status("Measuring..."):
+        stances = options.told_stances()
+        figures = generation_report(cases, systems, written, room.scorer, stances=stances, seed=options.seed)
+    head = room.head("generation", no_zero_shot=not zero_shot, k_shot=k_shot)
+    return room.report(head, figures, generation_tables)
+
+
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredDrafts:
+    """The s1 of each request, (N,), and what was written with the documents found."""
+
+    top_scores: Floats
+    measured: Measures
+
+
+def _pearson(name: str, bootstrap: Bootstrap, drafts: ScoredDrafts) -> Estimate:
+    return bootstrap.pearson(drafts.top_scores, drafts.measured.features[name][:, 0])
+
+
+def _binned_pearson(name: str, bootstrap: Bootstrap, drafts: ScoredDrafts) -> Estimate:
+    """Correlate each bin's lowest s1 with the figure; resamples keep the bins of all requests."""
+    _, bins = np.unique(equal_bins(drafts.top_scores, BINS), return_inverse=True)  # (N,)
+    inside = np.eye(int(bins.max()) + 1)[bins]  # (N, B)
+    starts = np.array([drafts.top_scores[mine > 0].min() for mine in inside.T])
+    features = drafts.measured.features[name]  # (N, F)
+
+    def of_bins(sums: Floats) -> Floats:  # (R, B * F)
+        scores = macro_f1_of_sums(sums.reshape(-1, features.shape[1])).reshape(-1, len(starts))  # (R, B)
+        return pearson_of_bins(np.broadcast_to(starts - starts.mean(), scores.shape), scores)
+
+    return bootstrap.sums((inside[:, :, None] * features[:, None, :]).reshape(len(features), -1), of_bins)
+
+
+CORRELATIONS: tuple[Metric[ScoredDrafts], ...] = (
+    *(
+        Metric(
+            name,
+            f"r with {title}",
+            f"Whether the best score says what {title} the draft will have.",
+            f"correlation over requests of s1 with {title}",
+            f"{PEARL}, table 6",
+            2,
+            partial(_pearson, name),
+        )
+        for name, title in ((ROUGE_1, "ROUGE-1"), (ROUGE_2, "ROUGE-2"), (BERTSCORE, "BERTScore"))
+    ),
+    Metric(
+        MACRO_F1,
+        "r with Macro-F1",
+        "Agreement of the best score with how often the draft takes the user's stance.",
+        f"correlation over {BINS} bins of equally many requests by s1 of the bins' lowest s1 and Macro-F1",
+        f"{PEARL}, appendix C.3 and table 6",
+        2,
+        partial(_binned_pearson, MACRO_F1),
+    ),
+)
+
+
+def generation_report(
+    cases: Sequence[Case],
+    systems: Sequence[System],
+    written: Sequence[Sequence[WrittenText]],
+    bertscore: BertScore,
+    *,
+    stances: str | None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """All figures as they are written, then sliced by the words of the request and by the number of documents.
+
+    ``written[i]`` are the drafts of system i. Over the requests for which every system has one, so that all stand on
+    the same; what failed is counted. ``seed`` is of the bootstrap. Raises ChatError where no request is left.
+    """
+    together = complete(written)
+    usable = list(compress(cases, together))
+    yardstick = TargetMetrics.of(usable, bertscore, stances)
+    trivial = [copied(system) for system in systems if all(shown.top for shown in system.shown)]
+    trivial += [constant(stance, len(cases)) for stance in STANCES] if stances else []
+    texts: dict[str, Sequence[str | None]] = {system.name: system.texts or () for system in trivial}
+    for system, drafts in zip(systems, written, strict=True):
+        texts[system.name] = [draft.text for draft in drafts]
+    measured = {
+        name: yardstick.measure([text or "" for text in compress(mine, together)]) for name, mine in texts.items()
+    }
+    ground = Ground(tuple(usable), yardstick.metrics, (*systems, *trivial), seed)
+    result = ground.table(measured, np.ones(len(usable), dtype=bool))
+    for row, system, drafts in zip(result["models"], systems, written, strict=True):
+        row |= counts(drafts)
+        top_scores = [shown.top.score for shown in compress(system.shown, together) if shown.top]
+        if len(top_scores) == len(usable):
+            row["s1_pearson_r"] = ground.correlations(ScoredDrafts(np.array(top_scores), measured[system.name]))
+    if stances:
+        taken = {"target": yardstick.stances} | {name: drafts.stances for name, drafts in measured.items()}
+        result["stances"] = {name: stance_counts(stances_of) for name, stances_of in taken.items()}
+    return {
+        "requests": len(cases),
+        **result,
+        "slices": [
+            part.to_json() | ground.table(measured, part.among)
+            for part in request_slices([case.record for case in usable])
+        ],
+    }
+
+
+def complete(written: Sequence[Sequence[WrittenText]]) -> Mask:
+    """The requests for which every system has a text. Raises ChatError where there is none."""
+    together: Mask = np.array([all(text.text is not None for text in texts) for texts in zip(*written, strict=True)])
+    if not together.any():
+        failures = Counter(text.failure for texts in written for text in texts if text.failure)
+        why = ", ".join(f"{code}: {count}" for code, count in failures.most_common())
+        raise ChatError(f"There is no request that every system has a text for ({why}).", code="nothing_generated")
+    return together
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    cases: tuple[Case, ...]
+    metrics: tuple[Metric[Measures], ...]
+    systems: tuple[System, ...]
+    seed: int
+
+    def table(self, measured: Mapping[str, Measures], among: Mask) -> dict[str, Any]:
+        """Counts, a row a system, and the paired differences from the best baseline, within a part of the requests."""
+        drawn = clusters([case.record for case in compress(self.cases, among)])
+        bootstrap = Bootstrap(drawn.names, seed=self.seed)
+        names = [system.name for system in self.systems]
+        measures = {name: figures(self.metrics, bootstrap, measured[name].among(among)) for name in names}
+        baselines = [system.name for system in self.systems if system.kind == BASELINE]
+        rows = [(system.texts, to_json(measures[system.name], model=system.name)) for system in self.systems]
+        return {
+            **drawn.to_json(),
+            "models": [row for texts, row in rows if texts is None],
+            "baselines": [row for texts, row in rows if texts],
+            "differences": differences(self.metrics, measures, measures, baselines),
+        }
+
+    def correlations(self, drafts: ScoredDrafts) -> dict[str, Any]:
+        """The correlations of one system's s1 with each metric of its drafts."""
+        bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names, seed=self.seed)
+        names = {metric.name for metric in self.metrics}
+        return to_json(figures([metric for metric in CORRELATIONS if metric.name in names], bootstrap, drafts))
+
+
+def counts(texts: Sequence[WrittenText]) -> dict[str, Any]:
+    """Count the generations that failed, by reason, and those cut off."""
+    failures = Counter(text.failure for text in texts if text.failure is not None)
+    return {
+        "failed": failures.total(),
+        "failures": dict(sorted(failures.items())),
+        "cut_off": sum(text.cut_off for text in texts),
+    }
+
+
+def left_out(result: Json, texts: str) -> list[str]:
+    """The sentence on the requests that are in no figure because their ``texts`` failed; none if there are none."""
+    missing = result["requests"] - result["n"]
+    return (
+        [f"{missing:,} of {counted(result['requests'], 'request')} left out, whose {texts} failed."] if missing else []
+    )
+
+
+def stance_counts(stances: Sequence[str | None]) -> dict[str, Any]:
+    taken = Counter(stance or "unlabelled" for stance in stances)
+    return {name: taken[name] for name in (*STANCES, "unlabelled")}
+
+
+def generation_tables(result: Json) -> Iterator[Table]:
+    """Tables of failures, figures, differences from the best baselines, correlations with s1, and slices."""
+    metrics = metrics_in(result["models"][0])
+    rows = tuple((row["model"], str(row["failed"]), str(row["cut_off"])) for row in result["models"])
+    yield Table(f"Of {result['requests']:,} drafts each.", ("model", "failed", "cut off"), rows)
+    yield figures_table(result, metrics)
+    yield differences_table(result, metrics)
+    # how well s1 said what the drafts would be, for models that have an s1
+    with_s1 = {row["model"]: row["s1_pearson_r"] for row in result["models"] if "s1_pearson_r" in row}
+    if with_s1:
+        known = [metric for metric in CORRELATIONS if metric.name in next(iter(with_s1.values()))]
+        rows = tuple(
+            (model, *(shown(r[metric.name], metric.digits) for metric in known)) for model, r in with_s1.items()
+        )
+        caption = "Pearson r of the best score s1 with the figures of the drafts, as in the paper's table 6. "
+        columns = ("model", *(metric.title for metric in known))
+        yield Table(caption + caption_of(result), columns, rows, result["command"])
+    for part in result["slices"]:
+        yield figures_table(result, metrics, part)

@@ -1,0 +1,376 @@
+"""``pearl eval likeness``: AUC, equal error rate and calibration, by file and by length.
+
+Dimensions in comments: N claims, V different scores, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from typer import Option
+
+from eval.commands.options import EncoderName, Resamples, Seed
+from eval.commands.reporting import reporting
+from eval.likeness.methods import EXPLAINED, LIKENESS, Lineup, scores_of
+from eval.likeness.writers import (
+    IMPOSTORS,
+    LEAST_TEXTS,
+    OWN,
+    SAME_DOMAIN,
+    TOPIC_MATCHED,
+    Claim,
+    claims,
+    part_of,
+    texts_by_user,
+    writers_of,
+)
+from eval.report.pictures import BLUE, GREY, ORANGE, canvas
+from eval.report.report import Report
+from eval.report.tables import Columns, Json, Table, shown
+from eval.stats.certainty import CertainAnswers, brier, calibration_error, reliability
+from pearl.cli.options import known
+from pearl.errors import InputError
+from pearl.likeness.impostors import TEXTS_OF_AN_AUTHOR, Impostors, is_same_person
+from pearl.likeness.likeness import Likeness
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
+from pearl.text.usable import counted
+from retriever.models.encoder import Encoder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ABOUT = """A history file has many people's texts, as 'pearl import jsonl' reads them. A hash of their ids makes
+two fifths of them impostors, and two fifths are tested; the fifth called dev chose the package's coefficients."""
+EXAMPLES = """
+  pearl eval likeness --history chat.jsonl.gz --history mail.jsonl.gz --json likeness.json
+  pearl eval likeness --history team.jsonl --impostors others.jsonl --method likeness --words 60
+  pearl eval likeness --history team.jsonl --shipped --picture likeness.svg
+  pearl eval likeness --history team.jsonl --method lambdag --words 60 --people 20
+"""
+METHODS = ("likeness", "words", "characters", "embeddings", "tfidf", "lambdag")
+SLOW = "lambdag"
+LENGTHS = (60, 100, 200, 400)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikenessFlags:
+    history: Annotated[list[Path], Option(metavar="H.jsonl.gz", help="Many people's histories; repeatable.")]
+    method: Annotated[
+        list[str],
+        Option(
+            metavar="NAME",
+            help=f"Method to measure beside likeness: {', '.join(METHODS[1:])}; repeatable. By default all but {SLOW}.",
+        ),
+    ] = field(default_factory=lambda: [name for name in METHODS if name != SLOW])
+    words: Annotated[list[int], Option(min=1, help="Length of the passages; repeatable.")] = field(
+        default_factory=lambda: list(LENGTHS)
+    )
+    impostors: Annotated[
+        list[Path], Option(metavar="H.jsonl.gz", help="Histories of other people to tell apart from; repeatable.")
+    ] = field(default_factory=list)
+    shipped: Annotated[
+        bool, Option("--shipped", help="Tell people apart from the package's registers, as the service does.")
+    ] = False
+    part: Annotated[str, Option(help="People to measure: test, or dev to tune on.")] = "test"
+    people: Annotated[int, Option(min=2, help="Number of people of each file at most.")] = 60
+    encoder: EncoderName = None
+    resamples: Resamples = 2000
+    seed: Seed = 0
+
+
+@reporting("eval", "likeness", picture="Draw AUC by length, and calibration.")
+def likeness(options: LikenessFlags) -> Report:
+    """Measure how well people's later texts are told from other people's, by length, with the calibration.
+
+    A person's first texts are the history, the last third is asked about; nobody is their own impostor.
+    """
+    from rich.console import Console
+
+    from pearl.likeness.impostors import AGAINST_FEW, FEW, shipped_references
+    from pearl.settings import load_settings
+    from retriever.models.encoder import SentenceEncoder
+
+    if options.shipped and options.impostors:
+        raise InputError("--shipped and --impostors name two kinds of impostors; give one.", param="impostors")
+    if options.shipped and SLOW in options.method:
+        raise InputError("--method lambdag needs texts of impostors; leave --shipped out.", param="method")
+    chosen = LikenessOptions(
+        tuple(dict.fromkeys((METHODS[0], *(known("method", name, METHODS) for name in options.method)))),
+        tuple(dict.fromkeys(options.words)),
+        known("part", options.part, ("test", "dev")),
+        options.people,
+        tuple(options.impostors),
+        options.shipped,
+        options.resamples,
+        options.seed,
+    )
+    encoder = load_settings(encoder=options.encoder).encoder
+    with Console(stderr=True).status("Reading...") as status:
+        figures = likeness_report(options.history, chosen, SentenceEncoder(encoder), status.update)
+    numbers = [(file["file"], file["impostors"]) for file in figures["files"]]
+    if options.shipped:
+        taken = {name for _, registers in numbers for name in registers}
+        numbers = [(f"the register {one.name}", one.authors) for one in shipped_references() if one.name in taken]
+    for name, number in numbers:
+        if number < FEW:
+            typer.echo(f"Note: {name} has {counted(number, 'impostor')}; {AGAINST_FEW}", err=True)
+    held = {"method": list(chosen.methods), "words": list(chosen.lengths), "encoder": encoder}
+    return Report(figures, likeness_tables, picture=likeness_figure, options=held)
+
+
+KINDS = (SAME_DOMAIN, TOPIC_MATCHED)
+DIGITS = 3
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LikenessOptions:
+    """``impostors``: files of other people, in place of the histories' own; ``shipped``: the package's registers."""
+
+    methods: tuple[str, ...]
+    lengths: tuple[int, ...]
+    part: str
+    people: int
+    impostors: tuple[Path, ...]
+    shipped: bool
+    resamples: int
+    seed: int
+
+
+def likeness_report(
+    paths: Sequence[Path], options: LikenessOptions, encoder: Encoder, progress: Callable[[str], None]
+) -> Fields:
+    """Raises InputError for files that cannot be read or have too few people."""
+    files, certainties = [], []
+    for path in paths:
+        progress(f"{path.name}: reading")
+        lineup, head = _lineup(path, options, encoder)
+        lengths = []
+        for words in options.lengths:
+            progress(f"{path.name}: {words} words")
+            part, certain = _length(claims(lineup.writers, words, options.seed), words, lineup, options)
+            lengths.append(part)
+            certainties.append(certain)
+        files.append({**head, "lengths": lengths})
+    if not any(part[OWN] + part["abstained"] for file in files for part in file["lengths"]):
+        raise InputError(
+            f"--words: nobody's later texts fill a passage of {min(options.lengths):,} words; give fewer.",
+            param="words",
+        )
+    return {"methods": list(options.methods), "files": files, "reliability": _reliability(np.concatenate(certainties))}
+
+
+def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lineup, Fields]:
+    """The writers of a file with their impostors, and the account of both."""
+    texts = texts_by_user(path)
+    writers = writers_of(texts, options.part)
+    if len(writers) < 2:
+        raise InputError(
+            f"{path}: user_id: {len(writers)} people of the {options.part} part have {LEAST_TEXTS} texts or more; two "
+            "are needed.",
+            param="history",
+        )
+    drawn = np.random.default_rng(options.seed).permutation(len(writers))[: options.people]
+    chosen = [writers[place] for place in sorted(drawn)]
+    if options.shipped:
+        fitted = {writer.user: Likeness.fit(writer.history).reference for writer in chosen}
+        registers = Counter(reference.name for reference in fitted.values())
+        head: Fields = {"impostors": dict(sorted(registers.items())), "removed": []}
+        lineup = Lineup(chosen, lambda writer: fitted[writer.user], encoder)
+    else:
+        others = {user: mine for user, mine in texts.items() if part_of(user) == IMPOSTORS}
+        if options.impostors:
+            others = {user: mine for file in options.impostors for user, mine in texts_by_user(file).items()}
+        removed = sorted(_tested_impostors(others, texts, {writer.user for writer in writers}))
+        kept = {user: mine for user, mine in others.items() if user not in removed}
+        if not kept:
+            raise InputError(
+                f"{path}: nobody is left to be an impostor, for none of those tested is; name histories of other "
+                "people with --impostors.",
+                param="impostors",
+                code="no_impostors",
+            )
+        reference = Impostors.of(path.name, kept)
+        head = {"impostors": reference.authors, "removed": removed}
+        known = [text for theirs in kept.values() for text in theirs[:TEXTS_OF_AN_AUTHOR]]
+        lineup = Lineup(chosen, lambda writer: reference, encoder, known, options.seed)
+    return lineup, {"file": path.name, "users": len(texts), "tested": len(chosen), **head}
+
+
+def _tested_impostors(
+    impostors: Mapping[str, Sequence[str]], texts: Mapping[str, Sequence[str]], tested: set[str]
+) -> Iterator[str]:
+    """The impostors who are tested themselves: by their id, or because they share texts with somebody tested."""
+    mine = {user: set(texts[user]) for user in tested}
+    owner = {text: user for user in tested for text in mine[user]}
+    for user, theirs in impostors.items():
+        shared = {owner[text] for text in theirs if text in owner}
+        if user in tested or any(is_same_person(mine[other], set(theirs)) for other in shared):
+            yield user
+
+
+def _length(trials: Sequence[Claim], words: int, lineup: Lineup, options: LikenessOptions) -> tuple[Fields, Floats]:
+    """The figures at one length, and the probability, (N,), beside the truth of as many false claims as true ones."""
+    scores = scores_of(options.methods, lineup, trials) if trials else {}
+    ours = scores.get(LIKENESS, np.array([]))
+    answered = np.isfinite(ours)
+    kinds = np.array([claim.kind for claim in trials])
+    counts = {kind: int((answered & (kinds == kind)).sum()) for kind in (OWN, *KINDS)}
+    part: Fields = {"words": words, **counts, "abstained": int((~answered).sum())}
+    if not min(counts[OWN], counts[SAME_DOMAIN]):
+        return {**part, "methods": [], "calibration": None}, np.zeros((0, 2))
+    names = np.array([lineup.writers[claim.writer].user for claim in trials])
+    part["methods"] = [
+        {"method": method, **_figures(method, of_method, kinds, names, answered, options)}
+        for method, of_method in scores.items()
+    ]
+    even = _as_many(kinds, names, answered)
+    bootstrap = Bootstrap(names[even], resamples=options.resamples, seed=options.seed)
+    certain = CertainAnswers((kinds == OWN)[even].astype(float), 100 * ours[even], bootstrap)
+    part["calibration"] = {
+        name: _rounded(fold(certain)) for name, fold in (("brier", brier), ("ece", calibration_error))
+    }
+    return part, np.column_stack((certain.correct, certain.certainty))
+
+
+def _figures(method: str, scores: Floats, kinds: Any, names: Any, answered: Any, options: LikenessOptions) -> Fields:
+    """AUC against each kind of impostor, resampled by the person claimed; and our equal error rate."""
+    figures: Fields = {}
+    for kind in KINDS:
+        among = answered & ((kinds == OWN) | (kinds == kind))
+        if not (kinds[among] == kind).any():
+            continue
+        bootstrap = Bootstrap(names[among], resamples=options.resamples, seed=options.seed)
+        true = kinds[among] == OWN
+        figures[kind] = _rounded(auc(bootstrap, scores[among], true))
+        if method == LIKENESS and kind == SAME_DOMAIN:
+            figures["eer"] = _rounded(equal_error_rate(bootstrap, scores[among], true))
+    return figures
+
+
+def _as_many(kinds: Any, names: Any, answered: Any) -> Any:
+    """True for each person's own passages and as many of their same-domain impostors', of those that are answered."""
+    chosen = answered & (kinds == OWN)
+    for name in np.unique(names):
+        mine = answered & (names == name)
+        chosen[np.flatnonzero(mine & (kinds == SAME_DOMAIN))[: (mine & (kinds == OWN)).sum()]] = True
+    return chosen
+
+
+def _reliability(certainties: Floats) -> list[Fields]:
+    """Bins of the probability over all files and lengths, with the share that was true in each."""
+    if not len(certainties):
+        return []
+    rows = reliability(
+        CertainAnswers(certainties[:, 0], certainties[:, 1], Bootstrap(["all"] * len(certainties), resamples=1))
+    )
+    return [{"said": round(row["certainty"] / 100, DIGITS), "true": row["correct"], "of": row["total"]} for row in rows]
+
+
+def _rounded(estimate: Estimate) -> Fields | None:
+    interval = estimate.to_json()
+    return None if interval is None else {name: round(value, DIGITS) for name, value in interval.items()}
+
+
+def auc(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool_]) -> Estimate:
+    """The chance that a true claim scores above a false one, equal scores counting a half."""
+
+    def fold(weights: Floats) -> Floats:
+        right, wrong = _by_score(weights, scores, true)
+        below = wrong.cumsum(axis=1) - wrong / 2
+        return np.asarray((right * below).sum(axis=1) / (right.sum(axis=1) * wrong.sum(axis=1)))
+
+    return bootstrap.weights(fold)
+
+
+def equal_error_rate(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool_]) -> Estimate:
+    """The share of true claims refused where as large a share of false ones is believed."""
+
+    def fold(weights: Floats) -> Floats:
+        right, wrong = _by_score(weights, scores, true)
+        refused = right.cumsum(axis=1) / right.sum(axis=1, keepdims=True)
+        believed = 1 - wrong.cumsum(axis=1) / wrong.sum(axis=1, keepdims=True)
+        place = np.abs(refused - believed).argmin(axis=1)[:, None]
+        both = np.take_along_axis(refused, place, 1) + np.take_along_axis(believed, place, 1)
+        return np.asarray(both[:, 0] / 2)
+
+    return bootstrap.weights(fold)
+
+
+def _by_score(weights: Floats, scores: Floats, true: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """The weights of the true claims and of the false ones at each score, the lowest first, (R, V)."""
+    order = np.argsort(scores, kind="stable")
+    starts = np.flatnonzero(np.diff(scores[order], prepend=np.nan) != 0)
+    ordered = weights[:, order]
+    right = np.add.reduceat(ordered * true[order], starts, axis=1)
+    return right, np.add.reduceat(ordered, starts, axis=1) - right
+
+
+TITLES = {SAME_DOMAIN: "people of the same file", TOPIC_MATCHED: "the nearest passage by somebody else (BM25)"}
+
+
+def likeness_tables(result: Json) -> Iterator[Table]:
+    """AUC against each kind of impostor, then error rates and calibration, a row a file and length."""
+    methods = result["methods"]
+    parts = [{**file, **part} for file in result["files"] for part in file["lengths"]]
+    for kind, title in TITLES.items():
+        # two columns may be called words: the length, and a method
+        rows = tuple(
+            (part["file"], str(part["words"]), *(_figure(method, kind, part) for method in methods)) for part in parts
+        )
+        explained = "; ".join(f"{method}: {EXPLAINED[method]}" for method in methods)
+        caption = f"AUC of a person's later passages against those by {title}. {explained}. "
+        caption += "95% intervals by bootstrap over people."
+        yield Table(caption, ("file", "words", *methods), rows, result["command"])
+    caption = "Equal error rate and calibration of the probability, true and false claims in equal numbers."
+    columns: Columns = {"file": "file", "words": lambda part: str(part["words"]), "people": "tested"}
+    columns |= {"own": OWN, "others'": SAME_DOMAIN, "abstained": "abstained"}
+    columns |= {"EER": partial(_figure, LIKENESS, "eer")}
+    columns |= {"ECE": partial(_calibration, "ece"), "Brier": partial(_calibration, "brier")}
+    yield Table.of(caption, parts, columns, result["command"])
+    removed = tuple((file["file"], user) for file in result["files"] for user in file["removed"])
+    if removed:
+        yield Table("Impostors who are tested themselves, and were removed.", ("file", "user"), removed)
+
+
+def _figure(method: str, name: str, part: Json) -> str:
+    row: Json = next((row for row in part["methods"] if row["method"] == method), {})
+    return shown(row.get(name), 3)
+
+
+def _calibration(name: str, part: Json) -> str:
+    return shown((part["calibration"] or {}).get(name), 3)
+
+
+def likeness_figure(result: Json) -> Figure:
+    """AUC by length for each file, and the share of true claims by the probability said."""
+    figure, ((by_length, reliability),) = canvas(1, 2, (8.0, 3.4))
+    for file in result["files"]:
+        curve = [
+            (part["words"], row[SAME_DOMAIN])
+            for part in file["lengths"]
+            for row in part["methods"]
+            if row["method"] == LIKENESS
+        ]
+        by_length.plot([words for words, _ in curve], [auc["value"] for _, auc in curve], "o-", label=file["file"])
+    by_length.set(xlabel="words", ylabel="AUC, same domain", ylim=(0.5, 1.0), xscale="log")
+    by_length.set_xticks(*(2 * [[part["words"] for part in result["files"][0]["lengths"]]]), minor=False)
+    by_length.minorticks_off()
+    by_length.legend(fontsize=8)
+    reliability.plot([0, 1], [0, 1], color=GREY, lw=0.8)
+    bins = result["reliability"]
+    reliability.plot([row["said"] for row in bins], [row["true"] / row["of"] for row in bins], "o-", color=BLUE)
+    share = max(sum(row["of"] for row in bins), 1)
+    reliability.bar(
+        [row["said"] for row in bins], [row["of"] / share for row in bins], width=0.04, color=ORANGE, alpha=0.4
+    )
+    reliability.set(xlabel="probability said", ylabel="share true; bars: share of claims", xlim=(0, 1), ylim=(0, 1))
+    return figure

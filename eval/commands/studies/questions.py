@@ -1,0 +1,184 @@
+"""``pearl eval questions``: how often the second floor ends in a question to the user.
+
+A history can serve its own person's next request; one of another person of the same corpus, asked at the same moment,
+it was not written for, and still less one of a person of another corpus.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from eval.commands.options import EncoderName, Seed
+from eval.commands.reporting import reporting
+from eval.report.report import Report
+from eval.report.tables import Json, Table, shown
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from pearl.stats.bootstrap import Bootstrap
+from retriever.base import Calibration, Retriever, ranked, relatedness_of
+
+EXAMPLES = """
+  pearl eval questions --history commits.jsonl.gz --history mail.jsonl.gz --model embedded
+  pearl eval questions --history chat.jsonl.gz --model embedded --ask-below -1.4 --users 100 --json -
+  pearl eval questions --history chat.jsonl.gz --split dev --model MODEL --json questions.json
+"""
+
+
+@reporting("eval", "questions")
+def questions(
+    history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="History file; repeatable."),
+    model: str = typer.Option("embedded", metavar="MODEL", help="Retriever whose rule for asking is measured."),
+    ask_below: float | None = typer.Option(
+        None, help="Ask below this best score, in place of the retriever's own rule."
+    ),
+    ask_unrelated: float | None = typer.Option(
+        None, help="Ask below this relatedness of the history, in place of the retriever's own."
+    ),
+    users: int = typer.Option(40, min=2, help="Users of each history at most."),
+    split: str | None = typer.Option(None, help="Users of the history: train, dev or test, as in training; else all."),
+    seed: Seed = 0,
+    encoder: EncoderName = None,
+) -> Report:
+    """Measure how often requests end in a question to the user: a history's own, and another person's.
+
+    With several histories also requests of the next one, which are of another kind.
+    """
+    from dataclasses import replace
+
+    from rich.console import Console
+
+    from eval.retrieval.scoring import RememberingEncoder
+    from pearl.history.files import read_histories
+    from pearl.history.split import users_of
+    from pearl.settings import load_settings
+    from retriever.models.encoder import SentenceEncoder
+    from retriever.registry import make_retriever
+
+    retriever = make_retriever(model, RememberingEncoder(SentenceEncoder(load_settings(encoder=encoder).encoder)))
+    calibration = retriever.calibration
+    if ask_below is not None:
+        calibration = replace(calibration, ask_below=ask_below)
+    if ask_unrelated is not None:
+        calibration = replace(calibration, ask_unrelated=ask_unrelated)
+    console, histories = Console(stderr=True), []
+    sampled = [sampled_users(users_of(read_histories(path), split), users, seed) for path in history]
+    for place, path in enumerate(history):
+        others = sampled[(place + 1) % len(sampled)].values() if len(sampled) > 1 else ()
+        elsewhere = [documents[-1].request or "" for documents in others]
+        with console.status(f"Ranking for {path.name}..."):
+            asked = list(requests_of(sampled[place], retriever, calibration, elsewhere))
+        histories.append(questions_figures(path.name, asked))
+    floors = {"ask_below": calibration.ask_below, "ask_unrelated": calibration.ask_unrelated}
+    return Report({"model": model, **floors, "histories": histories}, questions_tables)
+
+
+LEAST_DOCUMENTS = 8  # before a request: fewer are a short history, where relatedness decides as well
+MOST_DOCUMENTS = 200
+OWN, FOREIGN, ELSEWHERE = "own", "foreign", "elsewhere"
+WHOSE = {OWN: "own requests", FOREIGN: "others' requests", ELSEWHERE: "requests of another kind"}
+ASKED = 0.05  # of own requests may at most end in a question
+
+
+@dataclass(frozen=True, slots=True)
+class ServedRequest:
+    """A request, ``whose`` it is, and what the history made of it: s1, its relatedness, if the retriever knows it, and
+    whether it was asked."""
+
+    user: str
+    whose: str
+    top_score: float
+    related: float | None
+    asked: bool
+
+
+def sampled_users(histories: Mapping[str, Sequence[Document]], count: int, seed: int) -> dict[str, list[Document]]:
+    """The histories, by time, of at most ``count`` users who wrote enough for requests. Raises InputError for fewer
+    than two."""
+    usable = {}
+    for user, documents in sorted(histories.items()):
+        if all(document.timestamp is not None for document in documents):
+            ordered = sorted(documents, key=lambda document: document.timestamp or 0.0)
+            if len(ordered) > LEAST_DOCUMENTS and ordered[-1].request and before_last(ordered):
+                usable[user] = ordered
+    if len(usable) < 2:
+        raise InputError("--history: fewer than two users have a request and enough texts before it.", param="history")
+    chosen = random.Random(seed).sample(sorted(usable), min(count, len(usable)))
+    return {user: usable[user] for user in chosen}
+
+
+def before_last(documents: Sequence[Document]) -> list[Document]:
+    """The latest documents before the last one, without copies of its text; none where all are copies."""
+    *before, last = documents[-MOST_DOCUMENTS - 1 :]
+    return [document for document in before if document.text != last.text]
+
+
+def requests_of(
+    histories: Mapping[str, Sequence[Document]],
+    retriever: Retriever,
+    calibration: Calibration,
+    elsewhere: Sequence[str] = (),
+) -> Iterator[ServedRequest]:
+    """Yield the last request of each user to their own history, the next user's last one to the same, and one that was
+    asked ``elsewhere``, if there are any."""
+    names = list(histories)
+    for place, user in enumerate(names):
+        before, last = before_last(histories[user]), histories[user][-1]
+        index = retriever.index(before)
+        other = histories[names[(place + 1) % len(names)]][-1]
+        texts = {OWN: last.request or "", FOREIGN: other.request or ""}
+        if elsewhere:
+            texts[ELSEWHERE] = elsewhere[place % len(elsewhere)]
+        for whose, text in texts.items():
+            ranking = ranked(before, index, Request(text, last.timestamp))
+            yield ServedRequest(user, whose, ranking[0].score, relatedness_of(ranking), calibration.asks(ranking))
+
+
+def questions_figures(name: str, asked: Sequence[ServedRequest]) -> dict[str, Any]:
+    """The shares that end in a question, of own requests and of others', with the medians of s1 and relatedness.
+
+    ``ask_unrelated``: the highest relatedness that at most ASKED of the own requests lie below.
+    """
+    figures: dict[str, Any] = {"history": name}
+    for whose in WHOSE:
+        mine = [request for request in asked if request.whose == whose]
+        if not mine:
+            continue
+        bootstrap = Bootstrap([request.user for request in mine])
+        figures[whose] = {
+            "requests": len(mine),
+            "asked": bootstrap.share([request.asked for request in mine]).to_json(),
+            "median_top_score": round(float(np.median([request.top_score for request in mine])), 4),
+        }
+        related = sorted(request.related for request in mine if request.related is not None)
+        if len(related) == len(mine):
+            figures[whose]["median_relatedness"] = round(float(np.median(related)), 4)
+            if whose == OWN:
+                figures["ask_unrelated"] = round(related[int(ASKED * len(related))], 4)
+    return figures
+
+
+def questions_tables(result: Json) -> Iterator[Table]:
+    kinds = [kind for kind in WHOSE if all(kind in figures for figures in result["histories"])]
+    rows = tuple(
+        (
+            figures["history"],
+            *(cell for kind in kinds for cell in (str(figures[kind]["requests"]), shown(figures[kind]["asked"], 3))),
+        )
+        for figures in result["histories"]
+    )
+    columns = ("history", *(column for kind in kinds for column in (WHOSE[kind], "asked")))
+    floor, related = (
+        "none" if result.get(name) is None else f"{result[name]:.4g}" for name in ("ask_below", "ask_unrelated")
+    )
+    title = (
+        f"Requests, and the share of them that end in a question (retriever {result['model']}; floor of s1 {floor}, of "
+        f"relatedness {related})."
+    )
+    yield Table(title, columns, rows, result["command"])

@@ -1,0 +1,305 @@
+"""``pearl eval revision``: no revision, revising all, and revising below a threshold on s1
+(papers/pearl.txt, section 5.3, table 3 and figure 5).
+
+Dimensions in comments: N requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import compress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from eval.commands.options import WritingOptions
+from eval.commands.reporting import reporting
+from eval.commands.studies.generation import complete, counts, left_out
+from eval.drafts.cases import Case
+from eval.drafts.comparison import MACRO_F1, METRICS, Mask, Measures, TargetMetrics, chances, metrics_in, mixed
+from eval.drafts.systems import System
+from eval.report.metric import Figures, Metric, figures, less, to_json
+from eval.report.pictures import BLUE, GREY, ORANGE, panels
+from eval.report.report import Report
+from eval.report.tables import NOTHING, Json, Table, caption_of, shown
+from eval.retrieval.gains import clusters, request_slices
+from pearl.asking.write import UNREADABLE, WrittenText
+from pearl.errors import InputError
+from pearl.stats.bootstrap import Bootstrap, Floats
+from pearl.theta import read_theta, theta_json, theta_words
+from retriever.models.bertscore import BertScore
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ABOUT = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
+if both are given the same options and --generations. A revision that is cut off or cannot be read keeps the draft, as
+in the service; a request whose draft or revision failed otherwise is left out of every policy."""
+EXAMPLES = """
+  pearl eval revision --gains gains.jsonl.gz --model embedded --template commit
+  pearl eval revision --gains gains.jsonl.gz --model MODEL --model bm25 --threshold bm25=12.5 --json table3.json
+  pearl eval revision --gains gains.jsonl.gz --model MODEL --picture curve.svg --json table3.json
+"""
+Thresholds = Annotated[
+    list[str],
+    typer.Option(
+        "--threshold",
+        metavar="MODEL=THETA",
+        help="Revise below THETA, never or all, in place of the model's own threshold; repeatable.",
+    ),
+]
+
+
+@reporting("eval", "revision", picture="Draw the curve over theta.")
+def revision(
+    options: WritingOptions,
+    threshold: Thresholds = [],  # noqa: B006  (typer makes a new one)
+    metric: str = typer.Option("rouge2", help="Metric to draw: rouge1, rouge2, bertscore, macro_f1 or likeness."),
+) -> Report:
+    """Compare no revision, revising every draft, and revising those below the model's threshold.
+
+    Every answer is kept: repeat an interrupted command and it goes on where it stopped.
+    """
+    from eval.commands.writing import ready
+    from pearl.asking.write import write_revised
+
+    thetas = thetas_of(threshold, options.model)
+    check_metric(metric, stances=options.stances)
+    with ready(options) as room:
+        cases = room.material.cases
+        systems = [replace(system, threshold=thetas.get(system.name, system.threshold)) for system in room.systems]
+        briefs = [room.plan.briefs(cases, system) for system in systems]
+        written = room.write(lambda desk: write_revised(desk, briefs))
+    stances = options.told_stances()
+    with room.console.status("Measuring..."):
+        models = [
+            revision_report(cases, system, drafts, revisions, room.scorer, stances=stances, seed=options.seed)
+            for system, (drafts, revisions) in zip(systems, written, strict=True)
+        ]
+    head = room.head("revision", threshold=list(threshold))
+    report = room.report(head, {"chat_model": room.writes.model.name, "models": models}, revision_tables)
+    return replace(report, picture=partial(curves_figure, metric))
+
+
+def thetas_of(assignments: Sequence[str], models: Sequence[str]) -> dict[str, float | None]:
+    """The thresholds by model, None for never. Raises InputError for anything but MODEL=THETA of one of the models."""
+    thetas: dict[str, float | None] = {}
+    for words in assignments:
+        model, _, theta = words.rpartition("=")
+        if model not in models:
+            raise InputError(
+                f"--threshold {words}: give MODEL=THETA; the models are {', '.join(models)}.", param="threshold"
+            )
+        if model in thetas:
+            raise InputError(f"--threshold {words}: '{model}' has one already; give one.", param="threshold")
+        try:
+            thetas[model] = read_theta(theta)
+        except ValueError as error:
+            raise InputError(f"--threshold {words}: {error}.", param="threshold") from error
+    return thetas
+
+
+NONE, ALL, SELECTIVE, RANDOM = "none", "all", "selective", "random"
+COMPARED_WITH: Mapping[str, tuple[str, ...]] = {
+    NONE: (),
+    ALL: (NONE,),
+    SELECTIVE: (NONE, ALL, RANDOM),
+    RANDOM: (NONE,),
+}
+CURVE_POINTS = 21
+
+
+def revision_report(
+    cases: Sequence[Case],
+    system: System,
+    drafts: Sequence[WrittenText],
+    revisions: Sequence[WrittenText],
+    bertscore: BertScore,
+    *,
+    stances: str | None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """One retriever's policies, the curve over every theta, and slices. A threshold of None means never; ``seed`` is of
+    the bootstrap.
+
+    Where a revision cannot be read the service keeps the draft, and so does this; requests whose draft or revision
+    failed otherwise are left out of every policy and counted. Raises ChatError where no request is left.
+    """
+    answers = [
+        replace(revision, text=draft.text) if revision.failure == UNREADABLE else revision
+        for draft, revision in zip(drafts, revisions, strict=True)
+    ]
+    together = complete([drafts, answers])
+    usable = list(compress(cases, together))
+    yardstick = TargetMetrics.of(usable, bertscore, stances)
+    unrevised, edited = (
+        yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in (drafts, answers)
+    )
+    scores = np.array([shown.top.score if shown.top else np.inf for shown in compress(system.shown, together)])
+    pair = RevisedDrafts(tuple(usable), yardstick.metrics, unrevised, edited, scores, seed)
+    revised = [revision for draft, revision in zip(drafts, revisions, strict=True) if draft.text is not None]
+    return {
+        "model": system.name,
+        "requests": len(cases),
+        "threshold": theta_json(system.threshold),
+        "drafts": counts(drafts),
+        "revisions": counts(revised),
+        **pair.table(system.threshold),
+        "curve": pair.curve(),
+        "by_chance": pair.by_chance(),
+        "slices": [
+            part.to_json() | pair.among(part.among).table(system.threshold)
+            for part in request_slices([case.record for case in usable])
+        ],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class RevisedDrafts:
+    """The drafts and their revisions, measured, with the s1 of each request, (N,); infinite where nothing is ranked,
+    which is never below a threshold; ``seed`` is of the bootstrap."""
+
+    cases: tuple[Case, ...]
+    metrics: tuple[Metric[Measures], ...]
+    drafts: Measures
+    revised: Measures
+    top_scores: Floats
+    seed: int
+
+    def among(self, mask: Mask) -> RevisedDrafts:
+        return RevisedDrafts(
+            tuple(compress(self.cases, mask)),
+            self.metrics,
+            self.drafts.among(mask),
+            self.revised.among(mask),
+            self.top_scores[mask],
+            self.seed,
+        )
+
+    def table(self, threshold: float | None) -> dict[str, Any]:
+        """Every policy, with its paired differences from the others."""
+        chosen = self._below(threshold)
+        shares = {
+            NONE: np.zeros(len(chosen)),
+            ALL: np.ones(len(chosen)),
+            SELECTIVE: chosen,
+            # as many as the threshold picks, drawn blindly: says whether s1 knows which ones
+            RANDOM: np.full(len(chosen), chosen.mean()),
+        }
+        bootstrap = self._bootstrap()
+        by_policy = {policy: self._figures(bootstrap, share) for policy, share in shares.items()}
+        return {
+            **clusters([case.record for case in self.cases]).to_json(),
+            "policies": [
+                {"policy": policy}
+                | _row(bootstrap, shares[policy], mine, {other: by_policy[other] for other in COMPARED_WITH[policy]})
+                for policy, mine in by_policy.items()
+            ],
+        }
+
+    def curve(self) -> list[dict[str, Any]]:
+        """The figures for every possible theta, at equal steps of the share that is revised."""
+        bootstrap = self._bootstrap()
+        none = {NONE: self._figures(bootstrap, np.zeros(len(self.cases)))}
+        points = []
+        for threshold in self._thresholds():
+            share = self._below(threshold)
+            row = _row(bootstrap, share, self._figures(bootstrap, share), none)
+            points.append({"threshold": threshold if np.isfinite(threshold) else None, **row})
+        return points
+
+    def by_chance(self) -> dict[str, float]:
+        """By metric, the share of random exchanges of drafts and revisions in which the best theta gains as much."""
+        revised = [mixed(self._below(threshold), self.revised, self.drafts) for threshold in self._thresholds()]
+        return chances(self.drafts, revised, clusters([case.record for case in self.cases]).names)
+
+    def _thresholds(self) -> list[float]:
+        known = self.top_scores[np.isfinite(self.top_scores)]
+        thresholds = np.unique(np.quantile(known, np.linspace(0, 1, CURVE_POINTS))).tolist() if len(known) else []
+        return [*thresholds, np.inf]
+
+    def _below(self, threshold: float | None) -> Floats:
+        """1 where the draft is revised."""
+        return np.asarray(self.top_scores < (-np.inf if threshold is None else threshold), np.float64)
+
+    def _bootstrap(self) -> Bootstrap:
+        return Bootstrap(clusters([case.record for case in self.cases]).names, seed=self.seed)
+
+    def _figures(self, bootstrap: Bootstrap, share: Floats) -> Figures:
+        return figures(self.metrics, bootstrap, mixed(share, self.revised, self.drafts))
+
+
+def _row(bootstrap: Bootstrap, share: Floats, mine: Figures, others: Mapping[str, Figures]) -> dict[str, Any]:
+    """The share that a policy revises, its figures, and their paired differences from others."""
+    return {
+        "share_revised": bootstrap.mean(share).to_json(),
+        **to_json(mine),
+        "differences": [to_json(less(mine, other), against=name) for name, other in others.items()],
+    }
+
+
+def revision_tables(result: Json) -> Iterator[Table]:
+    """The policies of each model over all requests, and where the threshold revises, within the slices; with the paired
+    differences from no revision."""
+    for model in result["models"]:
+        for part in (None, *model["slices"]) if model["threshold"] is not None else (None,):
+            policies = (part or model)["policies"]
+            metrics = metrics_in(policies[0])
+            columns = [name for metric in metrics for name in (metric.title, "less none's")]
+            rows = tuple((row["policy"], *_cells(row, metrics)) for row in policies)
+            yield Table(_caption(result, model, part), ("revised", *columns, "share"), rows)
+
+
+def _cells(row: Json, metrics: Sequence[Metric[Measures]]) -> Iterator[str]:
+    from_none: Json = next((gaps for gaps in row["differences"] if gaps["against"] == NONE), {})
+    for metric in metrics:
+        yield shown(row[metric.name], metric.digits)
+        yield shown(from_none.get(metric.name), metric.digits, sign=True)
+    yield NOTHING if row["share_revised"] is None else f"{row['share_revised']['value']:.1%}"
+
+
+def _caption(result: Json, model: Json, part: Json | None) -> str:
+    sentences = [f"{model['model']}: theta {theta_words(model['threshold'], 3)}.", caption_of(model, part)]
+    if part is None:
+        unreadable, cut_off = model["revisions"]["failures"].get(UNREADABLE, 0), model["revisions"]["cut_off"]
+        sentences.append(
+            f"Of the revisions {unreadable:,} could not be read, {cut_off:,} for being cut off, which keeps the draft."
+        )
+        sentences += left_out(model, "draft or revision")
+    return " ".join((*sentences, f"`{result['command']}`"))
+
+
+def check_metric(name: str, *, stances: bool) -> None:
+    """Raises InputError for one that is not measured."""
+    known = [metric.name for metric in METRICS if stances or metric.name != MACRO_F1]
+    if name not in known:
+        raise InputError(f"--metric {name}: there are {', '.join(known)}; --stances adds {MACRO_F1}.", param="metric")
+
+
+def curves_figure(metric: str, result: Json) -> Figure:
+    """A panel a model: the paired difference from no revision over the share revised, with its 95% interval."""
+    rows = (partial(_draw_curve, metric),)
+    return panels(result["models"], rows, lambda model: f"theta = {theta_words(model['threshold'], 2)}")
+
+
+def _draw_curve(metric: str, axes: Axes, model: Json) -> None:
+    points = [
+        (point["share_revised"]["value"], difference[metric])
+        for point in model["curve"]
+        for difference in point["differences"]
+        if difference["against"] == NONE and difference[metric] is not None
+    ]
+    shares = [share for share, _ in points]
+    value, low, high = ([gap[name] for _, gap in points] for name in ("value", "low", "high"))
+    axes.axhline(0.0, color=GREY, lw=0.8, zorder=0)
+    axes.fill_between(shares, low, high, color=BLUE, alpha=0.25, lw=0)
+    axes.plot(shares, value, color=BLUE, lw=1.5)
+    if model["threshold"] is not None:
+        chosen = next(row for row in model["policies"] if row["policy"] == SELECTIVE)
+        axes.axvline(chosen["share_revised"]["value"], color=ORANGE, ls="--", lw=1)
+    title = next(shown.title for shown in METRICS if shown.name == metric)
+    axes.set(xlabel="share of drafts revised", ylabel=f"{title}, less that of no revision")

@@ -1,0 +1,189 @@
+"""``pearl eval shown``: which of the best documents a prompt should show, told by their scores.
+
+A margin leaves out what scores more than that below the best document. What it would have had written is among the
+drafts with the 1, 2, ... k best, so one set of drafts measures every margin.
+
+Dimensions in comments: N requests, K documents shown at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.commands.options import WritingOptions
+from eval.commands.reporting import reporting
+from eval.commands.studies.generation import complete, counts, left_out
+from eval.drafts.cases import Case
+from eval.drafts.comparison import Measures, TargetMetrics, chances, metrics_in
+from eval.drafts.systems import System
+from eval.report.metric import Metric, figures, less, to_json
+from eval.report.report import Report
+from eval.report.tables import Json, Table, caption_of
+from eval.report.tables import shown as interval_cell
+from eval.retrieval.gains import clusters
+from pearl.asking.write import WrittenText
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
+from pearl.theta import score_words
+from retriever.models.bertscore import BertScore
+
+ABOUT = """A line of the input is a gains record with a target, as for 'pearl eval generation'."""
+EXAMPLES = """
+  pearl eval shown --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --template commit --json shown.json
+  pearl train margin --model MODEL --shown shown.json
+"""
+
+
+@reporting("eval", "shown")
+def shown(options: WritingOptions) -> Report:
+    """Compare drafts by the documents shown: a fixed number, or those that score near the best one.
+
+    Every answer is kept: repeat an interrupted command and it goes on where it stopped.
+    """
+    from eval.commands.writing import ready
+    from pearl.asking.write import write_drafts
+    from pearl.templates import load_template
+
+    # k is named, so that a margin that is there already leaves nothing out
+    options = replace(options, k=options.k or load_template(options.template).k)
+    with ready(options) as room:
+        cases = room.material.cases
+        lots = [by_count(system) for system in room.systems]
+        briefs = [room.plan.briefs(cases, system) for lot in lots for system in lot]
+        written = iter(room.write(lambda desk: write_drafts(desk, briefs)))
+    stances = options.told_stances()
+    with room.console.status("Measuring..."):
+        models = [
+            shown_report(cases, system, [next(written) for _ in lot], room.scorer, stances=stances, seed=options.seed)
+            for system, lot in zip(room.systems, lots, strict=True)
+        ]
+    return room.report(room.head("shown"), {"models": models}, shown_tables)
+
+
+MARGINS = 10  # tried, at equal steps of the share of documents that they leave out
+
+
+def by_count(system: System) -> list[System]:
+    """One system that shows the best document, one that shows the best two, and so on up to all."""
+    most = max((len(selection.documents) for selection in system.shown), default=0)
+    return [
+        replace(
+            system,
+            shown=tuple(
+                replace(selection, documents=selection.documents[:count], scores=selection.scores[:count])
+                for selection in system.shown
+            ),
+        )
+        for count in range(1, max(most, 1) + 1)
+    ]
+
+
+def shown_report(
+    cases: Sequence[Case],
+    system: System,
+    written: Sequence[Sequence[WrittenText]],
+    bertscore: BertScore,
+    *,
+    stances: str | None,
+    seed: int = 0,
+) -> Json:
+    """One retriever's drafts by how many documents were shown, ``written[i]`` with i + 1, and the curve over margins.
+
+    Over the requests that have a draft of each kind; ``seed`` is of the bootstrap. Raises ChatError where no request is
+    left.
+    """
+    together = complete(written)
+    usable = list(compress(cases, together))
+    yardstick = TargetMetrics.of(usable, bertscore, stances)
+    measured = [yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in written]
+    behind = distances(system, len(written))[together]
+    drawn = clusters([case.record for case in usable])
+    bootstrap = Bootstrap(drawn.names, seed=seed)
+
+    def within(margin: float) -> NDArray[np.intp]:
+        return np.asarray((np.isfinite(behind) & (behind <= margin)).sum(axis=1))  # (N,)
+
+    def drafts_of(margin: float) -> Measures:
+        return picked(measured, np.maximum(within(margin), 1) - 1)
+
+    def row(margin: float) -> dict[str, Estimate]:
+        written = figures(yardstick.metrics, bootstrap, drafts_of(margin))
+        return {"documents": bootstrap.mean(within(margin)), **written}
+
+    everything, tried = row(np.inf), margins(behind)
+    return {
+        "model": system.name,
+        "requests": len(cases),
+        "drafts": [counts(texts) for texts in written],
+        **drawn.to_json(),
+        "curve": [
+            to_json(own := row(margin), margin=margin) | {"less_all": to_json(less(own, everything))}
+            for margin in tried
+        ]
+        + [to_json(everything, margin=None)],
+        "by_chance": chances(drafts_of(np.inf), [drafts_of(margin) for margin in tried], drawn.names),
+        "by_count": [
+            to_json(figures(yardstick.metrics, bootstrap, drafts), count=count)
+            for count, drafts in enumerate(measured, start=1)
+        ],
+    }
+
+
+def distances(system: System, most: int) -> Floats:
+    """The distance of each shown document's score below the best one; infinite for missing documents: (N, K)."""
+    behind = np.full((len(system.shown), most), np.inf)
+    for row, selection in zip(behind, system.shown, strict=True):
+        if selection.top is not None and selection.scores:
+            row[: len(selection.scores)] = selection.top.score - np.asarray(selection.scores)
+    return behind
+
+
+def picked(measured: Sequence[Measures], places: NDArray[np.intp]) -> Measures:
+    """The figures of one text per request: the one of the system in its place of ``places``, (N,)."""
+    rows = np.arange(len(places))
+    names = measured[0].features
+    return Measures({name: np.stack([drafts.features[name] for drafts in measured])[places, rows] for name in names})
+
+
+def margins(behind: Floats) -> list[float]:
+    """The margins that leave out about a tenth more of the documents each, which lie ``behind`` the best, (N, K),
+    infinitely where there is none; no margin where nothing can be left out."""
+    others = behind[:, 1:][np.isfinite(behind[:, 1:])]
+    if not len(others):
+        return []
+    steps = np.quantile(others, np.linspace(0, 1, MARGINS, endpoint=False))
+    return [float(step) for step in np.unique(steps)]
+
+
+def margin_cell(point: Json) -> str:
+    return "all" if point["margin"] is None else score_words(point["margin"], 3)
+
+
+def shown_tables(result: Json) -> Iterator[Table]:
+    for model in result["models"]:
+        metrics = metrics_in(model["curve"][-1])
+        columns = [name for metric in metrics for name in (metric.title, "less all's")]
+        rows = tuple(
+            (margin_cell(point), interval_cell(point["documents"], 1), *_beside_all(point, metrics))
+            for point in model["curve"]
+            for point in model["curve"]
+        )
+        about = f"{model['model']}: documents that score at most the margin below the best. {caption_of(model)}"
+        caption = " ".join((about, *left_out(model, "drafts"), f"`{result['command']}`"))
+        yield Table(caption, ("margin", "documents", *columns), rows)
+        by_count = tuple(
+            (f"the best {row['count']}", *(interval_cell(row[metric.name], metric.digits) for metric in metrics))
+            for row in model["by_count"]
+        )
+        yield Table(f"{model['model']}: by count.", ("shown", *(metric.title for metric in metrics)), by_count)
+
+
+def _beside_all(point: Json, metrics: Sequence[Metric[Measures]]) -> Iterator[str]:
+    """Each metric at a margin, and what it gains over all documents."""
+    for metric in metrics:
+        yield interval_cell(point[metric.name], metric.digits)
+        yield interval_cell(point.get("less_all", {}).get(metric.name), metric.digits, sign=True)
