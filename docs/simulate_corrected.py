@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from eval.recorded.corrected import CorrectedOptions, corrected_report  # noqa: E402
+from eval.recorded.corrected import CorrectedOptions, corrected_report, fixed_sequence, trusted_from  # noqa: E402  # noqa: E402
 from eval.recorded.labels import own_labels, read_judged  # noqa: E402
 from eval.stats.corrected import LabelledShares, prediction_powered, resampled  # noqa: E402
 from eval.stats.proportions import wilson  # noqa: E402
-from eval.stats.trusted import fixed_sequence, trusted_from  # noqa: E402
 from pearl.cli.options import write_json  # noqa: E402
 from pearl.stats.bootstrap import Floats  # noqa: E402
 from pearl.stats.proportions import Interval  # noqa: E402

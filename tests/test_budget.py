@@ -16,14 +16,14 @@ from pearl.settings import Settings
 from tests.source import ROOT, sources
 
 MOST = {
-    "lines of pearl": 10_838,  # 25 more than before: a command for each module of a folder
+    "lines of pearl": 10_808,
     "lines of retriever": 6094,
-    "lines of service": 21_641,
+    "lines of service": 21_627,
     "lines of training": 7987,
-    "lines of eval": 24_446,
-    "lines of docs/*.py and benchmarks": 5349,
-    "modules": 531,
-    "modules under 60 lines": 97,
+    "lines of eval": 24_448,
+    "lines of docs/*.py and benchmarks": 5348,
+    "modules": 526,
+    "modules under 60 lines": 91,
     "words of Markdown": 33_025,  # 92 more: the example of a report is a whole file now
     "commands": 88,
     "options": 888,

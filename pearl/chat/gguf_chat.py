@@ -16,11 +16,23 @@ from pearl.chat.base import IMITATORS, Chunk, Decoding, Message
 from pearl.chat.chat_format import ChatFormat
 from pearl.chat.gguf_file import ModelFile, read_gguf
 from pearl.chat.llama_cpp import REPEAT_PENALTY, REPEAT_WINDOW, Event, LlamaCpp, load_llama_cpp
-from pearl.chat.sentences import ends_before
 from pearl.chat.turns import Left, Put, check_room, in_turn
 from pearl.errors import ChatError
 from pearl.records import Usage
+from pearl.text.words import CLOSERS, FULL_STOPS
 from pearl.weights.smollm2 import PACKAGE_FOLDER, REINSTALL
+
+# the end of a line or a sentence; that of "e.g.", of "J." and of "1." is none
+SENTENCE = re.compile(
+    rf"(?:(?<!\d)(?<!\b[A-Za-z])[.!?…][{CLOSERS}]*\s|[{FULL_STOPS}][{CLOSERS}]*[^{FULL_STOPS}{CLOSERS}]|\n\S?)\Z"
+)
+LAST = 8  # characters that tell whether a sentence has ended
+
+
+def ends_before(written: str, piece: str) -> bool:
+    """Return True if a sentence or a line has ended, and this piece would begin another."""
+    return SENTENCE.search(written[-LAST:] + piece[:1]) is not None
+
 
 FIRST = 16  # tokens of an answer without a penalty
 LEAST = 64  # tokens of an answer, below which none ends before its model ends it

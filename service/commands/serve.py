@@ -21,7 +21,7 @@ from service.commands.welcome import facts, welcome
 from service.process.logs import configure_logging
 from service.process.metrics import MULTIPROCESS_FOLDER
 from service.process.temporary import clear_abandoned
-from service.store.overview import overview
+from service.store.user_counts import overview
 
 log = logging.getLogger("pearl.service")
 

@@ -14,7 +14,7 @@ from pearl import __version__
 from pearl.chat.choose import local_names, unnamed_weights
 from pearl.settings import Settings
 from pearl.weights.table import DEFAULT, TABLE, Weights
-from service.store.overview import Overview
+from service.store.user_counts import Overview
 
 
 def facts(address: str, settings: Settings, held: Overview) -> dict[str, object]:

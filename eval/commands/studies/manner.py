@@ -1,4 +1,4 @@
-"""``pearl eval manner``: telling authors apart by the voice card alone: two authors' cards, and ten later texts of one of them.
+"""``pearl eval manner``: tell two authors apart by the voice card alone, on ten later texts of one of them.
 
 An author's last ten texts are held back from their card. Authors are halved by a digest of their name: one half gives
 the figures over many authors and is for tuning, the other is measured.
@@ -24,10 +24,26 @@ from eval.report.tables import Columns, Json, Table
 from pearl.errors import InputError
 from pearl.history.files import read_histories
 from pearl.manner.reference import ANY, Reference
-from pearl.manner.telling import likeness_of_manner
 from pearl.manner.traits import TRAITS
 from pearl.manner.writing import Writing
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
+
+MOST = 3.0  # standard deviations; a rare trait found once must not outweigh everything else
+TRAIT_WEIGHT = 2.0  # of a trait against a word: there are fewer of them
+
+
+def likeness_of_manner(card: Floats, texts: Floats) -> float:
+    """The cosine of two sets of standardised rates (F,), from -1 to 1."""
+    own, others = (_weighted(rates) for rates in (card, texts))
+    length = float(np.linalg.norm(own) * np.linalg.norm(others))
+    return float(own @ others) / length if length else 0.0
+
+
+def _weighted(rates: Floats) -> Floats:
+    weights = np.ones(len(rates))
+    weights[: len(TRAITS)] = TRAIT_WEIGHT
+    return np.asarray(weights * np.clip(rates, -MOST, MOST))
+
 
 EXAMPLES = """
   pearl eval manner --history commits.jsonl.gz --kind commit --history mail.jsonl.gz --kind message

@@ -14,8 +14,8 @@ from pearl.weights.table import SMALLEST
 from service.commands import welcome as greeting
 from service.commands.welcome import welcome
 from service.store.jobs import FAILED
-from service.store.overview import Overview, overview
 from service.store.tables import jobs
+from service.store.user_counts import Overview, overview
 
 NOTHING = Overview(0, 0, 0, 0, 0)
 ADDRESS = "http://127.0.0.1:8000"

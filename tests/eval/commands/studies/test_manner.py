@@ -11,9 +11,8 @@ import numpy as np
 import orjson
 import pytest
 
-from eval.commands.studies.manner import Author, authors_of, manner_figures, split_of
+from eval.commands.studies.manner import Author, authors_of, likeness_of_manner, manner_figures, split_of
 from pearl.manner.reference import shipped
-from pearl.manner.telling import likeness_of_manner
 from pearl.manner.traits import TRAITS
 
 STYLES = (

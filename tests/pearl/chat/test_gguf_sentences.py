@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.chat.sentences import ends_before
+from pearl.chat.gguf_chat import ends_before
 
 
 @pytest.mark.parametrize(

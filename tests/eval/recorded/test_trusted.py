@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from eval.stats.trusted import fixed_sequence, trusted_from, upper_bound
+from eval.recorded.corrected import fixed_sequence, trusted_from, upper_bound
 
 
 def steps(certainty, wrong, risk=0.1, confidence=0.95):
