@@ -10,7 +10,7 @@ from pearl.manner.habits import Habit, habits
 from pearl.manner.reference import MESSAGE, shipped
 from pearl.manner.trait import TraitUnit
 from pearl.manner.traits import BY_NAME
-from pearl.manner.yardstick import Yardstick
+from pearl.manner.usual_rates import UsualRates
 from service.sample import sample_documents
 
 LINES = 9
@@ -24,7 +24,7 @@ def card_picture() -> str:
         (document for document in sample_documents() if document.voice == "email"),
         key=lambda document: document.timestamp or 0.0,
     )
-    listed = habits(documents, Yardstick.of_authors(reference)).listed
+    listed = habits(documents, UsualRates.of_authors(reference)).listed
 
     def unusual(habit: Habit) -> float:
         spread = reference.traits[habit.name]

@@ -69,7 +69,7 @@ class Prompt:
     form: str | None = None
 
 
-def draft_prompt(brief: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
+def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
     """The prompt of a first draft: each document as an answered turn, the best one last, next to the request.
 
     When room is short the oldest of the prior turns go first, of which all but the last share half of the room; then
@@ -79,56 +79,56 @@ def draft_prompt(brief: PromptInputs, model: ChatModel, max_tokens: int) -> Prom
     Without any turn to imitate, the smallest is shown the template's examples: it repeated the instructions, or the
     request, in place of a text.
     """
-    system, request = _system(brief), brief.follow_up or brief.request
-    task = Message("user", _task(brief.template, request, brief.instructions))
-    room = _room(brief, (system, task), model, max_tokens)
-    prior = _latest_that_fit(brief, room, model.count_tokens)
-    if brief.follow_up and not prior:  # what it follows up on must be said in the request
-        whole = Message("user", _task(brief.template, brief.request, brief.instructions))
+    system, request = _system(inputs), inputs.follow_up or inputs.request
+    task = Message("user", _task(inputs.template, request, inputs.instructions))
+    room = _room(inputs, (system, task), model, max_tokens)
+    prior = _latest_that_fit(inputs, room, model.count_tokens)
+    if inputs.follow_up and not prior:  # what it follows up on must be said in the request
+        whole = Message("user", _task(inputs.template, inputs.request, inputs.instructions))
         added = _tokens((whole,), model.count_tokens) - _tokens((task,), model.count_tokens)
         if added <= room:
-            request, task, room = brief.request, whole, room - added
+            request, task, room = inputs.request, whole, room - added
     room -= _tokens(prior, model.count_tokens)
     # in a conversation the earlier turns are the matter itself
     untold = bool(prior) or model.name in IMITATORS
-    told = (system, task) if untold else _told(brief, system, task)
+    told = (system, task) if untold else _told(inputs, system, task)
     room -= _tokens(told, model.count_tokens) - _tokens((system, task), model.count_tokens)
-    shown, shortened = _documents_that_fit(brief, _answered_turn, room, model.count_tokens)
+    shown, shortened = _documents_that_fit(inputs, _answered_turn, room, model.count_tokens)
     form = REQUEST_ALONE
     if shown:
         (system, task), form = told, TURNS if untold else TOLD_TURNS
     turns = [message for turn in reversed(shown) for message in turn]
     if model.name in IMITATORS and not (turns or prior):
-        examples = [part for example in brief.template.examples for part in _answered_turn(brief, *example)]
+        examples = [part for example in inputs.template.examples for part in _answered_turn(inputs, *example)]
         if _tokens(examples, model.count_tokens) <= room:
             # the instructions above all turns: in the last one alone, it would repeat them
-            ruled = _tidy(f"{system.content}\n{_instructions(brief.instructions)}")
-            system, turns, task = Message("system", ruled), examples, Message("user", _task(brief.template, request))
+            ruled = _tidy(f"{system.content}\n{_instructions(inputs.instructions)}")
+            system, turns, task = Message("system", ruled), examples, Message("user", _task(inputs.template, request))
             form = EXAMPLES
-    return Prompt((system, *turns, *prior, task), brief.documents[: len(shown)], shortened, form=form)
+    return Prompt((system, *turns, *prior, task), inputs.documents[: len(shown)], shortened, form=form)
 
 
-def second_prompt(brief: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
+def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
     """The prompt where the model answered as an assistant: in other words, and all in one message. Of 18 requests that
     1.5 billion parameters refused they refused none again with the texts quoted so. Raises ContextExceeded."""
     slots = {
-        "noun": brief.template.noun,
-        "length": _length(brief),
-        "task": _task(brief.template, brief.request, brief.instructions),
+        "noun": inputs.template.noun,
+        "length": _length(inputs),
+        "task": _task(inputs.template, inputs.request, inputs.instructions),
     }
 
     def ask(documents: str) -> tuple[Message, ...]:
         words = fill(frame()["quoted"], documents=documents, **slots) if documents else fill(frame()["again"], **slots)
-        return _system(brief), Message("user", _tidy(words))
+        return _system(inputs), Message("user", _tidy(words))
 
-    room = _room(brief, ask("\n"), model, max_tokens)
-    shown, shortened = _documents_that_fit(brief, _quoted, room, model.count_tokens)
+    room = _room(inputs, ask("\n"), model, max_tokens)
+    shown, shortened = _documents_that_fit(inputs, _quoted, room, model.count_tokens)
     quoted = "\n\n".join(message.content for turn in reversed(shown) for message in turn)
-    used = brief.documents[: len(shown)]
+    used = inputs.documents[: len(shown)]
     return Prompt(ask(quoted), used, shortened, form=QUOTED if shown else REQUEST_ALONE)
 
 
-def revision_prompt(brief: PromptInputs, draft: str, model: ChatModel, max_tokens: int) -> Prompt:
+def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_tokens: int) -> Prompt:
     """The prompt that asks for an edited draft (papers/pearl.txt, section C.4). Raises ContextExceeded.
 
     Where the model can go on with an answer, it begins where the edited draft does: one of 135M parameters never came
@@ -138,19 +138,19 @@ def revision_prompt(brief: PromptInputs, draft: str, model: ChatModel, max_token
 
     def ask(documents: str) -> tuple[Message, ...]:
         slots = {
-            "noun": brief.template.noun,
+            "noun": inputs.template.noun,
             "documents": documents,
-            "request": fenced(brief.request),
+            "request": fenced(inputs.request),
             "draft": fenced(draft),
-            "instructions": _instructions(brief.instructions),
+            "instructions": _instructions(inputs.instructions),
         }
-        asked = (_system(brief), Message("user", _tidy(fill(frame()["revise"], **slots))))
+        asked = (_system(inputs), Message("user", _tidy(fill(frame()["revise"], **slots))))
         return (*asked, Message("assistant", begun)) if begun else asked
 
-    room = _room(brief, ask(""), model, max_tokens)
-    shown, shortened = _documents_that_fit(brief, _quoted, room, model.count_tokens)
+    room = _room(inputs, ask(""), model, max_tokens)
+    shown, shortened = _documents_that_fit(inputs, _quoted, room, model.count_tokens)
     quoted = "\n\n".join(message.content for turn in shown for message in turn)
-    return Prompt(ask(quoted), brief.documents[: len(shown)], shortened, begun)
+    return Prompt(ask(quoted), inputs.documents[: len(shown)], shortened, begun)
 
 
 def revision_decoding(decoding: Decoding) -> Decoding:
@@ -158,9 +158,9 @@ def revision_decoding(decoding: Decoding) -> Decoding:
     return replace(decoding, max_tokens=decoding.max_tokens * 3 // 2)
 
 
-def questions_prompt(brief: PromptInputs) -> Prompt:
+def questions_prompt(inputs: PromptInputs) -> Prompt:
     """The prompt that asks what the user must still say."""
-    return Prompt((_system(brief), Message("user", fill(frame()["questions"], request=fenced(brief.request)))), (), 0)
+    return Prompt((_system(inputs), Message("user", fill(frame()["questions"], request=fenced(inputs.request)))), (), 0)
 
 
 def fenced(text: str) -> str:
@@ -184,21 +184,21 @@ def listed_questions(answer: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(question for question in questions if re.search(r"\w", question)))[:3]
 
 
-def _system(brief: PromptInputs) -> Message:
-    template = brief.template
+def _system(inputs: PromptInputs) -> Message:
+    template = inputs.template
     return Message("system", fill(frame()["system"], noun=template.noun, guidance=template.guidance))
 
 
-def _told(brief: PromptInputs, system: Message, task: Message) -> tuple[Message, Message]:
+def _told(inputs: PromptInputs, system: Message, task: Message) -> tuple[Message, Message]:
     """The first and the last message with what a larger model is told of the documents and their usual length."""
-    noun = brief.template.noun
-    matter = f"{frame()['matter']} {_length(brief)}".strip()
+    noun = inputs.template.noun
+    matter = f"{frame()['matter']} {_length(inputs)}".strip()
     manner = fill(frame()["manner"], noun=noun)
     return replace(system, content=f"{system.content} {manner}"), replace(task, content=f"{task.content}\n{matter}")
 
 
-def _length(brief: PromptInputs) -> str:
-    words = median(len(document.text.split()) for document in brief.documents) if brief.documents else 0
+def _length(inputs: PromptInputs) -> str:
+    words = median(len(document.text.split()) for document in inputs.documents) if inputs.documents else 0
     return fill(frame()["length"], words=str(10 * max(1, round(words / 10)))) if words >= LEAST_WORDS else ""
 
 
@@ -220,22 +220,22 @@ def _tidy(text: str) -> str:
 Turn = tuple[Message, ...]
 
 
-def _answered_turn(brief: PromptInputs, request: str | None, text: str) -> Turn:
+def _answered_turn(inputs: PromptInputs, request: str | None, text: str) -> Turn:
     return (
-        Message("user", _task(brief.template, request)),
+        Message("user", _task(inputs.template, request)),
         Message("assistant", fill(frame()["answer"], text=fenced(text))),
     )
 
 
-def _quoted(brief: PromptInputs, request: str | None, text: str) -> Turn:
+def _quoted(inputs: PromptInputs, request: str | None, text: str) -> Turn:
     return (Message("user", fill(frame()["answer"], text=fenced(text))),)
 
 
-def _room(brief: PromptInputs, messages: Sequence[Message], model: ChatModel, max_tokens: int) -> int:
+def _room(inputs: PromptInputs, messages: Sequence[Message], model: ChatModel, max_tokens: int) -> int:
     room = model.context_tokens - max_tokens - _tokens(messages, model.count_tokens)
     if room < 0:
         param, what = "request", "The request is too long for the model: shorten it"
-        if len(brief.instructions) > len(brief.request):
+        if len(inputs.instructions) > len(inputs.request):
             param = "instructions"
             what = "The instructions, a voice's included, are too long for the model: shorten them"
         raise ContextExceeded(
@@ -250,12 +250,12 @@ def _tokens(messages: Sequence[Message], count: CountTokens) -> int:
     return sum(count(message.content) + MESSAGE_OVERHEAD for message in messages)
 
 
-def _latest_that_fit(brief: PromptInputs, room: int, count: CountTokens) -> tuple[Message, ...]:
+def _latest_that_fit(inputs: PromptInputs, room: int, count: CountTokens) -> tuple[Message, ...]:
     """The last of the prior turns, with their texts as data: the last if it fits, earlier ones up to half the room."""
     turns: tuple[Message, ...] = ()
     used = 0
-    for exchange in reversed(brief.prior):
-        turn = _answered_turn(brief, exchange.request, exchange.text)
+    for exchange in reversed(inputs.prior):
+        turn = _answered_turn(inputs, exchange.request, exchange.text)
         used += _tokens(turn, count)
         if used > (room // 2 if turns else room):
             break
@@ -264,25 +264,25 @@ def _latest_that_fit(brief: PromptInputs, room: int, count: CountTokens) -> tupl
 
 
 def _documents_that_fit(
-    brief: PromptInputs, show: Callable[[PromptInputs, str | None, str], Turn], room: int, count: CountTokens
+    inputs: PromptInputs, show: Callable[[PromptInputs, str | None, str], Turn], room: int, count: CountTokens
 ) -> tuple[list[Turn], int]:
     """Documents, best first, while each gets a useful share of the room, and the number of them that were cut."""
-    requests = [_shown_request(document, count) for document in brief.documents]
+    requests = [_shown_request(document, count) for document in inputs.documents]
 
     def turn(position: int, text: str) -> Turn:
-        return show(brief, requests[position], text)
+        return show(inputs, requests[position], text)
 
     def size(position: int, text: str) -> int:
         return _tokens(turn(position, text), count)
 
-    sizes = [size(position, document.text) for position, document in enumerate(brief.documents)]
+    sizes = [size(position, document.text) for position, document in enumerate(inputs.documents)]
     useful = [min(whole, size(position, "") + SMALLEST_SHARE) for position, whole in enumerate(sizes)]
     used = len(sizes)
     while any(share < least for share, least in zip(fair_shares(sizes[:used], room), useful, strict=False)):
         used -= 1
     shown, shortened = [], 0
     for position, share in enumerate(fair_shares(sizes[:used], room)):
-        text = brief.documents[position].text
+        text = inputs.documents[position].text
         if share < sizes[position]:
             text = cut(text, share, partial(size, position))
             shortened += 1

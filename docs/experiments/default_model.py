@@ -43,7 +43,7 @@ def written(name: str, cases: Sequence[Case], kept: Path) -> list[WrittenText]:
     """The model's draft of each case from the documents that PEARL chose."""
     settings = load_settings(llm="embedded", llm_model=name)
     model, identity = make_chat_model(settings), local_names(settings)[1]
-    briefs = [
+    all_inputs = [
         PromptInputs(
             load_template(case["template"]),
             case["request"] or "",
@@ -55,7 +55,7 @@ def written(name: str, cases: Sequence[Case], kept: Path) -> list[WrittenText]:
         for case in cases
     ]
     with open_replies(kept) as replies:
-        (drafts,) = asyncio.run(write_drafts(WritingContext(model, identity, DECODING, replies), [briefs]))
+        (drafts,) = asyncio.run(write_drafts(WritingContext(model, identity, DECODING, replies), [all_inputs]))
     return drafts
 
 

@@ -29,7 +29,7 @@ from pearl.answers.loops import without_loops
 from pearl.answers.marks import unfenced
 from pearl.cli.options import write_json
 from pearl.manner.habits import habits
-from pearl.manner.yardstick import Yardstick
+from pearl.manner.usual_rates import UsualRates
 from pearl.stats.bootstrap import Bootstrap
 from pearl.templates import fill, frame, load_template
 
@@ -184,7 +184,7 @@ def cases(data: Path) -> Iterator[dict[str, Any]]:
 
     encoder = RememberingEncoder(SentenceEncoder())
     for kind, (path, template, targets) in KINDS.items():
-        yardstick = Yardstick.of_authors(shipped(OF_TEMPLATE.get(template, ANY)))
+        usual_rates = UsualRates.of_authors(shipped(OF_TEMPLATE.get(template, ANY)))
         for split, limit in LIMITS.items():
             # the office has too few authors for the splits of training: half of them are dev
             found = held_back(data / path, targets[split], None if kind == "posts" else split)
@@ -206,7 +206,7 @@ def cases(data: Path) -> Iterator[dict[str, Any]]:
                     "request": case.record.request.text,
                     "target": case.target,
                     "earlier": case.earlier_texts,
-                    "card": [habit.instruction for habit in habits(newest, yardstick).listed],
+                    "card": [habit.instruction for habit in habits(newest, usual_rates).listed],
                     "documents": {
                         name: [{"request": part.request, "text": part.text} for part in of[number].documents]
                         for name, of in shown.items()

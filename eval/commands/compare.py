@@ -137,7 +137,7 @@ def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
         people = labels_for(case_ids(cases), {*case_ids(every), *case_ids(cases)}, options.labels)
     systems = retrieval_systems(plan, options.systems, cases, console)
     with writer(plan, prices, options.max_cost, console) as writes:
-        questions = [[writes.question(brief) for brief in plan.briefs(cases, system)] for system in systems]
+        questions = [[writes.question(brief) for brief in plan.all_inputs(cases, system)] for system in systems]
         yield Desks(plan, cases, people, questions, writes.bench)
 
 

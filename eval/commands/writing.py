@@ -69,8 +69,8 @@ class WritingPlan:
     def decoding(self) -> Decoding:
         return Decoding(self.longest, stop=(CLOSING,))
 
-    def briefs(self, cases: Sequence[Case], system: System) -> list[PromptInputs]:
-        """The brief of each case: the request, with the documents that the system shows."""
+    def all_inputs(self, cases: Sequence[Case], system: System) -> list[PromptInputs]:
+        """Return each case's request with the documents that the system shows."""
         template = load_template(self.options.template)
         return [
             PromptInputs(template, case.record.request.text, shown.documents)
@@ -152,9 +152,9 @@ class Writer:
     model: ChatModel
     longest: int
 
-    def question(self, brief: PromptInputs) -> Question | None:
+    def question(self, inputs: PromptInputs) -> Question | None:
         """The question for a draft; None where the request by itself does not fit the model."""
-        prompt = prompt_or_none(partial(draft_prompt, brief, self.model, self.longest))
+        prompt = prompt_or_none(partial(draft_prompt, inputs, self.model, self.longest))
         return Question(prompt.messages) if prompt else None
 
 
@@ -199,8 +199,8 @@ class WritingSession:
         with watched(self.console) as watch:
             budget = Budget(self.options.budget_minutes)  # from now on: what was done before is no writing
             model, in_flight = self.writes.model, bench.terms.in_flight
-            desk = WritingContext(model, plan.writer, plan.decoding, bench.store, watch, budget, in_flight)
-            return bench.runner.run(work(desk))
+            context = WritingContext(model, plan.writer, plan.decoding, bench.store, watch, budget, in_flight)
+            return bench.runner.run(work(context))
 
     def head(self, name: str, **own: Any) -> Head:
         """The command that makes a result; ``own`` are the options of this command alone."""
@@ -224,7 +224,7 @@ class WritingSession:
 
 @contextmanager
 def ready(options: WritingOptions, baselines: Sequence[str] = ()) -> Iterator[WritingSession]:
-    """A room whose model and file of answers stay open. Whatever its parts raise is raised before anything is
+    """A session whose model and file of answers stay open. Whatever its parts raise is raised before anything is
     written."""
     plan, console, scorer = WritingPlan.of(options), Console(stderr=True), BertScore(options.bertscore)
     material = read_material(options)

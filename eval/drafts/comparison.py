@@ -194,7 +194,7 @@ class TargetMetrics:
 
     @classmethod
     def of(cls, cases: Sequence[Case], bertscore: BertScore, stances: str | None) -> TargetMetrics:
-        """A yardstick against what the users really wrote."""
+        """The metrics of drafts against what the users really wrote."""
         histories = [case.earlier_texts for case in cases]
         return cls([case.target for case in cases], bertscore, stances=stances, histories=histories)
 

@@ -54,60 +54,60 @@ class WritingContext:
 
 
 async def write_drafts(
-    desk: WritingContext, systems: Sequence[Sequence[PromptInputs]], share: float = 1.0
+    context: WritingContext, systems: Sequence[Sequence[PromptInputs]], share: float = 1.0
 ) -> list[list[WrittenText]]:
-    """Write a draft for each brief of each system; every system has the same number of briefs.
+    """Write a draft for each prompt of each system; every system has the same number of prompts.
 
     Drafts that are not written when ``share`` of the context's time has passed fail as OUT_OF_TIME. Raises ChatError
     when the model is down. Works case by case, not system by system: what is done then says how long the rest takes,
     and a local model keeps what it read.
     """
-    briefs = list(zip(*systems, strict=True))
-    order = _order(len(briefs))
-    mixed = [brief for place in order for brief in briefs[place]]
-    most = desk.decoding.max_tokens
-    prompts = [prompt_or_none(partial(draft_prompt, brief, desk.model, most)) for brief in mixed]
-    texts = [draft_of(answer) for answer in await _answers(desk, "drafts", prompts, desk.decoding, share)]
+    all_inputs = list(zip(*systems, strict=True))
+    order = _order(len(all_inputs))
+    mixed = [inputs for place in order for inputs in all_inputs[place]]
+    most = context.decoding.max_tokens
+    prompts = [prompt_or_none(partial(draft_prompt, inputs, context.model, most)) for inputs in mixed]
+    texts = [draft_of(answer) for answer in await _answers(context, "drafts", prompts, context.decoding, share)]
     # an assistant's answer, as the service does
     refused = [place for place, text in enumerate(texts) if _is_no_draft(text)]
-    prompts = [prompt_or_none(partial(second_prompt, mixed[place], desk.model, most)) for place in refused]
-    answers = await _answers(desk, "second drafts", prompts, desk.decoding, share) if refused else []
+    prompts = [prompt_or_none(partial(second_prompt, mixed[place], context.model, most)) for place in refused]
+    answers = await _answers(context, "second drafts", prompts, context.decoding, share) if refused else []
     for place, answer in zip(refused, answers, strict=True):
         second = draft_of(answer)
         texts[place] = texts[place] if second.text is None else second
     drafts = iter(texts)
     written = {place: [next(drafts) for _ in systems] for place in order}
-    return [[written[place][system] for place in range(len(briefs))] for system in range(len(systems))]
+    return [[written[place][system] for place in range(len(all_inputs))] for system in range(len(systems))]
 
 
 async def write_revised(
-    desk: WritingContext, systems: Sequence[Sequence[PromptInputs]]
+    context: WritingContext, systems: Sequence[Sequence[PromptInputs]]
 ) -> list[tuple[list[WrittenText], list[WrittenText]]]:
     """Write the drafts, in half of the context's time, then revise them; return both, system by system. Raises
     ChatError when the model is down."""
-    drafts = await write_drafts(desk, systems, 0.5)
+    drafts = await write_drafts(context, systems, 0.5)
     return [
-        (mine, await write_revisions(desk, briefs, mine, 0.5 + 0.5 * number / len(systems)))
-        for number, (briefs, mine) in enumerate(zip(systems, drafts, strict=True), start=1)
+        (mine, await write_revisions(context, all_inputs, mine, 0.5 + 0.5 * number / len(systems)))
+        for number, (all_inputs, mine) in enumerate(zip(systems, drafts, strict=True), start=1)
     ]
 
 
 async def write_revisions(
-    desk: WritingContext, briefs: Sequence[PromptInputs], drafts: Sequence[WrittenText], share: float = 1.0
+    context: WritingContext, all_inputs: Sequence[PromptInputs], drafts: Sequence[WrittenText], share: float = 1.0
 ) -> list[WrittenText]:
     """Revise each draft; a draft that failed keeps its failure.
 
     Those not written when ``share`` of the context's time has passed fail as OUT_OF_TIME, answers without a readable
     edited draft as UNREADABLE; the service then keeps the draft. Raises ChatError when the model is down.
     """
-    decoding = revision_decoding(desk.decoding)
+    decoding = revision_decoding(context.decoding)
     revised = list(drafts)
     texts = {place: text for place in _order(len(drafts)) if (text := drafts[place].text) is not None}
     prompts = [
-        prompt_or_none(partial(revision_prompt, briefs[place], text, desk.model, decoding.max_tokens))
+        prompt_or_none(partial(revision_prompt, all_inputs[place], text, context.model, decoding.max_tokens))
         for place, text in texts.items()
     ]
-    answers = await _answers(desk, "revisions", prompts, decoding, share)
+    answers = await _answers(context, "revisions", prompts, decoding, share)
     for place, prompt, answer in zip(texts, prompts, answers, strict=True):
         revised[place] = read_revision(answer, "" if prompt is None else prompt.begun)
     return revised
@@ -127,13 +127,13 @@ def prompt_or_none(build: Callable[[], Prompt]) -> Prompt | None:
 
 
 async def _answers(
-    desk: WritingContext, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
+    context: WritingContext, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
 ) -> list[Reply | Failed]:
     """Replies to the prompts that fit the model; a request that does not fit by itself fails."""
     fitting = [prompt.messages for prompt in prompts if prompt is not None]
-    asked = desk.model, desk.identity, fitting, decoding, desk.kept
-    watch = desk.watch(label, missing(*asked))
-    replies = iter(await generate(*asked, watch, desk.budget.until(share), desk.in_flight))
+    asked = context.model, context.identity, fitting, decoding, context.kept
+    watch = context.watch(label, missing(*asked))
+    replies = iter(await generate(*asked, watch, context.budget.until(share), context.in_flight))
     return [Failed(ContextExceeded.default_code) if prompt is None else next(replies) for prompt in prompts]
 
 

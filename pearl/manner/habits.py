@@ -14,9 +14,9 @@ from typing import Any
 from pearl.manner.rates import Counts
 from pearl.manner.trait import Trait, excerpt
 from pearl.manner.traits import BY_NAME, TRAITS
+from pearl.manner.usual_rates import LEAST_DRAFTS, OTHER_WORDS, Bounds, UsualRates
 from pearl.manner.words import WordUse, distinctive_words, word_counts
 from pearl.manner.writing import Writing
-from pearl.manner.yardstick import LEAST_DRAFTS, OTHER_WORDS, Bounds, Yardstick
 from pearl.records import Document
 from pearl.stats.proportions import Interval, Z
 from pearl.text.usable import counted
@@ -66,7 +66,7 @@ class Habit:
 @dataclass(frozen=True, slots=True)
 class Habits:
     """The habits that texts show. ``needs`` says in words what the texts lack for a card, None where there is enough;
-    ``left_out`` of them are in a language that the yardstick does not read."""
+    ``left_out`` of them are in a language that the usual rates are not of."""
 
     listed: tuple[Habit, ...]
     needs: str | None
@@ -78,33 +78,33 @@ def occasions(documents: Sequence[Document]) -> int:
     return len({None if document.timestamp is None else document.timestamp // DAY_S for document in documents})
 
 
-def readable(documents: Sequence[Document], yardstick: Yardstick) -> list[Document]:
-    """The texts in a language that the yardstick reads, in their order."""
-    apart = yardstick.languages_apart([document.text[:TELLING_CHARACTERS] for document in documents])
+def readable(documents: Sequence[Document], usual_rates: UsualRates) -> list[Document]:
+    """The texts in the language of the usual rates, in their order."""
+    apart = usual_rates.languages_apart([document.text[:TELLING_CHARACTERS] for document in documents])
     return [document for document, read in zip(documents, apart, strict=True) if read]
 
 
-def habits(documents: Sequence[Document], yardstick: Yardstick) -> Habits:
+def habits(documents: Sequence[Document], usual_rates: UsualRates) -> Habits:
     """The habits that texts show, oldest text first: traits in their declared order, then words by z-score."""
-    own = readable(documents, yardstick)
+    own = readable(documents, usual_rates)
     left_out = len(documents) - len(own)
-    if needs := _lacking(documents, own, yardstick):
+    if needs := _lacking(documents, own, usual_rates):
         return Habits((), needs, left_out)
     writings = [Writing(document.text) for document in own]
     texts = [document.text for document in own]
     counts = Counts.of(texts)
     newest = Counts.of(texts[-NEWEST:]).intervals() if len(texts) > NEWEST else [None] * len(TRAITS)
     of_traits = [
-        _habit_of(trait, rate, recent, yardstick.traits[trait.name], own, writings)
+        _habit_of(trait, rate, recent, usual_rates.traits[trait.name], own, writings)
         for trait, rate, recent in zip(TRAITS, counts.intervals(), newest, strict=True)
-        if rate is not None and trait.name in yardstick.traits
+        if rate is not None and trait.name in usual_rates.traits
     ]
-    return Habits((*filter(None, of_traits), *_word_habits(own, writings, yardstick)), None, left_out)
+    return Habits((*filter(None, of_traits), *_word_habits(own, writings, usual_rates)), None, left_out)
 
 
-def _lacking(documents: Sequence[Document], own: Sequence[Document], yardstick: Yardstick) -> str | None:
+def _lacking(documents: Sequence[Document], own: Sequence[Document], usual_rates: UsualRates) -> str | None:
     """The lack of texts, days or a measure in their language that keeps a history from a card, in words; None where
-    there is enough. ``own`` are the documents that the yardstick reads."""
+    there is enough. ``own`` are the documents in the language of the usual rates."""
     days = occasions(documents)
     if len(documents) < LEAST_TEXTS or days < LEAST_OCCASIONS:
         return (
@@ -114,10 +114,10 @@ def _lacking(documents: Sequence[Document], own: Sequence[Document], yardstick: 
         )
     enough = len(own) >= LEAST_TEXTS and occasions(own) >= LEAST_OCCASIONS
     sample = (document.text[:SAMPLED_CHARACTERS] for document in own[-SAMPLED:])
-    if not enough or not yardstick.reads(word_counts(sample)):
+    if not enough or not usual_rates.reads(word_counts(sample)):
         return (
-            f"The {yardstick.source} write English, and these texts do not, so there is nothing to hold them against. "
-            f"From {LEAST_DRAFTS} drafts on for requests that they answered, those drafts are the measure."
+            f"The {usual_rates.source} write English, and these texts do not, so there is nothing to hold them against."
+            f" From {LEAST_DRAFTS} drafts on for requests that they answered, those drafts are the measure."
         )
     return None
 
@@ -168,9 +168,9 @@ def _contradicts(recent: Interval, rate: Interval, bounds: Bounds, more: bool) -
     return recent.value >= bounds.low and recent.low > rate.value
 
 
-def _word_habits(documents: Sequence[Document], writings: Sequence[Writing], yardstick: Yardstick) -> list[Habit]:
-    own = yardstick.comparable(word_counts(document.text for document in documents))
-    uses = distinctive_words(own, yardstick.words)
+def _word_habits(documents: Sequence[Document], writings: Sequence[Writing], usual_rates: UsualRates) -> list[Habit]:
+    own = usual_rates.comparable(word_counts(document.text for document in documents))
+    uses = distinctive_words(own, usual_rates.words)
     word_habits: list[Habit] = []
     recent = {word for writing in writings[-2 * NEWEST :] for word in writing.lower_words}
     for use in uses:

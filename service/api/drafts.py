@@ -65,7 +65,7 @@ class DraftOrder(KnownFields):
         examples=["auto"],
     )
 
-    def commission(self, longest: int) -> DraftJob:
+    def job(self, longest: int) -> DraftJob:
         """The order to the pipeline for a draft of at most ``longest`` tokens."""
         return DraftJob(
             self.request,
@@ -94,8 +94,8 @@ class DraftIn(DraftOrder):
         examples=[False],
     )
 
-    def commission(self, longest: int) -> DraftJob:
-        return replace(super().commission(longest), candidates=self.candidates)
+    def job(self, longest: int) -> DraftJob:
+        return replace(super().job(longest), candidates=self.candidates)
 
 
 @router.post(
@@ -114,12 +114,12 @@ async def create_draft(
     asked for, only the final text is sent. A stream that fails ends with `error`, whose data are as of every error;
     lines that begin with a colon keep a silent one open. An Idempotency-Key is for answers in one piece.
     """
-    commission = body.commission(services.settings.max_draft_tokens)
+    job = body.job(services.settings.max_draft_tokens)
     if idempotency_key is not None:
         if body.stream:
             raise InputError("A stream cannot be repeated: leave out 'stream' or the key.", param="Idempotency-Key")
-        return await _create_once(request, services, caller, commission, idempotency_key)
-    events = admission_of(request).admit(services.drafter.draft(caller.user, commission))
+        return await _create_once(request, services, caller, job, idempotency_key)
+    events = admission_of(request).admit(services.drafter.draft(caller.user, job))
     if body.stream:
         first = await anext(events)  # so that what is wrong with the request still gets its status
         stream = _events(first, events, services.metrics)
@@ -129,16 +129,14 @@ async def create_draft(
     return DraftOut.of(draft)
 
 
-async def _create_once(
-    request: Request, services: Services, caller: Identity, commission: DraftJob, key: str
-) -> Response:
+async def _create_once(request: Request, services: Services, caller: Identity, job: DraftJob, key: str) -> Response:
     """A repeated call gets the record: a copy of a text would outlive its deletion."""
 
     async def work(store: Store) -> StoredResponse:
         def store_id(connection: Connection, draft: Draft) -> None:
             store(connection, StoredResponse(200, draft.id))
 
-        events = admission_of(request).admit(services.drafter.draft(caller.user, commission, store_id))
+        events = admission_of(request).admit(services.drafter.draft(caller.user, job, store_id))
         draft = await while_connected(request, lambda: finished(events))
         services.metrics.count_draft(draft)
         return StoredResponse(200, DraftOut.of(draft).model_dump_json())

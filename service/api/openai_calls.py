@@ -137,7 +137,7 @@ class OpenAICall:
         behind = next((role for role, _ in reversed(self.turns) if role in ("user", "assistant")), None)
         return [*self.ignored, *([f"{self.messages}.assistant"] if behind == "assistant" else [])]
 
-    def commission(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> DraftJob:
+    def job(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> DraftJob:
         """The order to the drafting pipeline. Raises InputError for turns that cannot be answered."""
         *earlier, (_, asked) = self.spoken()
         for _, text in earlier:
@@ -172,15 +172,15 @@ async def begin(request: Request, services: Services, user: User, call: OpenAICa
     ignored = [*call.passed_over(), *(["Idempotency-Key"] if "Idempotency-Key" in request.headers else [])]
     if ignored:
         add_headers(request, {"x-pearl-ignored": ", ".join(ignored)})
-    commission = call.commission(
+    job = call.job(
         None if voice is None else voice.name,
         usual_tokens=services.settings.max_draft_tokens,
         most_tokens=services.drafter.model.context_tokens // 2,
     )
     if is_client_task(spoken := call.spoken()):
-        events = pass_on(services.drafter.model, spoken, commission.decoding)
+        events = pass_on(services.drafter.model, spoken, job.decoding)
     else:
-        events = services.drafter.draft(user, commission)
+        events = services.drafter.draft(user, job)
     return admission_of(request).admit(events)
 
 

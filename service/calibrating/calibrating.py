@@ -26,8 +26,8 @@ from pearl.stats.chance import CHANCE, share_by_chance
 from pearl.theta import EVERYTHING, theta_json
 from service.calibrating.measures import DraftMeasures, combined
 from service.calibrating.past import PastText
-from service.calibrating.scribe import CalibrationWriter
 from service.calibrating.study import SelectionRule, Study, flat
+from service.calibrating.writer import CalibrationWriter
 from service.drafting.deciding import LEAST_TEXTS
 
 DRAFTED_BY = 0.8  # of the time
@@ -44,43 +44,43 @@ class CalibrationOutcome:
     figures: Json
 
 
-def estimate(study: Study, scribe: CalibrationWriter) -> Survey:
+def estimate(study: Study, writer: CalibrationWriter) -> Survey:
     """The calls, tokens and replies that are kept, at most: what is revised is not known before it is drafted. A text
     with a kept revision is taken to need no other."""
-    prompts = flat(study.draft_prompts(scribe))
-    drafts, answers = scribe.survey(prompts, study.drafting), iter(scribe.kept(prompts, study.drafting))
+    prompts = flat(study.draft_prompts(writer))
+    drafts, answers = writer.survey(prompts, study.drafting), iter(writer.kept(prompts, study.drafting))
     revising = []
     for text in study.past:
         mine = {number: next(answers) for number in study.numbers(text)}
-        revised = _revised_before(study, scribe, text, mine)
-        revising.append(revised or study.revision_prompt(scribe, text, study.numbers(text)[-1], ""))
-    revisions = scribe.survey(revising, study.revising)
+        revised = _revised_before(study, writer, text, mine)
+        revising.append(revised or study.revision_prompt(writer, text, study.numbers(text)[-1], ""))
+    revisions = writer.survey(revising, study.revising)
     longest = Usage(study.max_tokens * revisions.missing)  # the drafts are in the prompts
     questions = drafts.questions + revisions.questions
     return Survey(questions, drafts.kept + revisions.kept, drafts.most + revisions.most + longest)
 
 
 def _revised_before(
-    study: Study, scribe: CalibrationWriter, text: PastText, answers: Mapping[int, Reply | Failed]
+    study: Study, writer: CalibrationWriter, text: PastText, answers: Mapping[int, Reply | Failed]
 ) -> Prompt | None:
     """The prompt that revises one of the text's drafts, by the number of documents, where a reply to it is kept."""
     for number, answer in answers.items():
         draft = study.draft(text, number, answer).text
-        prompt = None if draft is None else study.revision_prompt(scribe, text, number, draft)
-        if scribe.survey([prompt], study.revising).kept:
+        prompt = None if draft is None else study.revision_prompt(writer, text, number, draft)
+        if writer.survey([prompt], study.revising).kept:
             return prompt
     return None
 
 
-def affordable(study: Study, scribe: CalibrationWriter, prices: Prices, cap: float) -> Study:
+def affordable(study: Study, writer: CalibrationWriter, prices: Prices, cap: float) -> Study:
     """The study of as many texts, the latest, as cost no more than the cap for sure. Raises InputError for too few."""
     fits, too_many = 0, len(study.past) + 1
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
-        cost = prices.of(estimate(replace(study, past=study.past[:middle]), scribe).most)
+        cost = prices.of(estimate(replace(study, past=study.past[:middle]), writer).most)
         fits, too_many = (middle, too_many) if cost is not None and cost <= cap else (fits, middle)
     if fits < LEAST_TEXTS:
-        least = prices.of(estimate(replace(study, past=study.past[:LEAST_TEXTS]), scribe).most)
+        least = prices.of(estimate(replace(study, past=study.past[:LEAST_TEXTS]), writer).most)
         raise InputError(
             f"--max-cost {cap:g}: {LEAST_TEXTS} texts, the fewest, may cost up to {least:.4g}; raise it.",
             param="max_cost",
@@ -89,24 +89,24 @@ def affordable(study: Study, scribe: CalibrationWriter, prices: Prices, cap: flo
     return replace(study, past=study.past[:fits])
 
 
-async def calibrate(study: Study, scribe: CalibrationWriter, ruler: DraftMeasures) -> CalibrationOutcome:
+async def calibrate(study: Study, writer: CalibrationWriter, measures: DraftMeasures) -> CalibrationOutcome:
     """Draft, choose margin and k, revise what these would have shown, and choose theta.
 
     Raises ChatError when the endpoint is down, PearlError at the highest cost and for fewer texts than LEAST_TEXTS;
     every reply that came is kept by then.
     """
-    drafts, failures = await _drafts(study, scribe)
+    drafts, failures = await _drafts(study, writer)
     study = replace(study, past=tuple(text for text, mine in zip(study.past, drafts, strict=True) if mine))
     drafts = [mine for mine in drafts if mine]
     _check_enough(len(drafts), failures, "drafted")
-    showing, shown = _choose_showing(study, drafts, ruler)
+    showing, shown = _choose_showing(study, drafts, measures)
     numbers = [study.number_shown(text, showing) for text in study.past]
     first = [mine[number] for mine, number in zip(drafts, numbers, strict=True)]
     prompts = [
-        study.revision_prompt(scribe, text, number, draft)
+        study.revision_prompt(writer, text, number, draft)
         for text, number, draft in zip(study.past, numbers, first, strict=True)
     ]
-    answers = await scribe.write("revisions", prompts, study.revising, 1.0)
+    answers = await writer.write("revisions", prompts, study.revising, 1.0)
     revised: list[str | None] = []
     failures = Counter()
     for text, number, prompt, answer, draft in zip(study.past, numbers, prompts, answers, first, strict=True):
@@ -121,14 +121,14 @@ async def calibrate(study: Study, scribe: CalibrationWriter, ruler: DraftMeasure
         if revision is not None
     ]
     _check_enough(len(pairs), failures, "revised")
-    theta, threshold = _choose_theta(study, pairs, ruler)
+    theta, threshold = _choose_theta(study, pairs, measures)
     settings = shown.pop("chosen") | theta
     return CalibrationOutcome(
         settings,
         {
             "texts": len(pairs),
-            "metrics": list(ruler.names),
-            "metrics_left_out": ruler.left_out,
+            "metrics": list(measures.names),
+            "metrics_left_out": measures.left_out,
             "unreadable_revisions": sum(revision is draft for _, draft, revision in pairs),
             "shown": shown,
             "threshold": threshold,
@@ -136,11 +136,11 @@ async def calibrate(study: Study, scribe: CalibrationWriter, ruler: DraftMeasure
     )
 
 
-async def _drafts(study: Study, scribe: CalibrationWriter) -> tuple[list[dict[int, str]], Counter[str]]:
+async def _drafts(study: Study, writer: CalibrationWriter) -> tuple[list[dict[int, str]], Counter[str]]:
     """For each text its drafts by the number of documents, empty where one of them is missing; and the number of such
     texts by the reason."""
-    prompts = study.draft_prompts(scribe)
-    answers = iter(await scribe.write("drafts", flat(prompts), study.drafting, DRAFTED_BY))
+    prompts = study.draft_prompts(writer)
+    answers = iter(await writer.write("drafts", flat(prompts), study.drafting, DRAFTED_BY))
     drafts: list[dict[int, str]] = []
     failures: Counter[str] = Counter()
     for text in study.past:
@@ -162,7 +162,7 @@ def _check_enough(texts: int, failures: Mapping[str, int], what: str) -> None:
 
 
 def _choose_showing(
-    study: Study, drafts: Sequence[Mapping[int, str]], ruler: DraftMeasures
+    study: Study, drafts: Sequence[Mapping[int, str]], measures: DraftMeasures
 ) -> tuple[SelectionRule, Json]:
     """Margin and k, with the account of the choice; ``chosen`` has those that are better than the default."""
     if study.exactly:
@@ -173,7 +173,7 @@ def _choose_showing(
         for text, mine in zip(study.past, drafts, strict=True)
     ]
     written = [(text, draft) for text, mine in zip(study.past, drafts, strict=True) for draft in mine.values()]
-    measured = ruler.measure([text for text, _ in written], [draft for _, draft in written])
+    measured = measures.measure([text for text, _ in written], [draft for _, draft in written])
     starts = np.cumsum([0, *(len(mine) for mine in drafts[:-1])])
     at = np.array([[start + place for place in mine] for start, mine in zip(starts, places, strict=True)])
     values = {name: scores[at] for name, scores in measured.items()}
@@ -195,10 +195,12 @@ def _choose_showing(
     return showing, account
 
 
-def _choose_theta(study: Study, pairs: Sequence[tuple[PastText, str, str]], ruler: DraftMeasures) -> tuple[Json, Json]:
+def _choose_theta(
+    study: Study, pairs: Sequence[tuple[PastText, str, str]], measures: DraftMeasures
+) -> tuple[Json, Json]:
     """Theta, where it is better than the default, and the account of the choice."""
     past = [text for text, _, _ in pairs]
-    both = ruler.measure([*past, *past], [*(draft for _, draft, _ in pairs), *(revised for _, _, revised in pairs)])
+    both = measures.measure([*past, *past], [*(draft for _, draft, _ in pairs), *(revised for _, _, revised in pairs)])
     scores = np.array([text.top_score for text in past])
     known = np.unique(scores)
     between = ((known[1:] + known[:-1]) / 2).tolist()

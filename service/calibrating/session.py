@@ -25,8 +25,8 @@ from retriever.models.encoder import SentenceEncoder
 from service.calibrating.calibrating import CalibrationOutcome, affordable, calibrate, estimate
 from service.calibrating.measures import DraftMeasures
 from service.calibrating.past import past_texts
-from service.calibrating.scribe import CalibrationWriter, SpendingLimits
 from service.calibrating.study import Study
+from service.calibrating.writer import CalibrationWriter, SpendingLimits
 from service.drafting.deciding import LEAST_TEXTS
 from service.services import Services
 from service.store import calibrations, documents, feedback, profiles, users, voices
@@ -84,23 +84,23 @@ def calibrate_user(session: Session) -> dict[str, Any]:
             study, left_out = _study(services, session, subject, console)
             at_once = calls_at_once(settings, session.in_flight)
             limits = SpendingLimits(session.prices, session.max_cost, Budget(session.budget_minutes), at_once)
-            scribe = CalibrationWriter(
+            writer = CalibrationWriter(
                 model, writer_of(settings), store, limits, partial(_check_still_there, services, subject)
             )
             if session.max_cost is not None:
-                study = affordable(study, scribe, session.prices, session.max_cost)
+                study = affordable(study, writer, session.prices, session.max_cost)
             report = subject.to_json() | {"texts": len(study.past), "left_out": left_out}
-            survey = estimate(study, scribe)
+            survey = estimate(study, writer)
             report["estimate"] = survey.to_json(session.prices)
             _say_estimate(survey, len(study.past), session.prices, console)
             if session.dry_run:
                 return report
-            with watched(console) as scribe.watch:
+            with watched(console) as writer.watch:
                 outcome = asyncio.run(
-                    _calibrated(study, scribe, DraftMeasures(study.past, bertscore=session.bertscore))
+                    _calibrated(study, writer, DraftMeasures(study.past, bertscore=session.bertscore))
                 )
             stored = _store(services, subject, outcome)
-        asked = {"calls": sum(run.calls for run in scribe.asked), "cost": _sum([run.cost for run in scribe.asked])}
+        asked = {"calls": sum(run.calls for run in writer.asked), "cost": _sum([run.cost for run in writer.asked])}
         _say_outcome(subject, outcome, console)
         return report | {"asked": asked, "id": stored.id, "settings": stored.settings, **stored.figures}
     finally:
@@ -149,11 +149,11 @@ def _study(
     return study, dict(sorted(left_out.items()))
 
 
-async def _calibrated(study: Study, scribe: CalibrationWriter, ruler: DraftMeasures) -> CalibrationOutcome:
+async def _calibrated(study: Study, writer: CalibrationWriter, measures: DraftMeasures) -> CalibrationOutcome:
     try:
-        return await calibrate(study, scribe, ruler)
+        return await calibrate(study, writer, measures)
     finally:
-        await scribe.model.close()
+        await writer.model.close()
 
 
 def _store(services: Services, subject: CalibrationSubject, outcome: CalibrationOutcome) -> StoredCalibration:

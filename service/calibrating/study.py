@@ -24,7 +24,7 @@ from pearl.prompts import Prompt, PromptInputs, draft_prompt, revision_decoding,
 from pearl.templates import Template
 from retriever.base import Calibration, choose
 from service.calibrating.past import PastText
-from service.calibrating.scribe import CalibrationWriter
+from service.calibrating.writer import CalibrationWriter
 from service.drafting.reading import read_text
 from service.drafting.repetition import Repetitions
 
@@ -74,25 +74,25 @@ class Study:
         most = self.number_shown(text, SelectionRule(None, self.k))
         return [most] if self.exactly or not most else list(range(1, most + 1))
 
-    def brief(self, text: PastText, number: int) -> PromptInputs:
+    def inputs(self, text: PastText, number: int) -> PromptInputs:
         """The order to draft the text with so many of its documents."""
         best = choose(text.ranking, self.k, replace(self.trained, margin=None), exactly=self.exactly)
         shown = tuple(scored.document for scored in best[:number])
         return PromptInputs(self.template, text.request, shown, self.instructions)
 
-    def draft_prompts(self, scribe: CalibrationWriter) -> list[list[Prompt | None]]:
+    def draft_prompts(self, writer: CalibrationWriter) -> list[list[Prompt | None]]:
         """For each text the prompts with each number of documents."""
-        make = partial(self._draft_prompt, scribe)
+        make = partial(self._draft_prompt, writer)
         return [[make(text, number) for number in self.numbers(text)] for text in self.past]
 
-    def _draft_prompt(self, scribe: CalibrationWriter, text: PastText, number: int) -> Prompt | None:
-        brief = self.brief(text, number)
-        return prompt_or_none(partial(draft_prompt, brief, scribe.model, self.max_tokens))
+    def _draft_prompt(self, writer: CalibrationWriter, text: PastText, number: int) -> Prompt | None:
+        inputs = self.inputs(text, number)
+        return prompt_or_none(partial(draft_prompt, inputs, writer.model, self.max_tokens))
 
-    def revision_prompt(self, scribe: CalibrationWriter, text: PastText, number: int, draft: str) -> Prompt | None:
+    def revision_prompt(self, writer: CalibrationWriter, text: PastText, number: int, draft: str) -> Prompt | None:
         """The prompt that revises a draft of the text."""
-        brief, room = self.brief(text, number), self.revising.max_tokens
-        return prompt_or_none(partial(revision_prompt, brief, draft, scribe.model, room))
+        inputs, room = self.inputs(text, number), self.revising.max_tokens
+        return prompt_or_none(partial(revision_prompt, inputs, draft, writer.model, room))
 
     def draft(self, text: PastText, number: int, answer: Reply | Failed) -> WrittenText:
         """The draft in an answer as the service reads it, without sentences that repeat the voice's instructions."""
@@ -105,7 +105,7 @@ class Study:
     def _read(self, text: PastText, number: int, written: WrittenText, nothing: str) -> WrittenText:
         if written.text is None:
             return written
-        read, _ = read_text(written.text, Repetitions(self.brief(text, number)), ())
+        read, _ = read_text(written.text, Repetitions(self.inputs(text, number)), ())
         return replace(written, text=read or None, failure=None if read else nothing)
 
     def showings(self) -> list[SelectionRule]:

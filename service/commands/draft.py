@@ -52,7 +52,7 @@ def draft(
 
     check_writable("--json", json)
     settings = load_settings(llm=llm, encoder=encoder)
-    commission = DraftJob(
+    job = DraftJob(
         check_text(read_text("REQUEST", request) if request == "-" else request, param="request"),
         None if voice is None else chosen(check_id(voice, param="voice")),
         check_characters(instructions, param="instructions"),
@@ -62,7 +62,7 @@ def draft(
         decoding=Decoding(settings.max_draft_tokens, stop=(CLOSING,)),
     )
     with open_database(settings):
-        written = asyncio.run(write(settings, user, commission, silent=json is not None))
+        written = asyncio.run(write(settings, user, job, silent=json is not None))
     if json:
         from service.api.draft_form import DraftOut
 

@@ -123,8 +123,8 @@ async def _ask(
     model = make_chat_model(settings, in_flight=options.max_in_flight)
     try:
         with open_replies(options.replies or settings.home / "editor-replies.sqlite") as store:
-            desk = EditingContext(model, writer_of(settings), store, terms)
-            return await desk.candidates(text, options.candidates, UNWATCHED, instructions)
+            context = EditingContext(model, writer_of(settings), store, terms)
+            return await context.candidates(text, options.candidates, UNWATCHED, instructions)
     finally:
         await model.close()
 

@@ -169,7 +169,7 @@ def _draft(user: str | None, voice: str | None) -> str:
 
     request = check_text(staged_request(HERE), param="staged change")
     settings = load_settings()
-    commission = DraftJob(
+    job = DraftJob(
         request,
         voice,
         revise=NEVER,  # a revision takes as long again, and nobody answers questions here
@@ -178,7 +178,7 @@ def _draft(user: str | None, voice: str | None) -> str:
         shown_as=whole_message,
     )
     with open_database(settings):
-        written = asyncio.run(write(settings, user, commission, silent=True))
+        written = asyncio.run(write(settings, user, job, silent=True))
     text = written.text.strip()
     if not text or ("\n" not in text and text.endswith(":")):  # a small model announces a message and stops
         raise InputError("the model wrote no message.")

@@ -24,7 +24,7 @@ from service.store import users
 NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"}
 
 
-async def write(settings: Settings, user: str | None, commission: DraftJob, *, silent: bool) -> Draft:
+async def write(settings: Settings, user: str | None, job: DraftJob, *, silent: bool) -> Draft:
     """The draft, shown as it is written unless it is to be ``silent``. Raises PearlError."""
     logging.getLogger("pearl.chat").addHandler(logging.NullHandler())  # its failures are shown as errors and evidence
     screen = _Screen(silent=silent)
@@ -40,7 +40,7 @@ async def write(settings: Settings, user: str | None, commission: DraftJob, *, s
             author = users.chosen(connection, user)
         with screen.waiting():
             await in_thread(services.embed, author.id)
-            async with aclosing(services.drafter.draft(author, commission)) as events:
+            async with aclosing(services.drafter.draft(author, job)) as events:
                 async for event in events:
                     screen.show(event)
                     if isinstance(event, Finished):

@@ -131,7 +131,7 @@ class Drafter:
         self.model = model
 
     async def draft(
-        self, user: User, commission: DraftJob, on_record: OnRecord = lambda connection, draft: None
+        self, user: User, job: DraftJob, on_record: OnRecord = lambda connection, draft: None
     ) -> AsyncGenerator[Event, None]:
         """Yield Retrieved, Deltas of the final text as it is written, and Finished: the whole flow. ``on_record`` is
         called in the transaction that records the draft.
@@ -139,72 +139,72 @@ class Drafter:
         Raises NotFound (voice, user), Overloaded, InputError, ChatError, StoreError. Closing the iterator stops the
         generation.
         """
-        check_wish(commission.candidates, self._polisher)
+        check_wish(job.candidates, self._polisher)
         clock, draft_id = Clock(), new_id("draft")
-        commission = replace(commission, decoding=replace(commission.decoding, began=time.monotonic()))
+        job = replace(job, decoding=replace(job.decoding, began=time.monotonic()))
         with clock.stage("retrieve_ms"):
-            shortlist = await self._select(user, commission)
+            shortlist = await self._select(user, job)
         clock.timings |= shortlist.clock.timings
         ranking, request, calibration = shortlist.ranking, shortlist.request, shortlist.point.calibration
-        brief = PromptInputs(
-            commission.template or load_template(shortlist.voice.template),
+        inputs = PromptInputs(
+            job.template or load_template(shortlist.voice.template),
             request,
-            tuple(commission.shown_as(shown.document) for shown in shortlist.chosen),
-            "\n".join(filter(None, (shortlist.voice.instructions.strip(), commission.instructions.strip()))),
-            commission.before.exchanges,
-            commission.request if request != commission.request else "",
+            tuple(job.shown_as(shown.document) for shown in shortlist.chosen),
+            "\n".join(filter(None, (shortlist.voice.instructions.strip(), job.instructions.strip()))),
+            job.before.exchanges,
+            job.request if request != job.request else "",
         )
         with clock.stage("prompt_ms"):
             # in a thread: counting the tokens of a long request takes a while
-            prompt = await in_thread(draft_prompt, brief, self.model, commission.decoding.max_tokens)
-        retrieval = evidence(shortlist, commission.voice, prompt)
+            prompt = await in_thread(draft_prompt, inputs, self.model, job.decoding.max_tokens)
+        retrieval = evidence(shortlist, job.voice, prompt)
         yield Retrieved(draft_id, retrieval)
 
-        decision = decide(commission.revise, ranking, retrieval, calibration)
-        wish = CandidateOrder(commission.candidates, brief.instructions, commission.decoding.began)
+        decision = decide(job.revise, ranking, retrieval, calibration)
+        wanted = CandidateOrder(job.candidates, inputs.instructions, job.decoding.began)
         draft = Draft(draft_id, "", "draft", retrieval, decision, decided_by=shortlist.point.decided_by)
         if decision.reason == NEEDS_INPUT:
-            draft = await self._ask(brief, draft, commission, clock)
+            draft = await self._ask(inputs, draft, job, clock)
             decision = draft.revision
         if not draft.questions:
-            repetitions = await in_reading_thread(Repetitions, brief)
-            reading = Reading(repetitions, commission.stop, hold_reasoning=self._thinks_unmarked)
-            async with aclosing(self._write(brief, prompt, commission, reading, clock)) as pieces:
+            repetitions = await in_reading_thread(Repetitions, inputs)
+            reading = Reading(repetitions, job.stop, hold_reasoning=self._thinks_unmarked)
+            async with aclosing(self._write(inputs, prompt, job, reading, clock)) as pieces:
                 async for piece in pieces:
                     if piece.usage or piece.finish_reason:
                         usage = draft.usage + (piece.usage or Usage())
                         draft = replace(draft, usage=usage, finish_reason=piece.finish_reason or draft.finish_reason)
-                    if piece.text and not decision.applied and not wish.candidates:
+                    if piece.text and not decision.applied and not wanted.candidates:
                         yield Delta(piece.text)
             draft = replace(draft, text=reading.text)
             if reading.second:
-                draft = replace(draft, retrieval=evidence(shortlist, commission.voice, reading.second))
-            theirs = self._likenesses_of(user, commission.voice)
+                draft = replace(draft, retrieval=evidence(shortlist, job.voice, reading.second))
+            theirs = self._likenesses_of(user, job.voice)
             if decision.applied:
-                draft = await self._better(draft, await self._revise(brief, draft, commission, clock), theirs, clock)
+                draft = await self._better(draft, await self._revise(inputs, draft, job, clock), theirs, clock)
             if draft.stage == "draft":
                 draft = _with_notes(draft, *reading.notes)
-            draft = await self._polish(draft, wish, theirs, clock)
-            if decision.applied or wish.candidates:
+            draft = await self._polish(draft, wanted, theirs, clock)
+            if decision.applied or wanted.candidates:
                 yield Delta(draft.text)
 
         if draft.finish_reason == "length":
-            message = f"raise PEARL_MAX_DRAFT_TOKENS, or {commission.limit} where a request has it."
+            message = f"raise PEARL_MAX_DRAFT_TOKENS, or {job.limit} where a request has it."
             draft = _with_notes(draft, Note("cut_off", f"The draft was cut off before its end; {message}"))
         with clock.stage("record_ms"):
-            await in_writing_thread(self._record, user, replace(commission, request=request), draft, clock, on_record)
+            await in_writing_thread(self._record, user, replace(job, request=request), draft, clock, on_record)
         yield Finished(replace(draft, timings=clock.read()))
 
-    async def examples(self, user: User, commission: DraftJob) -> Retrieval:
+    async def examples(self, user: User, job: DraftJob) -> Retrieval:
         """The documents that a draft would be written from; nothing is written or recorded. Raises NotFound (voice,
         user), Overloaded, StoreError."""
-        return evidence(await self._select(user, commission), commission.voice)
+        return evidence(await self._select(user, job), job.voice)
 
-    async def _select(self, user: User, commission: DraftJob) -> Shortlist:
+    async def _select(self, user: User, job: DraftJob) -> Shortlist:
         clock = Clock(self._budget_ms)
-        voice, point, request, ranking = await self._threads.run(user.id, self._retrieve, user, commission, clock)
-        asked = commission.k or voice.k
-        k = asked or point.k or (commission.template or load_template(voice.template)).k
+        voice, point, request, ranking = await self._threads.run(user.id, self._retrieve, user, job, clock)
+        asked = job.k or voice.k
+        k = asked or point.k or (job.template or load_template(voice.template)).k
         most = choose(ranking, k, point.calibration, exactly=True)
         chosen = most if asked else choose(ranking, k, point.calibration)
         places = choose(ranking, k, replace(point.calibration, floor=None), exactly=True)
@@ -225,10 +225,10 @@ class Drafter:
         message = "The revision scores no better than the first draft, by quality and likeness."
         return replace(draft, usage=revised.usage, revision=_not_revised("revision_not_better", message))
 
-    async def _polish(self, draft: Draft, wish: CandidateOrder, theirs: Likenesses | None, clock: Clock) -> Draft:
+    async def _polish(self, draft: Draft, wanted: CandidateOrder, theirs: Likenesses | None, clock: Clock) -> Draft:
         """The draft with its scores and, where candidates are wished for, the best of them in its place."""
         if self._polisher:
-            draft = await self._polisher.polish(self.model, draft, wish, clock, theirs)
+            draft = await self._polisher.polish(self.model, draft, wanted, clock, theirs)
         if theirs and self._tells_likeness:
             with clock.stage("likeness_ms"):
                 (probability,) = await in_thread(theirs, [draft.text])
@@ -236,34 +236,34 @@ class Drafter:
         return draft
 
     def _retrieve(
-        self, user: User, commission: DraftJob, clock: Clock
+        self, user: User, job: DraftJob, clock: Clock
     ) -> tuple[Voice, DecisionPoint, str, list[ScoredDocument]]:
         """The voice, what decides for it, the request as it follows from the conversation, and its ranking."""
         retriever = self._histories.retriever
-        key = CalibrationKey(commission.voice, retriever.fingerprint, self.model.name)
+        key = CalibrationKey(job.voice, retriever.fingerprint, self.model.name)
         with self._database.read() as connection:
-            voice = profiles.instructed_voice(connection, user.id, commission.voice)
+            voice = profiles.instructed_voice(connection, user.id, job.voice)
             stored = calibrations.find(connection, user.id, key)
         # the trained values alone say what a new subject is: theta by hand does not make untrained scores mean more
         point = decision_point(retriever.calibration, user.name, key, stored, self._revise_below)
         with clock.stage("history_ms"):
-            history = self._histories.get(user.id, commission.voice, clock)
+            history = self._histories.get(user.id, job.voice, clock)
 
         def rank(text: str) -> list[ScoredDocument]:
             return history.rank(Request(text), clock)
 
-        request, ranking = in_context(commission.before.asked, commission.request, rank, retriever.calibration)
+        request, ranking = in_context(job.before.asked, job.request, rank, retriever.calibration)
         clock.not_read = self._reads is not None and bool(ranking) and not self._reads(request)
         return voice, point, request, ranking
 
-    async def _ask(self, brief: PromptInputs, draft: Draft, commission: DraftJob, clock: Clock) -> Draft:
+    async def _ask(self, inputs: PromptInputs, draft: Draft, job: DraftJob, clock: Clock) -> Draft:
         """Ask the model for questions to the user; if it has none, the draft is written, and revised where the score
         lies below theta."""
         with clock.stage("ask_ms"):
             # as many as a draft may have only for a model that used up the first ones on its reasoning
-            for most in (120, commission.decoding.max_tokens):
-                decoding = Decoding(max_tokens=most, began=commission.decoding.began)
-                reply = await complete(self.model, questions_prompt(brief).messages, decoding)
+            for most in (120, job.decoding.max_tokens):
+                decoding = Decoding(max_tokens=most, began=job.decoding.began)
+                reply = await complete(self.model, questions_prompt(inputs).messages, decoding)
                 draft = replace(draft, usage=draft.usage + reply.usage)
                 if questions := await in_reading_thread(listed_questions, storable(reply.text)):
                     return replace(draft, stage="needs_input", questions=questions)
@@ -272,7 +272,7 @@ class Drafter:
         return replace(draft, revision=by_score(draft.retrieval))
 
     async def _write(
-        self, brief: PromptInputs, prompt: Prompt, commission: DraftJob, reading: Reading, clock: Clock
+        self, inputs: PromptInputs, prompt: Prompt, job: DraftJob, reading: Reading, clock: Clock
     ) -> AsyncGenerator[Chunk, None]:
         """The draft in the answer, piece by piece; where that is an assistant's, in a second answer. Raises ChatRefused
         for an answer without one, InputError for one that was cut off before it."""
@@ -280,10 +280,10 @@ class Drafter:
         with clock.stage("generate_ms"):
             for again in (False, True):
                 if again:
-                    most = commission.decoding.max_tokens
-                    prompt = await in_thread(second_prompt, brief, self.model, most)
+                    most = job.decoding.max_tokens
+                    prompt = await in_thread(second_prompt, inputs, self.model, most)
                     reading.begin_again(prompt)
-                async with aclosing(self._read(prompt, commission, reading)) as chunks:
+                async with aclosing(self._read(prompt, job, reading)) as chunks:
                     async for chunk in chunks:
                         finish_reason = chunk.finish_reason or finish_reason
                         yield chunk
@@ -292,16 +292,16 @@ class Drafter:
         begun = bool(reading.text)
         if not begun and finish_reason == "length":
             raise InputError(
-                f"The model used up {counted(commission.decoding.max_tokens, 'token')} before the text began; raise "
-                f"{commission.limit}, or PEARL_MAX_DRAFT_TOKENS where a request names none.",
-                param=commission.limit,
+                f"The model used up {counted(job.decoding.max_tokens, 'token')} before the text began; raise "
+                f"{job.limit}, or PEARL_MAX_DRAFT_TOKENS where a request names none.",
+                param=job.limit,
                 code="max_tokens_too_small",
             )
         if not begun:
             raise ChatRefused(f"The model '{self.model.name}' answered nothing; rephrase the request.")
 
-    async def _read(self, prompt: Prompt, commission: DraftJob, reading: Reading) -> AsyncGenerator[Chunk, None]:
-        async with aclosing(self.model.stream(prompt.messages, commission.decoding)) as chunks:
+    async def _read(self, prompt: Prompt, job: DraftJob, reading: Reading) -> AsyncGenerator[Chunk, None]:
+        async with aclosing(self.model.stream(prompt.messages, job.decoding)) as chunks:
             async for chunk in chunks:
                 try:
                     text = await reading.read(chunk)
@@ -317,18 +317,18 @@ class Drafter:
         count = self.model.count_tokens
         return Usage(sum(count(message.content) for message in prompt.messages), count(written))
 
-    async def _revise(self, brief: PromptInputs, draft: Draft, commission: DraftJob, clock: Clock) -> Draft:
+    async def _revise(self, inputs: PromptInputs, draft: Draft, job: DraftJob, clock: Clock) -> Draft:
         """The edited draft; the first one where the model does not deliver, so that nothing is lost."""
-        decoding = revision_decoding(commission.decoding)
+        decoding = revision_decoding(job.decoding)
         with clock.stage("revise_ms"):
             try:
-                prompt = await in_thread(revision_prompt, brief, draft.text, self.model, decoding.max_tokens)
+                prompt = await in_thread(revision_prompt, inputs, draft.text, self.model, decoding.max_tokens)
                 reply = await complete(self.model, prompt.messages, decoding)
             except (ChatError, ContextExceeded) as error:
                 return replace(draft, revision=_not_revised("revision_failed", error.message))
         draft = replace(draft, usage=draft.usage + reply.usage)
         answer = prompt.begun + storable(reply.text)
-        edited, notes = await in_reading_thread(read_revision, answer, brief, commission.stop)
+        edited, notes = await in_reading_thread(read_revision, answer, inputs, job.stop)
         if not edited or reply.finish_reason == "length":
             return replace(
                 draft, revision=_not_revised("revision_unreadable", "The model gave no readable edited draft.")
@@ -336,15 +336,15 @@ class Drafter:
         revised = replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason)
         return _with_notes(revised, *notes)
 
-    def _record(self, user: User, commission: DraftJob, draft: Draft, clock: Clock, on_record: OnRecord) -> None:
+    def _record(self, user: User, job: DraftJob, draft: Draft, clock: Clock, on_record: OnRecord) -> None:
         with self._database.write() as connection:
             drafts.add(
                 connection,
                 user.id,
                 replace(draft, timings=clock.read()),  # but for the end of this transaction
-                request=commission.request,
-                instructions=commission.instructions,
-                voice=commission.voice,
+                request=job.request,
+                instructions=job.instructions,
+                voice=job.voice,
                 model=self.model.name,
             )
             on_record(connection, draft)

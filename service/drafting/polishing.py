@@ -44,15 +44,15 @@ class Polisher:
         return chosen.best is not None
 
     async def polish(
-        self, model: ChatModel, draft: Draft, wish: CandidateOrder, clock: Clock, likenesses: Likenesses | None = None
+        self, model: ChatModel, draft: Draft, wanted: CandidateOrder, clock: Clock, likenesses: Likenesses | None = None
     ) -> Draft:
         """The draft with its quality and, where candidates are wished for, the best of them in its place."""
-        if not wish.candidates:
+        if not wanted.candidates:
             with clock.stage("score_ms"):
                 return replace(draft, quality=await self.quality(draft.text))
         with clock.stage("edit_ms"):
             candidates, usage = await write_candidates(
-                model, draft.text, wish.instructions, wish.candidates, CANDIDATES_S, wish.began
+                model, draft.text, wanted.instructions, wanted.candidates, CANDIDATES_S, wanted.began
             )
         texts = [candidate.text for candidate in candidates]
         with clock.stage("score_ms"):

@@ -118,9 +118,9 @@ def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple
     return (stops.feed(read) + stops.finish()).strip(), notes_on(repetition, loops)
 
 
-def read_revision(answer: str, brief: PromptInputs, stop: Sequence[str]) -> tuple[str, list[Note]]:
+def read_revision(answer: str, inputs: PromptInputs, stop: Sequence[str]) -> tuple[str, list[Note]]:
     """The edited draft in a whole answer, read as a text is; empty where there is none."""
-    return read_text(edited_draft(answer) or "", Repetitions(brief), stop)
+    return read_text(edited_draft(answer) or "", Repetitions(inputs), stop)
 
 
 def notes_on(repetition: RepetitionFilter, loops: LoopFilter) -> list[Note]:

@@ -47,13 +47,13 @@ Words = tuple[str, ...]
 
 
 class Repetitions:
-    """The runs of words that give a repetition away: of a brief's instructions, not of its request or documents."""
+    """The runs of words that give a repetition away: of the instructions, not of the request or the documents."""
 
-    def __init__(self, brief: PromptInputs) -> None:
-        sentences = [*_sentences(brief.instructions), *_sentences(frame()["instructions"].split("{", 1)[0])]
-        self._runs = {run for sentence in sentences if brief.instructions for run in _telling(sentence)}
+    def __init__(self, inputs: PromptInputs) -> None:
+        sentences = [*_sentences(inputs.instructions), *_sentences(frame()["instructions"].split("{", 1)[0])]
+        self._runs = {run for sentence in sentences if inputs.instructions for run in _telling(sentence)}
         # without instructions there is nothing to look for in texts that may be long
-        for text in (brief.request, *(document.text for document in brief.documents)) if self._runs else ():
+        for text in (inputs.request, *(document.text for document in inputs.documents)) if self._runs else ():
             words = _words(text)
             self._runs -= {words[at : at + size] for size in (LEAST, RUN) for at in range(len(words))}
 

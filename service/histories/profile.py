@@ -15,7 +15,7 @@ from pearl.errors import NotFound
 from pearl.manner.habits import Habit, habits, occasions
 from pearl.manner.pushes import Push, pushes
 from pearl.manner.reference import ANY, OF_TEMPLATE, shipped
-from pearl.manner.yardstick import LEAST_DRAFTS, Yardstick
+from pearl.manner.usual_rates import LEAST_DRAFTS, UsualRates
 from pearl.records import Document
 from pearl.stats.bootstrap import Bootstrap
 from service.histories.kept import KeptByPerson
@@ -151,17 +151,17 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
     """The card as the store is now. Raises NotFound for an unknown voice."""
     template = voices.get(connection, user_id, voice).template if voice is not None else ""
     own = samples.newest_samples(connection, user_id, voice, replace(MANNER, texts=MOST_TEXTS))
-    yardstick = _yardstick(connection, user_id, own, template)
+    usual_rates = _yardstick(connection, user_id, own, template)
     stored = profiles.get(connection, user_id, voice)
     sent = sent_pairs(connection, user_id, voice)
-    shown = habits(own, yardstick)
+    shown = habits(own, usual_rates)
     return Profile(
         voice,
         len(own),
         occasions(own),
         shown.left_out,
         shown.needs,
-        yardstick.source,
+        usual_rates.source,
         stored.standing,
         shown.listed,
         tuple(_lines(shown.listed, stored)),
@@ -213,7 +213,7 @@ def _keep(connection: Connection, user_id: int, card: Profile, stored: StoredPro
     return card
 
 
-def _yardstick(connection: Connection, user_id: int, own: Sequence[Document], template: str) -> Yardstick:
+def _yardstick(connection: Connection, user_id: int, own: Sequence[Document], template: str) -> UsualRates:
     """The model's drafts for requests that the texts answered, where there are enough, else many authors."""
     asked = {document.request for document in own if document.request}
     written = (
@@ -227,8 +227,8 @@ def _yardstick(connection: Connection, user_id: int, own: Sequence[Document], te
         with connection.execute(written) as rows:
             texts = list(islice((text for request, text in rows if request in asked), MOST_TEXTS))
     if len(texts) >= LEAST_DRAFTS:
-        return Yardstick.of_drafts(texts)
-    return Yardstick.of_authors(shipped(OF_TEMPLATE.get(template, ANY)))
+        return UsualRates.of_drafts(texts)
+    return UsualRates.of_authors(shipped(OF_TEMPLATE.get(template, ANY)))
 
 
 def _lines(measured: Sequence[Habit], stored: StoredProfile) -> list[CardLine]:

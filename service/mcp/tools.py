@@ -74,8 +74,8 @@ class Toolbox:
         return {"content": [{"type": "text", "text": orjson.dumps(answer).decode()}], "structuredContent": answer}
 
     async def find_examples(self, asked: ExamplesIn) -> dict[str, Any]:
-        commission = DraftJob(asked.request, await self._voice(asked.voice), k=asked.k)
-        retrieval = await self.services.drafter.examples(self.user, commission)
+        job = DraftJob(asked.request, await self._voice(asked.voice), k=asked.k)
+        retrieval = await self.services.drafter.examples(self.user, job)
         documents = [
             {
                 "id": scored.document.id,
@@ -89,8 +89,8 @@ class Toolbox:
 
     async def draft(self, asked: DraftOrder) -> dict[str, Any]:
         asked = asked.model_copy(update={"voice": await self._voice(asked.voice)})
-        commission = asked.commission(self.services.settings.max_draft_tokens)
-        draft = await self.write(self.services.drafter.draft(self.user, commission))
+        job = asked.job(self.services.settings.max_draft_tokens)
+        draft = await self.write(self.services.drafter.draft(self.user, job))
         shown = {"id", "text", "stage", "questions", "retrieval", "revision", "calibration", "quality", "likeness"}
         return {"about": THEIRS, **DraftOut.of(draft).model_dump(include=shown)}
 

@@ -111,9 +111,9 @@ async def _outcomes(
             open_replies(options.replies or settings.home / "editor-replies.sqlite") as kept,
             watched(Console(stderr=True)) as watch,
         ):
-            desk = EditingContext(model, writer_of(settings), kept, terms)
+            context = EditingContext(model, writer_of(settings), kept, terms)
             count, line = options.candidates, watch("candidates", len(items) * options.candidates)
-            outcomes = await choices_of(desk, items, count, rewards, balance, in_time, line, options.seed)
+            outcomes = await choices_of(context, items, count, rewards, balance, in_time, line, options.seed)
     finally:
         await model.close()
     if not outcomes:
@@ -197,7 +197,7 @@ def likenesses_of(item: DraftItem) -> Likenesses | None:
 
 
 async def choices_of(
-    desk: EditingContext,
+    context: EditingContext,
     items: Iterable[DraftItem],
     count: int,
     rewards: Rewards,
@@ -213,7 +213,7 @@ async def choices_of(
         if not in_time():
             break
         likenesses, started = likenesses_of(item), time.monotonic()
-        candidates, asked = await desk.candidates(item.text, count, watch)
+        candidates, asked = await context.candidates(item.text, count, watch)
         seconds = time.monotonic() - started if asked.calls else 0.0
         texts = [candidate.text for candidate in candidates]
         selection = select(item.text, texts, rewards, likenesses, balance, seed)

@@ -82,26 +82,26 @@ def generation(
     from eval.drafts.systems import k_shot_system, zero_shot_system
     from pearl.asking.write import write_drafts
 
-    with ready(options, baseline) as room:
-        cases, plan, systems = room.material.cases, room.plan, [*room.systems]
+    with ready(options, baseline) as session:
+        cases, plan, systems = session.material.cases, session.plan, [*session.systems]
         if k_shot:
-            balanced, everyone, aside = options.stances, room.material.everyone, options.set_aside
+            balanced, everyone, aside = options.stances, session.material.everyone, options.set_aside
             strangers = k_shot_system(
                 cases, everyone, plan.shown, options.seed, balanced=balanced, near_duplicates=aside
             )
             systems.insert(0, strangers)
         if zero_shot:
             systems.insert(0, zero_shot_system(cases))
-        briefs = [plan.briefs(cases, system) for system in systems]
-        written = room.write(lambda desk: write_drafts(desk, briefs))
+        all_inputs = [plan.all_inputs(cases, system) for system in systems]
+        written = session.write(lambda context: write_drafts(context, all_inputs))
     if drafts:
-        items = items_of(cases, [system.name for system in systems], written, room.writes.model.name)
+        items = items_of(cases, [system.name for system in systems], written, session.writes.model.name)
         write_lines(drafts, items, called=f"{drafts}: cannot be written")
-    with room.console.status("Measuring..."):
+    with session.console.status("Measuring..."):
         stances = options.told_stances()
-        figures = generation_report(cases, systems, written, room.scorer, stances=stances, seed=options.seed)
-    head = room.head("generation", no_zero_shot=not zero_shot, k_shot=k_shot)
-    return room.report(head, figures, generation_tables)
+        figures = generation_report(cases, systems, written, session.scorer, stances=stances, seed=options.seed)
+    head = session.head("generation", no_zero_shot=not zero_shot, k_shot=k_shot)
+    return session.report(head, figures, generation_tables)
 
 
 BINS = 10
@@ -174,16 +174,16 @@ def generation_report(
     """
     together = complete(written)
     usable = list(compress(cases, together))
-    yardstick = TargetMetrics.of(usable, bertscore, stances)
+    target_metrics = TargetMetrics.of(usable, bertscore, stances)
     trivial = [copied(system) for system in systems if all(shown.top for shown in system.shown)]
     trivial += [constant(stance, len(cases)) for stance in STANCES] if stances else []
     texts: dict[str, Sequence[str | None]] = {system.name: system.texts or () for system in trivial}
     for system, drafts in zip(systems, written, strict=True):
         texts[system.name] = [draft.text for draft in drafts]
     measured = {
-        name: yardstick.measure([text or "" for text in compress(mine, together)]) for name, mine in texts.items()
+        name: target_metrics.measure([text or "" for text in compress(mine, together)]) for name, mine in texts.items()
     }
-    ground = Ground(tuple(usable), yardstick.metrics, (*systems, *trivial), seed)
+    ground = Ground(tuple(usable), target_metrics.metrics, (*systems, *trivial), seed)
     result = ground.table(measured, np.ones(len(usable), dtype=bool))
     for row, system, drafts in zip(result["models"], systems, written, strict=True):
         row |= counts(drafts)
@@ -191,7 +191,7 @@ def generation_report(
         if len(top_scores) == len(usable):
             row["s1_pearson_r"] = ground.correlations(ScoredDrafts(np.array(top_scores), measured[system.name]))
     if stances:
-        taken = {"target": yardstick.stances} | {name: drafts.stances for name, drafts in measured.items()}
+        taken = {"target": target_metrics.stances} | {name: drafts.stances for name, drafts in measured.items()}
         result["stances"] = {name: stance_counts(stances_of) for name, stances_of in taken.items()}
     return {
         "requests": len(cases),

@@ -69,19 +69,19 @@ def revision(
 
     thetas = thetas_of(threshold, options.model)
     check_metric(metric, stances=options.stances)
-    with ready(options) as room:
-        cases = room.material.cases
-        systems = [replace(system, threshold=thetas.get(system.name, system.threshold)) for system in room.systems]
-        briefs = [room.plan.briefs(cases, system) for system in systems]
-        written = room.write(lambda desk: write_revised(desk, briefs))
+    with ready(options) as session:
+        cases = session.material.cases
+        systems = [replace(system, threshold=thetas.get(system.name, system.threshold)) for system in session.systems]
+        all_inputs = [session.plan.all_inputs(cases, system) for system in systems]
+        written = session.write(lambda context: write_revised(context, all_inputs))
     stances = options.told_stances()
-    with room.console.status("Measuring..."):
+    with session.console.status("Measuring..."):
         models = [
-            revision_report(cases, system, drafts, revisions, room.scorer, stances=stances, seed=options.seed)
+            revision_report(cases, system, drafts, revisions, session.scorer, stances=stances, seed=options.seed)
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
-    head = room.head("revision", threshold=list(threshold))
-    report = room.report(head, {"chat_model": room.writes.model.name, "models": models}, revision_tables)
+    head = session.head("revision", threshold=list(threshold))
+    report = session.report(head, {"chat_model": session.writes.model.name, "models": models}, revision_tables)
     return replace(report, picture=partial(curves_figure, metric))
 
 
@@ -135,12 +135,12 @@ def revision_report(
     ]
     together = complete([drafts, answers])
     usable = list(compress(cases, together))
-    yardstick = TargetMetrics.of(usable, bertscore, stances)
+    target_metrics = TargetMetrics.of(usable, bertscore, stances)
     unrevised, edited = (
-        yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in (drafts, answers)
+        target_metrics.measure([text.text or "" for text in compress(texts, together)]) for texts in (drafts, answers)
     )
     scores = np.array([shown.top.score if shown.top else np.inf for shown in compress(system.shown, together)])
-    pair = RevisedDrafts(tuple(usable), yardstick.metrics, unrevised, edited, scores, seed)
+    pair = RevisedDrafts(tuple(usable), target_metrics.metrics, unrevised, edited, scores, seed)
     revised = [revision for draft, revision in zip(drafts, revisions, strict=True) if draft.text is not None]
     return {
         "model": system.name,

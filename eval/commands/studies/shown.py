@@ -50,18 +50,20 @@ def shown(options: WritingOptions) -> Report:
 
     # k is named, so that a margin that is there already leaves nothing out
     options = replace(options, k=options.k or load_template(options.template).k)
-    with ready(options) as room:
-        cases = room.material.cases
-        lots = [by_count(system) for system in room.systems]
-        briefs = [room.plan.briefs(cases, system) for lot in lots for system in lot]
-        written = iter(room.write(lambda desk: write_drafts(desk, briefs)))
+    with ready(options) as session:
+        cases = session.material.cases
+        groups = [by_count(system) for system in session.systems]
+        all_inputs = [session.plan.all_inputs(cases, system) for group in groups for system in group]
+        written = iter(session.write(lambda context: write_drafts(context, all_inputs)))
     stances = options.told_stances()
-    with room.console.status("Measuring..."):
+    with session.console.status("Measuring..."):
         models = [
-            shown_report(cases, system, [next(written) for _ in lot], room.scorer, stances=stances, seed=options.seed)
-            for system, lot in zip(room.systems, lots, strict=True)
+            shown_report(
+                cases, system, [next(written) for _ in group], session.scorer, stances=stances, seed=options.seed
+            )
+            for system, group in zip(session.systems, groups, strict=True)
         ]
-    return room.report(room.head("shown"), {"models": models}, shown_tables)
+    return session.report(session.head("shown"), {"models": models}, shown_tables)
 
 
 MARGINS = 10  # tried, at equal steps of the share of documents that they leave out
@@ -98,8 +100,8 @@ def shown_report(
     """
     together = complete(written)
     usable = list(compress(cases, together))
-    yardstick = TargetMetrics.of(usable, bertscore, stances)
-    measured = [yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in written]
+    target_metrics = TargetMetrics.of(usable, bertscore, stances)
+    measured = [target_metrics.measure([text.text or "" for text in compress(texts, together)]) for texts in written]
     behind = distances(system, len(written))[together]
     drawn = clusters([case.record for case in usable])
     bootstrap = Bootstrap(drawn.names, seed=seed)
@@ -111,7 +113,7 @@ def shown_report(
         return picked(measured, np.maximum(within(margin), 1) - 1)
 
     def row(margin: float) -> dict[str, Estimate]:
-        written = figures(yardstick.metrics, bootstrap, drafts_of(margin))
+        written = figures(target_metrics.metrics, bootstrap, drafts_of(margin))
         return {"documents": bootstrap.mean(within(margin)), **written}
 
     everything, tried = row(np.inf), margins(behind)
@@ -127,7 +129,7 @@ def shown_report(
         + [to_json(everything, margin=None)],
         "by_chance": chances(drafts_of(np.inf), [drafts_of(margin) for margin in tried], drawn.names),
         "by_count": [
-            to_json(figures(yardstick.metrics, bootstrap, drafts), count=count)
+            to_json(figures(target_metrics.metrics, bootstrap, drafts), count=count)
             for count, drafts in enumerate(measured, start=1)
         ],
     }

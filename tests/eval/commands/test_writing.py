@@ -54,8 +54,8 @@ def test_the_budget_begins_with_the_writing(plan, monkeypatch):
     monkeypatch.setattr("eval.commands.writing.Budget", partial(Budget, clock=lambda: now[0]))
     options = replace(plan.options, budget_minutes=1)
 
-    async def work(desk: WritingContext) -> bool:
-        return desk.budget.until(1.0)()
+    async def work(context: WritingContext) -> bool:
+        return context.budget.until(1.0)()
 
     console = Console(stderr=True)
     with writer(plan, NO_PRICES, None, console) as writes:

@@ -34,9 +34,9 @@ def test_macro_f1_of_perfect_and_of_one_sided_answers():
 
 
 def test_texts_are_measured_against_their_targets(bertscore):
-    yardstick = TargetMetrics(["the cat sat down", "NTA, you did well"], bertscore, stances=False)
-    assert [metric.name for metric in yardstick.metrics] == ["rouge1", "rouge2", "bertscore"]
-    measured = yardstick.measure(["the cat ran", "NTA, you did well"])
+    target_metrics = TargetMetrics(["the cat sat down", "NTA, you did well"], bertscore, stances=False)
+    assert [metric.name for metric in target_metrics.metrics] == ["rouge1", "rouge2", "bertscore"]
+    measured = target_metrics.measure(["the cat ran", "NTA, you did well"])
     assert figure("rouge1", measured) == pytest.approx((4 / 7 + 1) / 2)
     assert figure("rouge2", measured) == pytest.approx((2 / 5 + 1) / 2)
     assert 0.5 < figure("bertscore", measured) < 1
@@ -44,9 +44,9 @@ def test_texts_are_measured_against_their_targets(bertscore):
 
 
 def test_stances_come_with_the_texts_that_may_take_them(bertscore):
-    yardstick = TargetMetrics(["YTA", "NTA", "maybe"], bertscore, stances=True)
-    assert [metric.name for metric in yardstick.metrics][-1] == "macro_f1"
-    measured = yardstick.measure(["YTA", "you're the asshole", "NTA"])
+    target_metrics = TargetMetrics(["YTA", "NTA", "maybe"], bertscore, stances=True)
+    assert [metric.name for metric in target_metrics.metrics][-1] == "macro_f1"
+    measured = target_metrics.measure(["YTA", "you're the asshole", "NTA"])
     assert measured.stances == (YTA, YTA, NTA)
     assert figure("macro_f1", measured) == pytest.approx((2 / 3 + 0) / 2)
 
@@ -57,14 +57,14 @@ def test_likeness_is_over_the_drafts_that_are_long_enough(bertscore):
         f"again, which is why I think that nobody should leave before the {noun} has come home; mind the step."
         for noun in ("kettle", "garden", "train", "letter", "harbour", "window", "piano", "boat", "bell", "gate")
     )
-    yardstick = TargetMetrics(["a"] * 3, bertscore, stances=None, histories=[own, own, ("Mind the tide.",)])
-    assert [metric.name for metric in yardstick.metrics][-1] == "likeness"
+    target_metrics = TargetMetrics(["a"] * 3, bertscore, stances=None, histories=[own, own, ("Mind the tide.",)])
+    assert [metric.name for metric in target_metrics.metrics][-1] == "likeness"
     long = own[0].replace("kettle", "lantern")
     strange = "I have read the changes that you sent (all of them). They are fine! Can we do it on 5 May? " * 2
-    both = yardstick.measure([long, strange, long])
+    both = target_metrics.measure([long, strange, long])
     assert both.features["likeness"][:, 1].tolist() == [1, 1, 0]  # of the third, nothing is known
     assert both.features["likeness"][0, 0] > both.features["likeness"][1, 0]
-    short = yardstick.measure(["Mind the step.", long, long])
+    short = target_metrics.measure(["Mind the step.", long, long])
     assert short.features["likeness"][:, 1].tolist() == [0, 1, 0]
     assert figure("likeness", short) == pytest.approx(short.features["likeness"][1, 0])
 

@@ -19,11 +19,11 @@ class SmallModel(FakeChatModel):
 def test_every_step_of_every_candidate_is_kept(tmp_path):
     small = SmallModel(["1: Cliche", "The sea was loud.", "1: Punctuation", "The sea was grey and loud."])
     with open_replies(tmp_path / "replies.sqlite") as kept:
-        desk = EditingContext(small, "small", kept, Terms())
-        candidates, asked = asyncio.run(desk.candidates("The sea was grey and loud.", 2, UNWATCHED))
+        context = EditingContext(small, "small", kept, Terms())
+        candidates, asked = asyncio.run(context.candidates("The sea was grey and loud.", 2, UNWATCHED))
         assert [candidate.text for candidate in candidates] == ["The sea was loud.", None]
         assert failures(candidates) == {"not_executed": 1}
         assert (asked.calls, len(small.calls)) == (4, 4)
-        again, asked = asyncio.run(desk.candidates("The sea was grey and loud.", 2, UNWATCHED))
+        again, asked = asyncio.run(context.candidates("The sea was grey and loud.", 2, UNWATCHED))
     assert again == candidates
     assert (asked.calls, len(small.calls)) == (0, 4)

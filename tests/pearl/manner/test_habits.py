@@ -8,11 +8,11 @@ import pytest
 
 from pearl.manner.habits import DAY_S, Habit, habits, readable
 from pearl.manner.reference import shipped
+from pearl.manner.usual_rates import UsualRates
 from pearl.manner.writing import Writing
-from pearl.manner.yardstick import Yardstick
 from pearl.records import Document
 
-AUTHORS = Yardstick.of_authors(shipped("any"))
+AUTHORS = UsualRates.of_authors(shipped("any"))
 DASHED = "We met at the shed - late - and whilst it rained we mended two wheels. Nothing else."
 PLAIN = "We met at the shed and mended two wheels. Nothing else."
 
@@ -62,7 +62,7 @@ def test_a_history_needs_enough_in_the_language_of_the_authors() -> None:
 
 def test_a_sign_is_no_word_of_the_card() -> None:
     own = history(*["我们明天见呢，好的呢，谢谢呢。"] * 8)
-    drafts = Yardstick.of_drafts(["我们明天见。好的。谢谢。"] * 20)
+    drafts = UsualRates.of_drafts(["我们明天见。好的。谢谢。"] * 20)
     assert habits(own, drafts).needs is None
     assert named(own, "word:呢") is None
     assert not [habit.name for habit in habits(own, drafts).listed if habit.name.startswith("word:")]
@@ -101,7 +101,7 @@ def test_a_word_is_of_the_common_ones_and_goes_with_the_newest_twenty() -> None:
 
 
 def test_drafts_for_the_same_requests_compare_every_word() -> None:
-    drafts = Yardstick.of_drafts([f"I would be happy to help you with the shed, number {n}." for n in range(20)])
+    drafts = UsualRates.of_drafts([f"I would be happy to help you with the shed, number {n}." for n in range(20)])
     names = [habit.name for habit in habits(history(*["Kettle on, rota moved, kettle on."] * 9), drafts).listed]
     assert "word:kettle" in names
     assert "word:shed" not in names
@@ -123,7 +123,7 @@ def test_english_authors_are_no_measure_of_other_languages(language: str) -> Non
 
 
 def test_drafts_are_a_measure_in_any_language() -> None:
-    drafts = Yardstick.of_drafts([f"Sehr geehrter Herr Bob, anbei erhalten Sie Nachricht {n}!" for n in range(20)])
+    drafts = UsualRates.of_drafts([f"Sehr geehrter Herr Bob, anbei erhalten Sie Nachricht {n}!" for n in range(20)])
     documents = history(*[FOREIGN["German"]] * 9)
     assert habits(documents, drafts).needs is None
     assert "exclamations" in {habit.name for habit in habits(documents, drafts).listed}

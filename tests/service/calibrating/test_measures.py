@@ -56,11 +56,11 @@ def test_a_text_with_a_draft_that_likeness_cannot_score_favours_none(texts: list
 
 
 def test_likeness_is_left_out_where_the_person_has_too_little_text(texts: list[PastText]) -> None:
-    ruler = DraftMeasures(texts, bertscore=False)
-    assert (ruler.names, ruler.left_out) == (("rouge2", "likeness"), {})
+    measures = DraftMeasures(texts, bertscore=False)
+    assert (measures.names, measures.left_out) == (("rouge2", "likeness"), {})
     short = [replace(text, target=" ".join(text.target.split()[:29])) for text in texts]
-    ruler = DraftMeasures(short, bertscore=False)
-    assert ruler.names == tuple(ruler.measure(short, ["a draft"] * len(short))) == ("rouge2",)
-    assert ruler.left_out["likeness"].startswith(f"0 of {len(short)} past texts can be scored, fewer than half")
+    measures = DraftMeasures(short, bertscore=False)
+    assert measures.names == tuple(measures.measure(short, ["a draft"] * len(short))) == ("rouge2",)
+    assert measures.left_out["likeness"].startswith(f"0 of {len(short)} past texts can be scored, fewer than half")
     few = [replace(text, ranking=text.ranking[:4]) for text in texts[:1]] * 30
     assert DraftMeasures(few, bertscore=False).names == ("rouge2",)

@@ -17,7 +17,7 @@ TOLD = (
 )
 
 
-def brief(instructions: str = TOLD, request: str = "Ask Bo.", *texts: str) -> PromptInputs:
+def inputs(instructions: str = TOLD, request: str = "Ask Bo.", *texts: str) -> PromptInputs:
     documents = tuple(Document(str(number), text, 1.0) for number, text in enumerate(texts))
     return PromptInputs(load_template("free"), request, documents, instructions)
 
@@ -44,7 +44,7 @@ def brief(instructions: str = TOLD, request: str = "Ask Bo.", *texts: str) -> Pr
 def test_sentences_that_repeat_an_instruction_are_cut(draft: str, left: str, cut: int) -> None:
     chance = random.Random(draft)
     for pieces in ([draft], list(draft), *(split(draft, chance) for _ in range(50))):
-        found = RepetitionFilter(Repetitions(brief()))
+        found = RepetitionFilter(Repetitions(inputs()))
         assert ("".join(map(found.feed, pieces)) + found.finish(), found.cut) == (left, cut)
 
 
@@ -57,27 +57,27 @@ def test_sentences_that_repeat_an_instruction_are_cut(draft: str, left: str, cut
     ],
 )
 def test_following_an_instruction_in_another_language_repeats_nothing(told: str, draft: str) -> None:
-    found = RepetitionFilter(Repetitions(brief(told)))
+    found = RepetitionFilter(Repetitions(inputs(told)))
     assert "".join(map(found.feed, draft)) + found.finish() == draft
-    found = RepetitionFilter(Repetitions(brief("Erwähne den Termin am Donnerstag um neun.")))
+    found = RepetitionFilter(Repetitions(inputs("Erwähne den Termin am Donnerstag um neun.")))
     assert found.feed("Ja. Erwähne den Termin am Donnerstag. Gut.") + found.finish() == "Ja. Gut."
 
 
 def test_what_the_request_or_a_document_says_may_be_said() -> None:
     draft = "It was written between two repairs."
-    for given in (brief(TOLD, "say that it was written between two repairs"), brief(TOLD, "Ask", f"So: {draft}")):
+    for given in (inputs(TOLD, "say that it was written between two repairs"), inputs(TOLD, "Ask", f"So: {draft}")):
         found = RepetitionFilter(Repetitions(given))
         assert found.feed(draft) + found.finish() == draft
 
 
 def test_without_instructions_the_text_streams_as_it_comes() -> None:
-    found = RepetitionFilter(Repetitions(brief("")))
+    found = RepetitionFilter(Repetitions(inputs("")))
     assert found.feed("Dear B") == "Dear B"
     assert found.feed("o") + found.finish() == "o"
 
 
 def test_a_sentence_waits_for_its_end() -> None:
-    found = RepetitionFilter(Repetitions(brief()))
+    found = RepetitionFilter(Repetitions(inputs()))
     assert found.feed("Dear Bo.") == ""
     assert found.feed(" Yes, sat") == "Dear Bo. "
     assert found.feed("urday.") + found.finish() == "Yes, saturday."
@@ -85,7 +85,7 @@ def test_a_sentence_waits_for_its_end() -> None:
 
 @pytest.mark.parametrize("piece", [".", "1. ", "word", "! "])
 def test_marks_that_end_no_sentence_take_linear_time(piece: str, grows_linearly: Callable[..., None]) -> None:
-    repetitions = Repetitions(brief())
+    repetitions = Repetitions(inputs())
 
     def read(text: str) -> None:
         repetition = RepetitionFilter(repetitions)

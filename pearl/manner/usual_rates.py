@@ -29,7 +29,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Yardstick:
+class UsualRates:
     """``source`` names it in words. ``words`` are counts; with a ``vocabulary``, others are not compared."""
 
     source: str
@@ -38,7 +38,7 @@ class Yardstick:
     vocabulary: frozenset[str] | None
 
     @classmethod
-    def of_authors(cls, reference: Reference) -> Yardstick:
+    def of_authors(cls, reference: Reference) -> UsualRates:
         """Unusual is what lies beyond the middle half of authors."""
         words = {word: spread.mean * reference.word_total / 100 for word, spread in reference.words.items()}
         return cls(
@@ -49,7 +49,7 @@ class Yardstick:
         )
 
     @classmethod
-    def of_drafts(cls, drafts: Sequence[str]) -> Yardstick:
+    def of_drafts(cls, drafts: Sequence[str]) -> UsualRates:
         """Unusual is what lies beyond the 95% interval of the drafts' rate."""
         intervals = zip(TRAITS, Counts.of(drafts).intervals(), strict=True)
         bounds = {trait.name: Bounds(it.value, it.low, it.high) for trait, it in intervals if it is not None}
