@@ -36,7 +36,7 @@ ROOMS = {
             "files",
         ),
         *("stats", "runtime", "weights", "settings", "chat", "prompts", "asking"),
-        *("editing", "likeness", "manner", "cli"),
+        *("editing", "likeness", "manner", "claims", "cli"),
     ),
     "service": (
         *("store", "sample", "process", "histories", "drafting", "services", "calibrating", "api", "mcp", "app"),

@@ -16,17 +16,17 @@ from pearl.settings import Settings
 from tests.source import ROOT, sources
 
 MOST = {
-    "lines of pearl": 10_808,
+    "lines of pearl": 11_358,  # 550 more for claims of drafts
     "lines of retriever": 6094,
-    "lines of service": 21_627,
+    "lines of service": 21_726,  # 99 more for pearl check
     "lines of training": 7987,
-    "lines of eval": 24_448,
+    "lines of eval": 24_450,
     "lines of docs/*.py and benchmarks": 5348,
-    "modules": 526,
+    "modules": 531,  # five more for claims and pearl check
     "modules under 60 lines": 91,
-    "words of Markdown": 33_025,  # 92 more: the example of a report is a whole file now
-    "commands": 88,
-    "options": 888,
+    "words of Markdown": 33_033,  # a report's example is a whole file now; claims
+    "commands": 89,  # one more: pearl check, a contract
+    "options": 894,  # five more of pearl check
     "settings": 29,
 }
 SHORT = 60  # lines

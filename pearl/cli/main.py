@@ -39,6 +39,7 @@ COMMANDS = {
         "service.commands.edit",
         "Edit a draft: find its weak spans and rewrite them; of several edits, take the best.",
     ),
+    "check": ("service.commands.check", "Find what a draft states that nobody said."),
     "likeness": ("service.commands.likeness", "Say how likely it is that a user wrote a text."),
     "feedback": ("service.commands.feedback", "Say what became of a draft."),
     "import": ("service.commands.imports", "Bring a user's own writing into their history."),

@@ -1,0 +1,91 @@
+"""A text that others' facts are looked up in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+
+import regex
+
+from pearl.claims.facts import Fact, Key, facts, same
+from pearl.claims.languages import words
+
+WORD = regex.compile(r"[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{M}]+)?")
+# a word with a capital behind a word or a comma: no sentence begins there
+_WITHIN = regex.compile(r"(?<=[\p{Ll},][ \n])\p{Lu}[\p{L}\p{M}'’-]*")
+
+GERMAN = 0.15  # of the words, of those that other languages hardly have
+
+Run = tuple[str, ...]
+
+
+def folded(text: str) -> str:
+    return text.casefold().replace("’", "'")
+
+
+def words_of(text: str) -> list[str]:
+    return [folded(word) for word in WORD.findall(text)]
+
+
+class KnownText:
+    """Says whether a text states a fact in any form. ``words`` are (case-folded word, start, end), in characters."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words = [(folded(match[0]), *match.span()) for match in WORD.finditer(text)]
+        self.runs = lru_cache(self._runs)
+
+    @cached_property
+    def capitals_within(self) -> frozenset[str]:
+        """The words that have a capital within a sentence."""
+        return frozenset(_WITHIN.findall(self.text))
+
+    @cached_property
+    def spelled(self) -> frozenset[str]:
+        """The words as they stand, capitals and all."""
+        return frozenset(WORD.findall(self.text))
+
+    @cached_property
+    def has_nouns_with_capitals(self) -> bool:
+        """True for a text in German."""
+        known = words().with_capitals
+        return sum(word in known for word, _, _ in self.words) > len(self.words) * GERMAN
+
+    def has(self, fact: Fact) -> bool:
+        """True where the text states the fact in any form."""
+        return any(
+            self._has_words(fact.kind, folded(str(key[1])))
+            if key[0] == "words"
+            else any(same(key, other) for other in self._keys)
+            for key in fact.keys
+        )
+
+    def mentions(self, fact: Fact) -> bool:
+        """True where the text states the fact, or of an identifier every word: "the soc of Intel's Quark"."""
+        parts = [part for part in words_of(fact.text.replace("_", " ")) if len(part) > 1]
+        return self.has(fact) or (fact.kind == "code" and bool(parts) and self._vocabulary.issuperset(parts))
+
+    def _has_words(self, kind: str, said: str) -> bool:
+        if kind == "name":
+            return all(not self._vocabulary.isdisjoint((word, word.removesuffix("'s"))) for word in words_of(said))
+        # of words in backquotes each, for they may be a command with its arguments
+        return said.removesuffix("()") in self._folded or (" " in said and self._vocabulary.issuperset(words_of(said)))
+
+    @cached_property
+    def _folded(self) -> str:
+        return folded(self.text)
+
+    @cached_property
+    def _vocabulary(self) -> frozenset[str]:
+        return frozenset(word for word, _, _ in self.words)
+
+    @cached_property
+    def _keys(self) -> Sequence[Key]:
+        """The distinct keys of dates, times and numbers, those written as words as well."""
+        known = words().numbers
+        spelled = (("number", float(known[word])) for word, _, _ in self.words if word in known)
+        return list(dict.fromkeys([*(key for fact in facts(self.text) for key in fact.keys), *spelled]))
+
+    def _runs(self, size: int) -> frozenset[Run]:
+        spelled = [word for word, _, _ in self.words]
+        return frozenset(tuple(spelled[at : at + size]) for at in range(len(spelled) - size + 1))

@@ -1,0 +1,99 @@
+"""``pearl check``"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pearl.cli.options import JSON_OPTION, check_writable, write_json
+from pearl.settings import load_settings
+from pearl.text.usable import check_text, printable
+
+if TYPE_CHECKING:
+    from pearl.claims.claims import Claim, Sample
+
+ABOUT = """A claim is marked in the draft: [=carried over=] from a sample alone, [?unsupported?] by anything given,
+[!commitment!] that the request does not make. Below the draft stands where each comes from, and what the draft
+dropped. What the conversation or the instructions say may be added to --request.
+
+No model is asked: the rules are those of `pearl/claims`."""
+EXAMPLES = """
+  pearl check draft.txt --request "Tell Nan the rails are ready on Friday" --sample letters/coats.txt
+  pearl draft "Tell Nan the rails are ready" | pearl check - --request "Tell Nan the rails are ready" --user ada
+  pearl check draft.txt --request "..." --user ada --voice email --json - | jq .claims
+"""
+MARKS = {"carried_over": ("[=", "=]"), "unsupported": ("[?", "?]"), "commitment": ("[!", "!]")}
+EXPLAINED = {
+    "carried_over": "carried over from",
+    "unsupported": "in neither the request nor a sample",
+    "commitment": "promised, and not asked for",
+    "dropped": "in the request, not in the draft",
+}
+
+
+def check(
+    file: str = typer.Argument(metavar="DRAFT", help="Draft to check; '-' reads standard input."),
+    request: str = typer.Option(..., metavar="TEXT", help="Request that the draft answers."),
+    sample: list[Path] = typer.Option([], metavar="FILE", help="Text that the draft was written after; repeatable."),
+    user: str | None = typer.Option(
+        None, "--user", metavar="U", help="User whose texts count as samples: those that a draft would be shown."
+    ),
+    voice: str | None = typer.Option(None, "--voice", metavar="V", help="One of the user's voices."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Find what a draft states that nobody said: facts of other texts, facts of nowhere, promises, what it dropped."""
+    # only here: they come with the store, which help does without
+    from pearl.claims.claims import Sample, claims
+    from service.commands.common import read_text
+
+    check_writable("--json", json, [Path(file), *sample])
+    draft = read_text("DRAFT", file)
+    samples = [Sample(str(path), read_text("--sample", str(path))) for path in sample]
+    if user is not None or voice is not None:
+        samples += asyncio.run(_samples_of(user, voice, check_text(request, param="request")))
+    found = claims(draft, request, samples)
+    if json:
+        write_json(json, {"claims": [claim.to_json() for claim in found]})
+        return
+    typer.echo(printable(_marked(draft, found)))
+    for claim in found:
+        where = f" {claim.source}" if claim.source else ""
+        typer.echo(f"{claim.kind}: {printable(claim.text)!r} ({EXPLAINED[claim.kind]}{where})", err=True)
+
+
+async def _samples_of(user: str | None, voice: str | None, request: str) -> list[Sample]:
+    """Return the texts that a draft for the request would be written from."""
+    from pearl.claims.claims import Sample
+    from service.commands.common import open_database
+    from service.drafting.drafter import DraftJob
+    from service.process.threads import in_thread
+    from service.services import Services
+    from service.store import users, voices
+
+    settings = load_settings()
+    with open_database(settings) as database, database.read() as connection:
+        owner = users.chosen(connection, user)
+        voice = voices.chosen_there(connection, owner.id, voice)
+    services = Services(settings)
+    try:
+        await in_thread(services.embed, owner.id)
+        retrieval = await services.drafter.examples(owner, DraftJob(request, voice))
+    finally:
+        await services.stop()
+    return [Sample(scored.document.id, scored.document.text) for scored in retrieval.documents]
+
+
+def _marked(draft: str, found: Sequence[Claim]) -> str:
+    """Return the draft with marks around its claims; a claim within another has none."""
+    parts, end = [], 0
+    for claim in found:
+        if claim.start is None or claim.end is None or claim.start < end:
+            continue
+        begin, close = MARKS[claim.kind]
+        parts += [draft[end : claim.start], begin, claim.text, close]
+        end = claim.end
+    return "".join((*parts, draft[end:]))
