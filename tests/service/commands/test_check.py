@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 REQUEST = "Tell Nan that the costume rails will be ready on Friday"
-DRAFT = "Nan, the costume rails will be ready on Friday at 10:30. We are collecting winter coats again for anyone cold.\n"
+DRAFT = "Nan, the costume rails are ready on Friday at 10:30. We are collecting winter coats again for anyone cold.\n"
 COATS = "We are collecting winter coats again for anyone cold."
 
 
@@ -27,8 +27,8 @@ def test_claims_without_any_user(run_pearl: Any, files: tuple[Path, Path]) -> No
     answer = run_pearl("check", draft, "--request", f"{REQUEST} for Ilse", "--sample", sample, "--json", "-").json
     assert answer == {
         "claims": [
-            {"kind": "unsupported", "text": "10:30", "start": 50, "end": 55, "from": None},
-            {"kind": "carried_over", "text": COATS[:-1], "start": 57, "end": 109, "from": str(sample)},
+            {"kind": "unsupported", "text": "10:30", "start": 46, "end": 51, "from": None},
+            {"kind": "carried_over", "text": COATS[:-1], "start": 53, "end": 105, "from": str(sample)},
             {"kind": "dropped", "text": "Ilse", "start": None, "end": None, "from": None},
         ]
     }
