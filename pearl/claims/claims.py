@@ -61,12 +61,12 @@ class _Check:
 
     def claims(self) -> list[Claim]:
         clauses = list(self._clauses())
-        stated = [*clauses, *self._facts(clauses), *self._commitments()]
+        stated = [*clauses, *self._facts(clauses), *self._commitments(clauses)]
         return [*sorted(stated, key=lambda claim: (claim.start or 0, claim.end or 0)), *self._dropped()]
 
     def _clauses(self) -> Iterator[Claim]:
         """Yield the longest runs of words that stand (nearly) in one sample, and not in what may be relied on."""
-        spoken, asked, at = self.draft.words, self.relied.runs(CLAUSE), 0
+        spoken, asked, seen, at = self.draft.words, self.relied.runs(CLAUSE), set[Run](), 0
         while at + CLAUSE <= len(spoken):
             run = self._run(at, CLAUSE)
             having = [(name, source) for name, source in self.samples if run in source.runs(CLAUSE)]
@@ -75,8 +75,10 @@ class _Check:
                 continue
             name, source = having[0]
             end = self._end_of_clause(at + CLAUSE, source)
-            start, stop = spoken[at][1], spoken[end - 1][2]
-            yield Claim(CARRIED_OVER, self.draft.text[start:stop], start, stop, name)
+            start, stop, clause = spoken[at][1], spoken[end - 1][2], self._run(at, end - at)
+            if clause not in seen:  # a draft that runs in circles claims it once
+                yield Claim(CARRIED_OVER, self.draft.text[start:stop], start, stop, name)
+            seen.add(clause)
             at = end
 
     def _end_of_clause(self, end: int, source: KnownText) -> int:
@@ -108,7 +110,10 @@ class _Check:
             kind, name = (CARRIED_OVER, having[0]) if having else (UNSUPPORTED, None)
             yield Claim(kind, fact.text, fact.start, fact.end, name)
 
-    def _commitments(self) -> Iterator[Claim]:
+    def _commitments(self, clauses: Sequence[Claim]) -> Iterator[Claim]:
+        """Yield the promises that the writer makes: not those of a sample, and not what is quoted."""
+        quoted = [fact for fact in facts(self.draft.text) if fact.kind == "quote"]
+        others = _Spots((spot.start or 0, spot.end or 0) for spot in (*clauses, *quoted))
         for sentence in SENTENCE.finditer(self.draft.text):
             match = words().commitments.search(sentence[0])
             if match is None:
@@ -116,7 +121,7 @@ class _Check:
             start = sentence.start() + match.start()
             text = self.draft.text[start : sentence.end()].rstrip(" \n.!?。！？")
             begins = tuple(words_of(text)[:CLAUSE])
-            if begins not in self.relied.runs(len(begins)):
+            if start not in others and begins not in self.relied.runs(len(begins)):
                 yield Claim(COMMITMENT, text, start, start + len(text), None)
 
     def _dropped(self) -> Iterator[Claim]:
