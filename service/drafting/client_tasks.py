@@ -1,9 +1,9 @@
 """Tasks that chat clients give a model by themselves: titles, tags, follow-ups, search queries, completions.
 
-Such a task is about the conversation and not a text of the person, so it goes to the model as it is: without the
-history, and without a record. It is known by what it asks for, of a conversation, in a form that programs use, and only
-where the client itself writes: in a system message, or in the frame of a message, which is what stands before the
-conversation in it. What somebody else wrote, a mail or a quote, stands behind that and counts for nothing.
+Such a task is about the conversation and not a text of the person, so it goes to the model unchanged, without the
+history and without a record. It is recognized by what it asks for and by phrases that programs use. Only the client's
+own words count: a system message, or the frame of a message, which is the part before the conversation in it. Mails
+and quotes of other people stand behind the frame.
 """
 
 from __future__ import annotations
@@ -116,31 +116,30 @@ PROSE = re.compile(r"(?!your task\b|[^\n]{0,60}:\s*$)[ \t]*[^\W\d_]", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """The client's part of a message, and the signs of a program in it. ``opens``: the conversation follows;
-    ``whole``: nothing does."""
+    """The client's part of a message."""
 
     text: str
-    marks: int
-    opens: bool = False
-    whole: bool = False
+    marks: int  # patterns of PROGRAM that it matches
+    opens: bool = False  # the conversation follows
+    whole: bool = False  # it is the whole message
 
     @classmethod
     def of(cls, message: str) -> _Frame:
-        """All up to the line that opens the conversation, or to a paragraph of prose that is no part of a list."""
-        place, blank = 0, False
+        """Read a message up to the line that opens the conversation, or to a paragraph of prose outside of a list."""
+        offset, blank = 0, False
         for line in message[:FRAME].splitlines(keepends=True):
             if OPENING.match(line):
-                text, spoken = message[: place + len(line)], PROGRAM[0].search(message[place : place + FRAME])
+                text, spoken = message[: offset + len(line)], PROGRAM[0].search(message[offset : offset + FRAME])
                 return cls(text, (_count(PROGRAM[1:], text) + (spoken is not None)) or 1, opens=True)
             if blank and PROSE.match(line):
                 break
             blank = not line.strip()
-            place += len(line)
-        text = message[:place]
-        return cls(text, _count(PROGRAM, text), whole=place == len(message))
+            offset += len(line)
+        text = message[:offset]
+        return cls(text, _count(PROGRAM, text), whole=offset == len(message))
 
     def asks(self, sentences: int = 1) -> bool:
-        """True where its first sentences, behind headings, ask for what clients ask for."""
+        """True if its first sentences, behind headings, ask for what clients ask for."""
         heading = HEADING.match(self.text)
         start = heading.end() if heading else 0
         if LETTER.match(self.text.lstrip()) or LETTER.match(self.text, start):
@@ -152,27 +151,27 @@ class _Frame:
 
 
 def is_client_task(turns: Sequence[tuple[str, str]]) -> bool:
-    """True where a client asks the model on its own account. ``turns`` are (role, text), oldest first.
+    """True if the last turn is a client's own task. ``turns`` are (role, text), oldest first.
 
-    A message must ask for it in its first sentence and give the conversation, or follow one, and its frame must say two
-    things of a program's form. A system message must begin with it, and not speak of every answer: then it is a lasting
-    wish of the person.
+    A message must ask for the task in its first sentence, contain or follow a conversation, and have two signs of a
+    program in its frame. A system message must begin with the task, and must not speak of every answer: that would be
+    a lasting wish of the person.
     """
     *before, (_, last) = turns
-    told = _Frame.of("\n".join(text for role, text in before if role == "system").strip())
-    said = [role for role, _ in before if role != "system"]
+    system = _Frame.of("\n".join(text for role, text in before if role == "system").strip())
+    roles = [role for role, _ in before if role != "system"]
     frame = _Frame.of(last)
     asks = frame.asks()
-    if told.asks(SENTENCES) and not LASTING.search(told.text[: 2 * BEGINNING]):
-        signs = _count(BARE, told.text) + told.marks + int(OPENING.match(last) is not None)
+    if system.asks(SENTENCES) and not LASTING.search(system.text[: 2 * BEGINNING]):
+        signs = _count(BARE, system.text) + system.marks + int(OPENING.match(last) is not None)
         if signs >= 2 or (asks and signs + _count(BARE, frame.text) >= 1):
             return True
     # in a conversation that goes on, what a message gives is for the person
-    given = frame.opens if not said else frame.whole and said[-1] == "assistant"
+    given = frame.opens if not roles else frame.whole and roles[-1] == "assistant"
     if not (asks and given):
         return False
     marks, bare = frame.marks, _count(BARE, frame.text)
-    return marks >= 2 or (marks == 1 and bare >= 1) or (bool(said) and bare >= 2)
+    return marks >= 2 or (marks == 1 and bare >= 1) or (bool(roles) and bare >= 2)
 
 
 def _count(patterns: Sequence[re.Pattern[str]], text: str) -> int:
@@ -182,7 +181,7 @@ def _count(patterns: Sequence[re.Pattern[str]], text: str) -> int:
 async def pass_on(
     model: ChatModel, turns: Sequence[tuple[Role, str]], decoding: Decoding
 ) -> AsyncGenerator[Event, None]:
-    """The model's own answer without its reasoning, in the events of a draft; nothing is retrieved or recorded.
+    """Yield the model's answer without its reasoning as events of a draft; retrieve and record nothing.
 
     Raises ChatRefused for an empty answer, and what the model raises.
     """

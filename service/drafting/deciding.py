@@ -17,10 +17,10 @@ CALIBRATED, BY_HAND, NOT_CALIBRATED = "calibrated", "by_hand", "not_calibrated"
 
 @dataclass(frozen=True, slots=True)
 class DecisionPoint:
-    """The values that one draft is decided by. ``k`` None leaves the number of documents to the template."""
+    """The values that one draft is decided by."""
 
     calibration: Calibration
-    k: int | None
+    k: int | None  # documents shown; None: the template's number
     decided_by: DecidedBy
 
 
@@ -31,8 +31,8 @@ def decision_point(
     stored: StoredCalibration | None,
     revise_below: str | None,
 ) -> DecisionPoint:
-    """The values for a draft of this combination. ``revise_below`` is theta by hand, in words, which outranks the
-    ``stored`` calibration's; ``trained`` is the retriever's own."""
+    """Decide the values for a draft of this combination. ``trained`` is the retriever's calibration; ``stored``, the
+    user's, outranks it, and ``revise_below``, theta in words as set by hand, outranks both."""
     calibration, k = trained.with_model(key.model), None
     decided_by = DecidedBy(
         NOT_CALIBRATED,
@@ -52,7 +52,7 @@ def decision_point(
 
 
 def apply(trained: Calibration, stored: StoredCalibration) -> tuple[Calibration, int | None]:
-    """The trained values with those in their place that a person's texts chose, and k if it is one of them."""
+    """Replace the trained values by those chosen on the person's texts; return them with k, None if none was chosen."""
     settings = stored.settings
     calibration = trained
     if "threshold" in settings:

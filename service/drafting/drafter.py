@@ -52,23 +52,20 @@ BELOW_THRESHOLD = "The best document scored below the threshold."
 
 @dataclass(frozen=True, slots=True)
 class DraftJob:
-    """An order to the pipeline. ``k`` None leaves the number of documents to the template; the draft ends before any
-    of the texts in ``stop``, and is the best of ``candidates`` edits where there are any. ``limit`` is the request's
-    field for the most tokens, if it has one. ``template`` takes the place of the voice's, and ``shown_as`` gives the
-    form in which a document is shown for it."""
+    """A draft to write."""
 
     request: str
-    voice: str | None = None
+    voice: str | None = None  # None: the whole history
     instructions: str = ""
-    k: int | None = None
-    revise: str = AUTO
-    candidates: int = 0
+    k: int | None = None  # documents shown; None: as the voice, the calibration or the template says
+    revise: str = AUTO  # or NEVER, ALWAYS
+    candidates: int = 0  # edits of the draft, the best of which replaces it
     before: Conversation = NOTHING_BEFORE
-    stop: tuple[str, ...] = ()
+    stop: tuple[str, ...] = ()  # the draft ends before the first of these texts
     decoding: Decoding = field(default_factory=lambda: Decoding(stop=(CLOSING,)))
-    limit: str = "max_tokens"
-    template: Template | None = None
-    shown_as: Callable[[Document], Document] = lambda document: document
+    limit: str = "max_tokens"  # the request's field for the most tokens, named in errors
+    template: Template | None = None  # in place of the voice's
+    shown_as: Callable[[Document], Document] = lambda document: document  # the form of a document in the prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +111,10 @@ class Drafter:
         tells_likeness: bool = False,
         reads: Callable[[str], bool] | None = None,
     ) -> None:
-        """``threads`` are those of retrieval, ``retrieval_budget_ms`` is the time that it has, waiting included.
-        ``revise_below``: theta in words, in place of the retriever's. ``polisher`` scores drafts and chooses among
-        edits of them, by likeness, too, where there are ``likenesses``; ``tells_likeness``: every draft says it;
-        ``reads`` tells whether the retriever's encoder, if it has one, knows a word of a request."""
+        """``threads`` run retrieval, which has ``retrieval_budget_ms``, waiting included. ``revise_below`` is theta in
+        words, in place of the retriever's. ``polisher`` scores drafts and chooses among edits of them, also by likeness
+        if there are ``likenesses``. With ``tells_likeness`` every draft has its likeness. ``reads`` returns whether the
+        retriever's encoder knows a word of a request."""
         self._database = database
         self._histories = histories
         self._threads = threads
@@ -127,14 +124,14 @@ class Drafter:
         self._likenesses = likenesses
         self._tells_likeness = tells_likeness
         self._reads = reads
-        self._thinks_unmarked = False  # the model reasons without a mark where that begins
+        self._thinks_unmarked = False  # the model does not mark where its reasoning begins
         self.model = model
 
     async def draft(
         self, user: User, job: DraftJob, on_record: OnRecord = lambda connection, draft: None
     ) -> AsyncGenerator[Event, None]:
-        """Yield Retrieved, Deltas of the final text as it is written, and Finished: the whole flow. ``on_record`` is
-        called in the transaction that records the draft.
+        """Write and record a draft: yield Retrieved, Deltas of the final text as it is written, and Finished.
+        ``on_record`` is called in the transaction that records the draft.
 
         Raises NotFound (voice, user), Overloaded, InputError, ChatError, StoreError. Closing the iterator stops the
         generation.
@@ -179,12 +176,12 @@ class Drafter:
             draft = replace(draft, text=reading.text)
             if reading.second:
                 draft = replace(draft, retrieval=evidence(shortlist, job.voice, reading.second))
-            theirs = self._likenesses_of(user, job.voice)
+            likenesses = self._likenesses_of(user, job.voice)
             if decision.applied:
-                draft = await self._better(draft, await self._revise(inputs, draft, job, clock), theirs, clock)
+                draft = await self._better(draft, await self._revise(inputs, draft, job, clock), likenesses, clock)
             if draft.stage == "draft":
                 draft = _with_notes(draft, *reading.notes)
-            draft = await self._polish(draft, wanted, theirs, clock)
+            draft = await self._polish(draft, wanted, likenesses, clock)
             if decision.applied or wanted.candidates:
                 yield Delta(draft.text)
 
@@ -196,49 +193,49 @@ class Drafter:
         yield Finished(replace(draft, timings=clock.read()))
 
     async def examples(self, user: User, job: DraftJob) -> Retrieval:
-        """The documents that a draft would be written from; nothing is written or recorded. Raises NotFound (voice,
+        """Retrieve the documents that a draft would be written from; write and record nothing. Raises NotFound (voice,
         user), Overloaded, StoreError."""
         return evidence(await self._select(user, job), job.voice)
 
     async def _select(self, user: User, job: DraftJob) -> Shortlist:
         clock = Clock(self._budget_ms)
         voice, point, request, ranking = await self._threads.run(user.id, self._retrieve, user, job, clock)
-        asked = job.k or voice.k
-        k = asked or point.k or (job.template or load_template(voice.template)).k
+        requested = job.k or voice.k
+        k = requested or point.k or (job.template or load_template(voice.template)).k
         most = choose(ranking, k, point.calibration, exactly=True)
-        chosen = most if asked else choose(ranking, k, point.calibration)
-        places = choose(ranking, k, replace(point.calibration, floor=None), exactly=True)
-        return Shortlist(voice, point, request, ranking, chosen, most, len(places) - len(most), clock)
+        chosen = most if requested else choose(ranking, k, point.calibration)
+        with_any_score = choose(ranking, k, replace(point.calibration, floor=None), exactly=True)
+        return Shortlist(voice, point, request, ranking, chosen, most, len(with_any_score) - len(most), clock)
 
     def _likenesses_of(self, user: User, voice: str | None) -> Likenesses | None:
         if self._likenesses is None:
             return None
         return partial(likeness_scores, self._likenesses, user.id, voice)
 
-    async def _better(self, draft: Draft, revised: Draft, theirs: Likenesses | None, clock: Clock) -> Draft:
-        """The revision; the first draft where a score alone wanted the revision and it is no better."""
+    async def _better(self, draft: Draft, revised: Draft, likenesses: Likenesses | None, clock: Clock) -> Draft:
+        """Return the revision, or the first draft if only its score asked for the revision and that is no better."""
         by_score = revised.stage == "revised" and revised.revision.reason == "below_threshold"
         if not self._polisher or not by_score:
             return revised
-        if await self._polisher.prefers(revised.text, draft.text, clock, theirs):
+        if await self._polisher.prefers(revised.text, draft.text, clock, likenesses):
             return revised
         message = "The revision scores no better than the first draft, by quality and likeness."
         return replace(draft, usage=revised.usage, revision=_not_revised("revision_not_better", message))
 
-    async def _polish(self, draft: Draft, wanted: CandidateOrder, theirs: Likenesses | None, clock: Clock) -> Draft:
-        """The draft with its scores and, where candidates are wished for, the best of them in its place."""
+    async def _polish(self, draft: Draft, wanted: CandidateOrder, likenesses: Likenesses | None, clock: Clock) -> Draft:
+        """Add the draft's scores and, if candidates are wanted, replace it by the best of them."""
         if self._polisher:
-            draft = await self._polisher.polish(self.model, draft, wanted, clock, theirs)
-        if theirs and self._tells_likeness:
+            draft = await self._polisher.polish(self.model, draft, wanted, clock, likenesses)
+        if likenesses and self._tells_likeness:
             with clock.stage("likeness_ms"):
-                (probability,) = await in_thread(theirs, [draft.text])
+                (probability,) = await in_thread(likenesses, [draft.text])
             draft = replace(draft, likeness=probability)
         return draft
 
     def _retrieve(
         self, user: User, job: DraftJob, clock: Clock
     ) -> tuple[Voice, DecisionPoint, str, list[ScoredDocument]]:
-        """The voice, what decides for it, the request as it follows from the conversation, and its ranking."""
+        """Return the voice, its decision point, the request as it follows from the conversation, and its ranking."""
         retriever = self._histories.retriever
         key = CalibrationKey(job.voice, retriever.fingerprint, self.model.name)
         with self._database.read() as connection:
@@ -252,15 +249,14 @@ class Drafter:
         def rank(text: str) -> list[ScoredDocument]:
             return history.rank(Request(text), clock)
 
-        request, ranking = in_context(job.before.asked, job.request, rank, retriever.calibration)
+        request, ranking = in_context(job.before.messages, job.request, rank, retriever.calibration)
         clock.not_read = self._reads is not None and bool(ranking) and not self._reads(request)
         return voice, point, request, ranking
 
     async def _ask(self, inputs: PromptInputs, draft: Draft, job: DraftJob, clock: Clock) -> Draft:
-        """Ask the model for questions to the user; if it has none, the draft is written, and revised where the score
-        lies below theta."""
+        """Ask the model for questions to the user; without any, decide on revision by the score."""
         with clock.stage("ask_ms"):
-            # as many as a draft may have only for a model that used up the first ones on its reasoning
+            # the second limit, a draft's, is for a model that used up the first on its reasoning
             for most in (120, job.decoding.max_tokens):
                 decoding = Decoding(max_tokens=most, began=job.decoding.began)
                 reply = await complete(self.model, questions_prompt(inputs).messages, decoding)
@@ -274,8 +270,8 @@ class Drafter:
     async def _write(
         self, inputs: PromptInputs, prompt: Prompt, job: DraftJob, reading: Reading, clock: Clock
     ) -> AsyncGenerator[Chunk, None]:
-        """The draft in the answer, piece by piece; where that is an assistant's, in a second answer. Raises ChatRefused
-        for an answer without one, InputError for one that was cut off before it."""
+        """Yield the draft in the answer piece by piece; ask again if it is an assistant's. Raises ChatRefused for an
+        answer without a draft, InputError for one that was cut off before it."""
         finish_reason = None
         with clock.stage("generate_ms"):
             for again in (False, True):
@@ -313,12 +309,12 @@ class Drafter:
                 yield replace(chunk, text=text)
 
     def _estimate(self, prompt: Prompt, written: str) -> Usage:
-        """Estimate the usage of an answer that was not read to its end, where the model would say it."""
+        """Estimate the usage of an answer that was not read to its end, where the model reports it."""
         count = self.model.count_tokens
         return Usage(sum(count(message.content) for message in prompt.messages), count(written))
 
     async def _revise(self, inputs: PromptInputs, draft: Draft, job: DraftJob, clock: Clock) -> Draft:
-        """The edited draft; the first one where the model does not deliver, so that nothing is lost."""
+        """Have the model edit the draft; if that fails, keep the draft and note why."""
         decoding = revision_decoding(job.decoding)
         with clock.stage("revise_ms"):
             try:
@@ -355,7 +351,7 @@ def _with_notes(draft: Draft, *notes: Note) -> Draft:
 
 
 def decide(revise: str, ranking: Sequence[ScoredDocument], retrieval: Retrieval, calibration: Calibration) -> Revision:
-    """Decide from the score alone whether to revise the draft: this is known before a word is written."""
+    """Decide whether to revise the draft; this needs only the scores, not the text."""
     if revise == NEVER:
         return _not_revised("not_wanted", "The request says never to revise.")
     if revise == ALWAYS:

@@ -24,22 +24,21 @@ NOT_EMBEDDED = "{} not embedded yet: their documents are ranked by words and age
 
 @dataclass(frozen=True, slots=True)
 class Shortlist:
-    """The ranking for a request as it follows from the conversation, and those chosen among ``most``, the documents
-    above the floor that had a place; ``below_floor`` others had one, too."""
+    """The ranking for a request, and the documents chosen from it."""
 
     voice: Voice
     point: DecisionPoint
-    request: str
-    ranking: list[ScoredDocument]
-    chosen: list[ScoredDocument]
-    most: list[ScoredDocument]
-    below_floor: int
+    request: str  # as it follows from the conversation
+    ranking: list[ScoredDocument]  # best first
+    chosen: list[ScoredDocument]  # of `most`, those to show
+    most: list[ScoredDocument]  # the best k without those below the floor
+    below_floor: int  # documents among the best k that are below the floor
     clock: Clock
 
 
 def evidence(shortlist: Shortlist, voice: str | None, prompt: Prompt | None = None) -> Retrieval:
-    """The answer's account of the retrieval: the documents that went into the prompt, all that were chosen where there
-    is none, and notes on them."""
+    """The answer's account of the retrieval: the documents in the prompt, or without one all that were chosen, and
+    notes on them."""
     ranking, chosen, calibration = shortlist.ranking, shortlist.chosen, shortlist.point.calibration
     used = chosen if prompt is None else chosen[: len(prompt.used)]
     top_score = ranking[0].score if ranking else None

@@ -16,16 +16,16 @@ from pearl.settings import Settings
 from service.histories.likeness import LikenessCache
 from service.process.threads import in_thread
 
-CANDIDATES_S = 30.0  # for writing the candidates of a draft; those that are not there by then count as failed
+CANDIDATES_S = 30.0  # for writing the candidates of a draft; those not finished by then count as failed
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateOrder:
-    """The candidates that a draft is to have, the instructions that hold for them, and when the draft was begun."""
+    """The candidates to write for a draft."""
 
-    candidates: int
+    candidates: int  # how many
     instructions: str = ""
-    began: float | None = None
+    began: float | None = None  # when the draft was begun, time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Polisher:
         return float(score)
 
     async def prefers(self, text: str, draft: str, clock: Clock, likenesses: Likenesses | None = None) -> bool:
-        """True when the text would win as the only candidate for the draft."""
+        """True if the text would win as the only candidate for the draft."""
         with clock.stage("score_ms"):
             chosen = await in_thread(select, draft, [text], self.rewards, likenesses)
         return chosen.best is not None
@@ -46,7 +46,7 @@ class Polisher:
     async def polish(
         self, model: ChatModel, draft: Draft, wanted: CandidateOrder, clock: Clock, likenesses: Likenesses | None = None
     ) -> Draft:
-        """The draft with its quality and, where candidates are wished for, the best of them in its place."""
+        """Add the draft's quality and, if candidates are wanted, replace it by the best of them."""
         if not wanted.candidates:
             with clock.stage("score_ms"):
                 return replace(draft, quality=await self.quality(draft.text))
@@ -71,7 +71,7 @@ def likeness_scores(
 
 
 def make_polisher(settings: Settings, rewards: Rewards | None = None) -> Polisher | None:
-    """The polisher of the settings; None where no reward model is named. ``rewards`` take the model's place.
+    """Make the polisher of the settings; None if they name no reward model. ``rewards`` replace that model.
 
     Raises InputError for a reward model that cannot be used.
     """

@@ -1,4 +1,4 @@
-"""An answer read as a draft while it comes: what is not the text goes, and it ends where it is to end."""
+"""Reading an answer as a draft while it streams: drop what is not its text, and end it where it should end."""
 
 from __future__ import annotations
 
@@ -26,20 +26,15 @@ IN_CIRCLES = Note("in_circles", "The model began to repeat itself; the draft end
 
 
 class Reading:
-    """Fed an answer in any pieces, gives the draft in it.
-
-    ``second``: the prompt of the second answer, which this is where the first was an assistant's.
-    ``thinks_unmarked``: the model marks only where reasoning ends, which must be waited for, as ``hold_reasoning`` has
-    it from the start.
-    """
+    """Fed an answer in any pieces, gives the draft in it."""
 
     def __init__(self, repetitions: Repetitions, stop: Sequence[str] = (), *, hold_reasoning: bool = False) -> None:
-        self.thinks_unmarked = hold_reasoning
+        self.thinks_unmarked = hold_reasoning  # the model marks only where its reasoning ends
         self._repetitions = repetitions
         self._stop_texts = stop
         self._answer: list[str] = []
         self._given: list[str] = []
-        self.second: Prompt | None = None
+        self.second: Prompt | None = None  # of the second answer, if the first was an assistant's
         self._begin(hold_reasoning=hold_reasoning)
 
     def _begin(self, *, hold_reasoning: bool) -> None:
@@ -64,12 +59,12 @@ class Reading:
 
     @property
     def refused(self) -> bool:
-        """True for an assistant's answer in place of a draft, and for none at all."""
+        """True for an assistant's answer in place of a draft, and for an empty one."""
         return self.second is None and not any(self._given)
 
     @property
     def ended(self) -> bool:
-        """True past a text that is to end the draft, in a circle, and in an assistant's answer."""
+        """True behind a stop text, in a loop, and in an assistant's answer."""
         return self._stops.ended or self._loops.ended or self._assistant.found
 
     def begin_again(self, prompt: Prompt) -> None:
@@ -78,8 +73,7 @@ class Reading:
         self._begin(hold_reasoning=self.thinks_unmarked)
 
     async def read(self, chunk: Chunk) -> str:
-        """Take a chunk as :meth:`feed` does, the last one to the end of the draft; what takes long, off the event
-        loop."""
+        """Take a chunk as :meth:`feed` does, and finish with the last one; long pieces are read off the event loop."""
         long = len(chunk.text) > LONG
         text = await in_reading_thread(self.feed, chunk.text) if long else self.feed(chunk.text)
         return text + await in_reading_thread(self.finish) if chunk.finish_reason else text
@@ -112,14 +106,15 @@ class Reading:
 
 
 def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple[str, list[Note]]:
-    """A text that stood between the marks, to where it is to end, and notes on what was cut from it."""
+    """Cut repetitions and loops from a text that stood between the marks, and end it at a stop text; return it and
+    notes on what was cut."""
     repetition, loops, stops = RepetitionFilter(repetitions), LoopFilter(), StopFilter(stop)
     read = loops.feed(repetition.feed(text) + repetition.finish()) + loops.finish()
     return (stops.feed(read) + stops.finish()).strip(), notes_on(repetition, loops)
 
 
 def read_revision(answer: str, inputs: PromptInputs, stop: Sequence[str]) -> tuple[str, list[Note]]:
-    """The edited draft in a whole answer, read as a text is; empty where there is none."""
+    """Read the edited draft in a whole answer as :func:`read_text` does; empty if there is none."""
     return read_text(edited_draft(answer) or "", Repetitions(inputs), stop)
 
 

@@ -1,4 +1,4 @@
-"""Sentences of a draft that repeat its instructions, taken out as it streams: a small model says what it was told."""
+"""Removing sentences that repeat the instructions while a draft streams: small models repeat what they were told."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS = re.compile(
     rf"|(?P<letters>[^\s.!?:;{FULL_STOPS}{CLOSERS}]+(?:[^\S\n]+[^\s.!?:;{FULL_STOPS}{CLOSERS}]+)*)"
 )
 TEXT = "letters"
-# what may go on with what has come of a sentence's end; from anything else on another sentence begins, where it ended
+# how far a sentence's end has come -> kind of the next characters -> how far then; any other kind begins a sentence
 END: dict[str, dict[str, str]] = {
     TEXT: {},
     "marks": {"marks": "marks", "closers": "closed marks", "blanks": "ended", "lines": "ended"},
@@ -122,8 +122,8 @@ def _sentences(text: str) -> Sequence[str]:
 
 
 def _telling(sentence: str) -> set[Words]:
-    """The runs of an instruction that nobody writes who only follows it. In another language than English its verb is
-    not known, so it may ask for words."""
+    """The runs of an instruction's words that a text which only follows it does not have. The verbs are English, so an
+    instruction in another language is treated as one that asks for words."""
     words = _words(sentence)
     if LEAST <= len(words) <= RUN:
         return {words}

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 
 class StopFilter:
-    """Cuts a text off before the first of the texts that are to end it. They are not left to the model, for there
-    they would also match the marks around its answer."""
+    """Cuts a text off before the first of the stop texts. They are not given to the model: there they would also match
+    the marks around its answer."""
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = [_Stop(stop) for stop in stops]
-        self._held = ""  # as much as may begin one of them
+        self._held = ""  # the end of the text, which may begin a stop text
         self.ended = False
 
     def feed(self, text: str) -> str:
@@ -34,25 +34,25 @@ class StopFilter:
 
 
 class _Stop:
-    """A text that is looked for in another, each character of which is read once (Knuth, Morris and Pratt)."""
+    """The search for one text in a stream that reads each character once (Knuth, Morris and Pratt)."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.begun = 0  # characters of it at the end of what was read
-        self._shorter = [0]  # for each number of characters begun: how many they end with that begin it, too
-        for place in range(1, len(text)):
-            self._shorter.append(self._next(self._shorter[-1], text[place]))
+        self._shorter = [0]  # by length of a prefix less one: the length of its longest proper suffix that is a prefix
+        for index in range(1, len(text)):
+            self._shorter.append(self._next(self._shorter[-1], text[index]))
 
     def feed(self, text: str) -> int:
-        """Read more; return the place in it where the text looked for ends first, 0 if it does not."""
-        place = 0
-        while place < len(text):
-            if not self.begun and (place := text.find(self.text[0], place)) < 0:
+        """Read more; return the index behind the first match of the text looked for, 0 without one."""
+        index = 0
+        while index < len(text):
+            if not self.begun and (index := text.find(self.text[0], index)) < 0:
                 return 0
-            self.begun = self._next(self.begun, text[place])
-            place += 1
+            self.begun = self._next(self.begun, text[index])
+            index += 1
             if self.begun == len(self.text):
-                return place
+                return index
         return 0
 
     def _next(self, begun: int, character: str) -> int:

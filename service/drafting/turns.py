@@ -10,38 +10,38 @@ from pearl.records import ScoredDocument
 from retriever.base import UNCALIBRATED, Calibration
 
 FOLLOW_UPS = 6  # of the user's turns behind the first only this many are looked at, the last ones
-# A turn is a new subject when its best document scores this much higher for it alone than for it together with what
-# was asked before; docs/experiments.md says where the number comes from.
+# A turn is a new subject if its best document scores this much higher for the turn alone than for the turn together
+# with the requests before it; docs/experiments.md says where the number comes from.
 NEW_SUBJECT = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The turns before the message to answer: the user's messages, and the exchanges that came of them, each oldest
-    first."""
+    """The turns before the message to answer."""
 
-    asked: tuple[str, ...] = ()
-    exchanges: tuple[Exchange, ...] = ()
+    messages: tuple[str, ...] = ()  # the user's, oldest first
+    exchanges: tuple[Exchange, ...] = ()  # requests with their answers, oldest first
 
 
 NOTHING_BEFORE = Conversation()
 
 
 def conversation(turns: Sequence[tuple[str, str]]) -> Conversation:
-    """Order (role, text) turns, oldest first. Messages in a row are one request; an answer before any has none."""
-    asked: list[str] = []
+    """Group (role, text) turns, oldest first. The user's messages in a row are one request; an answer before any has
+    none."""
+    messages: list[str] = []
     exchanges: list[Exchange] = []
     waiting: list[str] = []
     for role, text in turns:
         if not text.strip():
             continue
         if role == "user":
-            asked.append(text)
+            messages.append(text)
             waiting.append(text)
         else:
             exchanges.append(Exchange("\n\n".join(waiting) or None, text))
             waiting = []
-    return Conversation(tuple(asked), tuple(exchanges))
+    return Conversation(tuple(messages), tuple(exchanges))
 
 
 def in_context(
@@ -50,10 +50,10 @@ def in_context(
     rank: Callable[[str], list[ScoredDocument]],
     calibration: Calibration,
 ) -> tuple[str, list[ScoredDocument]]:
-    """The request that a message makes together with those before it, and its ranking.
+    """Combine a message with those before it to a request; return the request and its ranking.
 
-    Each message follows up on the request so far, and is ranked with it, unless it alone scores better by NEW_SUBJECT:
-    then it is the request. Scores of a retriever that was not trained cannot say that.
+    Each message follows up on the request so far and is ranked together with it. A message that alone scores better by
+    NEW_SUBJECT is a new request; only the scores of a trained retriever can show that.
     """
     if len(earlier) > FOLLOW_UPS:
         earlier = [earlier[0], *earlier[len(earlier) - FOLLOW_UPS + 1 :]]
