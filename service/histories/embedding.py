@@ -1,5 +1,5 @@
-"""Embeddings of stored documents and their requests: looked up, computed where missing, kept; in the background where
-nobody waits."""
+"""Embeddings of stored documents and their requests: look them up, compute and store missing ones, in the background
+if no request waits for them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("pearl.embedding")
 
 BATCH = 64  # texts of one commit
-LOT = 1024  # texts that are looked up at once: among 60,000 documents that takes half as long as encoding 64
-AT_ONCE = 8  # texts encoded at a time: whoever else needs the encoder meanwhile waits for these at most
-IN_HASTE = 2  # the same while somebody waits for an answer, and the time is limited
+LOOKED_UP = 1024  # texts looked up at once: among 60,000 documents that takes half as long as encoding 64
+AT_ONCE = 8  # texts encoded at a time: a request that needs the encoder waits for these at most
+IN_HASTE = 2  # the same while a request waits and its time is limited
 IDLE_S = 1.0
 
 
@@ -52,15 +52,15 @@ class Precedence:
                 self._changed.notify_all()
 
     def wait_for_requests(self) -> None:
-        """Returns when no request needs the encoder, and now and then, for whoever waits may have to stop."""
+        """Wait until no request needs the encoder, but at most IDLE_S: the caller may have to stop."""
         with self._changed:
             self._changed.wait_for(lambda: self._requests == 0, timeout=IDLE_S)
 
 
 class StoredEncoder:
-    """An encoder that knows one user's embeddings: only the missing ones are computed, and then kept.
+    """An encoder that knows one user's embeddings: it computes and stores only the missing ones.
 
-    With a time limit those of the newest texts are, in half of the time that is left: the ranking needs some, too.
+    With a time limit it begins with the newest texts and uses half of the time left; the ranking needs some, too.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class StoredEncoder:
         if self._clock.limit_ms is not None:
             known |= self._encode_in_time(list(missing.values())[::-1], known)
             return self._rows(keys, known)
-        # texts of like length in a batch: none is padded to the length of a much longer one
+        # texts of similar length in a batch: none is padded to the length of a much longer one
         wanted = sorted(missing.values(), key=len)
         for start in range(0, len(wanted), BATCH):
             with self._precedence.of_request():
@@ -92,7 +92,7 @@ class StoredEncoder:
         return np.stack([known[key] for key in keys])
 
     def _encode_in_time(self, texts: Sequence[str], known: Mapping[bytes, Vector]) -> dict[bytes, Vector]:
-        """Those that there is time for; one at least where none is known, for it says how long a row is."""
+        """Encode the texts that there is time for; at least some if no vector is known, for the length of a row."""
         fresh: dict[bytes, Vector] = {}
         reserve_s, took_s = self._clock.left_s / 2, 0.0
         with self._precedence.of_request():
@@ -107,7 +107,7 @@ class StoredEncoder:
         return fresh
 
     def _keep_in_time(self, vectors: Mapping[bytes, Vector], within_s: float) -> None:
-        """Keep them unless somebody writes for longer than there is time: the background computes them again."""
+        """Store the vectors unless the wait for the lock takes longer: then the background computes them again."""
         try:
             with self._database.write(within_s) as connection:
                 embeddings.add(connection, self._user_id, self.name, vectors)
@@ -116,7 +116,7 @@ class StoredEncoder:
                 raise
 
     def _rows(self, keys: Sequence[bytes], known: Mapping[bytes, Vector]) -> Vectors:
-        """The vectors of the keys, NaN where there is none."""
+        """The vectors of the keys by row, NaN for missing ones; count those on the clock."""
         self._clock.not_embedded += len(set(keys) - known.keys())
         unknown = np.full_like(next(iter(known.values())), np.nan)
         return np.stack([known.get(key, unknown) for key in keys])
@@ -127,7 +127,7 @@ class StoredEncoder:
 
 
 def encode(encoder: Encoder, texts: Sequence[str], go_on: Callable[[], bool] = lambda: True) -> dict[bytes, Vector]:
-    """The embeddings by text key, a few texts at a time; fewer than all when it is not to go on."""
+    """Encode the texts, a few at a time, until ``go_on`` says no; return the embeddings by text key."""
     encoded: dict[bytes, Vector] = {}
     for start in range(0, len(texts), AT_ONCE):
         if not go_on():
@@ -138,7 +138,7 @@ def encode(encoder: Encoder, texts: Sequence[str], go_on: Callable[[], bool] = l
 
 
 class WantedEncoder:
-    """An encoder for one answer, which stops when nobody waits for that any more."""
+    """An encoder for one answer, which stops when its caller has gone."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.name = encoder.name
@@ -146,7 +146,7 @@ class WantedEncoder:
         self._given_up = threading.Event()
 
     def give_up(self) -> None:
-        """Stop; whoever encodes with it gets a CancelledError."""
+        """Stop; calls that encode raise CancelledError."""
         self._given_up.set()
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
@@ -167,8 +167,8 @@ class BackgroundEmbedder:
         self._encoder = encoder
         self._precedence = precedence
         self._stopping = threading.Event()
-        self._job: jobs.Job | None = None  # under way; it is kept where the store fails, which nobody else could know
-        self._waiting: dict[int, None] = {}  # users who were answered without all of their embeddings, in that order
+        self._job: jobs.Job | None = None  # the one in work; kept when the store fails, to be renewed later
+        self._waiting: dict[int, None] = {}  # users whose answers lacked embeddings, in the order of the answers
         self._thread = threading.Thread(target=self._run, name="embedder", daemon=True)
 
     def start(self) -> None:
@@ -179,7 +179,7 @@ class BackgroundEmbedder:
         self._waiting[user_id] = None
 
     def stop(self) -> None:
-        """Returns when the thread has ended; an unfinished job is taken up again by whoever comes next."""
+        """Stop the thread and wait for its end; the next embedder takes up an unfinished job."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -193,7 +193,7 @@ class BackgroundEmbedder:
                 if error.message != trouble:  # a full disk is said once, not each second
                     log.warning("embedding: %s", error.message)
                 worked, trouble = False, error.message
-            except Exception as error:  # the thread must live on: nobody else works the jobs off
+            except Exception as error:  # the thread must live on: nothing else works the jobs off
                 log.error("embedding failed: %s\n%s", type(error).__name__, places(error))
                 worked = False
             if not worked:
@@ -220,12 +220,12 @@ class BackgroundEmbedder:
         return True
 
     def _embed(self, job: jobs.Job) -> None:
-        lot: list[str] = []
+        pending: list[str] = []
         while True:
-            if not lot:
+            if not pending:
                 with self._database.read() as connection:
-                    lot = embeddings.missing(connection, job.user_id, self._encoder.name, LOT)
-            texts, lot = lot[:BATCH], lot[BATCH:]
+                    pending = embeddings.missing(connection, job.user_id, self._encoder.name, LOOKED_UP)
+            texts, pending = pending[:BATCH], pending[BATCH:]
             vectors = encode(self._encoder, sorted(texts, key=len), self._may_go_on)
             with self._database.write() as connection:
                 embeddings.add(connection, job.user_id, self._encoder.name, vectors)
@@ -240,7 +240,7 @@ class BackgroundEmbedder:
             self._job = job = renewed
 
     def _others_wait(self, connection: Connection, job: jobs.Job) -> bool:
-        """True when a user has a job and waits more than this one."""
+        """True if a user whose answer lacked embeddings has a queued job, and this job's user is none of those."""
         return job.user_id not in self._waiting and bool(jobs.queued(connection, jobs.EMBED, list(self._waiting)))
 
     def _may_go_on(self) -> bool:

@@ -18,10 +18,10 @@ from service.store.users import User
 
 
 def export_pieces(connection: Connection, user: User, home: Path) -> Iterator[bytes]:
-    """One JSON object as of one moment, in pieces; a long history is never whole in memory. ``home`` has the replies
-    that calibrations keep.
+    """Yield one JSON object as of one moment, in pieces, so that a long history is never whole in memory. ``home`` is
+    the folder with the replies that calibrations keep.
 
-    Each of ``documents`` is a line of a history file. ``pearl import export`` reads it.
+    Each of ``documents`` is a line of a history file. ``pearl import export`` reads the object.
     """
     yield b'{"object":"export","user_id":' + orjson.dumps(user.name)
     yield b',"created_at":' + orjson.dumps(time.time())
@@ -43,13 +43,13 @@ def export_pieces(connection: Connection, user: User, home: Path) -> Iterator[by
 
 
 def _feedback_line(entry: feedback.Feedback) -> dict[str, Any]:
-    """Feedback without its edit, which draft and document say again."""
+    """Feedback without its edit, which an import measures again from draft and document."""
     line = {"object": "feedback", **asdict(entry)}
     del line["edit"]
     return {name: value for name, value in line.items() if name != "mine" or value is not None}
 
 
 def history_lines(connection: Connection, user: User) -> Iterator[str]:
-    """The lines of a history file, oldest document first, with their line breaks."""
+    """Yield the lines of a history file, oldest document first, with their line breaks."""
     for document in documents.stream(connection, user.id):
         yield format_line(user.name, document) + "\n"

@@ -1,4 +1,4 @@
-"""Users' histories made ready for ranking, kept in memory while they are in use."""
+"""Users' histories prepared for ranking, kept in memory while they are in use."""
 
 from __future__ import annotations
 
@@ -18,17 +18,13 @@ from service.store.samples import RANKED
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The documents of a user, or of one voice, oldest first, and their index, as of one version.
-
-    ``checked`` is the version at which each of these documents was last seen in the store; ``not_embedded`` counts
-    texts whose embeddings were not there in time.
-    """
+    """The documents of a user, or of one voice, and their index, as of one version."""
 
     version: int
-    documents: tuple[Document, ...]
+    documents: tuple[Document, ...]  # oldest first
     index: Index
-    checked: int
-    not_embedded: int = 0
+    checked: int  # the version at which each of these documents was last seen in the store
+    not_embedded: int = 0  # texts whose embeddings were not ready in time
 
     def rank(self, request: Request, clock: Clock | None = None) -> list[ScoredDocument]:
         """Every document with its score, best first."""
@@ -40,10 +36,10 @@ BYTES_OF_DOCUMENT, BYTES_OF_CHARACTER = 2_500, 10  # of the index, the text incl
 
 
 class HistoryCache:
-    """The least recently used histories make room when all together take too many bytes.
+    """Keeps the most recently used histories, up to a number of bytes.
 
-    The version in the store says whether a kept history is still true, so that changes made by another process count
-    at once. Of several calls for one history, one builds it, from the kept one where there is one.
+    The version in the store tells whether a kept history is current, so changes made by another process count at once.
+    Of several calls for one history one builds it, by updating the kept one if there is one.
     """
 
     def __init__(
@@ -54,8 +50,8 @@ class HistoryCache:
         max_bytes: int,
         incomplete: Callable[[int], None] = lambda user_id: None,
     ) -> None:
-        """``retriever_of`` gives the retriever for a user's row id, with the time that it has to prepare a history;
-        ``incomplete`` is told whose embeddings were not there in time."""
+        """``retriever_of`` returns the retriever for a user's row id, with the time that it has to prepare a history;
+        ``incomplete`` is called with a user's row id if embeddings were not ready in time."""
         self._database = database
         self._retriever_of = retriever_of
         self._incomplete = incomplete
@@ -70,8 +66,8 @@ class HistoryCache:
         return self._retriever_of(0, Clock())
 
     def get(self, user_id: int, voice: str | None, clock: Clock | None = None) -> History:
-        """The user's history as it is now, with as many embeddings as there is time for; the clock is told how many are
-        missing. Raises NotFound when the user is gone."""
+        """The user's history as it is now, with as many embeddings as there is time for; set the number of missing
+        ones on the clock. Raises NotFound if the user was deleted."""
         clock = clock or Clock()
         history = self._ready((user_id, voice), clock)
         clock.not_embedded = history.not_embedded
@@ -95,23 +91,23 @@ class HistoryCache:
             return self._build(key, building, clock)
 
     def forget_deleted(self, user_id: int) -> None:
-        """Let go of those of this user's documents that are not in the store any more."""
+        """Drop those of this user's documents from memory that are no longer in the store."""
         with self._lock:
             keys = [key for key in self._kept if key[0] == user_id]
             for key in [key for key in self._building if key[0] == user_id]:
-                del self._building[key]  # whoever builds now may have read before the deletion
+                del self._building[key]  # a call that builds now may have read before the deletion
         version: int | None = None
-        there: set[Digests] = set()
+        stored: set[Digests] = set()
         try:
             with self._database.read() as connection:
                 version = users.history_versions(connection, {user_id}).get(user_id)
-                there = documents.all_digests(connection, user_id)
-        finally:  # when the store does not answer nothing stays
+                stored = documents.all_digests(connection, user_id)
+        finally:  # if the store does not answer, drop everything
             for key in keys:
-                self._keep_only(key, there, version)
+                self._keep_only(key, stored, version)
 
     def sweep(self) -> None:
-        """Let go of what another process deleted, so that its texts do not stay in memory unused."""
+        """Drop what another process deleted, so that its texts do not stay in memory."""
         with self._lock:
             checked = {(user_id, history.checked) for (user_id, _), history in self._kept.items()}
         if not checked:
@@ -121,14 +117,14 @@ class HistoryCache:
         for user_id in {user_id for user_id, version in checked if versions.get(user_id) != version}:
             self.forget_deleted(user_id)
 
-    def _keep_only(self, key: Key, there: set[Digests], version: int | None) -> None:
-        """Keep only the documents that are in the store as of this version; None: the user is gone."""
+    def _keep_only(self, key: Key, stored: set[Digests], version: int | None) -> None:
+        """Drop a kept history's documents that are not ``stored`` at this version; None: the user was deleted."""
         while True:
             with self._lock:
                 history = self._kept.get(key)
             if history is None or (version is not None and history.version > version):
-                return  # it was made of what the store held later
-            remaining = tuple(document for document in history.documents if documents.digests(document) in there)
+                return  # it was read from the store later
+            remaining = tuple(document for document in history.documents if documents.digests(document) in stored)
             smaller = None
             if version is not None and remaining:
                 index = history.index
@@ -164,7 +160,7 @@ class HistoryCache:
         index = retriever.index(read) if previous is None else retriever.update(previous.index, read)
         history = History(version, read, index, version, missing.not_embedded)
         with self._lock:
-            if self._building.get(key) is building:  # else it was forgotten meanwhile: nothing of it may stay
+            if self._building.get(key) is building:  # else something was deleted meanwhile: keep nothing
                 self._kept[key] = history
                 self._kept.move_to_end(key)
                 self._make_room()
@@ -179,6 +175,6 @@ class HistoryCache:
 
 
 def _size(history: History) -> int:
-    """Bytes, about: an empty one takes some, too."""
+    """The approximate number of bytes of a history with its index."""
     read = sum(len(document.text) + len(document.request or "") for document in history.documents)
     return BYTES_OF_DOCUMENT * (len(history.documents) + 1) + BYTES_OF_CHARACTER * read

@@ -1,4 +1,4 @@
-"""Results of one person's history that take long: made once, and kept while they stay true."""
+"""A cache of slow results of one person's history, each kept while it is current."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Key = tuple[int, str | None]  # user's row id, voice
 
 
 class KeptByPerson(Generic[T]):
-    """The latest results, up to a number of bytes. The history's version in the store, and the ``stamp`` of whatever
-    else a result is made of, say whether it is still true. Of several calls for one result, one makes it."""
+    """The latest results, up to a number of bytes. A result is current while the history's version in the store and the
+    ``stamp`` of its other sources stay the same. Of several calls for one result, one makes it."""
 
     def __init__(
         self,
@@ -31,7 +31,8 @@ class KeptByPerson(Generic[T]):
         most_bytes: int,
         stamp: Callable[[Connection, int], Hashable] = lambda connection, user_id: None,
     ) -> None:
-        """``read`` takes from the store what a result is made of, and returns the work that is left."""
+        """``read`` reads the sources of a result from the store and returns a function that makes it; ``size`` returns
+        a result's bytes."""
         self._database = database
         self._read = read
         self._size = size
@@ -47,8 +48,8 @@ class KeptByPerson(Generic[T]):
         return len(self._kept)
 
     def get(self, user_id: int, voice: str | None) -> T:
-        """The result for the user's history, or for one voice of it. Raises NotFound when the user is gone, and what
-        reading raises."""
+        """The result for the user's history, or for one voice of it. Raises NotFound if the user was deleted, and what
+        ``read`` raises."""
         key = (user_id, voice)
         with self._lock:
             turn = self._making.setdefault(key, _Turn())
@@ -63,8 +64,8 @@ class KeptByPerson(Generic[T]):
                 make = self._read(connection, user_id, voice)
             made = make()
             with self._database.read() as connection:
-                there = users.history_versions(connection, {user_id})
-            if there.get(user_id) == version:  # else something was deleted meanwhile: nothing of it may stay
+                versions = users.history_versions(connection, {user_id})
+            if versions.get(user_id) == version:  # else something was deleted meanwhile: keep nothing
                 self._keep(key, version, stamp, made)
             return made
 
@@ -78,13 +79,13 @@ class KeptByPerson(Generic[T]):
                 total -= self._size(dropped)
 
     def forget_deleted(self, user_id: int) -> None:
-        """Let go of this user's results: they are made of texts that may be gone."""
+        """Drop this user's results: they are made of texts that may have been deleted."""
         with self._lock:
             for key in [key for key in self._kept if key[0] == user_id]:
                 del self._kept[key]
 
     def sweep(self) -> None:
-        """Let go of the results of histories that another process changed or deleted."""
+        """Drop the results of histories that another process changed or deleted."""
         with self._lock:
             known = {user_id for user_id, _ in self._kept}
         if not known:
@@ -97,7 +98,7 @@ class KeptByPerson(Generic[T]):
 
 
 class _Turn:
-    """Whoever makes a result has it; gone when nobody does."""
+    """The lock of the call that makes a result; it goes with the last call that waits for it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

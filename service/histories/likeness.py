@@ -1,7 +1,7 @@
-"""Models of how each person writes, fitted once and kept while their history stays.
+"""Models of how each person writes, fitted once and kept while their history stays the same.
 
-The impostors are the registers that come with the package. Other users of the server are never compared with: what one
-person writes must not show in another's answer.
+The impostors are the registers that come with the package, never other users of the server: what one person writes must
+not show in another's answer.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ MOST_BYTES = 200_000_000  # of people's models in memory; one takes up to ten mi
 
 
 class LikenessCache(KeptByPerson["Likeness"]):
-    """The models of a user's history, or of one voice of it, of its newest texts without those that are mostly the
-    machine's."""
+    """The models of users' histories, or of one voice, fitted to their newest texts without mostly machine-written
+    ones."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, _read, size=_size, most_bytes=MOST_BYTES)
 
 
 def _read(connection: Connection, user_id: int, voice: str | None) -> Callable[[], Likeness]:
-    from pearl.likeness.likeness import Likeness  # with the figures of the registers, which most calls do without
+    from pearl.likeness.likeness import Likeness  # loads the figures of the registers, which most calls do not need
 
     texts = [document.text for document in samples.newest_samples(connection, user_id, voice, MANNER)]
     return lambda: Likeness.fit(texts)

@@ -1,4 +1,4 @@
-"""The voice card: a person's habits with the texts behind them, what they said of each, and what their edits change."""
+"""The voice card: a person's habits with example texts, their choice on each, and what their edits change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from service.store.tables import drafts, feedback
 from service.store.tables import profiles as profiles_table
 from service.store.tables import voices as voices_table
 
-MOST_TEXTS = 500  # the newest ones; manners change, and a long history is read in time
+MOST_TEXTS = 500  # the newest ones; manners change, and a longer history takes too long to read
 MOST_PAIRS = 500  # of drafts and sent texts, the newest ones, that say what edits change
 MOST_BYTES = 50_000_000  # of the cards in memory
 LEAST_FOR_TREND = 6
@@ -37,14 +37,13 @@ LEAST_FOR_TREND = 6
 
 @dataclass(frozen=True, slots=True)
 class CardLine:
-    """A line of the card: a habit, what its owner said of it, and the text that stands for it. ``habit`` is None where
-    the texts show it no longer but its owner confirmed or corrected it."""
+    """A line of the card."""
 
     name: str
-    state: str
-    text: str
-    instruction: str
-    habit: Habit | None
+    state: str  # its owner's choice: one of profiles.STATES
+    text: str  # the habit in words, or as its owner corrected it
+    instruction: str  # the same, to a model
+    habit: Habit | None  # None: no longer in the texts, but confirmed or corrected
 
     def to_json(self) -> dict[str, Any]:
         measured: dict[str, Any] = {
@@ -63,16 +62,16 @@ class CardLine:
 
 @dataclass(frozen=True, slots=True)
 class SentPair:
-    """A draft and the text that was sent, the beginnings of both, and the counts of what changed."""
+    """A draft and the text that was sent from it."""
 
-    draft: str
-    sent: str
-    edit: dict[str, Any]
+    draft: str  # its first LONGEST characters
+    sent: str  # the same
+    edit: dict[str, Any]  # of the whole texts: words and sentences kept, added and removed, distance, machine_share
     created_at: float
 
     @property
     def whole(self) -> bool:
-        """False where a text is cut: its end is no edit."""
+        """False if a text was cut: the difference at its end is no edit."""
         return max(len(self.draft), len(self.sent)) < LONGEST
 
 
@@ -80,18 +79,18 @@ class SentPair:
 class Profile:
     """A person's manner in one voice, or in all of their history."""
 
-    voice: str | None
-    texts: int
-    occasions: int
-    left_out: int
-    needs: str | None
-    compared_with: str
-    standing: bool
+    voice: str | None  # None: the whole history
+    texts: int  # that were read
+    occasions: int  # days on which they were written
+    left_out: int  # texts in a language that the usual rates do not cover
+    needs: str | None  # what is missing for habits to be found; None: nothing
+    compared_with: str  # the source of the usual rates
+    standing: bool  # the lines are standing instructions
     habits: tuple[Habit, ...]
     lines: tuple[CardLine, ...]
-    outcomes: dict[str, int]
-    sent: tuple[SentPair, ...]
-    pushes: tuple[Push, ...]
+    outcomes: dict[str, int]  # number of drafts by outcome
+    sent: tuple[SentPair, ...]  # oldest first
+    pushes: tuple[Push, ...]  # traits that the edits change
 
     @property
     def instructions(self) -> str:
@@ -127,7 +126,7 @@ def _read(connection: Connection, user_id: int, voice: str | None) -> Callable[[
 
 
 def _stamp(connection: Connection, user_id: int) -> Hashable:
-    """Changes with whatever a card is made of beside the history."""
+    """A value that changes with the sources of a card other than the history."""
     changes = [
         (drafts, drafts.c.created_at),
         (feedback, feedback.c.created_at),
@@ -148,17 +147,17 @@ def _size(card: Profile) -> int:
 
 
 def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profile:
-    """The card as the store is now. Raises NotFound for an unknown voice."""
+    """Make the card from the store as it is now. Raises NotFound for an unknown voice."""
     template = voices.get(connection, user_id, voice).template if voice is not None else ""
-    own = samples.newest_samples(connection, user_id, voice, replace(MANNER, texts=MOST_TEXTS))
-    usual_rates = _yardstick(connection, user_id, own, template)
+    documents = samples.newest_samples(connection, user_id, voice, replace(MANNER, texts=MOST_TEXTS))
+    usual_rates = _usual_rates(connection, user_id, documents, template)
     stored = profiles.get(connection, user_id, voice)
     sent = sent_pairs(connection, user_id, voice)
-    shown = habits(own, usual_rates)
+    shown = habits(documents, usual_rates)
     return Profile(
         voice,
-        len(own),
-        occasions(own),
+        len(documents),
+        occasions(documents),
         shown.left_out,
         shown.needs,
         usual_rates.source,
@@ -172,10 +171,10 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
 
 
 def choose_line(connection: Connection, user_id: int, card: Profile, name: str, choice: LineChoice) -> Profile:
-    """Keep the person's word on a line, and give the card as it is then. Raises NotFound for an unknown line.
+    """Store the person's choice on a line; return the changed card. Raises NotFound for an unknown line.
 
-    The ``card`` was read before the transaction, for it takes seconds of a long history; what was said of its lines
-    since then counts.
+    The ``card`` was read before the transaction, since a long history takes seconds; the choices made since then are
+    read again.
     """
     stored = _locked(connection, user_id, card)
     line = next((candidate for candidate in _lines(card.habits, stored) if candidate.name == name), None)
@@ -194,28 +193,28 @@ def choose_line(connection: Connection, user_id: int, card: Profile, name: str, 
 
 
 def use_as_instructions(connection: Connection, user_id: int, card: Profile, standing: bool) -> Profile:
-    """Make the lines of a card that was read before standing instructions, or end that."""
+    """Turn the lines of a card, which was read before, into standing instructions, or end that; return the card."""
     return _keep(connection, user_id, card, replace(_locked(connection, user_id, card), standing=standing))
 
 
 def _locked(connection: Connection, user_id: int, card: Profile) -> StoredProfile:
-    """The choices on the card's voice, which nobody else changes until the transaction ends."""
+    """Lock the user until the transaction ends, and return the choices on the card's voice."""
     users.lock(connection, {user_id})
     return profiles.get(connection, user_id, card.voice)
 
 
 def _keep(connection: Connection, user_id: int, card: Profile, stored: StoredProfile) -> Profile:
-    """Standing instructions are the lines as they were when their owner last looked at them: they do not change by
-    themselves, and no draft has to wait for them. Raises TooLarge where they are too long for that."""
+    """Store the choices; return the card with them. Standing instructions are the lines as they are now: they do not
+    change by themselves, and no draft has to wait for them. Raises TooLarge if they are too long."""
     card = replace(card, standing=stored.standing, lines=tuple(_lines(card.habits, stored)))
     instructions = voices.check_instructions(card.instructions, param="lines") if stored.standing else ""
     profiles.put(connection, user_id, replace(stored, changed_at=None, instructions=instructions))
     return card
 
 
-def _yardstick(connection: Connection, user_id: int, own: Sequence[Document], template: str) -> UsualRates:
-    """The model's drafts for requests that the texts answered, where there are enough, else many authors."""
-    asked = {document.request for document in own if document.request}
+def _usual_rates(connection: Connection, user_id: int, documents: Sequence[Document], template: str) -> UsualRates:
+    """The rates of the model's drafts for requests that the texts answered; if there are too few, of many authors."""
+    requests = {document.request for document in documents if document.request}
     written = (
         select(_beginning(drafts.c.request), _beginning(drafts.c.text))
         .where(drafts.c.user_id == user_id, drafts.c.text != "")
@@ -223,9 +222,9 @@ def _yardstick(connection: Connection, user_id: int, own: Sequence[Document], te
         .execution_options(yield_per=AT_ONCE)
     )
     texts: list[str] = []
-    if asked:
+    if requests:
         with connection.execute(written) as rows:
-            texts = list(islice((text for request, text in rows if request in asked), MOST_TEXTS))
+            texts = list(islice((text for request, text in rows if request in requests), MOST_TEXTS))
     if len(texts) >= LEAST_DRAFTS:
         return UsualRates.of_drafts(texts)
     return UsualRates.of_authors(shipped(OF_TEMPLATE.get(template, ANY)))
@@ -238,14 +237,14 @@ def _lines(measured: Sequence[Habit], stored: StoredProfile) -> list[CardLine]:
         habit, choice = known.get(name), stored.lines.get(name, LineChoice(LISTED))
         if choice.state == DELETED or (habit is None and choice.text is None):
             continue
-        own = choice.text if choice.state == CORRECTED or habit is None else None
-        text, instruction = (own, own) if own is not None else (habit.text, habit.instruction) if habit else ("", "")
+        kept = choice.text if choice.state == CORRECTED or habit is None else None
+        text, instruction = (kept, kept) if kept is not None else (habit.text, habit.instruction) if habit else ("", "")
         lines.append(CardLine(name, choice.state, text, instruction, habit))
     return lines
 
 
 def sent_pairs(connection: Connection, user_id: int, voice: str | None) -> list[SentPair]:
-    """The drafts of a voice that were sent, changed or not, with the sent texts, oldest first."""
+    """The drafts of a voice that were sent, changed or not, with the sent texts; oldest first."""
     rows = connection.execute(
         select(
             _beginning(drafts.c.text).label("text"),
@@ -266,7 +265,7 @@ def _beginning(text: ColumnElement[str]) -> ColumnElement[str]:
 
 
 def outcomes_of(connection: Connection, user_id: int, voice: str | None) -> dict[str, int]:
-    """The number of drafts by what became of them."""
+    """The number of drafts by outcome."""
     outcomes = select(feedback.c.outcome).join(drafts, drafts.c.id == feedback.c.draft_id)
     counts = Counter(connection.scalars(outcomes.where(drafts.c.user_id == user_id, *_in(voice))))
     return {outcome: counts[outcome] for outcome in ("accepted", "edited", "rejected")}
@@ -283,7 +282,7 @@ def edits_json(sent: Sequence[SentPair], outcomes: dict[str, int]) -> dict[str, 
         return {"drafts": 0, **outcomes, "distance": None, "machine_share": None, "trend": None, "months": []}
     bootstrap = Bootstrap([str(number) for number in range(len(sent))])
     distances = [pair.edit["distance"] for pair in sent]
-    newer = [float(place >= len(sent) // 2) for place in range(len(sent))]
+    newer = [float(index >= len(sent) // 2) for index in range(len(sent))]
     older = [1 - weight for weight in newer]
     late, early = (
         bootstrap.ratio([distance * part for distance, part in zip(distances, half, strict=True)], half)

@@ -15,7 +15,7 @@ FORMATS = ("json", "text", "prompt", "skill")
 
 
 def as_text(profile: Profile) -> str:
-    """The lines with their states and the texts behind them."""
+    """The lines with their states and examples."""
     where = f"the voice '{profile.voice}'" if profile.voice else "the whole history"
     parts = [
         f"Manner of {where}: {counted(profile.texts, 'text')} of {counted(profile.occasions, 'day')}, against "
@@ -59,5 +59,5 @@ def as_skill(profile: Profile) -> str:
 
 
 def shown_as(profile: Profile, format: str) -> str:
-    """The card in one of the forms of words."""
+    """The card in one of the FORMATS other than JSON."""
     return {"text": as_text, "prompt": as_prompt, "skill": as_skill}[format](profile)
