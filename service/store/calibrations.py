@@ -15,22 +15,21 @@ from service.store.tables import calibrations
 
 @dataclass(frozen=True, slots=True)
 class CalibrationKey:
-    """The combination that a calibration holds for. ``voice`` None: the whole history; ``retriever``: a fingerprint."""
+    """The combination that a calibration holds for."""
 
-    voice: str | None
-    retriever: str
+    voice: str | None  # None: the whole history
+    retriever: str  # its fingerprint
     model: str
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCalibration:
-    """``settings`` has theta (``threshold``), ``margin`` and ``k`` as far as they were better than their defaults;
-    ``figures`` say by how much, and of how many texts."""
+    """A calibration as it is kept."""
 
     id: str
     key: CalibrationKey
-    settings: dict[str, Any]
-    figures: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any]  # `threshold` (theta), `margin` and `k`: those that were better than their defaults
+    figures: dict[str, Any] = field(default_factory=dict)  # by how much, and on how many texts
     created_at: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
@@ -41,7 +40,7 @@ class StoredCalibration:
 
 
 def put(connection: Connection, user_id: int, calibration: StoredCalibration) -> None:
-    """Keep a calibration in place of the earlier one of its combination. Raises NotFound if user or voice are gone."""
+    """Store a calibration in place of the earlier one of its combination. Raises NotFound if user or voice are gone."""
     if not users.lock(connection, {user_id}):
         raise NotFound("This user was deleted during the calibration; nothing is kept.", code="user_not_found")
     key = calibration.key
@@ -63,22 +62,22 @@ def put(connection: Connection, user_id: int, calibration: StoredCalibration) ->
 
 
 def find(connection: Connection, user_id: int, key: CalibrationKey) -> StoredCalibration | None:
-    """The calibration of a combination."""
+    """The calibration of a combination; None if there is none."""
     row = connection.execute(select(calibrations).where(calibrations.c.user_id == user_id, *_is(key))).first()
     return None if row is None else _stored(row)
 
 
 def of_voice(connection: Connection, user_id: int, voice: str | None) -> list[StoredCalibration]:
     """The calibrations of a voice, or of the whole history, the newest first."""
-    mine = calibrations.c.user_id == user_id, calibrations.c.voice == (voice or "")
-    rows = connection.execute(select(calibrations).where(*mine).order_by(calibrations.c.created_at.desc()))
+    in_voice = calibrations.c.user_id == user_id, calibrations.c.voice == (voice or "")
+    rows = connection.execute(select(calibrations).where(*in_voice).order_by(calibrations.c.created_at.desc()))
     return [_stored(row) for row in rows]
 
 
 def of_user(connection: Connection, user_id: int) -> list[StoredCalibration]:
     """All calibrations of a user, the oldest first."""
-    mine = select(calibrations).where(calibrations.c.user_id == user_id).order_by(calibrations.c.created_at)
-    return [_stored(row) for row in connection.execute(mine)]
+    query = select(calibrations).where(calibrations.c.user_id == user_id).order_by(calibrations.c.created_at)
+    return [_stored(row) for row in connection.execute(query)]
 
 
 def _is(key: CalibrationKey) -> tuple[Any, ...]:

@@ -29,7 +29,7 @@ TIMEOUT_S = 10.0  # longest wait for a lock, and for a connection; statements of
 MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for the time of a migration
 ERASURE_WAIT_S = 1.0  # how long the answer to a deletion waits for readers to end
 ERASURE_RETRY_S = 0.02
-UNHURRIED_S = 600.0
+UNHURRIED_S = 600.0  # for a migration or a VACUUM on PostgreSQL
 
 
 class Database:
@@ -44,8 +44,8 @@ class Database:
         user_bytes: int | None = None,
         forget: Callable[[int], None] | None = None,
     ) -> None:
-        """Make the engine; it connects on first use. ``user_bytes``: the most that a user's history may have;
-        ``forget`` deletes what is kept of a user elsewhere and may quote what is deleted.
+        """Make the engine; it connects on first use. ``user_bytes`` limits a user's history. ``forget`` is called with
+        the row id of a user whose data are deleted, and deletes what quotes them outside of the database.
 
         Raises InputError if the URL cannot be used.
         """
@@ -57,7 +57,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One view of the data, whatever others change meanwhile. Raises StoreError when the database cannot answer."""
+        """Read one state of the data, whatever others change meanwhile. Raises StoreError if the database fails."""
         with self._translated(to_write=False), self.engine.connect() as connection:
             if not self.is_sqlite:  # there a transaction sees one state of the data anyway
                 connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -66,10 +66,10 @@ class Database:
 
     @contextmanager
     def write(self, within_s: float | None = None, *, deletes: bool = False) -> Iterator[Connection]:
-        """All changes or none. SQLite's one write lock is taken at the start, so it cannot be lost half-way.
+        """Make all changes or none. SQLite's one write lock is taken at the start, so it cannot be lost half-way.
 
-        ``within_s``: how long to wait for a lock, in place of the usual time. Raises StoreError (store_locked) then.
-        ``deletes``: to delete, it may use the room on the disk that is kept for that.
+        ``within_s`` limits the wait for a lock, in place of the usual time. Raises StoreError (store_locked) after it.
+        With ``deletes`` the transaction may use the disk space that is kept for deletions.
         """
         if deletes and self._files is not None:
             self._files.give_room()
@@ -102,22 +102,22 @@ class Database:
             ) from error
 
     def migrate(self) -> None:
-        """Bring the schema up to date where it is not; of several processes starting at once, one does it.
+        """Bring the schema up to date; of several processes that start at once, one does it.
 
         Raises StoreError for the schema of a later version, or of one that is too early.
         """
-        there, newest = self.schema_version()
-        if there == newest:
+        current, newest = self.schema_version()
+        if current == newest:
             return
-        if there is not None and there < schema.known()[0]:
+        if current is not None and current < schema.known()[0]:
             raise StoreError(
-                f"The database's schema is of an early version of PEARL ({there}; this one reads {schema.known()[0]} "
+                f"The database's schema is of an early version of PEARL ({current}; this one reads {schema.known()[0]} "
                 "and later). Run `pearl migrate` of the version with the git tag lab-2026-11 on it, then this version.",
                 code="schema_older",
             )
-        if there is not None and there > newest:
+        if current is not None and current > newest:
             raise StoreError(
-                f"The database's schema is of a later version of PEARL ({there}; this one knows {newest}); install "
+                f"The database's schema is of a later version of PEARL ({current}; this one knows {newest}); install "
                 "that version, or restore the backup made before it.",
                 code="schema_newer",
             )
@@ -134,7 +134,7 @@ class Database:
                     schema.upgrade(connection)
 
     def schema_version(self, *, to_write: bool = False) -> tuple[str | None, str]:
-        """(the database's revision, the newest one this code knows). With ``to_write`` it raises StoreError where
+        """Return the database's revision and the newest that this code knows. With ``to_write``, raise StoreError if
         nothing can be stored, as far as that shows without a write and without a lock."""
         with self.read() as connection:
             version = schema.current(connection), schema.known()[1]
@@ -155,11 +155,11 @@ class Database:
             self._files.keep_room()
 
     def forget_deleted(self, within_s: float = ERASURE_WAIT_S) -> bool:
-        """Make what was deleted unreadable in the files as well, as far as the database can; False when it could not
-        yet: a reader that began before the deletion may hold it open for longer than this.
+        """Make what was deleted unreadable in the files as well, as far as the database can. Return False if that is
+        not done after ``within_s``: a reader that began before the deletion may still hold it open.
 
         SQLite overwrites freed pages (``secure_delete``); here its write-ahead log is emptied too. On PostgreSQL
-        a VACUUM gives the pages free; what its own log and backups keep is the operator's to expire.
+        a VACUUM frees the pages; the operator has to expire its log and backups.
         """
         with self.read() as connection:
             owed = erasures.newest(connection)
@@ -176,7 +176,7 @@ class Database:
         return True
 
     def erase_owed(self) -> bool:
-        """Try once more where an erasure could not be completed, in this process or before; True when none is owed."""
+        """Try again to complete erasures, also those of an earlier process; True if none is owed any more."""
         with self.read() as connection:
             if erasures.newest(connection) is None:
                 return True
@@ -184,7 +184,7 @@ class Database:
 
     def _empty_wal(self) -> bool:
         with self.engine.connect() as connection:
-            # while a checkpoint waits nobody can write, so it waits for moments only, but often
+            # no one can write while a checkpoint waits, so it waits briefly, but often
             connection.exec_driver_sql(f"PRAGMA busy_timeout={int(ERASURE_RETRY_S * 1000)}")
             try:
                 busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
@@ -314,7 +314,8 @@ def _prepare_sqlite(timeout_s: float, connection: Any, record: Any) -> None:
 
 
 def _switch_to_wal(connection: Any, deadline: float) -> None:
-    """Programs that open a new file at the same moment are in each other's way, and here SQLite does not wait."""
+    """Turn the write-ahead log on, again and again while another program opens the new file: here SQLite does not
+    wait."""
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -341,5 +342,5 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _milliseconds(seconds: float) -> int:
-    """At least one, for none at all means for ever to PostgreSQL."""
+    """Milliseconds, at least 1: PostgreSQL takes 0 for no limit."""
     return max(1, int(seconds * 1000))

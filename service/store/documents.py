@@ -47,30 +47,27 @@ class AddOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """A document on its way into a user's history; without a timestamp it is dated now.
-
-    ``import_id`` names the import that brings it. With ``replaces`` it takes the place of an earlier version.
-    """
+    """A document to add to a user's history."""
 
     user_id: int
-    document: Document
-    import_id: str | None = None
-    replaces: bool = False
+    document: Document  # without a timestamp it is dated now
+    import_id: str | None = None  # of the import that brings it
+    replaces: bool = False  # it replaces an earlier version
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some of a history in order of time. Where there is more, it goes on after the last of them."""
+    """Some documents of a history in order of time."""
 
     documents: list[Document]
-    has_more: bool
+    has_more: bool  # more follow after the last one
 
 
 def add(connection: Connection, additions: Sequence[Addition], *, template: str = DEFAULT_TEMPLATE) -> list[AddOutcome]:
-    """Add documents of any users, in order; what is already there stays as it is unless an addition replaces it.
+    """Add documents of any users, in order; an existing document stays as it is unless an addition replaces it.
 
     New voices are made with this template, the users' indexes are marked stale, and their embeddings are queued.
-    Raises NotFound when a user is gone, TooLarge where a history would be over its limit.
+    Raises NotFound if a user is gone, TooLarge if a history would exceed its limit.
     """
     owners = {addition.user_id for addition in additions}
     if users.lock(connection, owners) != owners:
@@ -81,19 +78,19 @@ def add(connection: Connection, additions: Sequence[Addition], *, template: str 
     changed: list[tuple[Addition, _Version]] = []
     for addition in additions:
         key = (addition.user_id, addition.document.id)
-        there = known.get(key)
-        if there is None:
+        existing = known.get(key)
+        if existing is None:
             outcomes.append(AddOutcome.CREATED)
             new.append(addition)
             known[key] = _Version.of(addition.document)
             continue
-        addition = replace(addition, document=there.in_its_voice(addition))
-        if there.holds(addition.document) and not (addition.replaces and there.redated(addition)):
+        addition = replace(addition, document=existing.in_its_voice(addition))
+        if existing.holds(addition.document) and not (addition.replaces and existing.redated(addition)):
             outcomes.append(AddOutcome.EXISTS)
         elif addition.replaces:
             outcomes.append(AddOutcome.REPLACED)
-            changed.append((addition, there))
-            known[key] = replace(_Version.of(addition.document), changed_by_hand=there.changed_by_hand)
+            changed.append((addition, existing))
+            known[key] = replace(_Version.of(addition.document), changed_by_hand=existing.changed_by_hand)
         else:
             outcomes.append(AddOutcome.CONFLICT)
     if new:
@@ -121,10 +118,10 @@ def _check_size(connection: Connection, user_id: int) -> None:
         func.coalesce(func.length(cast(column, LargeBinary)) if is_sqlite else func.octet_length(column), 0)
         for column in (documents.c.text, documents.c.request)
     ]
-    there = connection.scalar(select(func.sum(sizes[0] + sizes[1])).where(documents.c.user_id == user_id)) or 0
-    if there > most:
+    total = connection.scalar(select(func.sum(sizes[0] + sizes[1])).where(documents.c.user_id == user_id)) or 0
+    if total > most:
         raise TooLarge(
-            f"The history would have {int(there):,} bytes; the limit for a user is {most:,} (PEARL_MAX_USER_BYTES). "
+            f"The history would have {int(total):,} bytes; the limit for a user is {most:,} (PEARL_MAX_USER_BYTES). "
             "Delete documents that drafts need not learn from, or have the limit raised.",
             code="history_full",
         )
@@ -132,9 +129,9 @@ def _check_size(connection: Connection, user_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """The stored form of a document, as far as a later one is compared with it."""
+    """What a later document is compared with of a stored one."""
 
-    content: bytes
+    content: bytes  # digest of text, request and voice as they came
     digests: Digests
     voice: str | None
     timestamp: float | None
@@ -145,17 +142,16 @@ class _Version:
         return cls(_content_digest(document), digests(document), document.voice, document.timestamp)
 
     def holds(self, document: Document) -> bool:
-        """True for the content as it came, and as it is where its voice was deleted since."""
+        """True if the document has this content, as it came or as it is now: its voice may have been deleted since."""
         as_it_is = digests(document) == self.digests and document.voice == self.voice
         return as_it_is or _content_digest(document) == self.content
 
     def redated(self, addition: Addition) -> bool:
-        """True when the addition names another time; one without a time is no news."""
+        """True if the addition has another time; one without a time changes nothing."""
         return addition.document.timestamp not in (None, self.timestamp)
 
     def in_its_voice(self, addition: Addition) -> Document:
-        """The document in the voice that its owner chose by hand, if they did: its source knows nothing of that. An
-        import that names no voice leaves the one that an earlier import gave."""
+        """The addition's document, in the stored voice if its owner chose that by hand, or if an import names none."""
         unnamed = addition.import_id is not None and addition.document.voice is None
         return replace(addition.document, voice=self.voice) if self.changed_by_hand or unnamed else addition.document
 
@@ -197,7 +193,7 @@ def _replace(connection: Connection, addition: Addition, before: _Version) -> No
 
 
 def _measure_again(connection: Connection, addition: Addition) -> None:
-    """Measure the edit anew where the replaced text had been sent from a draft."""
+    """Measure the edit again if the replaced text had been sent from a draft."""
     sent = (
         select(feedback.c.id, drafts.c.text)
         .join(documents, documents.c.seq == feedback.c.document_seq)
@@ -259,9 +255,9 @@ def get(connection: Connection, user_id: int, document_id: str) -> Document:
 
 
 def page(connection: Connection, user_id: int, wanted: PageQuery, voice: str | None = None) -> Page:
-    """One page of the history in order of time, or of one voice of it.
+    """Return a page of the history, or of one voice of it, in order of time.
 
-    Raises InputError when ``after`` is no document of the user.
+    Raises InputError if ``after`` is no document of the user.
     """
     rows, has_more = page_of(
         connection,
@@ -282,7 +278,7 @@ def all_of_user(connection: Connection, user_id: int, voice: str | None = None) 
 
 
 def stream(connection: Connection, user_id: int, batch: int = 500) -> Iterator[Document]:
-    """The history, oldest first, a batch in memory at a time."""
+    """Yield the history, oldest first, with a batch in memory at a time."""
     last: str | None = None
     while True:
         one_page = page(connection, user_id, PageQuery(batch, last))
@@ -293,19 +289,19 @@ def stream(connection: Connection, user_id: int, batch: int = 500) -> Iterator[D
 
 
 def remove(connection: Connection, user_id: int, document_id: str) -> None:
-    """The document, the draft it was sent from, and its embeddings where no other document has the same text.
+    """Delete a document, the draft it was sent from, and its embeddings unless another document has the same text.
 
     Raises NotFound.
     """
-    users.lock(connection, {user_id})  # so that nobody adds an embedding of its text meanwhile
-    mine = documents.c.user_id == user_id
+    users.lock(connection, {user_id})  # so that no embedding of its text is added meanwhile
+    owned = documents.c.user_id == user_id
     digests_of = select(documents.c.seq, documents.c.text_digest, documents.c.request_digest)
-    row = connection.execute(digests_of.where(mine, documents.c.document_id == document_id)).first()
+    row = connection.execute(digests_of.where(owned, documents.c.document_id == document_id)).first()
     if row is None:
         raise not_found(document_id)
     sent_from = select(feedback.c.draft_id).where(feedback.c.document_seq == row.seq)
     connection.execute(delete(drafts).where(drafts.c.user_id == user_id, drafts.c.id.in_(sent_from)))
-    connection.execute(delete(documents).where(mine, documents.c.document_id == document_id))
+    connection.execute(delete(documents).where(owned, documents.c.document_id == document_id))
     keys = [bytes(key) for key in (row.text_digest, row.request_digest) if key is not None]
     embeddings.drop_unused(connection, user_id, keys)
     users.touch_history(connection, {user_id})
@@ -313,7 +309,7 @@ def remove(connection: Connection, user_id: int, document_id: str) -> None:
 
 
 def remove_all(connection: Connection, user_id: int, chosen: ColumnElement[bool]) -> int:
-    """The number of the user's documents that ``chosen`` picks; they are gone with what :func:`remove` takes along."""
+    """Delete the user's documents that match ``chosen``, with all that :func:`remove` deletes; return their number."""
     users.lock(connection, {user_id})
     these = (documents.c.user_id == user_id) & chosen
     sent_from = select(feedback.c.draft_id).join(documents, documents.c.seq == feedback.c.document_seq).where(these)
@@ -327,7 +323,7 @@ def remove_all(connection: Connection, user_id: int, chosen: ColumnElement[bool]
 
 
 def change_voice(connection: Connection, user_id: int, document_id: str, voice: str | None) -> Document:
-    """The document in another voice, or in none; a new voice is made. Raises NotFound."""
+    """Move the document to another voice, made if it is new, or to none; return the document. Raises NotFound."""
     users.lock(connection, {user_id})
     before = get(connection, user_id, document_id)
     if before.voice == voice:
@@ -356,7 +352,7 @@ def _select(user_id: int) -> Select[Any]:
 
 
 def of_voice(user_id: int, voice: str | None) -> Select[Any]:
-    """The history, or one voice of it."""
+    """The query for the history, or for one voice of it."""
     query = _select(user_id)
     return query if voice is None else query.where(documents.c.voice == voice)
 

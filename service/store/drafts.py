@@ -1,4 +1,4 @@
-"""The drafts that were made. Evidence is kept as ids and scores, never as text."""
+"""The drafts that were written. Evidence is kept as ids and scores, never as text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOT_KEPT = Revision(False, "not_kept", "This draft was made by a version that di
 
 @dataclass(frozen=True, slots=True)
 class StoredDraft:
-    """A draft as it is kept. ``revision`` and ``usage`` are None in drafts of versions that did not keep them."""
+    """A draft as it is kept."""
 
     id: str
     voice: str | None
@@ -46,7 +46,7 @@ class StoredDraft:
     model: str
     retrieval: dict[str, Any]
     created_at: float
-    revision: dict[str, Any] | None = None
+    revision: dict[str, Any] | None = None  # None, as `usage`: of a version that did not keep it
     questions: tuple[str, ...] = ()
     usage: dict[str, int] | None = None
     timings: dict[str, float] | None = None
@@ -56,14 +56,15 @@ class StoredDraft:
 
     @property
     def evidence(self) -> list[str]:
-        """The ids of the documents that it was written from."""
+        """The ids of the documents that the draft was written from."""
         return [document["id"] for document in self.retrieval["documents"]]
 
     def draft(self, texts: Mapping[str, str]) -> Draft:
-        """The draft as the pipeline gave it; a document whose id is not among the texts has lost its text."""
+        """The draft as the pipeline gave it, with the ``texts`` of its documents by id; empty for missing ones."""
         evidence = self.retrieval
         scored = (
-            ScoredDocument(Document(it["id"], texts.get(it["id"], "")), it["score"]) for it in evidence["documents"]
+            ScoredDocument(Document(shown["id"], texts.get(shown["id"], "")), shown["score"])
+            for shown in evidence["documents"]
         )
         notes = tuple(Note(**note) for note in evidence.get("notes", ()))
         return Draft(
@@ -151,7 +152,7 @@ def get(connection: Connection, user_id: int, draft_id: str, *, param: str = "dr
 
 
 def texts(connection: Connection, user_id: int) -> Iterator[tuple[float, str]]:
-    """The times and texts of the user's drafts."""
+    """Yield the times and texts of the user's drafts."""
     for row in connection.execute(select(drafts.c.created_at, drafts.c.text).where(drafts.c.user_id == user_id)):
         yield row.created_at, row.text
 
@@ -169,9 +170,9 @@ def _not_there(draft_id: str, param: str) -> NotFound:
 
 
 def page(connection: Connection, user_id: int, wanted: PageQuery) -> DraftPage:
-    """One page in order of time; words are looked for in requests and texts.
+    """Return a page of drafts in order of time; words are looked for in requests and texts.
 
-    Raises InputError when ``after`` is no draft of the user.
+    Raises InputError if ``after`` is no draft of the user.
     """
     rows, has_more = page_of(
         connection,
@@ -188,7 +189,7 @@ def page(connection: Connection, user_id: int, wanted: PageQuery) -> DraftPage:
 def evidence_texts(
     connection: Connection, user_id: int, shown: Iterable[StoredDraft], characters: int
 ) -> dict[str, str]:
-    """The beginnings of the documents that drafts were written from, by id, as they are now."""
+    """The first characters of the documents that drafts were written from, by id, as they are now."""
     wanted = {document_id for draft in shown for document_id in draft.evidence}
     beginning = func.substr(documents.c.text, 1, characters)
     rows = connection.execute(
@@ -200,7 +201,7 @@ def evidence_texts(
 
 
 def lines_of_user(connection: Connection, user_id: int) -> Iterator[dict[str, Any]]:
-    """Every field that is kept of each draft, oldest first: what :func:`restore` takes."""
+    """Yield every stored field of each draft, oldest first: the lines that :func:`restore` takes."""
     columns = [column for column in drafts.columns if column.name != "user_id"]
     rows = select(*columns).where(drafts.c.user_id == user_id).order_by(drafts.c.created_at, drafts.c.id)
     for row in connection.execute(rows):
@@ -208,14 +209,14 @@ def lines_of_user(connection: Connection, user_id: int) -> Iterator[dict[str, An
 
 
 def of_line(line: dict[str, Any]) -> StoredDraft:
-    """The draft of an exported line. Raises InputError where the line is not one of :func:`lines_of_user`."""
+    """The draft of an exported line. Raises InputError if the line is not one of :func:`lines_of_user`."""
     return _stored(SimpleNamespace(**dict.fromkeys(drafts.columns.keys()) | _line_values(line, 0)))
 
 
 def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
-    """Keep a draft that was exported, under its :func:`restored_id`; False when it is there already.
+    """Store a draft that was exported, under its :func:`restored_id`; return False if it is stored already.
 
-    Raises InputError where the line is not one of :func:`lines_of_user`.
+    Raises InputError if the line is not one of :func:`lines_of_user`.
     """
     values = _line_values(line, user_id)
     values["id"] = restored_id(connection, user_id, values["id"])
@@ -226,7 +227,7 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
 
 
 def restored_id(connection: Connection, user_id: int, draft_id: str) -> str:
-    """The id under which an import keeps a draft: its own, or one made from it where that is another user's here.
+    """The id under which an import stores a draft: its id, or one made from it if another user has that here.
 
     Without the draft its feedback would be lost as well, and what was sent from it would count as the user's own words.
     """

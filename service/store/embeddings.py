@@ -1,4 +1,4 @@
-"""Embeddings, cached by the content of the text they stand for: of documents' texts and of their requests."""
+"""Embeddings of documents' texts and of their requests, cached by the digest of the text."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:  # commands that only list documents are quicker without it
 
     Vector = NDArray[np.float32]
 
-LOOKED_UP = 500  # keys; of more, all of the user's are read, which is no slower
+LOOKED_UP = 500  # keys; for more, all of the user's embeddings are read, which is no slower
 
 
 def text_key(text: str) -> bytes:
-    """The key under which an embedding of this text is kept."""
+    """The key under which an embedding of this text is stored."""
     return digest(text)
 
 
 def of_user(connection: Connection, user_id: int, encoder: str, keys: Collection[bytes]) -> dict[bytes, Vector]:
-    """The user's embeddings under this encoder by text key, at least those of ``keys`` that there are."""
+    """The user's embeddings by this encoder, by text key: all that are stored of ``keys``, and maybe others."""
     import numpy as np
 
     wanted = select(embeddings.c.text_digest, embeddings.c.vector).where(
@@ -41,10 +41,10 @@ def of_user(connection: Connection, user_id: int, encoder: str, keys: Collection
 def missing(connection: Connection, user_id: int, encoder: str, limit: int) -> list[str]:
     """Texts and requests of the user that have no embedding yet, at most ``limit``, each once."""
     used = _texts(user_id)
-    there = select(embeddings.c.text_digest).where(embeddings.c.user_id == user_id, embeddings.c.encoder == encoder)
+    embedded = select(embeddings.c.text_digest).where(embeddings.c.user_id == user_id, embeddings.c.encoder == encoder)
     rows = connection.execute(
         select(used.c.digest, used.c.text)
-        .where(used.c.digest.not_in(there))  # NOT EXISTS took PostgreSQL a second before it knew the tables' sizes
+        .where(used.c.digest.not_in(embedded))  # NOT EXISTS took PostgreSQL a second before it knew the tables' sizes
         .order_by(used.c.timestamp.desc())
         .limit(limit)
     )
@@ -52,7 +52,7 @@ def missing(connection: Connection, user_id: int, encoder: str, limit: int) -> l
 
 
 def add(connection: Connection, user_id: int, encoder: str, vectors: Mapping[bytes, Vector]) -> None:
-    """Keep those whose text is still in the history: a document deleted meanwhile must not leave a trace."""
+    """Store the vectors whose text is still in the history: a document deleted meanwhile must not leave a trace."""
     users.lock(connection, {user_id})
     used = _used(connection, user_id, vectors.keys())
     rows = [
@@ -65,13 +65,13 @@ def add(connection: Connection, user_id: int, encoder: str, vectors: Mapping[byt
 
 
 def drop_unused(connection: Connection, user_id: int, keys: Collection[bytes]) -> None:
-    """Drop those of these embeddings, of any encoder, whose text is not in the history any more."""
+    """Delete the embeddings under these keys, of any encoder, whose text is no longer in the history."""
     unused = set(keys) - _used(connection, user_id, keys)
     connection.execute(delete(embeddings).where(embeddings.c.user_id == user_id, embeddings.c.text_digest.in_(unused)))
 
 
 def drop_all_unused(connection: Connection, user_id: int) -> None:
-    """Drop every embedding of the user whose text is not in the history any more."""
+    """Delete every embedding of the user whose text is no longer in the history."""
     used = select(_texts(user_id).c.digest)
     connection.execute(delete(embeddings).where(embeddings.c.user_id == user_id, embeddings.c.text_digest.not_in(used)))
 
@@ -83,9 +83,9 @@ def _used(connection: Connection, user_id: int, keys: Collection[bytes]) -> set[
 
 
 def _texts(user_id: int) -> Subquery:
-    """``digest``, ``text`` and ``timestamp`` of every text and every request of the history."""
+    """Select ``digest``, ``text`` and ``timestamp`` of every text and every request of the history."""
     columns = documents.c
     texts = select(columns.text_digest.label("digest"), columns.text.label("text"), columns.timestamp)
     requests = select(columns.request_digest, columns.request, columns.timestamp)
-    mine = columns.user_id == user_id
-    return union_all(texts.where(mine), requests.where(mine, columns.request_digest.is_not(None))).subquery()
+    owned = columns.user_id == user_id
+    return union_all(texts.where(owned), requests.where(owned, columns.request_digest.is_not(None))).subquery()

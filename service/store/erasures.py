@@ -1,4 +1,4 @@
-"""Deletions whose traces in the database's files are still to be overwritten: one row each until that is done."""
+"""Deletions whose traces in the database's files are still to be overwritten, a row for each until that is done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, func, insert, select, text
 from service.store.tables import erasures
 
 # A dead row stays in its page for as long as a transaction runs that may still see it. The newest deletion's own
-# transaction wrote the newest row of `erasures`; whoever began no later than that stands in VACUUM's way.
+# transaction wrote the newest row of `erasures`; transactions that began no later than that keep VACUUM from it.
 STILL_SEEN = text("""
     WITH newest AS (SELECT min(age(xmin)) AS age FROM erasures)
     SELECT EXISTS (
@@ -25,8 +25,8 @@ STILL_SEEN = text("""
 
 
 def owe(connection: Connection, user_id: int) -> None:
-    """Note, in the transaction that deletes, that the files are to be cleaned after it. What is kept of the user
-    outside of the database is deleted at once, or the transaction fails."""
+    """Note, in the transaction that deletes, that the files have to be cleaned after it. Delete at once what is kept of
+    the user outside of the database; if that fails, so does the transaction."""
     connection.execute(insert(erasures).values(requested_at=time.time()))
     forget = connection.get_execution_options().get("pearl_forget")
     if forget is not None:
@@ -34,13 +34,13 @@ def owe(connection: Connection, user_id: int) -> None:
 
 
 def newest(connection: Connection) -> int | None:
-    """The newest note; None when nothing is owed."""
+    """The id of the newest note; None if there is none."""
     newest_id = connection.scalar(select(func.max(erasures.c.id)))
     return None if newest_id is None else int(newest_id)
 
 
 def settle(connection: Connection, up_to: int) -> None:
-    """Drop the notes up to this one: their deletions have left the files."""
+    """Delete the notes up to this one: their deletions are done in the files."""
     connection.execute(delete(erasures).where(erasures.c.id <= up_to))
 
 

@@ -24,7 +24,7 @@ CLOSED = ("unable to open database file", "file is not a database")
 
 
 def standby() -> StoreError:
-    """The error of a PostgreSQL that takes no changes."""
+    """The error for a PostgreSQL server that takes no changes."""
     return StoreError(
         "PostgreSQL takes no changes: it is a standby, or was set read-only. Name its primary in PEARL_DATABASE_URL, "
         "or let it write again.",
@@ -33,7 +33,7 @@ def standby() -> StoreError:
 
 
 def explain(error: DBAPIError, file: str | None) -> StoreError:
-    """The driver's error in our words; ``file`` is SQLite's."""
+    """Translate the driver's error into our words; ``file`` is SQLite's, None on PostgreSQL."""
     sqlstate = getattr(error.orig, "sqlstate", None)
     cause = sqlstate or str(error.orig).lower()
 
@@ -85,7 +85,7 @@ def explain(error: DBAPIError, file: str | None) -> StoreError:
             "store_unreachable",
         )
     if file is None and error.statement is None and sqlstate is None and not error.connection_invalidated:
-        # of no statement, but of a connection: these words quote no text, and the server's address stands before them
+        # the error of a connection, not of a statement: its words quote no text, and begin with the server's address
         reason = " ".join(str(error.orig).partition("\n")[0].rpartition(" failed: ")[2].split())
         return StoreError(
             f"The database cannot be opened ({reason}); check PEARL_DATABASE_URL, and that its server runs.",

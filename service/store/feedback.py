@@ -1,4 +1,4 @@
-"""The fate of a draft: the text that was sent is a document of the history and half of a training pair."""
+"""Feedback on drafts: a text that was sent is a document of the history and half of a training pair."""
 
 from __future__ import annotations
 
@@ -24,35 +24,34 @@ ACCEPTED, EDITED, REJECTED = "accepted", "edited", "rejected"
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """``document_id`` names the sent text in the history; None for a rejected draft. ``edit`` is how it differs from
-    the draft; ``mine`` is its owner's word on whether it is a sample, None where they gave none."""
+    """The outcome of a draft."""
 
     id: str
     draft_id: str
-    outcome: str
-    document_id: str | None
+    outcome: str  # ACCEPTED, EDITED or REJECTED
+    document_id: str | None  # of the sent text in the history; None for a rejected draft
     created_at: float
-    edit: dict[str, Any] | None = None
-    mine: bool | None = None
+    edit: dict[str, Any] | None = None  # how the sent text differs from the draft
+    mine: bool | None = None  # its owner's word on whether it is a sample; None: none given
 
     @property
     def machine_share(self) -> float:
-        """The share of the sent text's words that were the draft's; 0.0 where nothing was sent."""
+        """The share of the sent text's words that were the draft's; 0.0 if nothing was sent."""
         return 0.0 if self.edit is None else float(self.edit["machine_share"])
 
     @property
     def is_sample(self) -> bool:
-        """True when drafts learn from the sent text, as :mod:`service.store.samples` has it."""
+        """True if drafts learn from the sent text; :mod:`service.store.samples` reads by the same rule."""
         return self.machine_share <= MOSTLY if self.mine is None else self.mine
 
 
 def add(connection: Connection, user_id: int, draft_id: str, outcome: str, final_text: str | None) -> Feedback:
-    """Record it; saying the same thing twice changes nothing.
+    """Record feedback on a draft; the same feedback a second time changes nothing.
 
-    Raises NotFound for an unknown draft, Conflict where other feedback was given before, or a document of the draft's
-    id has another text than was sent.
+    Raises NotFound for an unknown draft, Conflict if other feedback was given before or a document with the draft's id
+    has another text than was sent.
     """
-    users.lock(connection, {user_id})  # of two who say it at once, the second finds what the first said
+    users.lock(connection, {user_id})  # of two calls at once, the second finds the first's feedback
     draft = drafts.get(connection, user_id, draft_id)
     sent = _sent_text(draft.text, outcome, final_text)
     before = _find(connection, user_id, draft_id)
@@ -79,7 +78,7 @@ def add(connection: Connection, user_id: int, draft_id: str, outcome: str, final
 
 
 def claim(connection: Connection, user_id: int, document_id: str, *, mine: bool) -> None:
-    """Keep its owner's word on whether a sent draft is a sample of their style.
+    """Store the owner's word on whether a sent draft is a sample of their style.
 
     Raises NotFound for an unknown document, InputError for one that was never a draft.
     """
@@ -94,9 +93,9 @@ def claim(connection: Connection, user_id: int, document_id: str, *, mine: bool)
 
 
 def sent_drafts(connection: Connection, user_id: int, document_ids: Iterable[str]) -> dict[str, Feedback]:
-    """The feedback by which each of these documents was sent, for those that were."""
-    mine = feedback.c.user_id == user_id, documents_table.c.document_id.in_(list(document_ids))
-    sent = (Feedback(*row) for row in connection.execute(_select().where(*mine)))
+    """The feedback by which these documents were sent, by document id; only for those sent from a draft."""
+    listed = feedback.c.user_id == user_id, documents_table.c.document_id.in_(list(document_ids))
+    sent = (Feedback(*row) for row in connection.execute(_select().where(*listed)))
     return {str(entry.document_id): entry for entry in sent}
 
 
@@ -108,9 +107,9 @@ def all_of_user(connection: Connection, user_id: int) -> list[Feedback]:
 
 
 def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
-    """Keep feedback that was exported, linked with its draft and document; False when there is feedback already.
+    """Store feedback that was exported, linked with its draft and document; return False if the draft has feedback.
 
-    Raises InputError where the line is not feedback, or its draft or document is not there.
+    Raises InputError if the line is not feedback, NotFound if its draft or document is missing.
     """
     if line.get("outcome") not in (ACCEPTED, EDITED, REJECTED):
         raise InputError("'outcome' must be accepted, edited or rejected.", param="outcome")
@@ -136,8 +135,8 @@ def _measured(edit: Edit | None) -> dict[str, Any]:
 
 
 def _seq(connection: Connection, user_id: int, document_id: str) -> int:
-    mine = documents_table.c.user_id == user_id
-    seq = connection.scalar(select(documents_table.c.seq).where(mine, documents_table.c.document_id == document_id))
+    owned = documents_table.c.user_id == user_id
+    seq = connection.scalar(select(documents_table.c.seq).where(owned, documents_table.c.document_id == document_id))
     if seq is None:
         raise documents.not_found(document_id)
     return int(seq)
@@ -158,8 +157,8 @@ def _sent_text(draft: str, outcome: str, final_text: str | None) -> str | None:
 
 
 def _remember(connection: Connection, user_id: int, draft: drafts.StoredDraft, sent: str) -> int:
-    there = {voice.name for voice in voices.list_all(connection, user_id)}
-    voice = draft.voice if draft.voice in there else None  # a deleted one does not come back by itself
+    names = {voice.name for voice in voices.list_all(connection, user_id)}
+    voice = draft.voice if draft.voice in names else None  # a deleted one does not come back by itself
     document = Document(draft.id, sent, request=draft.request, voice=voice)
     documents.add(connection, [documents.Addition(user_id, document)])
     if documents.get(connection, user_id, draft.id).text != sent:

@@ -23,27 +23,23 @@ class StoredResponse:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call under a key, told from others by its fingerprint.
-
-    Its answer is forgotten after ``lifetime_s``; one that works outside of a transaction and has not renewed its claim
-    for ``abandoned_s`` is taken for dead.
-    """
+    """A call under a key."""
 
     user_id: int
     key: str
-    fingerprint: str
-    lifetime_s: float
-    abandoned_s: float
+    fingerprint: str  # tells it from other calls under the key
+    lifetime_s: float  # its answer is forgotten after this
+    abandoned_s: float  # a call whose claim is not renewed for this long is taken for dead
 
 
 def begin(connection: Connection, call: Call) -> StoredResponse | None:
-    """None: go ahead, and :func:`finish` in the transaction that stores the result. An Answer: it was done before, give
-    this.
+    """Claim the key. Return None if the call is to be carried out, with :func:`finish` in the transaction that stores
+    its result, or else the answer that it got before.
 
-    In the transaction that does the work, another call under the key waits until that ends. Where the work takes
-    too long for that, the claim is committed first, for :func:`renew` and :func:`abandon`.
+    If this is called in the transaction that does the work, another call under the key waits until that ends. If the
+    work takes too long for that, the claim is committed first, and :func:`renew` and :func:`abandon` are used.
 
-    Raises InputError if the key stood for another call, Conflict while the first call is under way, NotFound when the
+    Raises InputError if the key was used for another call, Conflict while the first call is under way, NotFound if the
     user is gone.
     """
     now = steady_time()
@@ -73,7 +69,7 @@ def begin(connection: Connection, call: Call) -> StoredResponse | None:
 
 
 def finish(connection: Connection, call: Call, answer: StoredResponse) -> None:
-    """Store the answer. Raises Conflict when the call was taken for dead and another one has the key."""
+    """Store the answer. Raises Conflict if the call was taken for dead and another one has the key."""
     done = connection.execute(update(idempotency).where(_claimed(call)).values(status=answer.status, body=answer.body))
     if not done.rowcount:
         raise _in_progress()
@@ -85,15 +81,15 @@ def renew(connection: Connection, call: Call) -> None:
 
 
 def redate(connection: Connection, call: Call) -> None:
-    """Date a claim now that comes from the future, in a transaction of its own, before :func:`begin`: the clock was set
-    back since. Whoever still works on the call dates it anew; where nobody does it is taken for dead in time."""
+    """Set a claim that is dated in the future to now: the clock was set back. To be called in a separate transaction
+    before :func:`begin`. A call that still runs renews the claim; if it died, the claim lapses in time."""
     now = steady_time()
     ahead = (idempotency.c.created_at > now + call.abandoned_s) & idempotency.c.status.is_(None)
     connection.execute(update(idempotency).where(_of(call), ahead).values(created_at=now))
 
 
 def abandon(connection: Connection, call: Call) -> None:
-    """The call failed, so the key is free again; a stored answer stays."""
+    """Free the key of a call that failed; a stored answer stays."""
     connection.execute(delete(idempotency).where(_claimed(call)))
 
 

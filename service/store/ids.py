@@ -1,4 +1,4 @@
-"""Identifiers of our own making: sortable by time, unguessable, with a prefix that says what they name."""
+"""Generated identifiers: sortable by time, unguessable, with a prefix that says what they name."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import time
 
 
 def new_id(prefix: str) -> str:
-    """E.g. ``draft_0192f0c4b1aa7d0e5c2f9b1c``: 48 bits of milliseconds, 64 random bits."""
+    """Make an id such as ``draft_0192f0c4b1aa7d0e5c2f9b1c``: 48 bits of milliseconds, 64 random bits."""
     return f"{prefix}_{int(time.time() * 1000):012x}{secrets.token_hex(8)}"
 
 
 def digest(*parts: str | None) -> bytes:
-    """16 bytes that stand for the parts; None and "" differ, and no part can run into the next."""
+    """A digest of the parts, 16 bytes; None and "" differ, and so do the same characters divided otherwise."""
     state = hashlib.blake2b(digest_size=16)
     for part in parts:
         state.update(b"\xff" if part is None else part.encode() + b"\xfe")  # bytes that UTF-8 never uses

@@ -1,4 +1,4 @@
-"""Past imports: what each brought a user, so that it can be looked at and undone."""
+"""Past imports: what each added to a user's history, so that it can be shown and undone."""
 
 from __future__ import annotations
 
@@ -21,18 +21,15 @@ from service.store.user_counts import count_documents
 
 @dataclass(frozen=True, slots=True)
 class PastImport:
-    """An import of one user. ``counts`` are numbers of documents by outcome, and those left out by reason.
-
-    ``documents`` counts those that are in the history still.
-    """
+    """An import of one user."""
 
     id: str
     importer: str
     source: str
-    counts: dict[str, Any]
+    counts: dict[str, Any]  # numbers of documents by outcome, and of those left out by reason
     created_at: float
     undone_at: float | None
-    documents: int
+    documents: int  # those still in the history
 
     @property
     def brought(self) -> int:
@@ -41,14 +38,11 @@ class PastImport:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """An undone import: ``removed`` documents are gone, ``kept`` stay because their owner changed them by hand.
-
-    ``replaced`` counts those for which the import had replaced an earlier version.
-    """
+    """The numbers of documents of an undone import."""
 
     removed: int
-    kept: int
-    replaced: int = 0
+    kept: int  # because their owner changed them by hand
+    replaced: int = 0  # for which the import had replaced an earlier version
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +55,7 @@ class ImportNote:
 
 
 def record(connection: Connection, notes: Sequence[ImportNote], *, importer: str, source: str) -> None:
-    """Record imports of one source, one per user; of recorded ones, update the counts."""
+    """Record imports of one source, one per user; update the counts of recorded ones."""
     if not notes:
         return
     upserted = upsert(connection, imports)
@@ -73,15 +67,15 @@ def record(connection: Connection, notes: Sequence[ImportNote], *, importer: str
 
 def list_all(connection: Connection, user_id: int) -> list[PastImport]:
     """The user's imports, newest first."""
-    there = (
+    remaining = (
         select(documents_table.c.import_id, func.count().label("documents"))
         .where(documents_table.c.user_id == user_id)
         .group_by(documents_table.c.import_id)
         .subquery()
     )
     rows = connection.execute(
-        select(imports, func.coalesce(there.c.documents, 0).label("documents"))
-        .outerjoin(there, there.c.import_id == imports.c.id)
+        select(imports, func.coalesce(remaining.c.documents, 0).label("documents"))
+        .outerjoin(remaining, remaining.c.import_id == imports.c.id)
         .where(imports.c.user_id == user_id)
         .order_by(imports.c.created_at.desc(), imports.c.id.desc())
     )
@@ -92,21 +86,21 @@ def list_all(connection: Connection, user_id: int) -> list[PastImport]:
 
 
 def undo(connection: Connection, user_id: int, id: str) -> Undone:
-    """Remove the documents that the import brought, except those that their owner changed by hand since. One that was
-    still running when it was undone brought more, and can be undone again.
+    """Delete the documents that the import brought, except those that their owner changed by hand since. An import
+    that was still running when it was undone brought more, and can be undone again.
 
-    Raises NotFound, also for an import that is someone else's, and Conflict when it was undone already.
+    Raises NotFound, also for another user's import, and Conflict if it was undone already.
     """
     users.lock(connection, {user_id})  # before its row: the import itself, while it runs, has the user first
-    mine = (imports.c.id == id) & (imports.c.user_id == user_id)
-    past = connection.execute(select(imports.c.undone_at, imports.c.counts).where(mine)).first()
+    this_import = (imports.c.id == id) & (imports.c.user_id == user_id)
+    past = connection.execute(select(imports.c.undone_at, imports.c.counts).where(this_import)).first()
     if past is None:
         raise _not_there(id)
     removed = documents.remove_all(connection, user_id, _unchanged(id))
     if past.undone_at is not None and not removed:
         when = format_timestamp(int(past.undone_at))
         raise Conflict(f"The import '{id}' was undone already, {when}.", param="import", code="import_undone")
-    connection.execute(update(imports).where(mine).values(undone_at=time.time()))
+    connection.execute(update(imports).where(this_import).values(undone_at=time.time()))
     kept = count_documents(connection, user_id, documents_table.c.import_id == id)
     return Undone(removed, kept, past.counts.get("replaced", 0))
 
@@ -117,7 +111,7 @@ def count_unchanged(connection: Connection, user_id: int, id: str) -> int:
 
 
 def _unchanged(id: str) -> ColumnElement[bool]:
-    """The documents that the import brought and nobody changed by hand since."""
+    """The condition for documents that the import brought and that were not changed by hand since."""
     return (documents_table.c.import_id == id) & documents_table.c.changed_at.is_(None)
 
 
@@ -137,14 +131,14 @@ def _not_there(id: str) -> NotFound:
 
 def ids_of_source(connection: Connection, user_id: int, *, importer: str, source: str) -> set[str]:
     """Ids of the documents that imports of this source brought, without those that were changed by hand since."""
-    from_there = select(imports.c.id).where(
+    of_source = select(imports.c.id).where(
         imports.c.user_id == user_id, imports.c.importer == importer, imports.c.source == source
     )
     return set(
         connection.scalars(
             select(documents_table.c.document_id).where(
                 documents_table.c.user_id == user_id,
-                documents_table.c.import_id.in_(from_there),
+                documents_table.c.import_id.in_(of_source),
                 documents_table.c.changed_at.is_(None),
             )
         )
@@ -152,7 +146,7 @@ def ids_of_source(connection: Connection, user_id: int, *, importer: str, source
 
 
 def remove_documents(connection: Connection, user_id: int, ids: Collection[str]) -> int:
-    """The number of these documents that were in the history; they are gone."""
+    """Delete the documents with these ids; return the number of those that were in the history."""
     listed = list(ids)
     return sum(
         documents.remove_all(

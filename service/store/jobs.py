@@ -23,11 +23,11 @@ class Job:
     id: int
     user_id: int
     kind: str
-    claimed_at: float
+    claimed_at: float  # changes with each renewal; tells whether the job is still this one
 
 
 def enqueue(connection: Connection, kind: str, user_ids: set[int]) -> None:
-    """Queue the job for these users; one that is running is run again when it ends."""
+    """Queue the job for these users; a running one runs again when it ends."""
     rows = [
         {"user_id": user_id, "kind": kind, "state": QUEUED, "attempts": 0, "created_at": time.time()}
         for user_id in sorted(user_ids)
@@ -39,15 +39,15 @@ def enqueue(connection: Connection, kind: str, user_ids: set[int]) -> None:
 
 
 def queued(connection: Connection, kind: str, user_ids: Collection[int]) -> set[int]:
-    """The users among these whose job waits."""
-    mine = (jobs.c.kind == kind) & (jobs.c.state == QUEUED) & jobs.c.user_id.in_(user_ids)
-    return set(connection.scalars(select(jobs.c.user_id).where(mine))) if user_ids else set()
+    """Those of the users whose job waits."""
+    waiting = (jobs.c.kind == kind) & (jobs.c.state == QUEUED) & jobs.c.user_id.in_(user_ids)
+    return set(connection.scalars(select(jobs.c.user_id).where(waiting))) if user_ids else set()
 
 
 def claim(connection: Connection, kind: str, now: float | None = None, first: Collection[int] = ()) -> Job | None:
-    """Take the oldest job that waits, or whose process stopped renewing it; None when there is none.
+    """Take the oldest job that waits, or whose process stopped renewing it; None if there is none.
 
-    One of the users ``first`` comes before any other.
+    Jobs of the users ``first`` go before all others.
     """
     now = time.time() if now is None else now
     waiting = or_(jobs.c.state == QUEUED, (jobs.c.state == RUNNING) & (jobs.c.claimed_at < now - LEASE_S))
@@ -68,26 +68,26 @@ def claim(connection: Connection, kind: str, now: float | None = None, first: Co
 
 
 def renew(connection: Connection, job: Job, now: float | None = None) -> Job | None:
-    """Say that the job is still being worked on; None if it was queued anew or taken over meanwhile."""
+    """Renew the lease of a running job; None if the job was queued again or taken over meanwhile."""
     now = time.time() if now is None else now
     renewed = connection.execute(update(jobs).where(_held(job)).values(claimed_at=now))
     return Job(job.id, job.user_id, job.kind, now) if renewed.rowcount else None
 
 
 def finish(connection: Connection, job: Job) -> None:
-    """Drop the job unless it was queued anew while it ran."""
+    """Delete the job unless it was queued again while it ran."""
     connection.execute(delete(jobs).where(_held(job)))
 
 
 def release(connection: Connection, job: Job) -> None:
-    """Give an unfinished job back, for whoever comes next."""
+    """Put an unfinished job back in the queue."""
     connection.execute(
         update(jobs).where(_held(job)).values(state=QUEUED, attempts=jobs.c.attempts - 1, claimed_at=None)
     )
 
 
 def fail(connection: Connection, job: Job, error: str) -> None:
-    """Queue it again, or give up after the last attempt."""
+    """Queue the failed job again, or give up after the last attempt."""
     state = case((jobs.c.attempts >= MAX_ATTEMPTS, FAILED), else_=QUEUED)
     connection.execute(update(jobs).where(_held(job)).values(state=state, error=error, claimed_at=None))
 

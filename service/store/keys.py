@@ -31,31 +31,28 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class KeySummary:
-    """The facts about a key that do not reveal it. ``user`` is None for a service key.
-
-    ``last_used_at`` is right to a minute or two, None before the first use; ``expires_at`` None is never.
-    """
+    """The facts about a key that do not reveal it."""
 
     id: str
     name: str | None
-    shown: str
-    user: str | None
+    shown: str  # its first characters
+    user: str | None  # None for a service key
     may_act_as: tuple[str, ...]  # "*" stands for every user of the tenant
     created_at: float
-    last_used_at: float | None
-    expires_at: float | None
+    last_used_at: float | None  # exact to a minute or two; None: never
+    expires_at: float | None  # None: never
 
 
 @dataclass(frozen=True, slots=True)
 class KeyTerms:
-    """The owner's name for a new key, and its time of expiry; None: never."""
+    """What the owner chooses for a new key."""
 
     name: str | None = None
-    expires_at: float | None = None
+    expires_at: float | None = None  # None: never
 
 
 def create_for_user(connection: Connection, name: str, *, terms: KeyTerms = KeyTerms()) -> str:
-    """A new key of the user, who is made if not there yet."""
+    """Make a key for the user, and the user if there is none; return the key."""
     user = ensure(connection, {name})[name]
     return _create(connection, terms, user_id=user.id, grants_all_users=False)[1]
 
@@ -67,7 +64,7 @@ def create_for_service(
     all_users: bool = False,
     terms: KeyTerms = KeyTerms(),
 ) -> str:
-    """A new service key that may act as the named users, or as every user."""
+    """Make a service key that may act as the named users, or as every user; return the key."""
     granted = [get(connection, name) for name in names]
     key_id, key = _create(connection, terms, user_id=None, grants_all_users=all_users)
     if granted:
@@ -95,9 +92,9 @@ def _create(connection: Connection, terms: KeyTerms, *, user_id: int | None, gra
 
 
 def identify(connection: Connection, key: str, acting_for: str | None = None) -> Identity:
-    """The user this key acts as; ``acting_for`` is the user a service key names.
+    """Find the user this key acts as; ``acting_for`` is the user that a service key names.
 
-    Raises Unauthenticated for an unknown or expired key, AccessError where the key may not act as that user.
+    Raises Unauthenticated for an unknown or expired key, AccessError if the key may not act as that user.
     """
     row = _in_force(connection, key)
     if row.user_id is not None:
@@ -141,13 +138,13 @@ def _granted(connection: Connection, key_id: str, all_users: bool, name: str) ->
         user_id = connection.scalar(wanted)
         if user_id is not None:
             return User(int(user_id), spelling)
-    # the same words for a user who is not there, so that names cannot be probed
+    # the same words for an unknown user, so that names cannot be probed
     raise AccessError("This service key has no grant for that user.", param="X-Pearl-User")
 
 
 def _names(header: str) -> tuple[str, ...]:
-    """The names that X-Pearl-User may mean, as it stands first: many clients can send ASCII alone, so other letters may
-    be escaped as in a URL."""
+    """The names that X-Pearl-User may mean, the literal one first. Many clients can only send ASCII, so other letters
+    may be escaped as in a URL."""
     return (*spellings(header), *spellings(storable(unquote(header))))
 
 
@@ -158,7 +155,7 @@ def is_valid(connection: Connection, key: str) -> bool:
 
 
 def note_uses(connection: Connection, uses: Mapping[str, float]) -> None:
-    """Write down when keys, by id, were last used; what another process knows later stays."""
+    """Record when keys, by id, were last used; a later time that another process recorded stays."""
     for key_id, when in sorted(uses.items()):
         later = keys.c.last_used_at.is_(None) | (keys.c.last_used_at < when)
         connection.execute(update(keys).where(keys.c.id == key_id, later).values(last_used_at=when))
@@ -198,7 +195,7 @@ def revoke(connection: Connection, key_id: str) -> None:
 
 
 def withdraw(connection: Connection, key: str) -> None:
-    """Delete a key that was made and not shown."""
+    """Delete a key that was made but not shown."""
     connection.execute(delete(keys).where(keys.c.digest == _digest(key)))
 
 

@@ -17,12 +17,12 @@ PAGE = 4_000_000  # characters of a page; the row that reaches them is its last
 
 @dataclass(frozen=True, slots=True)
 class PageQuery:
-    """The wanted page: at most ``limit`` rows behind the one whose id is ``after``, of those that contain ``words``."""
+    """The wanted page."""
 
-    limit: int
-    after: str | None = None
+    limit: int  # rows at most
+    after: str | None = None  # id of the row before the page
     newest_first: bool = False
-    words: str | None = None
+    words: str | None = None  # that every row contains
 
 
 def page_of(
@@ -35,10 +35,10 @@ def page_of(
     order: Sequence[Column[Any]],
     searched: Sequence[str],
 ) -> tuple[list[Row[Any]], bool]:
-    """The page's rows, fewer than asked for where they are long, and True when more follow. The ``order`` is unique;
-    ``searched`` are columns with words.
+    """Return the page's rows, fewer than the limit if they are long, and whether more follow. The ``order`` must be
+    unique; ``searched`` are the columns whose words count.
 
-    Raises InputError when no row of the query has the id of ``after``.
+    Raises InputError if no row of the query has the id ``after``.
     """
     whole = query
     if wanted.after is not None:
@@ -66,8 +66,8 @@ def page_of(
 
 
 def _containing(rows: Iterable[Row[Any]], words: str, columns: Sequence[str]) -> Iterator[Row[Any]]:
-    """The rows that have every word in one of the columns, folded here: SQLite folds the case of ASCII alone. Phones
-    and word processors write another apostrophe than keyboards do."""
+    """Yield the rows that have every word in one of the columns, case-folded here: SQLite folds only ASCII. Both
+    apostrophes are the same: phones and word processors write another than keyboards."""
     parts = folded(words.replace("’", "'")).split()
     for row in rows:
         text = folded("\n".join(getattr(row, column) for column in columns).replace("’", "'"))

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that do not wait for ever: a server may hang with its connections open."""
+"""Connections to PostgreSQL with a time limit: a server may hang with its connections open."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from psycopg import Connection, OperationalError
 from psycopg.errors import _WaitTimeout
 
 NO_ANSWER = "no answer in time"
-STATEMENT, GRACE_S = 2.0, 2.0  # a statement may take so many times as long as a lock; the server ends it, if it can
+STATEMENT, GRACE_S = 2.0, 2.0  # STATEMENT: times the limit for a lock, after which the server ends a statement
 
 
 class LimitedConnection(Connection[Any]):
-    """Closes itself where the server says nothing for ``limit_s``, None: as long as it takes."""
+    """A connection that closes itself if the server does not answer in time."""
 
-    limit_s: float | None = None
+    limit_s: float | None = None  # None: no limit
 
     def wait(self, gen: Any, *args: Any, **more: Any) -> Any:
         if more.get("timeout") is not None:
@@ -22,7 +22,7 @@ class LimitedConnection(Connection[Any]):
         try:
             return super().wait(gen, *args, **{**more, "timeout": self.limit_s})
         except _WaitTimeout:
-            self.pgconn.finish()  # nobody knows what it still does
+            self.pgconn.finish()  # its state is unknown
             raise OperationalError(NO_ANSWER) from None
 
 

@@ -1,4 +1,4 @@
-"""Profiles: what a person says of the habits that were found in their texts, by voice."""
+"""Profiles: a person's choices on the habits found in their texts, by voice."""
 
 from __future__ import annotations
 
@@ -21,38 +21,36 @@ STATES = (LISTED, CONFIRMED, CORRECTED, STRUCK, DELETED)
 
 @dataclass(frozen=True, slots=True)
 class LineChoice:
-    """A person's word on one line; ``text`` takes the place of the line's own where they corrected it, and stays when
-    the texts show a confirmed line no longer."""
+    """A person's choice on one line."""
 
-    state: str
-    text: str | None = None
+    state: str  # one of STATES
+    text: str | None = None  # in place of the line's if corrected; of a confirmed line, kept if the texts change
 
 
 @dataclass(frozen=True, slots=True)
 class StoredProfile:
-    """The choices on a voice's lines, by the line's name. ``standing``: the lines are standing instructions, which
-    ``instructions`` has as they were when their owner last changed something."""
+    """The choices on a voice's lines."""
 
-    voice: str | None
-    standing: bool = False
-    lines: Mapping[str, LineChoice] = field(default_factory=dict)
+    voice: str | None  # None: the whole history
+    standing: bool = False  # the lines are standing instructions
+    lines: Mapping[str, LineChoice] = field(default_factory=dict)  # by the line's name
     changed_at: float | None = None
-    instructions: str = ""
+    instructions: str = ""  # the standing lines as they were when their owner last changed something
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"lines": {name: asdict(choice) for name, choice in self.lines.items()}}
 
 
 def get(connection: Connection, user_id: int, voice: str | None) -> StoredProfile:
-    """The choices on a voice, or on the whole history; none yet where nothing was chosen."""
-    mine = profiles.c.user_id == user_id, profiles.c.voice == (voice or "")
-    row = connection.execute(select(profiles).where(*mine)).first()
+    """The choices on a voice, or on the whole history; empty if nothing was chosen."""
+    in_voice = profiles.c.user_id == user_id, profiles.c.voice == (voice or "")
+    row = connection.execute(select(profiles).where(*in_voice)).first()
     return StoredProfile(voice) if row is None else _stored(row)
 
 
 def instructed_voice(connection: Connection, user_id: int, name: str | None) -> Voice:
-    """The voice as drafts are written in it, with the lines of its profile below its instructions where they stand;
-    None: the whole history. Raises NotFound for an unknown voice."""
+    """The voice as drafts use it, with the standing lines of its profile below its instructions; None: the whole
+    history. Raises NotFound for an unknown voice."""
     voice = Voice("") if name is None else voices.get(connection, user_id, name)
     card = get(connection, user_id, name)
     lines = card.instructions if card.standing else ""
@@ -60,7 +58,7 @@ def instructed_voice(connection: Connection, user_id: int, name: str | None) -> 
 
 
 def put(connection: Connection, user_id: int, profile: StoredProfile) -> None:
-    """Keep a profile in place of the earlier one of its voice. Raises NotFound if user or voice are gone."""
+    """Store a profile in place of the earlier one of its voice. Raises NotFound if user or voice are gone."""
     if not users.lock(connection, {user_id}):
         raise NotFound("This user was deleted.", code="user_not_found")
     if profile.voice is not None:
@@ -78,22 +76,22 @@ def put(connection: Connection, user_id: int, profile: StoredProfile) -> None:
 
 
 def remove(connection: Connection, user_id: int, voice: str | None) -> None:
-    """Forget what the person said of a voice's lines."""
-    mine = profiles.c.user_id == user_id, profiles.c.voice == (voice or "")
-    if connection.execute(delete(profiles).where(*mine)).rowcount:
+    """Delete the person's choices on a voice's lines."""
+    in_voice = profiles.c.user_id == user_id, profiles.c.voice == (voice or "")
+    if connection.execute(delete(profiles).where(*in_voice)).rowcount:
         erasures.owe(connection, user_id)
 
 
 def of_user(connection: Connection, user_id: int) -> Iterator[StoredProfile]:
-    """All profiles of a user, by voice."""
+    """Yield all profiles of a user, by voice."""
     rows = connection.execute(select(profiles).where(profiles.c.user_id == user_id).order_by(profiles.c.voice))
     yield from map(_stored, rows)
 
 
 def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
-    """Keep a profile that was exported; False when there is one of its voice already.
+    """Store a profile that was exported; return False if its voice has one already.
 
-    Raises InputError where the line is no profile, NotFound where its voice is not there.
+    Raises InputError if the line is no profile, NotFound if its voice is missing.
     """
     voice = None if line.get("voice") is None else check_id(line["voice"], param="voice")
     choices = line.get("lines")
@@ -109,8 +107,8 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
 
 
 def checked_choice(name: str, value: Any, with_text: tuple[str, ...] = (CORRECTED,)) -> LineChoice:
-    """A choice from JSON. Raises InputError for an unknown state, for a correction without its text, and for a text
-    with a state other than ``with_text``; what is stored of a confirmed line has the text that was confirmed."""
+    """Read a choice from JSON. Raises InputError for an unknown state, a correction without a text, and a text with a
+    state not in ``with_text``: in exports a confirmed line has its text, too."""
     check_id(name, param="name")
     state, text = (value.get("state"), value.get("text")) if isinstance(value, dict) else (None, None)
     if state not in STATES:

@@ -1,4 +1,4 @@
-"""The kept replies of calibrations: one file a user, beside the database, for one calibration at a time."""
+"""The stored replies of calibrations: a file per user beside the database, used by one calibration at a time."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ FOLDER = "calibrations"
 
 @contextmanager
 def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
-    """The replies of the user's calibrations. Raises InputError while another calibration of theirs runs, and for a
-    damaged file.
+    """Open the replies of the user's calibrations. Raises InputError while another calibration of theirs runs, and for
+    a damaged file.
 
-    The lock goes with its process, however that ends. Nothing stays where an error says that the user was deleted.
+    The lock ends with its process, however that ends. If an error says that the user was deleted, the file is deleted.
     """
     from filelock import FileLock, Timeout  # every command that deletes loads this module
 
@@ -48,7 +48,7 @@ def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
 
 
 def forget_replies(home: Path, user_id: int) -> None:
-    """Delete what was kept for a user who is gone."""
+    """Delete the files of a deleted user."""
     for path in (home / FOLDER).glob(f"{user_id}.*"):
         path.unlink(missing_ok=True)
 
@@ -66,7 +66,7 @@ def empty_replies(home: Path, user_id: int) -> None:
 
 
 def reply_lines(home: Path, user_id: int) -> Iterator[dict[str, Any]]:
-    """The replies that are kept for the user, as an export shows them."""
+    """Yield the replies stored for the user, as an export shows them."""
     with suppress(FileNotFoundError, sqlite3.Error), _opened(home, user_id) as connection:
         for text, finish_reason in connection.execute("SELECT text, finish_reason FROM replies ORDER BY key"):
             yield {"text": text, "finish_reason": finish_reason}

@@ -17,25 +17,24 @@ from service.store.tables import feedback
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The part of a history that is read: the newest ``texts``, of each at most ``longest`` characters, and no more
-    than ``characters`` in all, requests included."""
+    """How much of a history is read, newest texts first; None: no limit."""
 
     texts: int | None = None
-    longest: int | None = None
-    characters: int | None = None
+    longest: int | None = None  # characters of a text or request; the rest is cut
+    characters: int | None = None  # of all texts and requests
 
 
-# a person's manner shows in so much of what they wrote; a history may be hundreds of times as long
+# enough to show a person's manner; a history may be hundreds of times as long
 LONGEST = 20_000
 MANNER = Sample(texts=5_000, longest=LONGEST, characters=500_000)
-RANKED = Sample(characters=20_000_000)  # to rank takes ten bytes of memory for each
+RANKED = Sample(characters=20_000_000)  # each takes ten bytes of memory in an index
 
 
 def newest_samples(connection: Connection, user_id: int, voice: str | None, sample: Sample) -> list[Document]:
-    """The newest documents of the history, or of one voice of it, oldest first, without texts that are mostly the
-    machine's; no more than the sample says, but one at least.
+    """Return the newest documents of the history, or of one voice of it, oldest first, without texts that are mostly
+    the machine's; no more than the sample allows, but at least one.
 
-    A style must not learn itself: a draft that was sent with few changes is left out until its owner says that it is
+    Drafts must not learn from drafts: one that was sent with few changes is left out until its owner says that it is
     theirs, and so is every later document with the same text, such as the sent mail in an import.
     """
     machine = _machine_texts(connection, user_id)
@@ -59,7 +58,7 @@ def newest_samples(connection: Connection, user_id: int, voice: str | None, samp
 
 
 def _machine_texts(connection: Connection, user_id: int) -> dict[bytes, float]:
-    """The digests of texts that are mostly the machine's, with the time of the first document of each."""
+    """The digests of texts that are mostly the machine's, with the time of the first document of each text."""
     rows = connection.execute(
         select(table.c.text_digest, func.min(table.c.timestamp))
         .join(feedback, feedback.c.document_seq == table.c.seq)

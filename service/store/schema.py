@@ -1,4 +1,4 @@
-"""The schema's revision: which one a database has, the oldest and newest known, and the way to the newest."""
+"""The schema's revision: the database's, the oldest and newest known, and the upgrade to the newest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TABLE = "alembic_version"
 
 
 def known() -> tuple[str, str]:
-    """The oldest and the newest revision this code knows: the numbers that the names of migrations begin with."""
+    """The oldest and the newest revision that this code knows: the numbers in the names of migrations."""
     numbers = sorted(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
     return numbers[0], numbers[-1]
 
@@ -31,8 +31,8 @@ def current(connection: Connection) -> str | None:
 
 
 def upgrade(connection: Connection) -> None:
-    """Bring the schema up to date, within the connection's transaction: an empty database gets the tables as they are
-    declared, any other one the migrations that it lacks."""
+    """Bring the schema up to date within the connection's transaction: create the tables in an empty database, run the
+    missing migrations in any other."""
     from alembic import command
 
     config = configuration()
@@ -45,7 +45,7 @@ def upgrade(connection: Connection) -> None:
 
 
 def configuration() -> Config:
-    """The configuration by which alembic finds the migrations. It is loaded only here: there is rarely work to do."""
+    """The configuration with which alembic finds the migrations. Alembic is imported only here: it is rarely needed."""
     from alembic.config import Config
 
     config = Config()

@@ -1,4 +1,4 @@
-"""The files of an SQLite database while they are open: there, writable, and whole."""
+"""Checks that the files of an open SQLite database exist, are writable and are whole."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 class SqliteFiles:
-    """SQLite goes on with files that it opened, whatever becomes of their names, and ends the process by a signal
-    (SIGBUS) where the index of its log, which it maps into memory, is cut or immutable. So each transaction looks."""
+    """Checks before each transaction. SQLite goes on with files that it opened when they are deleted or replaced, and
+    the process ends by a signal (SIGBUS) if the index of the log, which is mapped into memory, is cut or immutable."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -27,7 +27,7 @@ class SqliteFiles:
         self._reserve = file.with_name(file.name + "-reserve")
         self._opened: tuple[int, int] | None = None
         self._index_bytes = INDEX_BYTES
-        self._lost: Path | None = None  # a file without which what is written is lost
+        self._lost: Path | None = None  # a missing file; what is written now would be lost
 
     def note_opened(self) -> None:
         """Remember which file a first connection opened."""
@@ -35,7 +35,7 @@ class SqliteFiles:
             self._opened = _identity(self.file)
 
     def check(self, *, to_write: bool) -> None:
-        """Raise StoreError where a transaction would be lost or end the process: store_gone, store_read_only."""
+        """Raise StoreError if a transaction would be lost or end the process: store_gone, store_read_only."""
         if self._opened is None:
             return
         self._check_there()
@@ -51,7 +51,7 @@ class SqliteFiles:
             self._index_bytes = max(size, self._index_bytes)
 
     def check_kept(self) -> None:
-        """Raise StoreError unless what was committed just now stands in files that the next start will find."""
+        """Raise StoreError unless the transaction just committed is in files that the next start will find."""
         try:
             with self._wal.open("rb") as log:
                 begins = log.read(4)
@@ -73,7 +73,7 @@ class SqliteFiles:
             )
 
     def check_room(self) -> None:
-        """Raise StoreError where the disk takes nothing, as far as that shows without a write."""
+        """Raise StoreError if the disk takes no data, as far as that shows without a write."""
         self._check_folder()
         folder = self.file.resolve().parent
         if shutil.disk_usage(folder).free < LEAST_ROOM:
@@ -85,25 +85,25 @@ class SqliteFiles:
             raise disk_fails(folder, "store_read_only")
 
     def keep_room(self) -> None:
-        """Keep some of the disk for deletions, of a small one half of what is free."""
+        """Reserve disk space for deletions; on a small disk half of the free space."""
         if self._opened is None or _size(self._reserve) >= LEAST_ROOM:
             return
         with suppress(OSError):  # the next sweep tries again
-            room = min(RESERVE, shutil.disk_usage(self.file.resolve().parent).free // 2)
-            if room >= LEAST_ROOM:
+            size = min(RESERVE, shutil.disk_usage(self.file.resolve().parent).free // 2)
+            if size >= LEAST_ROOM:
                 private_file(self._reserve)
                 with self._reserve.open("r+b") as reserve:
-                    _fill(reserve, room)
+                    _fill(reserve, size)
 
     def give_room(self) -> None:
-        """Give the disk what is kept for deletions, if it is so full that they need it."""
+        """Release the space reserved for deletions if the disk is so full that they need it."""
         with suppress(OSError):
             if _size(self._reserve) and shutil.disk_usage(self.file.resolve().parent).free < RESERVE:
                 os.truncate(self._reserve, 0)
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
-    """None for a file that is not there, or empty: SQLite has written its head when it has opened it."""
+    """Device and inode of the file; None if it is missing or empty: SQLite writes a head when it opens a file."""
     try:
         found = file.stat()
     except OSError:
@@ -112,7 +112,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
 
 
 def _fill(file: IO[bytes], size: int) -> None:
-    """Take this much of the disk. Not every system can reserve it without writing."""
+    """Fill the file to this size. Not every system can do that without writing."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
         return
@@ -128,7 +128,7 @@ def _size(file: Path) -> int:
 
 
 def of_file(message: str, file: Path | str, code: str) -> StoreError:
-    """An error about a file or folder of the database, which only its operator is shown the path of."""
+    """An error about a file or folder of the database; only its operator is shown the path."""
     public = message.format(file="the database")
     return StoreError(message.format(file=file), public=public[:1].upper() + public[1:], code=code)
 

@@ -1,4 +1,4 @@
-"""Everything of one database into another, of either kind, in one transaction."""
+"""Copying everything of one database into another, of either kind, in one transaction."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ VERSION_TABLE = "alembic_version"
 
 
 def copy_all(source: Database, target: Database, advance: Callable[[int], None] = lambda rows: None) -> dict[str, int]:
-    """The number of rows by table; they are in the target with their ids, or nothing is.
+    """Copy all rows with their ids, or none; return the number of rows by table. ``advance`` is called with the number
+    of rows of each batch.
 
-    Both have their schema up to date. Raises InputError when the target is not empty, StoreError when something cannot
-    be copied or the counts differ.
+    Both schemas must be up to date. Raises InputError if the target is not empty, StoreError if something cannot be
+    copied or the counts differ.
     """
     with source.read() as reading, target.write() as writing:
         _check_empty(writing)
@@ -33,7 +34,7 @@ def copy_all(source: Database, target: Database, advance: Callable[[int], None] 
 
 
 def check_usable(target: Database) -> None:
-    """Before its schema is made: raises InputError for a database that holds something already."""
+    """Check a target before its schema is made. Raises InputError if it holds something already."""
     with target.read() as connection:
         names = set(inspect(connection).get_table_names())
         if names and VERSION_TABLE not in names:
@@ -76,7 +77,7 @@ def _copy(table: Table, reading: Connection, writing: Connection, advance: Calla
 
 
 def _by_columns(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """The rows without what is NULL in them (None would become a JSON null), in groups that have the same columns."""
+    """Yield the rows without columns that are NULL (None would become a JSON null), in groups with the same columns."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:
         values = {name: value for name, value in row.items() if value is not None}
@@ -89,7 +90,7 @@ def _count(connection: Connection, table: Table) -> int:
 
 
 def _carry_on_numbering(reading: Connection, writing: Connection) -> None:
-    """Let the target give no id that the source ever gave, as far as the source knows."""
+    """Make the target continue the source's ids, so that it never gives one again."""
     for table in metadata.sorted_tables:
         column = table.autoincrement_column
         if column is None:
@@ -116,5 +117,5 @@ def _last_number(connection: Connection, table: str, column: str) -> int:
     sequence = connection.scalar(
         text("SELECT pg_get_serial_sequence(:table, :column)"), {"table": table, "column": column}
     )
-    # the name is the catalogue's own, quoted where it must be
+    # the name comes from the catalogue, quoted if needed
     return int(connection.scalar(text(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}")) or 0)

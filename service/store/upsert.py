@@ -1,4 +1,4 @@
-"""INSERT that says what to do about rows that are there, which each database has in a dialect of its own."""
+"""INSERT with a rule for existing rows, in the dialect of each database."""
 
 from __future__ import annotations
 

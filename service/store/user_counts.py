@@ -1,4 +1,4 @@
-"""The users with the numbers of what they have."""
+"""Numbers of what users have."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from service.store.tables import documents, drafts, jobs, keys, users, voices
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """``embedding``: users whose documents wait to be embedded."""
+    """The numbers of everything in the store."""
 
     users: int
     documents: int
     voices: int
     keys: int
-    embedding: int
+    embedding: int  # users whose documents wait to be embedded
 
 
 def overview(connection: Connection) -> Overview:
@@ -30,15 +30,15 @@ def overview(connection: Connection) -> Overview:
 
 @dataclass(frozen=True, slots=True)
 class UserCounts:
-    """A user; ``latest`` is the time of their newest document, ``since`` when they were made."""
+    """A user and the numbers of what they have."""
 
     name: str
     documents: int
     voices: int
     drafts: int
     keys: int
-    latest: float | None
-    since: float
+    latest: float | None  # time of the newest document
+    since: float  # when the user was made
 
 
 def list_all(connection: Connection) -> list[UserCounts]:
@@ -47,12 +47,12 @@ def list_all(connection: Connection) -> list[UserCounts]:
 
 
 def of_user(connection: Connection, user_id: int) -> UserCounts:
-    """One user, who must be there."""
+    """The counts of a user that must exist."""
     return UserCounts(*connection.execute(_counted().where(users.c.id == user_id)).one())
 
 
 def count_documents(connection: Connection, user_id: int, *chosen: ColumnElement[bool]) -> int:
-    """The number of the user's documents, or of those among them that are chosen."""
+    """The number of the user's documents that match all of ``chosen``."""
     counted = select(func.count()).select_from(documents).where(documents.c.user_id == user_id, *chosen)
     return connection.scalar(counted) or 0
 

@@ -27,10 +27,10 @@ class User:
 
 
 def tenant_id(connection: Connection) -> int:
-    """The tenant's row id; the tenant is made if it is not there."""
+    """The tenant's row id; make the tenant if there is none."""
     find = select(tenants.c.id).where(tenants.c.name == TENANT)
     known = connection.scalar(find)
-    if known is None:  # of several who find it missing at once, one makes it
+    if known is None:  # of several calls that find it missing at once, one makes it
         addition = upsert(connection, tenants).values(name=TENANT, created_at=time.time())
         connection.execute(addition.on_conflict_do_nothing())
         known = connection.scalar(find)
@@ -39,7 +39,7 @@ def tenant_id(connection: Connection) -> int:
 
 
 def ensure(connection: Connection, names: set[str]) -> dict[str, User]:
-    """The named users, those that are not there yet made, with composed letters."""
+    """Return the users by name; make missing ones, with composed letters (NFC) in their names."""
     owner = tenant_id(connection)
     known = set(connection.scalars(select(users.c.name).where(users.c.name.in_(names))))
     stored = {name: name if name in known else composed(name) for name in names}
@@ -52,7 +52,7 @@ def ensure(connection: Connection, names: set[str]) -> dict[str, User]:
 
 
 def find(connection: Connection, name: str) -> User | None:
-    """The user of this name, else of the same one with composed letters."""
+    """The user of this name, or of the same name with composed letters; None if there is none."""
     for spelling in spellings(name):
         row_id = connection.scalar(select(users.c.id).where(users.c.name == spelling))
         if row_id is not None:
@@ -61,7 +61,7 @@ def find(connection: Connection, name: str) -> User | None:
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """The name as it is given, and with composed letters (NFC), if those are others: nobody sees the difference."""
+    """The name as given, and with composed letters (NFC) if that differs: both look the same."""
     return tuple(dict.fromkeys((name, composed(name))))
 
 
@@ -96,7 +96,7 @@ def chosen(connection: Connection, name: str | None) -> User:
 
 
 def history_version(connection: Connection, user_id: int) -> int:
-    """Changes whenever the user's documents do. Raises NotFound when the user is gone."""
+    """A number that changes whenever the user's documents do. Raises NotFound if the user is gone."""
     version = connection.scalar(select(users.c.history_version).where(users.c.id == user_id))
     if version is None:
         raise NotFound("This user was deleted.", code="user_not_found")
@@ -104,16 +104,16 @@ def history_version(connection: Connection, user_id: int) -> int:
 
 
 def lock(connection: Connection, user_ids: set[int]) -> set[int]:
-    """Lock these users' histories until the transaction ends; return the users that exist.
+    """Lock these users' histories until the transaction ends; return the ids of the users that exist.
 
-    On SQLite a write transaction keeps everybody out anyway.
+    On SQLite a write transaction keeps all others out anyway.
     """
     rows = select(users.c.id).where(users.c.id.in_(user_ids)).order_by(users.c.id).with_for_update(key_share=True)
     return set(connection.scalars(rows))
 
 
 def history_versions(connection: Connection, user_ids: set[int]) -> dict[int, int]:
-    """The versions of those of the users that are still there."""
+    """The history versions of those of the users that still exist, by id."""
     rows = connection.execute(select(users.c.id, users.c.history_version).where(users.c.id.in_(user_ids)))
     return {row.id: row.history_version for row in rows}
 
@@ -126,6 +126,6 @@ def touch_history(connection: Connection, user_ids: set[int]) -> None:
 
 
 def remove(connection: Connection, user_id: int) -> None:
-    """The user with everything that is theirs; the tables' foreign keys take the rest along."""
+    """Delete the user with everything that is theirs, by the tables' foreign keys."""
     connection.execute(delete(users).where(users.c.id == user_id))
     erasures.owe(connection, user_id)

@@ -24,19 +24,18 @@ MOST_INSTRUCTIONS = 20_000  # characters, about 5,000 tokens, which every draft 
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """A register. ``template`` names a prompt template; ``k`` is how many documents go into the prompt,
-    None for the template's own number; ``documents`` counts the user's documents in it."""
+    """A register."""
 
     name: str
     instructions: str = ""
-    template: str = DEFAULT_TEMPLATE
-    k: int | None = None
-    documents: int = 0
+    template: str = DEFAULT_TEMPLATE  # name of a prompt template
+    k: int | None = None  # documents in the prompt; None: the template's number
+    documents: int = 0  # the user's documents in this voice, if counted
     created_at: float = 0.0
 
 
 def check_name(name: Any, *, param: str = "name") -> str:
-    """A name that a voice may have. Raises InputError."""
+    """Check that a voice may have this name; return it. Raises InputError."""
     checked = check_id(name, param=param)
     if checked == WHOLE_HISTORY:
         raise InputError(f"'{checked}' stands for the whole history; choose another name for a voice.", param=param)
@@ -44,7 +43,7 @@ def check_name(name: Any, *, param: str = "name") -> str:
 
 
 def check_instructions(text: str, *, param: str = "instructions") -> str:
-    """Standing instructions that can be stored. Raises InputError, TooLarge for more than MOST_INSTRUCTIONS."""
+    """Check standing instructions; return them. Raises InputError, TooLarge for more than MOST_INSTRUCTIONS."""
     if len(text) > MOST_INSTRUCTIONS:
         raise TooLarge(
             f"'{param}' has {len(text):,} characters; the limit of standing instructions is {MOST_INSTRUCTIONS:,}, for "
@@ -56,19 +55,19 @@ def check_instructions(text: str, *, param: str = "instructions") -> str:
 
 
 def chosen(name: str | None) -> str | None:
-    """The voice that a call names; None for the whole history, by its name or without one."""
+    """The voice that a call names; None for the whole history, named or not."""
     return None if name == WHOLE_HISTORY else name
 
 
 def chosen_there(connection: Connection, user_id: int, name: str | None) -> str | None:
-    """The same, of a voice that must be there. Raises InputError for what is no name, NotFound for an unknown voice."""
+    """The same for a voice that must exist. Raises InputError for an invalid name, NotFound for an unknown voice."""
     if (voice := chosen(name)) is not None:
         get(connection, user_id, check_id(voice, param="voice"))
     return voice
 
 
 def list_all(connection: Connection, user_id: int) -> list[Voice]:
-    """The voices by name, without the counts of their documents, which take longer the longer the history is."""
+    """The voices by name, without the counts of their documents, which take long for a long history."""
     rows = connection.execute(select(voices).where(voices.c.user_id == user_id).order_by(voices.c.name))
     return [Voice(row.name, row.instructions, row.template, row.k, created_at=row.created_at) for row in rows]
 
@@ -117,7 +116,7 @@ def get_or_whole(connection: Connection, user_id: int, name: str) -> Voice:
 
 
 def put(connection: Connection, user_id: int, name: str, values: dict[str, Any]) -> bool:
-    """Make the voice or change the given fields of it; True if it was made. Raises NotFound when the user is gone."""
+    """Make the voice or change its given fields; return True if it was made. Raises NotFound if the user is gone."""
     if not lock(connection, {user_id}):
         raise NotFound("This user was deleted.", code="user_not_found")
     made = ensure(connection, {user_id: {name}})
@@ -127,7 +126,7 @@ def put(connection: Connection, user_id: int, name: str, values: dict[str, Any])
 
 
 def ensure(connection: Connection, names: dict[int, set[str]], template: str = DEFAULT_TEMPLATE) -> bool:
-    """Make the voices (user row id -> names) that are not there yet, with this template; True if any was made."""
+    """Make missing voices (user row id -> names) with this template; return True if any was made."""
     rows = [
         {"user_id": user_id, "name": name, "template": template, "created_at": time.time()}
         for user_id, wanted in names.items()
@@ -140,8 +139,8 @@ def ensure(connection: Connection, names: dict[int, set[str]], template: str = D
 
 
 def remove(connection: Connection, user_id: int, name: str) -> None:
-    """The voice goes; its documents and drafts stay in the history, in no voice. Raises NotFound."""
-    lock(connection, {user_id})  # before its row: whoever adds documents to the voice has the user first
+    """Delete the voice; its documents and drafts stay in the history, in no voice. Raises NotFound."""
+    lock(connection, {user_id})  # before the voice's row: calls that add documents to the voice lock the user first
     gone = connection.execute(delete(voices).where(voices.c.user_id == user_id, voices.c.name == name))
     if not gone.rowcount:
         get(connection, user_id, name, param="name")
