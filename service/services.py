@@ -32,7 +32,7 @@ from service.histories.profile import ProfileCache
 from service.process.key_uses import KeyUses
 from service.process.model_watch import WatchedModel
 from service.process.threads import WRITERS, FairThreads, in_thread
-from service.process.traces import places
+from service.process.traces import code_lines
 from service.store import embeddings
 from service.store.database import Database
 from service.store.replies import empty_replies
@@ -185,7 +185,7 @@ class Services:
             except PearlError as error:  # the store is busy or away: next time
                 log.warning("sweeping: %s", error.message)
             except Exception as error:  # it must go on: nothing else erases what a deletion left behind
-                log.error("sweeping failed: %s\n%s", type(error).__name__, places(error))
+                log.error("sweeping failed: %s\n%s", type(error).__name__, code_lines(error))
             await asyncio.sleep(SWEEP_S)
 
     def _retriever_of(self, user_id: int, clock: Clock) -> Retriever:

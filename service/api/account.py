@@ -59,7 +59,7 @@ async def export(
 
 
 class WrittenExport(StreamingResponse):
-    """An export on its way; its file is closed at the end, also when the client left before the first piece."""
+    """Streams an export; closes its file at the end, also if the client left before the first piece."""
 
     def __init__(self, file: IO[bytes], headers: dict[str, str]) -> None:
         super().__init__(iter(lambda: file.read(PIECE), b""), media_type="application/json", headers=headers)
@@ -71,7 +71,7 @@ class WrittenExport(StreamingResponse):
 
 
 def _write_export(services: Services, user: User) -> IO[bytes]:
-    """The export, ready to be sent: a slow client must not hold a transaction open, and an error gets its status."""
+    """Write the export to a file: a slow client must not hold a transaction open, and an error must get its status."""
     file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - WrittenExport closes it
     try:
         with services.database.read() as connection:
@@ -93,5 +93,5 @@ async def delete_me(services: ServicesDep, caller: Caller) -> Response:
 def _delete(services: Services, user_id: int) -> bool:
     with services.database.write(deletes=True) as connection:
         users.remove(connection, user_id)
-        forget_replies(services.settings.home, user_id)  # or the user stays: nobody could ask again
+        forget_replies(services.settings.home, user_id)  # if this fails the user stays: no one could ask again
     return services.forget_deleted(user_id)

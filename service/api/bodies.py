@@ -1,7 +1,7 @@
-"""Bodies: after the key, within limits, off the event loop.
+"""Reading bodies: after the key, within limits, off the event loop.
 
-A route of the class :class:`KeyedRoute` looks at the key first, from the headers; without one not a byte of the body is
-read. The body is counted while it arrives, and parsed and checked in a thread.
+A route of the class :class:`KeyedRoute` checks the key in the headers first; without one no byte of the body is read.
+The body is counted while it arrives, and parsed and checked in a thread.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from service.api.json_scan import JsonLimits, JsonScan
 from service.api.parameters import refuse_unknown_parameters
 from service.api.streaming import ClientLeft
 
-SMALL = 16_384  # bytes: sooner checked than handed to a thread
+SMALL = 16_384  # bytes: up to this it is quicker to check a body than to hand it to a thread
 LARGE = 1_000_000  # bytes: few bodies of more are held at once; their texts can take four times as much when parsed
 LARGE_AT_ONCE, LARGE_OF_USER = 4, 1
 READ_TIMEOUT_S = 30.0  # for a client to send a body
@@ -56,14 +56,14 @@ LIMITS = {
 
 
 class LargeBodies:
-    """The places for large bodies. A user's next one waits for their own, so that nobody else waits behind it."""
+    """Limits the large bodies held at once. A user's second one waits for their first, so that no other user waits."""
 
     def __init__(self, at_once: int = LARGE_AT_ONCE) -> None:
         self._all = asyncio.Semaphore(at_once)
         self._of_user: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 
     async def enter(self, user_id: int, seconds: float, stack: AsyncExitStack) -> None:
-        """Take a place, which the stack gives back. Raises Overloaded when none comes free in time."""
+        """Wait for a turn, which ``stack`` releases. Raises Overloaded if none comes free in ``seconds``."""
         try:
             async with asyncio.timeout(seconds):
                 await stack.enter_async_context(self._of_user.setdefault(user_id, asyncio.Semaphore(LARGE_OF_USER)))
@@ -82,8 +82,8 @@ class TimedOut(InputError):
 
 
 class KeyedRoute(APIRoute):
-    """A route that wants a key, and has it before it looks at parameters and reads the body. ``let_in`` raises an error
-    for a request without one."""
+    """A route that checks the key before it looks at parameters and reads the body. ``let_in`` raises an error for a
+    request without a key."""
 
     let_in: Callable[[Request], Coroutine[Any, Any, object]] = staticmethod(authenticate)
 
@@ -125,8 +125,8 @@ class OperatorRoute(KeyedRoute):
 
 
 class Arrived(Request):
-    """A request whose body is read and checked. What FastAPI takes for its JSON are the records that it describes; to
-    check those again is to look at their types."""
+    """A request whose body is read and checked. FastAPI gets the checked records as its JSON; checking those again only
+    looks at their types."""
 
     def __init__(self, request: Request, body: bytes, value: Any) -> None:
         super().__init__(request.scope, request.receive)
@@ -146,13 +146,13 @@ def _is_json(content_type: str) -> bool:
 
 @asynccontextmanager
 async def _read(request: Request, limits: BodyLimits) -> AsyncIterator[bytes]:
-    """The whole body. One that is large takes a place until it is answered, so that memory has a bound."""
+    """Read the whole body. A large one holds a turn of LargeBodies until it is answered, so that memory has a bound."""
     length = request.headers.get("content-length", "")
     announced = int(length) if length.isdecimal() else 0
     if announced > limits.bytes:
         raise _too_large(limits.bytes)
-    places: LargeBodies = request.app.state.large_bodies
-    pieces, received, placed = [], 0, False
+    large_bodies: LargeBodies = request.app.state.large_bodies
+    pieces, received, entered = [], 0, False
     scan = JsonScan(limits.json)
     async with AsyncExitStack() as stack:
         try:
@@ -161,9 +161,9 @@ async def _read(request: Request, limits: BodyLimits) -> AsyncIterator[bytes]:
                     received += len(piece)
                     if received > limits.bytes:
                         raise _too_large(limits.bytes)
-                    if not placed and max(announced, received) > LARGE:
-                        await places.enter(request.state.caller.user.id, READ_TIMEOUT_S / 2, stack)
-                        placed = True
+                    if not entered and max(announced, received) > LARGE:
+                        await large_bodies.enter(request.state.caller.user.id, READ_TIMEOUT_S / 2, stack)
+                        entered = True
                     scan.feed(piece)
                     pieces.append(piece)
         except TimeoutError:
@@ -182,19 +182,19 @@ def _checked(validate: Callable[..., tuple[Any, list[Any]]], body: bytes) -> Cal
 
 
 def _parsed(body: bytes) -> Any:
-    """The value of a JSON body. Raises Malformed if it is not JSON in UTF-8; half a surrogate pair is not."""
+    """Parse a JSON body. Raises Malformed if it is not JSON in UTF-8; half a surrogate pair is not."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        message, place = error.msg, error.pos
+        message, offset = error.msg, error.pos
     try:
         body.decode()
     except UnicodeDecodeError as error:
         raise Malformed(f"The body is not UTF-8 (byte {error.start + 1}).", code="not_utf8") from None
     if "surrogate" in message:
         raise Malformed(
-            f"The body contains half of a surrogate pair (byte {place + 1}), which is not valid Unicode; re-encode it "
+            f"The body contains half of a surrogate pair (byte {offset + 1}), which is not valid Unicode; re-encode it "
             "as UTF-8.",
             code="invalid_unicode",
         )
-    raise Malformed(f"The body is not JSON: {message} (byte {place + 1}).", code="invalid_json")
+    raise Malformed(f"The body is not JSON: {message} (byte {offset + 1}).", code="invalid_json")

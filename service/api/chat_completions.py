@@ -112,7 +112,7 @@ class ChatIn(BaseModel):
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
 
     def call(self) -> OpenAICall:
-        """The call that the body makes. Raises InputError for what cannot be done."""
+        """Convert the body to a call. Raises InputError for what is not supported."""
         stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
         turns = [message.turn() for message in self.messages]
         ignored = passed_over(self.model_extra or {})

@@ -1,4 +1,4 @@
-"""Browser pages of other origins: those that PEARL_CORS_ORIGINS lists may call the API."""
+"""Browser pages of other origins: only those in PEARL_CORS_ORIGINS may call the API."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REFUSED = AccessError(
 
 
 class Cors(CORSMiddleware):
-    """Starlette's, with the shape of every error where a page that asks beforehand is refused."""
+    """Starlette's middleware, but a refused preflight request gets an error in the API's shape."""
 
     def preflight_response(self, request_headers: Headers) -> Response:
         answer = super().preflight_response(request_headers)

@@ -1,4 +1,4 @@
-"""The answer to a deletion: 204 when every trace is gone, 202 while the database's files still have some."""
+"""The answer to a deletion: 204 if every trace is erased, 202 while the database's files still have some."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 
 
 def deletion_answer(erased: bool) -> Response:
-    """204 without a body, or 202 when traces are left in the files."""
+    """Make the answer: 204 without a body, or 202 if traces are left in the files."""
     if erased:
         return Response(status_code=204)
     return JSONResponse(Erasing(object="deletion", status="erasing", message=ERASING).model_dump(), 202)

@@ -1,4 +1,4 @@
-"""Dependencies of the routes: the services, and who is calling."""
+"""Dependencies of the routes: the services, and the caller."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def get_services(request: Request) -> Services:
 
 
 def admission_of(request: Request) -> Admission:
-    """Through which the worker's drafts go."""
+    """The limit on the drafts that this worker writes at once."""
     admission: Admission = request.app.state.admission
     return admission
 
@@ -42,7 +42,7 @@ async def get_caller(
     ] = None,
 ) -> Identity:
     """Authenticate, and count the call against the key's limit. Raises Unauthenticated, AccessError, RateLimited."""
-    if (known := getattr(request.state, "caller", None)) is not None:  # a route with a body has asked already
+    if (known := getattr(request.state, "caller", None)) is not None:  # a route with a body has done this already
         assert isinstance(known, Identity)
         return known
     if credentials is None:
@@ -64,15 +64,15 @@ async def authenticate(request: Request) -> Identity:
 
 
 def add_headers(request: Request, headers: dict[str, str]) -> None:
-    """Send these with the answer, whatever it will be."""
+    """Send these headers with the answer, whatever it will be."""
     request.state.extra_headers = {**getattr(request.state, "extra_headers", {}), **headers}
 
 
 async def get_operator(
     request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
 ) -> None:
-    """Let programs in that watch the service: those with a service key. Raises Unauthenticated, AccessError."""
-    if getattr(request.state, "operator", False):  # the route has asked already
+    """Admit programs that monitor the service, which need a service key. Raises Unauthenticated, AccessError."""
+    if getattr(request.state, "operator", False):  # the route has done this already
         return
     if credentials is None:
         raise Unauthenticated(WITHOUT_KEY)
@@ -82,7 +82,7 @@ async def get_operator(
 
 
 async def authenticate_operator(request: Request) -> None:
-    """Let an operator in as :func:`get_operator` does, from the headers alone."""
+    """Admit an operator as :func:`get_operator` does, from the headers alone."""
     await get_operator(request, await bearer(request))
 
 
@@ -100,7 +100,7 @@ def _identify(services: Services, key: str, acting_for: str | None) -> tuple[Ide
 
 
 def _as_utf8(header: str) -> str:
-    """Headers are decoded as Latin-1, but clients send names in UTF-8."""
+    """Decode a header again: headers come decoded as Latin-1, but clients send names in UTF-8."""
     try:
         return header.encode("latin-1").decode()
     except UnicodeDecodeError:

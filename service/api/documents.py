@@ -158,11 +158,11 @@ async def add_documents(
 def _check_ids(documents: list[Document]) -> None:
     """Check that documents of one body that share an id are equal. Raises Conflict if they are not."""
     first: dict[str, tuple[int, Document]] = {}
-    for place, document in enumerate(documents):
-        earlier, other = first.setdefault(document.id, (place, document))
+    for index, document in enumerate(documents):
+        earlier, other = first.setdefault(document.id, (index, document))
         if (other.text, other.request, other.voice) != (document.text, document.request, document.voice):
             raise Conflict(
-                f"The id '{document.id}' stands twice in this body, at {earlier} and {place} from 0, with different "
+                f"The id '{document.id}' stands twice in this body, at {earlier} and {index} from 0, with different "
                 "contents; give each document its own. Nothing was added.",
                 param="id",
                 code="duplicate_id",
@@ -342,7 +342,7 @@ def _delete(services: Services, user_id: int, document_id: str) -> bool:
 
 
 def _marked(connection: Connection, user_id: int, listed: list[Document]) -> list[DocumentOut]:
-    """The documents, those with their mark that were sent from drafts."""
+    """The documents as the API shows them, those sent from drafts with ``sent_draft``."""
     sent = feedback.sent_drafts(connection, user_id, [document.id for document in listed])
     return [_out(document, sent.get(document.id)) for document in listed]
 

@@ -1,4 +1,4 @@
-"""A draft as every route and ``pearl draft --json`` give it."""
+"""A draft as every route and ``pearl draft --json`` show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/v1/drafts``: a text the way the caller would have written it, with its evidence; and those written before."""
+"""``/v1/drafts``: write a text the way the caller would have written it, and list earlier drafts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class DraftOrder(KnownFields):
     )
 
     def job(self, longest: int) -> DraftJob:
-        """The order to the pipeline for a draft of at most ``longest`` tokens."""
+        """The pipeline's job for a draft of at most ``longest`` tokens."""
         return DraftJob(
             self.request,
             chosen(self.voice),
@@ -121,7 +121,7 @@ async def create_draft(
         return await _create_once(request, services, caller, job, idempotency_key)
     events = admission_of(request).admit(services.drafter.draft(caller.user, job))
     if body.stream:
-        first = await anext(events)  # so that what is wrong with the request still gets its status
+        first = await anext(events)  # here an error in the request can still get its status
         stream = _events(first, events, services.metrics)
         return EventStream(stream, failed=partial(event, name="error"))
     draft = await while_connected(request, lambda: finished(events))
@@ -130,7 +130,7 @@ async def create_draft(
 
 
 async def _create_once(request: Request, services: Services, caller: Identity, job: DraftJob, key: str) -> Response:
-    """A repeated call gets the record: a copy of a text would outlive its deletion."""
+    """Write the draft once. A repeated call is answered from the record: a copy would outlive the draft's deletion."""
 
     async def work(store: Store) -> StoredResponse:
         def store_id(connection: Connection, draft: Draft) -> None:
@@ -145,7 +145,7 @@ async def _create_once(request: Request, services: Services, caller: Identity, j
 
 
 def _repeated(services: Services, user_id: int, stored: StoredResponse) -> StoredResponse:
-    """The answer of the first call, with the draft as it is stored. Raises NotFound if the draft was deleted."""
+    """Answer a repeated call with the stored draft. Raises NotFound if the draft was deleted."""
     with services.database.read() as connection:
         draft = drafts.get(connection, user_id, stored.body)
         texts = drafts.evidence_texts(connection, user_id, [draft], EXCERPT + 1)
@@ -153,7 +153,7 @@ def _repeated(services: Services, user_id: int, stored: StoredResponse) -> Store
 
 
 async def finished(events: AsyncGenerator[Event, None]) -> Draft:
-    """The draft at the end of the events."""
+    """Run the events to their end; return the draft."""
     async with aclosing(events):
         async for item in events:
             if isinstance(item, Finished):

@@ -1,4 +1,4 @@
-"""Every error in the one shape: ``{"error": {"message", "type", "param", "code"}}``."""
+"""Errors in the shape of every route: ``{"error": {"message", "type", "param", "code"}}``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pearl.errors import InputError, NotFound, Overloaded, PearlError, StoreError, TooLarge
 from service.api.fields import CHECKED
-from service.process.traces import places
+from service.process.traces import code_lines
 
 log = logging.getLogger("pearl.service")
 
-SHAPE = "("  # begins the tag of a choice between shapes, a place in a location that is not a field's name
+SHAPE = "("  # begins the tag of a choice between shapes, a part of a location that is no field's name
 STOPPING = Overloaded("The service stops before this is done; try again.", code="stopping", retry_after=5)
 HTTP_CODES = {404: "unknown_route", 405: "method_not_allowed"}
 
@@ -43,7 +43,7 @@ class ErrorBody(BaseModel):
 
 
 def error_body(error: PearlError) -> dict[str, Any]:
-    """The shape above. A database that cannot answer is its operator's to mend, so the log says why, too."""
+    """The body for an error. A failing database is the operator's to repair, so the log says why, too."""
     if isinstance(error, StoreError):
         log.warning("%s: %s", error.code, error.message, extra={"fields": {"code": error.code}})
     return {"error": {"message": error.public, "type": error.type, "param": error.param, "code": error.code}}
@@ -78,8 +78,8 @@ async def _validation_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def explain_validation(problem: dict[str, Any]) -> PearlError:
-    """The first thing wrong with a body, query or path."""
-    names = [str(place) for place in problem["loc"][1:] if not str(place).startswith(SHAPE)]
+    """The error for a problem that validation found in a body, query or path."""
+    names = [str(part) for part in problem["loc"][1:] if not str(part).startswith(SHAPE)]
     param = ".".join(names) or None
     where = f"'{param}'" if param else "The body"
     kind = problem["type"]
@@ -108,7 +108,7 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def _meant(request: Request) -> str:
-    """The route that the path is near to, or else all routes."""
+    """Name the route that is probably meant, or else all routes."""
     path = request.scope["path"]
     if below := _routes_at(request, f"/v1{path}"):
         return f"it is {_shortest(below)}, and a client's base URL ends in /v1"
@@ -118,7 +118,7 @@ def _meant(request: Request) -> str:
 
 
 def _without_extra_slash(request: Request) -> list[Route]:
-    """The routes with this path but for slashes that are doubled or at its end; none where there are no such."""
+    """The routes with this path without doubled and final slashes; none if the path has no such slashes."""
     path = request.scope["path"]
     plain = re.sub("/+", "/", path).rstrip("/")
     return [] if plain == path else _routes_at(request, plain)
@@ -129,7 +129,7 @@ def _shortest(routes: list[Route]) -> str:
 
 
 def _allowed(request: Request) -> str:
-    """The methods of every route with this path; the error itself knows those of the first one alone."""
+    """The methods of every route with this path; the error itself has only those of the first one."""
     here = _routes_at(request, request.scope["path"])
     return ", ".join(sorted({method for route in here for method in route.methods or ()}))
 
@@ -142,7 +142,7 @@ def _routes_at(request: Request, path: str) -> list[Route]:
 
 
 class CatchUnexpected:
-    """ASGI middleware, inside all others, so that also the answer to an error of ours has their headers."""
+    """ASGI middleware inside all others, so that the answer to an unexpected error has their headers, too."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -170,7 +170,7 @@ class CatchUnexpected:
 
 
 def unexpected(error: Exception, where: str) -> PearlError:
-    """The answer to an unforeseen error. The log gets its place in our code, not its words: they may quote a
+    """The error to answer for an unexpected one. The log gets its lines of code, not its message, which may quote a
     text."""
-    log.error("unexpected %s in %s\n%s", type(error).__name__, where, places(error))
+    log.error("unexpected %s in %s\n%s", type(error).__name__, where, code_lines(error))
     return PearlError("Something went wrong on our side; the log has the details under this request id.")

@@ -1,4 +1,4 @@
-"""``POST /v1/feedback``: what became of a draft."""
+"""``POST /v1/feedback``: report the outcome of a draft."""
 
 from __future__ import annotations
 

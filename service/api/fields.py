@@ -1,4 +1,4 @@
-"""Field types whose checks are those of imports, with errors that keep their code; and bodies without others."""
+"""Field types with the checks of imports, whose errors keep their code; and bodies that refuse unknown fields."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pearl.text.usable import (
 )
 from service.store.voices import MOST_INSTRUCTIONS, WHOLE_HISTORY, check_instructions, check_name
 
-CHECKED = "value"  # its name in a check's message until it is known where it stands
+CHECKED = "value"  # the field's name in a check's message until it is known
 
 
 def _check_limit(value: int, *, param: str) -> int:
@@ -51,7 +51,7 @@ def _checked(check: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 def _text(pattern: str, longest: int, **more: Any) -> WithJsonSchema:
-    """The schema of a text, for the API's description: what the check takes and a pattern can say."""
+    """The schema of a text, for the API's description: what the check accepts, as far as a pattern can say."""
     return WithJsonSchema({"type": "string", "maxLength": longest, "pattern": pattern, **more})
 
 
@@ -69,11 +69,11 @@ MaybeEmptyText = Annotated[str, AfterValidator(_checked(check_characters)), _tex
 StandingInstructions = Annotated[str, AfterValidator(_checked(check_instructions)), _text(STORABLE, MOST_INSTRUCTIONS)]
 # 1 to 200 printable characters; numbers become text
 Name = Annotated[str, BeforeValidator(_checked(check_id)), _text(NAME, MAX_ID_LENGTH)]
-# a Name, but for that of the whole history
+# a Name other than that of the whole history
 StoredVoice = Annotated[
     str, BeforeValidator(_checked(check_name)), _text(NAME, MAX_ID_LENGTH, **{"not": {"const": WHOLE_HISTORY}})
 ]
-# most tokens or results; of llama.cpp's server and its kin clients know -1 for no limit
+# most tokens or results; clients know -1 for no limit from llama.cpp's server and others
 NO_LIMIT = -1
 Limit = Annotated[
     int,
@@ -95,12 +95,12 @@ Timestamp = Annotated[
 
 
 def where(field: str, value: str, then: dict[str, Any]) -> dict[str, Any]:
-    """The schema that a body has where a field has this value, for the API's description."""
+    """The schema of a body in which a field has this value, for the API's description."""
     return {"if": {"properties": {field: {"const": value}}, "required": [field]}, "then": then}
 
 
 class KnownFields(BaseModel):
-    """A body, or an object in one, that takes no fields but its own: a misspelt one must not look as if it counted."""
+    """A body, or an object in one, that refuses unknown fields: a misspelt one must not seem to count."""
 
     model_config = ConfigDict(extra="forbid")  # for the schema; the check below comes first and names the known fields
 

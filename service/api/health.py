@@ -71,7 +71,7 @@ def _database(services: Services) -> str:
 
 
 def _models(services: Services) -> str:
-    if services.load_error is not None:  # nobody's key was asked for, and its path names a person
+    if services.load_error is not None:  # this route needs no key, and the path may name a person
         return services.load_error.replace(str(services.settings.home), "PEARL_HOME")
     return "ok" if services.loaded.is_set() else "loading"
 

@@ -1,6 +1,6 @@
-"""``Idempotency-Key``: a call repeated under the same key is answered, not carried out, again.
+"""``Idempotency-Key``: a call repeated under the same key gets its first answer and is not carried out again.
 
-What a call changes and its answer are stored in one transaction: whenever the process is killed, there are both or
+A call's changes and its answer are stored in one transaction: whenever the process is killed, both are there or
 neither.
 """
 
@@ -27,8 +27,8 @@ from service.store import idempotency
 from service.store.idempotency import Call, StoredResponse
 from service.store.keys import Identity
 
-KEPT_S = 86_400.0  # the answer to a key
-RENEWED_S = 5.0
+KEPT_S = 86_400.0  # how long an answer is kept
+RENEWED_S = 5.0  # between renewals of a long call's claim
 ABANDONED_S = 20.0  # a long call whose process died, and so no longer renews its claim, frees its key after this
 
 Store = Callable[[Connection, StoredResponse], None]
@@ -50,7 +50,7 @@ async def once(
     key: str | None,
     work: Callable[[Connection], StoredResponse],
 ) -> Response:
-    """The answer of ``work``, run as one transaction in a thread, or its earlier answer under this key."""
+    """Run ``work`` as one transaction in a thread; return its answer, or its earlier answer under this key."""
     call = None if key is None else await _call(services, caller, request, key)
     return await in_writing_thread(_once, services, call, work)
 
@@ -76,9 +76,8 @@ async def once_long(
 ) -> Response:
     """The same for work that takes too long to hold a transaction: it claims the key first.
 
-    ``work`` is given a function that stores an answer, to be called in the transaction that stores its result;
-    ``restored`` (run in a thread) makes the true answer of a stored one. Raises Conflict while the first call is under
-    way.
+    ``work`` gets a function that stores an answer, to be called in the transaction that stores its result; ``restored``
+    (run in a thread) makes the full answer from the stored one. Raises Conflict while the first call is under way.
     """
     call = await _call(services, caller, request, key)
     before = await in_writing_thread(_claim, services, call)
@@ -88,7 +87,7 @@ async def once_long(
     try:
         return _response(await work(lambda connection, answer: idempotency.finish(connection, call, answer)))
     except BaseException:
-        with anyio.CancelScope(shield=True):  # also when the client left: the key is free again
+        with anyio.CancelScope(shield=True):  # also if the client left: free the key
             await in_writing_thread(_abandon, services, call)
         raise
     finally:

@@ -1,7 +1,7 @@
-"""A look at JSON before anything is built of it: how deep it is, how many values and fields it has.
+"""Limits on JSON that is not parsed yet: how deep it is, and how many values and fields it has.
 
-Built, a body of 2 MB can take a hundred times its size, so what is too much is refused while it arrives. Strings are
-skipped at the speed of a search, and what is counted is bounded by the limits, so that the scan is linear and cheap.
+Parsed, a body of 2 MB can take a hundred times its size, so a body over the limits is refused while it arrives. Strings
+are skipped by a search, and the counts are bounded by the limits, so the scan takes linear time.
 """
 
 from __future__ import annotations
@@ -11,37 +11,37 @@ from dataclasses import dataclass
 
 from pearl.errors import Malformed, PearlError, TooLarge
 
-# up to the quote that ends it, or to the end of what came; possessive, so that nothing is ever read twice
+# up to the quote that ends it, or to the end of the data; possessive, so that no byte is read twice
 STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("|\\?\Z)', re.DOTALL)
 INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+("|\\?\Z)', re.DOTALL)
 MARKS = b"[]{},"
 NOT_MARKS = bytes(set(range(256)) - set(MARKS))
 OPEN, CLOSE = b"[{", b"]}"
-PIECE = 65_536  # bytes that are looked at in one go
+PIECE = 65_536  # bytes scanned at a time
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLimits:
-    """The most that a body may have: ``values`` in all, ``fields`` in one object."""
+    """The most that a body may have."""
 
-    values: int
-    fields: int = 200
-    depth: int = 32
+    values: int  # in all
+    fields: int = 200  # in one object
+    depth: int = 32  # levels of nesting
 
 
 class JsonScan:
-    """Counts what a body consists of, piece by piece."""
+    """Counts the values, fields and levels of a body, piece by piece."""
 
     def __init__(self, limits: JsonLimits) -> None:
         self._limits = limits
         self._in_string = False
-        self._carried = b""  # a backslash whose character is still to come
+        self._carried = b""  # a backslash whose character has not come yet
         self._values = 0
         self._strings = 0
         self._fields: list[int | None] = []  # of every object that is open; None for an array
 
     def feed(self, data: bytes) -> None:
-        """Look at the next bytes. Raises TooLarge, or Malformed for what is nested too deep or cannot be JSON."""
+        """Scan the next bytes. Raises TooLarge, or Malformed if they are nested too deep or cannot be JSON."""
         for start in range(0, len(data), PIECE):
             self._count(self._outside_strings(self._carried + data[start : start + PIECE]))
 
@@ -51,7 +51,7 @@ class JsonScan:
             rest = INSIDE.match(data)
             assert rest is not None, "the expression matches anything"
             position, end = rest.end(), rest[1]
-        parts = STRING.split(data[position:])  # what stands between strings, and how each of them ends, in turn
+        parts = STRING.split(data[position:])  # alternately the bytes between strings, and the end of a string
         self._strings += len(parts) // 2
         end = parts[-2] if len(parts) > 1 else end
         self._in_string = end != b'"'

@@ -67,10 +67,10 @@ class LikenessOut(BaseModel):
     )
 
     @classmethod
-    def of(cls, score: LikenessScore, ours: Likeness, voice: str | None) -> LikenessOut:
+    def of(cls, score: LikenessScore, model: Likeness, voice: str | None) -> LikenessOut:
         from pearl.likeness.impostors import AGAINST_FEW, FEW
 
-        name, people = ours.reference.name, ours.reference.authors
+        name, people = model.reference.name, model.reference.authors
         note = None
         if score.probability is not None and people < FEW:
             note = f"The impostors ({name}) are only {people} people: {AGAINST_FEW}"
@@ -83,20 +83,20 @@ class LikenessOut(BaseModel):
                 "log_ratio": score.log_ratio,
                 "voice": voice,
                 "impostors": name,
-                "history": {"texts": ours.texts, "words": ours.words, "left_out": ours.left_out},
+                "history": {"texts": model.texts, "words": model.words, "left_out": model.left_out},
                 "note": note,
             }
         )
 
     @property
     def left_out(self) -> str:
-        """The texts of the history that do not count, in words."""
+        """The number of texts of the history that do not count, in words."""
         texts = counted(self.history.left_out, "text")
         return f"{texts} in a language that the impostors ({self.impostors}) do not write"
 
     @property
     def unsaid(self) -> str | None:
-        """The reason, in words, where no probability can be said."""
+        """The reason, in words, why there is no probability; None if there is one."""
         from pearl.likeness.likeness import LEAST_HISTORY_WORDS, LEAST_TEXTS, LEAST_WORDS
 
         others = f" Left out: {self.left_out}." if self.history.left_out else ""
@@ -120,6 +120,6 @@ def likeness_of(services: Services, user_id: int, voice: str | None, text: str) 
     """Score how much a text sounds like the user. Raises NotFound for an unknown voice."""
     if voice is not None:
         with services.database.read() as connection:
-            voices.get(connection, user_id, voice)  # an error where there is none
-    ours = services.likenesses.get(user_id, voice)
-    return LikenessOut.of(ours.score(text), ours, voice)
+            voices.get(connection, user_id, voice)  # raises an error if there is none
+    model = services.likenesses.get(user_id, voice)
+    return LikenessOut.of(model.score(text), model, voice)

@@ -1,4 +1,4 @@
-"""Names of other people's models, which clients insist on sending."""
+"""Recognizing names of well-known models, which clients send whatever the server has."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ FAMILIES = (
 CHAT_MODEL = re.compile(
     rf"(\w[\w.-]*/)*(({FAMILIES})([-_.:]?v?\d[\w.:-]*|-[a-z][\w.:-]*)|o[1-9](-[\w.:-]+)?)", re.IGNORECASE
 )
-ALIKE = 0.75  # share of letters in common: one of two names may be a slip of the other
+ALIKE = 0.75  # share of letters in common from which one name may be a misspelling of the other
 
 
 def is_chat_model(name: str, voices: Iterable[str]) -> bool:
-    """True for a known family's model that cannot be meant for one of the voices."""
+    """True for a model of a known family, unless the name may be a misspelt voice."""
     return CHAT_MODEL.fullmatch(name) is not None and all(
         SequenceMatcher(None, name.casefold(), voice.casefold()).ratio() < ALIKE for voice in voices
     )
 
 
 def is_reranker(name: str) -> bool:
-    """True for a reranker of somebody else's, "rerank-v3.5" or "BAAI/bge-reranker-v2-m3"."""
+    """True for another provider's reranker, such as "rerank-v3.5" or "BAAI/bge-reranker-v2-m3"."""
     return "rerank" in name.casefold() and not name.startswith((".", "/"))

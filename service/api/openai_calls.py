@@ -1,4 +1,4 @@
-"""A call in one of OpenAI's shapes as an order to the drafting pipeline, and the parts that their answers share."""
+"""Turning a call in one of OpenAI's shapes into a job of the drafting pipeline; parts that their answers share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ModelId = Annotated[Name, BeforeValidator(lambda value: value or WHOLE_HISTORY)]
 
 
 KIND = re.compile(r"[a-z_]{1,40}")  # of a part: a header may name it
-# the size is checked of a message's parts together
+# the size is checked for all parts of a message together
 Written = Annotated[str, WithJsonSchema({"type": "string", "maxLength": MAX_TEXT_BYTES, "pattern": STORABLE})]
 # of a conversation, at least one message is the user's
 HAS_A_REQUEST: JsonDict = {"contains": {"properties": {"role": {"const": "user"}}, "required": ["role"]}}
@@ -81,17 +81,18 @@ def shape(content: Any) -> str:
 Content = Annotated[Annotated[Written, Tag("(text)")] | Annotated[list[Part], Tag("(parts)")], Discriminator(shape)]
 
 
-def unread(messages: str, said: Sequence[tuple[str, str | Sequence[Part] | None]]) -> list[str]:
-    """The names of the parts that cannot be read in messages that were answered; ``said`` are (role, content) in the
-    field ``messages``. Raises InputError for such a part behind the last answer: it belongs to the request."""
-    answered = max((place for place, (role, content) in enumerate(said) if role == "assistant" and content), default=-1)
+def unread(messages: str, turns: Sequence[tuple[str, str | Sequence[Part] | None]]) -> list[str]:
+    """The names of the unreadable parts in messages that were answered; ``turns`` are the (role, content) in the field
+    ``messages``. Raises InputError for an unreadable part behind the last answer: it belongs to the request."""
+    answers = (index for index, (role, content) in enumerate(turns) if role == "assistant" and content)
+    answered = max(answers, default=-1)
     names: dict[str, None] = {}
-    for place, (_, content) in enumerate(said):
+    for index, (_, content) in enumerate(turns):
         for number, part in enumerate(() if isinstance(content, str) else content or ()):
             if part.readable:
                 continue
-            if place > answered:
-                where = f"{messages}.{place}.content.{number}"
+            if index > answered:
+                where = f"{messages}.{index}.content.{number}"
                 raise InputError(unreadable_part(part.type), param=where, code="unsupported")
             names[f"{messages}.{part.type}"] = None
     return list(names)
@@ -107,54 +108,52 @@ Speaker = Role | Literal["tools"]  # tools: a model's call of a tool, or its res
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAICall:
-    """A call, whatever its shape. ``turns`` stand in the field ``messages``, oldest first, those of ``tools`` without
-    a text; ``most_tokens`` is the caller's limit of the answer, in the field ``limit``, where -1 is none; ``ignored``
-    fields were passed over."""
+    """A call, whatever its shape."""
 
     model: str
-    turns: Sequence[tuple[Speaker, str]]
-    messages: str
-    most_tokens: int | None
-    limit: str
+    turns: Sequence[tuple[Speaker, str]]  # oldest first; those of tools without a text
+    messages: str  # the field that has the turns
+    most_tokens: int | None  # the caller's limit for the answer; -1: none
+    limit: str  # the field that has this limit
     temperature: float | None
     top_p: float | None
-    ignored: Sequence[str]
+    ignored: Sequence[str]  # fields that were passed over
     stop: tuple[str, ...] = ()
 
     def spoken(self) -> list[tuple[Role, str]]:
-        """The turns up to the user's last message, which is the request, behind all instructions, wherever the client
-        put them; without those of tools, whose results stand in the model's answer. Raises InputError without a
+        """The turns up to the user's last message, which is the request, behind all instructions wherever the client
+        put them. Turns of tools are left out: the model's answer has their results. Raises InputError without a
         request."""
-        last = max((place for place, (role, _) in enumerate(self.turns) if role == "user"), default=None)
+        last = max((index for index, (role, _) in enumerate(self.turns) if role == "user"), default=None)
         if last is None:
             raise InputError("There is no message of the user: their last one is the request.", param=self.messages)
-        told: list[tuple[Role, str]] = [(role, text) for role, text in self.turns if role == "system"]
-        said = self.turns[: last + 1]
-        return told + [(role, text) for role, text in said if role != "system" and role != "tools"]
+        instructions: list[tuple[Role, str]] = [(role, text) for role, text in self.turns if role == "system"]
+        turns = self.turns[: last + 1]
+        return instructions + [(role, text) for role, text in turns if role != "system" and role != "tools"]
 
     def passed_over(self) -> list[str]:
-        """The names of what was passed over: fields, and messages without a meaning here."""
+        """The names of ignored fields and messages."""
         behind = next((role for role, _ in reversed(self.turns) if role in ("user", "assistant")), None)
         return [*self.ignored, *([f"{self.messages}.assistant"] if behind == "assistant" else [])]
 
     def job(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> DraftJob:
-        """The order to the drafting pipeline. Raises InputError for turns that cannot be answered."""
-        *earlier, (_, asked) = self.spoken()
+        """The pipeline's job. Raises InputError for turns that cannot be answered."""
+        *earlier, (_, request) = self.spoken()
         for _, text in earlier:
             check_characters(text, param=self.messages)
         if len(self.stop) > MOST_STOPS:
             raise InputError(f"'stop' may have {MOST_STOPS} texts; it has {len(self.stop):,}.", param="stop")
         limit = usual_tokens if self.most_tokens in (None, NO_LIMIT) else self.most_tokens
         return DraftJob(
-            request=check_text(asked, param=self.messages),
+            request=check_text(request, param=self.messages),
             voice=voice,
             instructions="\n".join(text for role, text in earlier if role == "system" and text.strip()),
             before=conversation([(role, text) for role, text in earlier if role != "system"]),
             stop=self.stop,
             decoding=Decoding(
-                # tools ask for thousands as a matter of course, which must leave room for the request
+                # tools often ask for thousands; that must leave room for the request
                 max_tokens=min(limit, most_tokens),
-                # of no probability mass the likeliest token is left, and many endpoints refuse a top_p of 0
+                # a top_p of 0 leaves the likeliest token, and many endpoints refuse it
                 temperature=0.0 if self.top_p == 0 else self.temperature or 0.0,
                 top_p=self.top_p or 1.0,
                 stop=(CLOSING,),
@@ -164,7 +163,7 @@ class OpenAICall:
 
 
 async def begin(request: Request, services: Services, user: User, call: OpenAICall) -> AsyncGenerator[Event, None]:
-    """The events of the draft that a call orders, or of its client's own task; headers say what was not as asked."""
+    """Start the draft of a call, or the client's own task; return the events. Headers tell what was ignored."""
     voice = await in_thread(voice_of_model, services, user.id, call.model)
     if voice is None and call.model != WHOLE_HISTORY:
         add_headers(request, {"x-pearl-model": WHOLE_HISTORY})
@@ -185,15 +184,15 @@ async def begin(request: Request, services: Services, user: User, call: OpenAICa
 
 
 def voice_of_model(services: Services, user_id: int, model: str) -> voices.Voice | None:
-    """None for the whole history. Raises NotFound for a name that may be a misspelt voice: a draft in another manner
-    than the one that was asked for would not be noticed."""
+    """The voice that a model id names; None for the whole history. Raises NotFound for a name that may be a misspelt
+    voice: no one would notice a draft in the wrong manner."""
     if model == WHOLE_HISTORY:
         return None
     with services.database.read() as connection:
-        there = {voice.name: voice for voice in voices.list_all(connection, user_id)}
-    if model in there:
-        return there[model]
-    if is_chat_model(model, there):
+        by_name = {voice.name: voice for voice in voices.list_all(connection, user_id)}
+    if model in by_name:
+        return by_name[model]
+    if is_chat_model(model, by_name):
         return None
     raise NotFound(
         f"There is no model '{model}'; GET /v1/models lists yours, and '{WHOLE_HISTORY}' is your whole history.",
@@ -203,7 +202,7 @@ def voice_of_model(services: Services, user_id: int, model: str) -> voices.Voice
 
 
 def content(draft: Draft) -> str:
-    """The text; questions for the user where there is none yet."""
+    """The draft's text, or if it has none the questions for the user."""
     return draft.text or "\n".join(f"- {question}" for question in draft.questions)
 
 

@@ -1,4 +1,4 @@
-"""Fields of OpenAI's API that a draft has no use for: what can be passed over is, the rest is refused."""
+"""Fields of OpenAI's API that drafts do not use: some are ignored, the others refused."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def describe(fields: dict[str, dict[str, Any]]) -> Callable[[dict[str, Any]], No
 
 
 def passed_over(fields: dict[str, Any]) -> list[str]:
-    """The names of the fields that are passed over. Raises InputError for what cannot be: a text is no answer to it."""
+    """The names of the ignored fields. Raises InputError for fields that cannot be ignored."""
     for name in ("tool_choice", "function_call"):
         if (fields.get(name) or None) not in OPTIONAL:
             raise _unsupported(name, f"'{name}' must be 'auto' or 'none': a draft is a text and calls no tools.")
@@ -139,7 +139,7 @@ def refuse_state(fields: dict[str, Any]) -> None:
 
 
 def unreadable_part(kind: object) -> str:
-    """The sentence for a part of a message that is no text."""
+    """The error message for a part of a message that is no text."""
     what = PARTS.get(kind, "Parts of this type") if isinstance(kind, str) else "Parts without a type"
     return f"{what} cannot be read: PEARL writes from texts. Leave them out, or describe them in words."
 

@@ -1,4 +1,4 @@
-"""The envelope of a page: what every route that lists answers."""
+"""The page that every listing route answers with."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Query parameters that a route does not know are refused: a misspelt filter must not look as if it filtered. So are
-addresses in another encoding: the server puts one mark for each character that it cannot read, and names become one."""
+"""Refusing unknown query parameters, since a misspelt filter must not seem to filter, and addresses that are not UTF-8:
+the server replaces each unreadable character by the same mark, so different names would become one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pearl.errors import InputError, Malformed
 
 
 async def refuse_other_encodings(request: Request) -> None:
-    """A dependency of every route. Raises Malformed for a path or query that is not UTF-8."""
+    """Check the address, for every route. Raises Malformed for a path or query that is not UTF-8."""
     for part in (request.scope["raw_path"], request.scope["query_string"]):
         try:
             unquote_to_bytes(part).decode()
@@ -25,7 +25,7 @@ async def refuse_other_encodings(request: Request) -> None:
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
-    """A dependency of every route. Raises InputError that names the first unknown parameter and lists the known."""
+    """Check the query, for every route. Raises InputError with the first unknown parameter and the known ones."""
     if not request.query_params:
         return
     route = request.scope["route"]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, WithJsonSchema
 
 from pearl.errors import InputError
 from pearl.records import Document
-from pearl.records import Request as Asked
+from pearl.records import Request as PearlRequest
 from pearl.text.usable import check_text
 from pearl.text.words import count_words
 from retriever.registry import SERVED
@@ -25,7 +25,7 @@ from service.store.ids import new_id
 
 router = APIRouter(tags=["rerank"], route_class=KeyedRoute)
 
-CHARACTERS_A_TOKEN = 4  # about, where a client limits a document's tokens
+CHARACTERS_A_TOKEN = 4  # approximately, for a client's limit on a document's tokens
 
 
 TEXT = {"type": "string"}
@@ -61,15 +61,15 @@ class RerankIn(BaseModel):
     )
 
     def texts(self) -> tuple[dict[int, str], Counter[str]]:
-        """The texts of the documents by place, cut to the limit of tokens; and how many could not be read, by the
-        error's code. Raises the first of these errors where no document can be read."""
+        """The documents' texts by index, cut to the limit of tokens; and the number of unreadable documents by the
+        error's code. Raises the first error if no document is readable."""
         end = None if self.max_tokens_per_doc in (None, NO_LIMIT) else self.max_tokens_per_doc * CHARACTERS_A_TOKEN
         texts: dict[int, str] = {}
         errors: list[InputError] = []
         for index, document in enumerate(self.documents):
-            text, place = (document.get("text"), ".text") if isinstance(document, dict) else (document, "")
+            text, field = (document.get("text"), ".text") if isinstance(document, dict) else (document, "")
             try:
-                texts[index] = check_text(text, param=f"documents.{index}{place}")[:end]
+                texts[index] = check_text(text, param=f"documents.{index}{field}")[:end]
             except InputError as error:
                 errors.append(error)
         if not texts:
@@ -140,7 +140,7 @@ async def _answer(request: Request, services: Services, user_id: int, body: Rera
 def _rerank(services: Services, encoder: WantedEncoder, body: RerankIn, name: str | None, version: str) -> RerankOut:
     retriever = services.retriever(name, encoder)
     texts, left_out = body.texts()
-    ranking = retriever.rank(Asked(body.query), [Document(str(index), text) for index, text in texts.items()])
+    ranking = retriever.rank(PearlRequest(body.query), [Document(str(index), text) for index, text in texts.items()])
     calibration = retriever.calibration
     results = []
     for scored in ranking[: None if body.top_n == NO_LIMIT else body.top_n]:

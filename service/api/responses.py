@@ -123,7 +123,7 @@ class ResponseIn(BaseModel):
     )
 
     def call(self) -> OpenAICall:
-        """The call that the body makes. Raises InputError for what cannot be done."""
+        """Convert the body to a call. Raises InputError for what is not supported."""
         fields, text = self.model_extra or {}, self.text or TextOptions.model_construct()
         refuse_state(fields)
         turns: list[tuple[Speaker, str]] = [("system", self.instructions)] if self.instructions else []

@@ -1,4 +1,4 @@
-"""The mark on documents that were sent from a draft: how much of them is the machine's."""
+"""What the API says of a document that was sent from a draft: how much of it is the machine's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SentDraftOut(BaseModel):
 
 
 def sent_draft_out(feedback: Feedback | None) -> SentDraftOut | None:
-    """None for a document that was never a draft."""
+    """The form of a sent document's feedback; None for a document that was never a draft."""
     if feedback is None or feedback.edit is None:
         return None
     return SentDraftOut(

@@ -57,7 +57,7 @@ used by programs: a writing tool works by taking <code>{address}v1</code> as its
 
 
 def _secured(page: str) -> HTMLResponse:
-    """The page, which may load and run nothing but what comes with it, and stand in nobody's frame."""
+    """The page with headers that forbid scripts and files of other origins, and showing it in a frame."""
     digests = (sha256(script.encode()).digest() for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL))
     scripts = "".join(f" 'sha256-{b64encode(digest).decode()}'" for digest in digests)
     policy = (

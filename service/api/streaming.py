@@ -1,4 +1,4 @@
-"""Server-sent events, kept alive through silence; and work that ends when its client leaves."""
+"""Server-sent events with keep-alive lines, and work that is cancelled if its client leaves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINE_ENDS = {mark.encode(): f"\\u{ord(mark):04x}".encode() for mark in "\x85\u20
 
 
 def event(data: Any, name: str | None = None) -> bytes:
-    """One event with a JSON payload."""
+    """Encode one event with a JSON payload."""
     head = b"" if name is None else f"event: {name}\n".encode()
     payload = orjson.dumps(data)
     for mark, escaped in LINE_ENDS.items():
@@ -35,8 +35,8 @@ def event(data: Any, name: str | None = None) -> bytes:
 
 
 class EventStream(StreamingResponse):
-    """Streams events. An error after the start becomes the last one, which ``failed`` makes of its body, and so does
-    the server's end: a connection that breaks off is no error of the API's to its clients."""
+    """Streams events. After an error, or when the server stops, the last event is what ``failed`` makes of the error's
+    body: clients would not take a broken connection for an error of the API."""
 
     def __init__(self, events: AsyncGenerator[bytes, None], *, failed: Callable[[dict[str, Any]], bytes]) -> None:
         super().__init__(
@@ -66,7 +66,7 @@ async def _with_errors(
 
 
 async def _kept_alive(events: AsyncGenerator[bytes, None], seconds: float) -> AsyncGenerator[bytes, None]:
-    """The events, with a comment line whenever nothing came for so long."""
+    """Yield the events, and a comment line whenever none came for this many seconds."""
     waiting: asyncio.Task[bytes] | None = None
     try:
         while True:
@@ -96,7 +96,7 @@ class ClientLeft(Exception):
 
 
 async def while_connected(request: Request, work: Callable[[], Awaitable[T]]) -> T:
-    """Do the work, but cancel it when the client leaves. Raises ClientLeft then. The body must have been read."""
+    """Do the work, but cancel it and raise ClientLeft if the client leaves. The body must have been read."""
     task = asyncio.ensure_future(work())
     leaving = asyncio.ensure_future(_disconnected(request))
     try:

@@ -40,8 +40,8 @@ def likeness(
         with database.read() as connection:
             owner = users.chosen(connection, user)
             voice = voices.chosen_there(connection, owner.id, voice)
-        ours = LikenessCache(database).get(owner.id, voice)
-    answer = LikenessOut.of(ours.score(text), ours, voice)
+        model = LikenessCache(database).get(owner.id, voice)
+    answer = LikenessOut.of(model.score(text), model, voice)
     if json:
         write_json(json, answer.model_dump())
         return

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from pearl.clock import Clock
 from pearl.errors import PearlError, StoreError
 from retriever.models.encoder import Encoder, Vectors
-from service.process.traces import places
+from service.process.traces import code_lines
 from service.store import embeddings, jobs
 from service.store.database import Database
 
@@ -194,7 +194,7 @@ class BackgroundEmbedder:
                     log.warning("embedding: %s", error.message)
                 worked, trouble = False, error.message
             except Exception as error:  # the thread must live on: nothing else works the jobs off
-                log.error("embedding failed: %s\n%s", type(error).__name__, places(error))
+                log.error("embedding failed: %s\n%s", type(error).__name__, code_lines(error))
                 worked = False
             if not worked:
                 self._stopping.wait(IDLE_S)
@@ -213,7 +213,7 @@ class BackgroundEmbedder:
         except PearlError:
             raise
         except Exception as error:
-            log.error("embedding failed: %s\n%s", type(error).__name__, places(error))
+            log.error("embedding failed: %s\n%s", type(error).__name__, code_lines(error))
             with self._database.write() as connection:
                 jobs.fail(connection, self._job or job, type(error).__name__)  # it was renewed with each batch
         self._job = None

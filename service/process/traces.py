@@ -1,10 +1,10 @@
-"""The place of an error, for the log."""
+"""The lines of code of an error, for the log."""
 
 from __future__ import annotations
 
 import traceback
 
 
-def places(error: BaseException) -> str:
-    """The lines of code an error came through. Its own words are left out: they may quote a text or a prompt."""
+def code_lines(error: BaseException) -> str:
+    """The lines of code that an error came through, without its message, which may quote a text or a prompt."""
     return "".join(traceback.format_tb(error.__traceback__))
