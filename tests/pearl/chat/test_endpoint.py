@@ -182,7 +182,7 @@ def test_what_is_sent(talk):
     first, second = endpoint.bodies
     assert first == {
         "model": "m",
-        "messages": [{"role": "system", "content": "Be inputs."}, {"role": "user", "content": ASKED[1].content}],
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": ASKED[1].content}],
         "max_tokens": 9,
         "temperature": 0.5,
         "top_p": 0.25,
@@ -774,7 +774,7 @@ def test_a_prompt_that_is_too_long_in_other_words(talk, message):
         ({"error": {"message": "long " * 1000}}, "long long…"),
         (reduce(lambda inner, _: {"message": inner}, range(300), "deep"), None),
         ({"error": QUOTING}, None),
-        ({"error": {"message": ["Be inputs."]}}, None),
+        ({"error": {"message": ["Be brief."]}}, None),
         ([[[]]], None),
         ({"error": 5}, None),
         (7, None),

@@ -138,7 +138,7 @@ def test_the_model_id_names_the_voice(pearl: Any, ann: Any) -> None:
 
 def test_system_messages_are_instructions_and_the_rest_is_conversation(pearl: Any, ann: Any) -> None:
     messages = [
-        {"role": "system", "content": "Be inputs."},
+        {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Write to Tomas."},
         {"role": "assistant", "content": "Dear Tomas"},
         {"role": "developer", "content": [{"type": "text", "text": "No "}, {"type": "text", "text": "bells."}]},
@@ -184,7 +184,7 @@ def test_a_clients_own_task_goes_to_the_model_without_the_history(
     served: Any, client: openai.OpenAI, stream: bool
 ) -> None:
     served.house.model.replies.append('<think>\nHm.\n</think>\n```json\n{ "title": "Rota" }\n```')
-    asked = [{"role": "system", "content": "Be inputs."}, {"role": "user", "content": TITLE}]
+    asked = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": TITLE}]
     answer = client.chat.completions.create(model="pearl", messages=asked, stream=stream, max_tokens=20)
     if stream:
         text = "".join(chunk.choices[0].delta.content or "" for chunk in answer)

@@ -143,7 +143,7 @@ def test_the_model_id_names_the_voice_and_instructions_go_with_messages(pearl: A
         {"role": "developer", "content": "No bells."},
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text} for text in ("a ", "b")]},
     ]
-    body = {"model": "email", "instructions": "Be inputs.", "input": turns}
+    body = {"model": "email", "instructions": "Be brief.", "input": turns}
     assert ann.post("/v1/responses", body).status_code == 200
     assert "Sign as Otti.\\nBe brief.\\nNo bells." in str(pearl.model.calls)
     (draft,) = pearl.rows("drafts")
