@@ -15,23 +15,23 @@ MEAN_STEP = 0.05
 
 
 class Admission:
-    """Turns drafts away when too many are being written: a queue would only make everybody wait longer."""
+    """Refuses drafts while too many are being written: a queue would only make all of them slower."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._seconds = 0.0  # a recent mean of what one took
+        self._seconds = 0.0  # a moving mean of a draft's time
         self.inside = 0
 
     async def admit(self, events: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-        """The events of a draft, with a place held from the first to the last. Raises Overloaded before the first."""
+        """Yield the events of a draft, in a slot from the first to the last. Raises Overloaded before the first."""
         async with aclosing(events):
-            with self.place():
+            with self.slot():
                 async for event in events:
                     yield event
 
     @contextmanager
-    def place(self) -> Iterator[None]:
-        """Hold a place. Raises Overloaded, which says when one may be free, where there is none."""
+    def slot(self) -> Iterator[None]:
+        """Hold a slot. Raises Overloaded if none is free, with the time after which one may be."""
         if self.inside >= self._most:
             raise Overloaded(
                 f"This worker is writing {self._most} drafts already, the most it does at once; try again later.",

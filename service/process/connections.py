@@ -1,4 +1,4 @@
-"""Connections over which no request comes are closed, so that holding many open costs something."""
+"""Closing connections over which no request comes, so that no client can hold many open for nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEAD_S = 15.0  # for all lines of a request's head; bodies have READ_TIMEOUT_S o
 
 
 class TimedProtocol(HttpToolsProtocol):
-    """Uvicorn's protocol with a limit of time for a request's head; its own waits for ever."""
+    """Uvicorn's protocol with a time limit for a request's head; by itself it waits without limit."""
 
     head_s = HEAD_S
     _waiting: asyncio.TimerHandle | None = None
@@ -21,7 +21,7 @@ class TimedProtocol(HttpToolsProtocol):
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
-        # the next request on a kept connection, or the rest of a body that nobody reads any more
+        # the next request on a kept connection, or the rest of a body that is not read any more
         if self._waiting is None and self.cycle is not None and self.cycle.response_complete:
             self._wait_for_head()
         super().data_received(data)

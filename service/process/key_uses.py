@@ -1,4 +1,4 @@
-"""When API keys were last used, noted in memory and written down now and then, out of every request's way."""
+"""The last uses of API keys, noted in memory and stored from time to time, so that no request waits for that."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import time
 from service.store import keys
 from service.store.database import Database
 
-WRITTEN_EVERY_S = 60.0  # for one key
+WRITTEN_EVERY_S = 60.0  # between stored uses of a key
 
 
 class KeyUses:
-    """``note`` costs a request nothing but a lock; ``flush`` is for the background."""
+    """Uses of keys: requests call ``note``, which takes only a lock, the background ``flush``."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = threading.Lock()
-        self._noted: dict[str, float] = {}  # not written yet, by the key's id
+        self._noted: dict[str, float] = {}  # time of the last use by the key's id, not stored yet
         self._written: dict[str, float] = {}
 
     def note(self, key_id: str, now: float | None = None) -> None:
@@ -27,7 +27,7 @@ class KeyUses:
                 self._noted[key_id] = now
 
     def flush(self) -> None:
-        """Write down what was noted since the last time. Raises StoreError; it is tried again with the next."""
+        """Store the uses noted since the last time. Raises StoreError; the next call tries again."""
         with self._lock:
             due, self._noted = self._noted, {}
         if not due:

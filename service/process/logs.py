@@ -1,4 +1,4 @@
-"""One line an event on standard error, the server's own lines included: readable, or JSON for machines."""
+"""Logs on standard error, a line per event, with the server's lines: for people, or JSON for machines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line; what a record has in ``fields`` stands beside its message."""
+    """A JSON object per line, with the record's ``fields`` beside its message."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -40,7 +40,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure_logging(settings: Settings) -> None:
-    """Libraries below warning level stay silent: some log prompts."""
+    """Set up the logs. Libraries log only warnings and errors: some would log prompts."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
     root = logging.getLogger()

@@ -10,11 +10,11 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from pearl.records import Draft
 
 STAGES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own name; `pearl serve --workers` sets it
+MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # a variable of the library; `pearl serve --workers` sets it
 
 
 class Metrics:
-    """One process's counts; with several worker processes, :meth:`render` adds them all up."""
+    """The counts of one process; with several worker processes :meth:`render` adds up all of them."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -48,9 +48,9 @@ class Metrics:
         self.tokens.labels("completion").inc(draft.usage.completion_tokens)
 
     def render(self) -> bytes:
-        """The text format that Prometheus reads."""
+        """The metrics in the text format that Prometheus reads."""
         if MULTIPROCESS_FOLDER not in os.environ:
             return generate_latest(self.registry)
-        everyone = CollectorRegistry()
-        MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
-        return generate_latest(everyone)
+        all_processes = CollectorRegistry()
+        MultiProcessCollector(all_processes)  # type: ignore[no-untyped-call]
+        return generate_latest(all_processes)

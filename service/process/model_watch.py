@@ -1,4 +1,4 @@
-"""The chat model with an eye on it: its failures in the log and in the metrics, and whether it would answer now."""
+"""Watching the chat model: log and count its failures, and tell whether it would answer now."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from pearl.errors import ChatError, ChatInterrupted, ChatRateLimited, ChatRefuse
 
 log = logging.getLogger("pearl.chat")
 
-CHECKED_S = 10.0  # how long the outcome of a check, or of a real call, is good for
-FAILED_S = 30.0  # a failed call counts longer: an endpoint may be there and still answer nothing
-OF_ONE_CALL = (ChatRejected, ChatRefused, ChatInterrupted, ChatRateLimited)  # they say nothing of the next one
+CHECKED_S = 10.0  # how long the outcome of a check or of a successful call counts
+FAILED_S = 30.0  # how long a failed call counts: an endpoint may pass the check and still fail
+OF_ONE_CALL = (ChatRejected, ChatRefused, ChatInterrupted, ChatRateLimited)  # the next call may succeed
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """The state of the model until a time: ``trouble`` is why it would not answer, None when it would."""
+class ModelState:
+    """The last known state of the model."""
 
-    trouble: str | None
-    until: float
+    trouble: str | None  # why it would not answer; None: it would
+    until: float  # when the model has to be checked again, by the clock of WatchedModel
 
 
 class WatchedModel:
-    """A chat model that passes everything on."""
+    """A chat model that passes all calls on to another."""
 
     def __init__(
         self, model: ChatModel, failed: Callable[[str], None], now: Callable[[], float] = time.monotonic
     ) -> None:
-        """``failed`` is told the code of each failure."""
+        """``failed`` is called with the code of each failure."""
         self._model = model
         self._failed = failed
         self._now = now
-        self._seen = Sighting(None, -1.0)
+        self._state = ModelState(None, -1.0)
         self._checking = asyncio.Lock()
 
     @property
@@ -56,7 +56,7 @@ class WatchedModel:
         return self._model.count_tokens(text)
 
     def load(self) -> None:
-        """Load the weights now, where there are any."""
+        """Load the weights now, if the model has any."""
         load = getattr(self._model, "load", None)
         if load is not None:
             load()
@@ -70,24 +70,24 @@ class WatchedModel:
             self._failed(error.code)
             log.warning("%s: %s", error.code, error.message, extra={"fields": {"code": error.code}})
             if not isinstance(error, OF_ONE_CALL):
-                self._seen = Sighting(f"The last draft failed: {error.message}", self._now() + FAILED_S)
+                self._state = ModelState(f"The last draft failed: {error.message}", self._now() + FAILED_S)
             raise
-        self._seen = Sighting(None, self._now() + CHECKED_S)
+        self._state = ModelState(None, self._now() + CHECKED_S)
 
     async def check(self) -> None:
         await self._model.check()
 
     async def trouble(self) -> str | None:
-        """Why the model would not answer now, None when it would. Known from real calls, else asked for."""
-        async with self._checking:  # of many probes at once one asks
-            if self._now() > self._seen.until:
-                before = self._seen.trouble
-                self._seen = Sighting(await self._asked(), self._now() + CHECKED_S)
-                if self._seen.trouble not in (None, before):
-                    log.warning("the chat model is not ready: %s", self._seen.trouble)
-            return self._seen.trouble
+        """Why the model would not answer now; None if it would. Known from recent calls, or else checked."""
+        async with self._checking:  # of many probes at once, one checks
+            if self._now() > self._state.until:
+                before = self._state.trouble
+                self._state = ModelState(await self._check_failure(), self._now() + CHECKED_S)
+                if self._state.trouble not in (None, before):
+                    log.warning("the chat model is not ready: %s", self._state.trouble)
+            return self._state.trouble
 
-    async def _asked(self) -> str | None:
+    async def _check_failure(self) -> str | None:
         try:
             await self.check()
         except ChatError as error:

@@ -1,4 +1,4 @@
-"""Around every request: its id, its time, its line in the log and in the metrics. Never its text."""
+"""Middleware around every request: gives it an id, times, logs and counts it. Never logs its text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Observe:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        started, status = time.perf_counter(), 499  # as nginx has it: the client left before the answer
+        started, status = time.perf_counter(), 499  # nginx's status for a client that left before the answer
         request_id = _request_id(scope)
         state = scope.setdefault("state", {})
 
@@ -37,7 +37,7 @@ class Observe:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 extra = {"x-request-id": request_id, "x-content-type-options": "nosniff"}
-                # a person's texts are in no cache; those of the pages are nobody's
+                # a person's texts must not be cached; the pages have none
                 if not scope["path"].startswith(PAGES) and b"cache-control" not in dict(message["headers"]):
                     extra["cache-control"] = "no-store"
                 extra |= state.get("extra_headers", {})
@@ -49,7 +49,7 @@ class Observe:
         finally:
             seconds = time.perf_counter() - started
             route = _route(scope)
-            # a method is whatever the client wrote, and every new label costs memory
+            # a client may send any word as the method, and every new label costs memory
             method = scope["method"] if scope["method"] in METHODS else "other"
             self._metrics.requests.labels(method, route, str(status)).inc()
             self._metrics.seconds.labels(route).observe(seconds)
@@ -64,8 +64,8 @@ class Observe:
 
 
 def _route(scope: Scope) -> str:
-    """The path of the route that answered: one of FastAPI's, which names itself, or one of Starlette's, as the API's
-    description and the files of its page."""
+    """The path of the route that answered. FastAPI's routes are in the scope; those of Starlette, which serve the
+    API's description and the files of its page, are looked up by their endpoint."""
     if (named := scope.get("route")) is not None:
         return str(named.path)
     endpoint = scope.get("endpoint")
@@ -78,7 +78,7 @@ def _route(scope: Scope) -> str:
 
 
 def _request_id(scope: Scope) -> str:
-    """The caller's, if it has a usable one, so that both logs can be laid side by side."""
+    """The caller's request id if it sent a usable one, so that both logs can be compared; else a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id" and USABLE_ID.fullmatch(value):
             return str(value.decode())

@@ -33,13 +33,14 @@ class RateLimited(AccessError):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The requests that a key has left, in the headers that OpenAI's clients know."""
+    """The requests that a key has left."""
 
     limit: int
     remaining: int
-    reset_s: float
+    reset_s: float  # seconds until the oldest counted request no longer counts
 
     def headers(self) -> dict[str, str]:
+        """The headers that OpenAI's clients know."""
         return {
             "x-ratelimit-limit-requests": str(self.limit),
             "x-ratelimit-remaining-requests": str(self.remaining),
@@ -48,15 +49,15 @@ class Allowance:
 
 
 class MovingWindow:
-    """The requests of each key within a time, counted in this process, by a clock that nobody sets."""
+    """Counts the requests of each key within a time, in this process, by the monotonic clock."""
 
     def __init__(self, amount: int, seconds: float) -> None:
         self._amount, self._seconds = amount, seconds
-        self._taken: OrderedDict[str, deque[float]] = OrderedDict()  # the key that asked last comes last
+        self._taken: OrderedDict[str, deque[float]] = OrderedDict()  # the key with the newest request last
         self._lock = threading.Lock()
 
     def hit(self, key_id: str) -> tuple[bool, Allowance]:
-        """Count one request: whether it may go ahead, and what is left."""
+        """Count one request; return whether it may go ahead, and what is left."""
         now = time.monotonic()
         with self._lock:
             while self._taken and next(iter(self._taken.values()))[-1] <= now - self._seconds:
@@ -91,7 +92,7 @@ class RateLimits:
         self._limiter = MovingWindowRateLimiter(storage)
 
     def take(self, key_id: str) -> tuple[bool, Allowance | None]:
-        """Count one request: whether it may go ahead, and what is left; None without a limit."""
+        """Count one request; return whether it may go ahead, and what is left, None without a limit."""
         if self._limit is None:
             return True, None
         if self._window is not None:
@@ -99,7 +100,7 @@ class RateLimits:
         try:
             allowed = self._limiter.hit(self._limit, key_id)
             window = self._limiter.get_window_stats(self._limit, key_id)
-        except StorageError:  # better to serve uncounted than not at all
+        except StorageError:  # without a storage requests are served uncounted
             log.warning("the storage of the rate limits does not answer")
             return True, None
         reset = max(0.0, window.reset_time - time.time())

@@ -1,7 +1,7 @@
-"""Folders on the disk for the time of an import, and what may be unpacked into them.
+"""Temporary folders for imports, and unpacking into them within limits.
 
-A process that is killed leaves its folder; the next import or server removes it. The lock beside a folder, which is
-taken before the folder is made, tells whether its process lives.
+A killed process leaves its folder behind; the next import or server removes it. The lock beside a folder, which is
+taken before the folder is made, tells whether its process is alive.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FOLDER_NAME = "pearl-import-"
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder that is removed at the end. Raises StoreError where none can be made."""
+    """Make a folder and remove it at the end. Raises StoreError if none can be made."""
     folder = Path(tempfile.gettempdir()) / f"{FOLDER_NAME}{uuid4().hex}"
     try:
         with FileLock(_lock_of(folder), thread_local=False):
@@ -56,14 +56,14 @@ def _lock_of(folder: Path) -> Path:
 
 
 class Unpacking:
-    """Unpacks the files of one source, which has ``packed_bytes``, into a folder; one limit is for all of them."""
+    """Unpacks the files of one source, which has ``packed_bytes``, into a folder, with one limit for all of them."""
 
     def __init__(self, source: Path, folder: Path, packed_bytes: int) -> None:
         self._source, self._folder = source, folder
         self._packed, self._unpacked = packed_bytes, 0
 
     def unpack(self, stream: IO[bytes] | gzip.GzipFile) -> Path:
-        """Write what the stream holds into a file. Raises InputError if it is too much, StoreError for a full disk."""
+        """Write the stream to a file; return its path. Raises InputError for too long a stream, StoreError on a full disk."""
         handle, name = tempfile.mkstemp(dir=self._folder)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -72,14 +72,14 @@ class Unpacking:
                     check_unpacked(self._source, self._unpacked, self._packed)
                     file.write(piece)
         except OSError as error:
-            if error.errno in NO_ROOM:  # that is no fault of the source's
+            if error.errno in NO_ROOM:  # not the source's fault
                 raise temporary_full(error) from error
             raise
         return Path(name)
 
 
 def temporary_full(error: Exception) -> StoreError:
-    """The error for a temporary folder that takes no more."""
+    """The error for a full temporary folder."""
     return StoreError(
         f"The temporary folder {tempfile.gettempdir()} cannot be written ({error}); "
         "free some space there or point TMPDIR elsewhere.",

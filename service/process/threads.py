@@ -1,4 +1,4 @@
-"""Blocking work (the store, ranking) off the event loop."""
+"""Running blocking work (the store, ranking) off the event loop."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ WRITERS = 8  # calls that write to the store at once, or wait for its lock
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run it in a worker thread and wait; the thread finishes even if the caller is cancelled."""
+    """Run a function in a worker thread and wait; the thread finishes even if the caller is cancelled."""
     return await anyio.to_thread.run_sync(partial(function, *args, **kwargs))
 
 
 async def in_writing_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function that writes to the store as :func:`in_thread` does, in a thread that no reader needs: SQLite has
-    one lock for all writers, and who waits for it may wait for seconds."""
+    one lock for all writers, and a writer may wait for it for seconds."""
     return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=_limiter(_writers, WRITERS))
 
 
 async def in_reading_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function that reads a model's answer as :func:`in_thread` does, one at a time: only one thread computes in
-    any case, and the event loop would wait for its turn behind all of them."""
+    any case, and several would keep the event loop waiting."""
     return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=_limiter(_readers, 1))
 
 
@@ -54,19 +54,19 @@ _readers: RunVar[anyio.CapacityLimiter] = RunVar("readers")
 class FairThreads:
     """Threads for work that may take long for one user, apart from those of the store.
 
-    A user whose history is being embedded for the first time holds a few of them, so nobody else waits for it. Who
-    would wait behind too many others is turned away at once.
+    A user whose history is being embedded for the first time holds only a few of them, so other users need not wait.
+    A call that would wait behind too many others is refused at once.
     """
 
     IN_ALL, PER_USER = 32, 4
 
     def __init__(self, waiting: int) -> None:
-        """``waiting``: how many may wait for a thread."""
+        """``waiting`` is the number of calls that may wait for a thread."""
         self._all = anyio.CapacityLimiter(self.IN_ALL)
         self._of_user: WeakValueDictionary[int, anyio.CapacityLimiter] = WeakValueDictionary()
         self._most = self.IN_ALL + waiting
         self._inside = 0
-        self._seconds = 0.0  # a recent mean of what one took
+        self._seconds = 0.0  # a moving mean of a call's time
 
     async def run(self, user_id: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function as :func:`in_thread` does, in the user's turn. Raises Overloaded when the queue is full."""
