@@ -1,8 +1,8 @@
-"""The messages of the Model Context Protocol: one comes in, at most one goes out, and nothing is kept between them.
+"""Answering messages of the Model Context Protocol, each by at most one message, without state between them.
 
-Two ways to speak it are known. Revisions up to 2025-11-25 begin with ``initialize``, and nothing here depends on what
-was said then. From 2026-07-28 on there is no beginning: each request brings its revision and its client's abilities in
-``_meta``, and over HTTP the headers repeat what a proxy would want to know.
+Two kinds of revisions are known. Those up to 2025-11-25 begin with ``initialize``, on which nothing here depends. From
+2026-07-28 on each request has its revision and its client's abilities in ``_meta``, and over HTTP the headers repeat
+what a proxy needs to know.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ META = "io.modelcontextprotocol/"
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
 HTTP_STATUS = {UNKNOWN_METHOD: 404, INTERNAL_ERROR: 500}  # of the stateless revision; 400 for all others
-FRESH_MS = 3_600_000  # the tools change with the program alone
+FRESH_MS = 3_600_000  # how long a client may cache; the tools change only with the program
 
 SERVER = {"name": "pearl", "title": "PEARL", "version": __version__}
 ABOUT = {
@@ -57,7 +57,7 @@ class McpMessage(BaseModel):
         if isinstance(value, dict) and type(value.get("id", "")) not in (int, str):
             message = "'id' must be a whole number or a text; leave it out in a notification."
             raise PydanticCustomError("invalid_id", "{message}", {"message": message})
-        if isinstance(value, dict) and value.get("params", {}) is None:  # some clients write a field that is empty so
+        if isinstance(value, dict) and value.get("params", {}) is None:  # some clients write an empty field so
             value = {**value, "params": {}}
         return value
 
@@ -68,18 +68,18 @@ class McpMessage(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class McpReply:
-    """The answer to a request, and the status that it has over HTTP."""
+    """The answer to a request."""
 
     body: dict[str, Any]
-    status: int = 200
+    status: int = 200  # over HTTP
 
 
 @dataclass(frozen=True, slots=True)
 class McpTools:
-    """``listed`` describes the tools by name; ``call`` runs one, and its errors are results."""
+    """The tools that a client can list and call."""
 
-    listed: Mapping[str, dict[str, Any]]
-    call: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+    listed: Mapping[str, dict[str, Any]]  # their descriptions by name
+    call: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]  # name, arguments -> result, errors included
 
 
 class _Refusal(Exception):
@@ -91,14 +91,14 @@ class _Refusal(Exception):
 
 
 async def reply(message: McpMessage, tools: McpTools, headers: Mapping[str, str] | None = None) -> McpReply | None:
-    """The answer to a message; None to a notification. ``headers`` are those of HTTP, their names in lower case."""
+    """Answer a message; None for a notification. ``headers`` are those of HTTP, their names in lower case."""
     meta = message.params.get("_meta")
     meta = meta if isinstance(meta, dict) else {}
-    if headers is not None:  # the server leaves blanks at a value's end
+    if headers is not None:  # the server leaves blanks around values
         headers = {name: value.strip() for name, value in headers.items()}
     named = None if headers is None else headers.get(VERSION_HEADER)
     version = meta.get(f"{META}protocolVersion", named)
-    # a client that speaks both ways may name another revision in each place; as nothing is kept, neither does harm
+    # a client of both kinds may name another revision in each place; without state both can be answered
     two_eras = named != version and named in SUPPORTED and version in SUPPORTED
     stateless = (
         version == STATELESS if two_eras else version not in (None, *HANDSHAKE) or named not in (None, *HANDSHAKE)
@@ -122,11 +122,11 @@ async def reply(message: McpMessage, tools: McpTools, headers: Mapping[str, str]
     return McpReply({"jsonrpc": "2.0", "id": message.id, "result": result})
 
 
-def error_message(code: int, message: str, asked: McpMessage | None = None, data: Any = None) -> dict[str, Any]:
-    """The error that answers a request, or with the id null what could not be read as one."""
+def error_message(code: int, message: str, request: McpMessage | None = None, data: Any = None) -> dict[str, Any]:
+    """The error that answers a request, or with the id null a message that could not be read."""
     error = {"code": code, "message": message} | ({} if data is None else {"data": data})
-    asked_id = asked.id if asked is not None and asked.is_request else None
-    return {"jsonrpc": "2.0", "id": asked_id, "error": error}
+    request_id = request.id if request is not None and request.is_request else None
+    return {"jsonrpc": "2.0", "id": request_id, "error": error}
 
 
 def _check_version(version: Any) -> None:
@@ -136,7 +136,7 @@ def _check_version(version: Any) -> None:
 
 
 def _check_stateless(message: McpMessage, meta: Mapping[str, Any], headers: Mapping[str, str] | None) -> None:
-    """Check what each request of the stateless revision brings. Raises _Refusal."""
+    """Check the fields that each request of the stateless revision needs. Raises _Refusal."""
     for name, kind in (("protocolVersion", str), ("clientCapabilities", dict)):
         if not isinstance(meta.get(f"{META}{name}"), kind):
             raise _Refusal(INVALID_PARAMS, f"'params._meta' lacks '{META}{name}'.")

@@ -1,4 +1,4 @@
-"""The Model Context Protocol over standard input and output: a message a line, until the input ends."""
+"""The Model Context Protocol over standard input and output: a message per line, until the input ends."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from service.mcp.protocol import (
 )
 from service.mcp.tools import Toolbox
 
-LONGEST_LINE = 4_000_000  # bytes, as of a body over HTTP
+LONGEST_LINE = 4_000_000  # bytes, the same as for a body over HTTP
 PIECE = 65_536
-PIECES = 16  # that are read before they are looked at
-AT_ONCE = 64  # messages that are being answered; whoever sends more waits
+PIECES = 16  # read ahead at most
+AT_ONCE = 64  # messages answered at a time; more must wait
 
 Write = Callable[[McpReply], None]
 
 
 @contextmanager
 def wire() -> Iterator[Write]:
-    """A function that writes a reply to standard output. What anything else writes there, a library's own code as
-    well, goes to standard error meanwhile."""
+    """Yield a function that writes a reply to standard output. Everything else that is written there meanwhile, also by
+    native code of libraries, goes to standard error."""
     output = os.dup(1)
     os.dup2(2, 1)
 
@@ -52,14 +52,14 @@ def wire() -> Iterator[Write]:
 
 
 async def serve(lines: AsyncGenerator[bytes | None, None], toolbox: Toolbox, write: Write) -> None:
-    """Answer each line, AT_ONCE at a time, and end when all are answered, or nobody reads the answers. None stands for
-    a line that was too long."""
+    """Answer each line, AT_ONCE at a time; end when all are answered, or when the reader of the answers has gone. None
+    stands for a line that was too long."""
     under_way: set[asyncio.Task[None]] = set()
-    room = asyncio.Semaphore(AT_ONCE)
+    free = asyncio.Semaphore(AT_ONCE)
 
     def ended(task: asyncio.Task[None]) -> None:
         under_way.discard(task)
-        room.release()
+        free.release()
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -77,7 +77,7 @@ async def serve(lines: AsyncGenerator[bytes | None, None], toolbox: Toolbox, wri
                         if task.get_name() == repr(message.params.get("requestId")):
                             task.cancel()
                     continue
-                await room.acquire()
+                await free.acquire()
                 task = group.create_task(_answer(message, toolbox, write), name=repr(message.id))
                 under_way.add(task)
                 task.add_done_callback(ended)
@@ -86,7 +86,7 @@ async def serve(lines: AsyncGenerator[bytes | None, None], toolbox: Toolbox, wri
 
 
 def _read(line: bytes | None) -> McpMessage | None:
-    """The message in a line; None for an empty one. Raises PearlError for what is none."""
+    """Read the message in a line; None for an empty line. Raises PearlError for anything else."""
     if line is None:
         raise TooLarge(f"The line is over the limit of {LONGEST_LINE:,} bytes.")
     if not line.strip():
@@ -111,7 +111,7 @@ async def _answer(message: McpMessage, toolbox: Toolbox, write: Write) -> None:
 
 
 async def lines_of(read: Callable[[], Awaitable[bytes]]) -> AsyncGenerator[bytes | None, None]:
-    """The lines of an input that is read piece by piece, to its empty piece; None for each that is too long."""
+    """Yield the lines of an input that is read in pieces up to an empty one; None for each line that is too long."""
     line, skipping = b"", False
     while piece := await read():
         *ended, rest = (line + piece).split(b"\n")
@@ -129,18 +129,18 @@ async def lines_of(read: Callable[[], Awaitable[bytes]]) -> AsyncGenerator[bytes
 
 
 def standard_input() -> Callable[[], Awaitable[bytes]]:
-    """A function that waits for the next piece of standard input.
+    """Start reading standard input; return a function that waits for its next piece.
 
-    A thread reads, for files cannot be waited for; and below Python's buffers, whose locks a thread that still reads
-    at the end would hold."""
+    A thread reads, since the event loop cannot wait for files. It reads below Python's buffers: a thread that still
+    reads at the end would hold their locks."""
     pieces: asyncio.Queue[bytes] = asyncio.Queue()
-    room = threading.Semaphore(PIECES)
+    free = threading.Semaphore(PIECES)
     loop = asyncio.get_running_loop()
 
     def read() -> None:
         piece = b"-"
         while piece:
-            room.acquire()
+            free.acquire()
             try:
                 piece = os.read(0, PIECE)
             except OSError:  # closed
@@ -149,7 +149,7 @@ def standard_input() -> Callable[[], Awaitable[bytes]]:
 
     async def next_piece() -> bytes:
         piece = await pieces.get()
-        room.release()
+        free.release()
         return piece
 
     threading.Thread(target=read, name="stdin", daemon=True).start()

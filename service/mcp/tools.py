@@ -1,4 +1,4 @@
-"""The tools that a model has for one person: find_examples, draft, check and feedback."""
+"""The tools that a model can call for one person: find_examples, draft, check and feedback."""
 
 from __future__ import annotations
 
@@ -43,20 +43,19 @@ class ExamplesIn(KnownFields):
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools for one user. ``write`` makes the draft of a pipeline's events; ``voice`` is that of calls that name
-    none."""
+    """The tools for one user."""
 
     services: Services
     user: User
-    write: Callable[[AsyncGenerator[Event, None]], Awaitable[Draft]]
-    voice: str | None = None
+    write: Callable[[AsyncGenerator[Event, None]], Awaitable[Draft]]  # runs a pipeline's events to the draft
+    voice: str | None = None  # of calls that name none
 
     @property
     def tools(self) -> McpTools:
         return McpTools(LISTED, self._call)
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The result of a call; what is wrong with it is a result, too, for the model to read."""
+        """Run a tool; return the result. An error is a result, too, so that the model reads it."""
         tool = TOOLS[name]
         try:
             try:
@@ -73,8 +72,8 @@ class Toolbox:
             }
         return {"content": [{"type": "text", "text": orjson.dumps(answer).decode()}], "structuredContent": answer}
 
-    async def find_examples(self, asked: ExamplesIn) -> dict[str, Any]:
-        job = DraftJob(asked.request, await self._voice(asked.voice), k=asked.k)
+    async def find_examples(self, arguments: ExamplesIn) -> dict[str, Any]:
+        job = DraftJob(arguments.request, await self._voice(arguments.voice), k=arguments.k)
         retrieval = await self.services.drafter.examples(self.user, job)
         documents = [
             {
@@ -87,35 +86,35 @@ class Toolbox:
         ]
         return {"about": THEIRS, **RetrievalOut.of(retrieval).model_dump(), "documents": documents}
 
-    async def draft(self, asked: DraftOrder) -> dict[str, Any]:
-        asked = asked.model_copy(update={"voice": await self._voice(asked.voice)})
-        job = asked.job(self.services.settings.max_draft_tokens)
+    async def draft(self, order: DraftOrder) -> dict[str, Any]:
+        order = order.model_copy(update={"voice": await self._voice(order.voice)})
+        job = order.job(self.services.settings.max_draft_tokens)
         draft = await self.write(self.services.drafter.draft(self.user, job))
         shown = {"id", "text", "stage", "questions", "retrieval", "revision", "calibration", "quality", "likeness"}
         return {"about": THEIRS, **DraftOut.of(draft).model_dump(include=shown)}
 
-    async def check(self, asked: LikenessIn) -> dict[str, Any]:
-        voice, services = await self._voice(asked.voice), self.services
-        likeness = await services.ranking.run(self.user.id, likeness_of, services, self.user.id, voice, asked.text)
+    async def check(self, arguments: LikenessIn) -> dict[str, Any]:
+        voice, services = await self._voice(arguments.voice), self.services
+        likeness = await services.ranking.run(self.user.id, likeness_of, services, self.user.id, voice, arguments.text)
         quality, not_judged = None, [likeness.unsaid, NOT_JUDGED]
         if services.polisher is None:
             not_judged.insert(1, "Quality: no reward model is set on the server (PEARL_REWARD_MODEL).")
         else:
-            quality = await services.polisher.quality(asked.text)
+            quality = await services.polisher.quality(arguments.text)
         said = [reason for reason in not_judged if reason]
         return {"likeness": likeness.model_dump(), "quality": quality, "not_judged": said}
 
-    async def feedback(self, asked: FeedbackIn) -> dict[str, Any]:
-        return await in_writing_thread(self._record, asked)
+    async def feedback(self, given: FeedbackIn) -> dict[str, Any]:
+        return await in_writing_thread(self._record, given)
 
-    def _record(self, asked: FeedbackIn) -> dict[str, Any]:
+    def _record(self, given: FeedbackIn) -> dict[str, Any]:
         with self.services.database.write() as connection:
-            recorded = feedback.add(connection, self.user.id, asked.draft_id, asked.outcome, asked.final_text)
+            recorded = feedback.add(connection, self.user.id, given.draft_id, given.outcome, given.final_text)
         return feedback_body(recorded)
 
     async def _voice(self, name: str | None) -> str | None:
-        """The voice of a call; None for the whole history. Raises NotFound, with the names that a model cannot look
-        up."""
+        """The voice of a call; None for the whole history. Raises NotFound that lists the voices: a model has no tool
+        for that."""
         name = voices.chosen(name or self.voice)
         if name is None:
             return None
@@ -132,16 +131,16 @@ class Toolbox:
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
-    """``hints`` tell a client whether to ask the person first."""
+    """A tool as it is listed and run."""
 
     description: str
-    takes: type[KnownFields]
+    takes: type[KnownFields]  # the arguments
     run: Callable[[Toolbox, Any], Awaitable[dict[str, Any]]]
-    hints: dict[str, bool]
+    hints: dict[str, bool]  # tell a client whether to ask the person first
 
 
 def _given(arguments: dict[str, Any], takes: type[KnownFields]) -> dict[str, Any]:
-    """The arguments without optional ones that say nothing: many models fill in all that a schema names."""
+    """The arguments without empty optional ones: many models fill in every field of a schema."""
     needed = {name for name, field in takes.model_fields.items() if field.is_required()}
     return {name: value for name, value in arguments.items() if name in needed or value not in (None, "", [], {})}
 
@@ -181,13 +180,13 @@ TOOLS = {
 
 
 class _Untitled(GenerateJsonSchema):
-    """Schemas without titles: they repeat the names, and a model reads every word."""
+    """Makes schemas without titles: those repeat the names, and a model reads every word."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
 
-# engines that hold a model to a schema make a grammar of these, and some fail
+# some engines fail to make a grammar of these for constrained decoding
 ELABORATE = ("pattern", "maxLength", "not")
 
 
