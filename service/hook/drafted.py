@@ -1,4 +1,4 @@
-"""Commit messages that are mostly PEARL's own drafts: a style must not learn itself, so an import leaves them out."""
+"""Commit messages that are mostly PEARL's drafts: drafts must not learn from drafts, so an import leaves them out."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ REASON = "mostly a draft of PEARL's"
 
 @dataclass(frozen=True, slots=True)
 class DraftedMessages:
-    """A user's drafts, with the times of their writing, by each of their lines."""
+    """A user's drafts, to recognize messages by."""
 
-    by_line: dict[str, set[tuple[float, str]]]
+    by_line: dict[str, set[tuple[float, str]]]  # line -> (time, text) of each draft with that line
 
     @classmethod
     def of_user(cls, connection: Connection, user_id: int) -> DraftedMessages:
@@ -31,8 +31,8 @@ class DraftedMessages:
         return cls(dict(by_line))
 
     def __contains__(self, document: Document) -> bool:
-        """True where a draft from before the commit, or from the minutes after its date in which the hook may still
-        write, has a line of it, its subject or one of its body, and more than half of its words."""
+        """True if a draft has a line of the message and more than half of its words. It must be from before the commit
+        or from the minutes after its date in which the hook may still have been writing."""
         message = whole_message(document).text
         return any(
             created_at <= (document.timestamp or 0.0) + LONGEST_WAIT

@@ -1,4 +1,4 @@
-"""Editors that show a draft to nobody before it is committed, for they end by themselves."""
+"""Recognizing editors that end by themselves, so that no one would see a draft before it is committed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 from pearl.errors import InputError
 from service.importers.git_process import git_answer
 
-# variables of the services that build and test; nobody sits before those
+# variables of the services that build and test; no one sees a draft there
 UNATTENDED = ("CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION")
 NO_EDITORS = {
     *(":", "true", "false", "[", "test", "exit", "return", "sleep", "echo", "printf", "cat", "touch"),
     *("awk", "git", "perl", "sed", "gnome-open", "start", "xdg-open"),
 }
-# these end at once, and leave their window open, unless an option says that they wait for it
+# these end at once and leave their window open, unless an option makes them wait for it
 LEAVE_AT_ONCE = {
     *("atom", "bbedit", "code", "code-insiders", "codium", "cursor", "gvim", "kate", "mate", "mvim", "open", "subl"),
     *("charm", "idea", "phpstorm", "pycharm", "webstorm", "windsurf", "zed"),
@@ -30,7 +30,7 @@ SCRIPT_BYTES = 2_000  # of an editor that is a script; a longer one does somethi
 
 
 def nobody_looks(repository: Path) -> bool:
-    """True, within a hook of git, where what git opens as its editor ends by itself, and on services that build."""
+    """True, within a hook of git, if git's editor ends by itself, and on services that build."""
     if any(os.environ.get(name, "").lower() not in ("", "0", "false") for name in UNATTENDED):
         return True
     try:
@@ -49,7 +49,7 @@ def _ends_by_itself(script: str, within_script: bool = False) -> bool:
 
 
 def _commands(script: str) -> Iterator[list[str]]:
-    """The words of each command, from the program on."""
+    """Yield the words of each command, from the program on."""
     for line in script.splitlines():
         words = shlex.shlex(line, posix=True, punctuation_chars=";&|")
         words.whitespace_split = True
@@ -79,7 +79,7 @@ def _is_no_editor(command: list[str], within_script: bool) -> bool:
 
 
 def _shell_script(path: Path) -> str:
-    """The content of a short script of a shell; empty for anything else."""
+    """The content of a short shell script; empty for any other file."""
     try:
         content = path.read_bytes() if path.stat().st_size <= SCRIPT_BYTES else b""
     except OSError:

@@ -1,4 +1,4 @@
-"""The message file that git gives its hook: whether a draft is wanted there, and the file with one."""
+"""The message file that git gives its hook: tell whether a draft is wanted there, and add one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pearl.errors import InputError
 from service.hook.editor import nobody_looks
 from service.importers.git_process import git_answer, git_path
 
-# what git keeps while it makes commits by itself, or goes on with one
+# files that git keeps while it makes commits by itself or continues one
 UNDER_WAY = ("rebase-merge", "rebase-apply", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD")
 SETTINGS = r"^(core\.comment(char|string)|i18n\.commitencoding)$"
 TRAILER = re.compile(rb"[A-Za-z0-9-]+: \S")  # git commit --signoff and --trailer write them before the hook runs
@@ -19,7 +19,7 @@ NOTE = " PEARL drafted this message from the staged change. Edit it, or delete i
 
 
 def is_unwanted(repository: Path, source: str | None) -> bool:
-    """True when git has a message or is in a rebase, cherry-pick, revert or merge, nobody would see a draft, or the
+    """True if git has a message or is in a rebase, cherry-pick, revert or merge, if no one would see a draft, or if the
     person wants none this time."""
     if source or os.environ.get("PEARL_NO_DRAFT") or nobody_looks(repository):
         return True
@@ -29,7 +29,7 @@ def is_unwanted(repository: Path, source: str | None) -> bool:
 
 
 def comment_mark(repository: Path) -> bytes:
-    """The mark that begins git's comments, within a hook of git. Raises InputError where commits are not in UTF-8."""
+    """The mark that begins git's comments, within a hook of git. Raises InputError if commits are not in UTF-8."""
     mark = "#"
     try:
         answer = git_answer(repository, "config", "--get-regexp", SETTINGS, in_hook=True)
@@ -45,16 +45,16 @@ def comment_mark(repository: Path) -> bytes:
 
 
 def has_text(content: bytes, mark: bytes) -> bool:
-    """True when a person or a program wrote a message already: anything but comments, and trailers below an empty line
-    for the subject."""
+    """True if the file has a message already: anything but comments, and trailers below an empty line for the
+    subject."""
     lines = content.partition(mark + CUT)[0].splitlines()  # below the cut stands the diff
     written = [line for line in lines if line.strip() and not line.startswith(mark)]
     return bool(written) and (bool(lines[0].strip()) or not all(map(TRAILER.match, written)))
 
 
 def with_draft(content: bytes, mark: bytes, draft: str) -> bytes:
-    """The content with the draft above it, and a note among git's comments, where there are any."""
-    # git would take a line that begins like a comment for one
+    """Return the content with the draft above it, and with a note among git's comments if there are any."""
+    # git would take a line that begins with the mark for a comment
     text = re.sub(rb"^(?=" + re.escape(mark) + rb")", b" ", draft.strip().encode(), flags=re.MULTILINE)
     first = re.search(rb"^" + re.escape(mark), content, re.MULTILINE)
     at = first.start() if first else len(content)

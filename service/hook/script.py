@@ -15,7 +15,7 @@ from service.importers.git_process import git_path
 
 NAME = "prepare-commit-msg"
 OURS = "# Written by `pearl hook install`, which renews it; `pearl hook remove` removes it."
-# git's second word says where it has a message from; python need not start to see that
+# git's second argument says where a message comes from; with one, Python need not start
 SCRIPT = """#!/bin/sh
 {ours}
 # PEARL_NO_DRAFT=1 git commit ... goes without a draft.
@@ -27,7 +27,7 @@ exit 0
 
 
 def script_path(repository: Path) -> Path:
-    """The hook's path, wherever the repository's settings and worktrees put it. Raises InputError."""
+    """The hook's path, as the repository's settings and worktrees have it. Raises InputError."""
     try:
         top = Path(git_path(repository, "rev-parse", "--show-toplevel"))
     except InputError as error:
@@ -42,8 +42,8 @@ def script_path(repository: Path) -> Path:
 
 
 def install(path: Path, options: Sequence[str]) -> None:
-    """Write or renew the hook, which gives `pearl hook run` these options. Raises Conflict for another's hook, and
-    InputError."""
+    """Write or renew the hook, which gives `pearl hook run` these options. Raises Conflict for another program's
+    hook, and InputError."""
     beside = shutil.which("pearl", path=str(Path(sys.executable).parent))
     pearl = beside or shutil.which(sys.argv[0])
     if pearl is None:
@@ -61,7 +61,7 @@ def install(path: Path, options: Sequence[str]) -> None:
 
 
 def remove(path: Path) -> bool:
-    """Remove the hook; False when there is none. Raises Conflict for another's hook, and InputError."""
+    """Delete the hook; return False if there is none. Raises Conflict for another program's hook, and InputError."""
     if not _exists(path):
         return False
     if not is_ours(path):
@@ -75,16 +75,16 @@ def remove(path: Path) -> bool:
 
 
 def is_ours(path: Path) -> bool:
-    """True for a hook that :func:`install` wrote. Raises InputError when it cannot be read."""
+    """True for a hook that :func:`install` wrote. Raises InputError if it cannot be read."""
     with writing(str(path)):
         return path.is_file() and OURS.encode() in path.read_bytes()
 
 
 def _written_at(path: Path) -> str:
-    """The file in which a person edits another's hook: "it", or the one that husky's generated hook runs."""
+    """The file in which a person edits another program's hook: "it", or the file that husky's generated hook runs."""
     is_generated = path.parent.name == "_" and (path.parent / "h").is_file()
     return str(path.parent.parent / NAME) if is_generated else "it"
 
 
 def _exists(path: Path) -> bool:
-    return path.exists() or path.is_symlink()  # a link that leads nowhere is another's, too
+    return path.exists() or path.is_symlink()  # a broken link is another program's hook, too

@@ -1,4 +1,4 @@
-"""The staged change told as a request: paths worded as `pearl import git` words them, facts, and a part of the diff."""
+"""Describing the staged change as a request: paths in the words of `pearl import git`, facts, and parts of the diff."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from service.importers.git import PATHS_SHOWN, changed_paths
 from service.importers.git_process import git_answer, run_git
 
 DIFF = ("diff", "--cached", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--submodule=short")
-READ_BYTES = 20_000  # of a file's diff, which may be huge
-SHOWN_CHARACTERS = 3_000  # of the diff in a request, about 1,000 tokens
-LEAST_CHARACTERS = 80  # of a file's part of it; less shows nothing
+READ_BYTES = 20_000  # read of a file's diff, which may be huge
+SHOWN_CHARACTERS = 3_000  # of the whole diff in a request, about 1,000 tokens
+LEAST_CHARACTERS = 80  # of a file's excerpt; a shorter one would show nothing
 LONG_LINE = re.compile(r"^(.{200}).+$", re.MULTILINE)
-PLACE = re.compile(r"^@@ .*? @@", re.MULTILINE)
+HUNK = re.compile(r"^@@ .*? @@", re.MULTILINE)
 STATES = {"A": "new file", "D": "deleted"}
 
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A file of the change. ``added`` and ``removed`` count its lines, None for a binary file."""
+    """A file of the change."""
 
     path: str
-    state: str
-    added: int | None
-    removed: int | None
+    state: str  # git's letter
+    added: int | None  # lines; None for a binary file
+    removed: int | None  # the same
 
     def __str__(self) -> str:
         facts = [STATES[self.state]] if self.state in STATES else []
@@ -44,7 +44,7 @@ class StagedFile:
 
 
 def staged_request(repository: Path) -> str:
-    """The request for a message, within a hook of git. Raises InputError if nothing is staged, or if git fails."""
+    """Describe the staged change, within a hook of git. Raises InputError if nothing is staged, or if git fails."""
     files = list(_files(git_answer(repository, *DIFF, "--raw", "--numstat", "-z", in_hook=True)))
     if not files:
         raise InputError("nothing is staged, so there is nothing to tell.", code="nothing_staged")
@@ -61,7 +61,7 @@ def staged_request(repository: Path) -> str:
 
 
 def _files(answer: str) -> Iterator[StagedFile]:
-    """The files of git's raw lines, which say the state, and of its counts of lines."""
+    """Yield the files in git's answer, which has raw lines with the states and then the counts of lines."""
     states = {}
     fields = iter(answer.split("\0"))
     for field in fields:
@@ -74,7 +74,7 @@ def _files(answer: str) -> Iterator[StagedFile]:
 
 
 def _excerpts(repository: Path, files: list[StagedFile]) -> Iterator[str]:
-    """The beginnings of the files' changes, each below the file's path, in fair shares of the room."""
+    """Yield the beginnings of the files' changes, each below the file's path, in fair shares of SHOWN_CHARACTERS."""
     changes = [_change(repository, file.path) for file in files]
     shares = fair_shares([len(change) for change in changes], SHOWN_CHARACTERS)
     for file, change, share in zip(files, changes, shares, strict=True):
@@ -85,8 +85,8 @@ def _excerpts(repository: Path, files: list[StagedFile]) -> Iterator[str]:
 
 
 def _change(repository: Path, path: str) -> str:
-    """The changed lines of a file, as far as they are read; empty for a binary file."""
+    """The changed lines of a file, cut at READ_BYTES; empty for a binary file."""
     with run_git(repository, *DIFF, "--patch", "--unified=1", "--", f":(top,literal){path}", in_hook=True) as output:
         patch = output.read(READ_BYTES).decode(errors="replace")
     first = re.search(r"^@@ ", patch, re.MULTILINE)
-    return LONG_LINE.sub(r"\1…", PLACE.sub("@@", patch[first.start() :])) if first else ""
+    return LONG_LINE.sub(r"\1…", HUNK.sub("@@", patch[first.start() :])) if first else ""

@@ -1,4 +1,4 @@
-"""The record of an import while it runs: its id, counts by user, and what an update no longer finds in the source."""
+"""The record of a running import: its ids and counts by user, and documents that an update no longer finds."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """Documents of a user that are not in their source any more; ``brought`` counts all that came from there."""
+    """Documents of a user that are no longer in their source."""
 
     user_id: int
     user: str
     document_ids: tuple[str, ...]
-    brought: int
+    brought: int  # all documents that came from the source
 
 
 class ImportRecord:
-    """``ids`` are the import's by user; an import that brings a user nothing is not recorded."""
+    """Counts and records an import. An import that brings a user nothing is not recorded."""
 
     def __init__(self, importer: str, source: Path, *, update: bool) -> None:
         self._importer = importer[:NAME_KEPT]
         self._source = storable(str(source.resolve()))
         self._update = update
-        self._seen: dict[str, set[str]] = {}  # ids of documents by user; filled by an update alone
+        self._seen: dict[str, set[str]] = {}  # ids of documents by user; only in an update
         self._counts: dict[str, Counter[str]] = {}
-        self._intended: dict[str, str] = {}
-        self.ids: dict[str, str] = {}
+        self._intended: dict[str, str] = {}  # ids by user, for imports that may bring nothing
+        self.ids: dict[str, str] = {}  # of the recorded imports, by user
 
     def additions(self, batch: Sequence[SourceDocument], user_ids: Mapping[str, int]) -> list[Addition]:
         return [self._addition(item, user_ids[item.user]) for item in batch]
@@ -61,7 +61,7 @@ class ImportRecord:
         if not self._update:
             return Addition(user_id, item.document, import_id)
         seen = self._seen.setdefault(item.user, set())
-        replaces = item.document.id not in seen  # of two texts that one source gives one id, the first stays
+        replaces = item.document.id not in seen  # of two texts with the same id in one source, the first stays
         seen.add(item.document.id)
         return Addition(user_id, item.document, import_id, replaces)
 
@@ -72,7 +72,7 @@ class ImportRecord:
         outcomes: Sequence[AddOutcome],
         user_ids: Mapping[str, int],
     ) -> None:
-        """Count a batch, and note what the import has come to in the transaction that stores the batch."""
+        """Count a batch, and record the import's counts so far in the transaction that stores the batch."""
         for item, outcome in zip(batch, outcomes, strict=True):
             counts = self._counts.setdefault(item.user, Counter())
             counts[NAMES[outcome]] += 1
@@ -81,7 +81,7 @@ class ImportRecord:
         self._note(connection, self.ids.keys() & {item.user for item in batch}, user_ids, {})
 
     def finish(self, connection: Connection, user_ids: Mapping[str, int], left_out: Mapping[str, int]) -> None:
-        """Note what was left out, which belongs to no user."""
+        """Record the numbers of items left out, which belong to no user."""
         self._note(connection, self.ids.keys(), user_ids, {"left_out": dict(left_out)})
 
     def _note(
@@ -91,7 +91,7 @@ class ImportRecord:
         imports.record(connection, notes, importer=self._importer, source=self._source)
 
     def gone(self, database: Database, owner: str | None) -> tuple[Gone, ...]:
-        """The documents that earlier imports of this source brought its users, or ``owner``, and this one did not."""
+        """The documents that earlier imports of this source brought its users, or ``owner``, but not this one."""
         gone = []
         with database.read() as connection:
             for name in sorted({*self._seen, *([] if owner is None else [owner])}):
@@ -106,9 +106,9 @@ class ImportRecord:
 
 
 def remove_gone(database: Database, gone: Sequence[Gone]) -> int:
-    """The number of documents that were removed, with their traces in the database's files."""
+    """Delete the documents, with their traces in the database's files; return their number."""
     with database.write() as connection:
         removed = sum(imports.remove_documents(connection, missing.user_id, missing.document_ids) for missing in gone)
-    with suppress(StoreError):  # they are removed: `pearl serve` overwrites their traces once the disk takes it
+    with suppress(StoreError):  # they are deleted; `pearl serve` overwrites their traces later
         database.forget_deleted()
     return removed

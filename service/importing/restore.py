@@ -1,4 +1,4 @@
-"""An export read again: documents like those of any import, then voices, drafts, feedback and profiles."""
+"""Importing an export: documents as any import does, then voices, drafts, feedback and profiles."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ KINDS = ("voices", "drafts", "feedback", "profiles")
 
 @dataclass(frozen=True, slots=True)
 class RestoreCounts:
-    """The number of items of one kind by what became of them; ``problems`` name the others."""
+    """The numbers of items of one kind by outcome."""
 
     restored: int = 0
     already_there: int = 0
-    problems: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()  # an error for each of the others
 
 
 @dataclass(slots=True)
 class ExportReader:
-    """The documents of an export as an importer gives them; what else it holds is kept in ``others`` meanwhile."""
+    """The importer for exports, which yields the documents and collects everything else in ``others``."""
 
     name: str = "export"
     summary: str = "An export of PEARL's own, whole (GET /v1/export, pearl export)."
@@ -48,14 +48,14 @@ class ExportReader:
     needs_me: bool = False
     stable_ids: bool = True
     template: str = DEFAULT_TEMPLATE
-    user: str | None = None  # whose export it is, known when it was read
+    user: str | None = None  # the export's user, known after reading
     others: dict[str, list[Any]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
 
     def size(self, source: Path) -> int | None:
         return source.stat().st_size
 
     def read(self, source: Path, options: Options) -> Items:
-        """Stream the documents; ``voice`` is for those that have none. Raises InputError for any other file."""
+        """Yield the documents; those without a voice get the options'. Raises InputError if the file is no export."""
         self.user = options.user
         with reading(source) as raw, BufferedReader(CountingReader(raw, options.advance)) as counted:
             try:
@@ -65,8 +65,8 @@ class ExportReader:
 
     def _documents(self, source: Path, stream: IO[bytes], options: Options) -> Items:
         position = 0
-        for place, (name, value) in enumerate(read_members(stream)):
-            if place == 0 and (name, value) != ("object", "export"):
+        for index, (name, value) in enumerate(read_members(stream)):
+            if index == 0 and (name, value) != ("object", "export"):
                 raise InputError("is not an export of PEARL's ('object' is not 'export').", code="not_an_export")
             if name == "user_id" and self.user is None:
                 self.user = check_id(value, param="user_id")
@@ -87,9 +87,9 @@ class ExportReader:
 
 
 def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any]]) -> dict[str, RestoreCounts]:
-    """Bring back what else an export has, whose documents are there; by kind, what became of it.
+    """Restore everything in an export but its documents, which must be there; return the counts by kind.
 
-    What is there already stays as it is, except for a voice that nothing was ever set of.
+    Existing items stay as they are, except for a voice without any settings.
     """
     owner = users.ensure(connection, {user})[user].id
     users.lock(connection, {owner})
@@ -114,11 +114,11 @@ def _restore_each(kind: str, items: Sequence[Any], put: Callable[[dict[str, Any]
 
 
 def _restore_draft(connection: Connection, owner: int, line: dict[str, Any]) -> bool:
-    from service.api.draft_form import RecordedDraftOut  # with the models of the API, which other imports do without
+    from service.api.draft_form import RecordedDraftOut  # loads the models of the API, which other imports do not need
 
     try:
         RecordedDraftOut.of_record(drafts.of_line(line), {})
-    except (AttributeError, KeyError, TypeError, ValueError) as error:  # every list of drafts would fail on it
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # stored, it would break every list of drafts
         raise InputError(
             "The draft is not in the form in which PEARL exports one; leave its line out.", code="invalid_draft"
         ) from error
@@ -135,10 +135,10 @@ def _restore_voice(connection: Connection, owner: int, line: dict[str, Any]) -> 
         "template": load_template(str(template)).name,
         "k": k,
     }
-    there = next((voice for voice in voices.list_all(connection, owner) if voice.name == name), Voice(name))
-    own = {"instructions": there.instructions, "template": there.template, "k": there.k}
-    untouched = own == {"instructions": "", "template": DEFAULT_TEMPLATE, "k": None}
-    if (own == values and there.created_at) or not untouched:
+    existing = next((voice for voice in voices.list_all(connection, owner) if voice.name == name), Voice(name))
+    current = {"instructions": existing.instructions, "template": existing.template, "k": existing.k}
+    untouched = current == {"instructions": "", "template": DEFAULT_TEMPLATE, "k": None}
+    if (current == values and existing.created_at) or not untouched:
         return False
     voices.put(connection, owner, name, values)
     return True

@@ -1,4 +1,4 @@
-"""Bringing a source into users' histories: read, check, add in batches, count."""
+"""Importing a source into users' histories: read, check, add in batches, count."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from service.store.documents import AddOutcome
 from service.store.voices import check_name
 
 BATCH_DOCUMENTS = 1_000
-BATCH_CHARACTERS = 8_000_000  # a batch is in memory whole, and a document may have a megabyte
+BATCH_CHARACTERS = 8_000_000  # a whole batch is in memory, and a document may have a megabyte
 ERRORS_KEPT = 100
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 COMMIT = "commit"  # the template of commit messages, which PEARL's hook drafts
@@ -34,11 +34,11 @@ COMMIT = "commit"  # the template of commit messages, which PEARL's hook drafts
 
 @dataclass(frozen=True, slots=True)
 class ImportProblem:
-    """Something that is wrong with the source, and where; ``field`` names the part of it at fault."""
+    """An error in the source."""
 
     where: str
     message: str
-    field: str | None = None
+    field: str | None = None  # the part of the item at fault
 
     def __str__(self) -> str:
         if self.field is None:
@@ -49,28 +49,23 @@ class ImportProblem:
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """The outcome of an import. ``errors`` are the first 100 of ``errors_total``; ``refused``: --strict kept nothing.
-
-    ``unmatched_me`` are the identities that nobody in the source has; ``senders`` are then its commonest.
-    ``import_ids`` name it by user, if it brought something. ``gone`` are the documents that earlier imports of this
-    source brought and an update did not find there any more; they are in the histories still.
-    """
+    """The outcome of an import."""
 
     imported: int
     replaced: int
     already_there: int
     conflicts: int
-    left_out: dict[str, int]
-    errors: tuple[ImportProblem, ...]
+    left_out: dict[str, int]  # by reason
+    errors: tuple[ImportProblem, ...]  # the first ERRORS_KEPT
     errors_total: int
     users: int
     seconds: float
-    import_ids: dict[str, str] = field(default_factory=dict)
-    gone: tuple[Gone, ...] = ()
-    unmatched_me: tuple[str, ...] = ()
-    senders: tuple[Sender, ...] = ()
+    import_ids: dict[str, str] = field(default_factory=dict)  # by user, for users to whom it brought something
+    gone: tuple[Gone, ...] = ()  # still in the histories, but an update no longer found them in the source
+    unmatched_me: tuple[str, ...] = ()  # identities given with --me that no sender in the source has
+    senders: tuple[Sender, ...] = ()  # the commonest ones, if there are such identities
     remarks: tuple[str, ...] = ()
-    refused: bool = False
+    refused: bool = False  # by --strict: nothing was stored
 
     @property
     def nothing_usable(self) -> bool:
@@ -87,14 +82,14 @@ def run_import(
     update: bool = False,
     batch_documents: int = BATCH_DOCUMENTS,
 ) -> ImportSummary:
-    """Import what the source holds; each batch is one transaction, with ``strict`` all of it is.
+    """Import a source, each batch in a transaction; with ``strict`` everything in one.
 
-    With ``update`` a changed document takes the place of its earlier version. Raises InputError when the source cannot
-    be read at all, StoreError when the database cannot go on, Interrupted for Ctrl-C; the message of each says how many
-    documents are stored, and a rerun adds the rest.
+    With ``update`` a changed document replaces its earlier version. Raises InputError if the source cannot be read,
+    StoreError if the database fails, Interrupted for Ctrl-C; the message of each says how many documents are stored,
+    and a rerun adds the rest.
     """
     started = time.monotonic()
-    # a plug-in may have been written before there were these attributes
+    # plug-ins may lack these attributes, which are newer
     template = getattr(importer, "template", DEFAULT_TEMPLATE)
     ids_stay = getattr(importer, "stable_ids", False)
     if update and not ids_stay:
@@ -129,7 +124,7 @@ def run_import(
         stored = "nothing is stored" if strict else f"at least {tally.stored:,} documents are stored"
         raise Interrupted(f"Stopped; {stored}. The same command adds what is missing.") from None
     if tally.outcomes[AddOutcome.REPLACED]:
-        with suppress(StoreError):  # all is stored: `pearl serve` overwrites the traces once the disk takes it
+        with suppress(StoreError):  # all is stored; `pearl serve` overwrites the traces later
             database.forget_deleted()  # the earlier versions
     if tally.outcomes[AddOutcome.CONFLICT] and ids_stay and not update:
         tally.remarks.append("--update takes over what differs, another --voice too.")
@@ -151,7 +146,7 @@ def _check_source(source: Path) -> None:
 
 
 class _Refused(Exception):
-    """Takes everything back at the end of a strict import with errors."""
+    """Rolls a strict import with errors back."""
 
 
 @contextmanager
@@ -187,7 +182,7 @@ def _usable(items: Items, tally: _Tally, least_words: int, drafted: DraftedMessa
 
 
 def _check(item: SourceDocument) -> None:
-    """Here for all importers, plug-ins among them, so that nothing unusable reaches the store."""
+    """Check an item of any importer, plug-ins included, so that nothing unusable reaches the store."""
     document = item.document
     check_id(item.user, param="user_id")
     check_id(document.id)
@@ -210,7 +205,7 @@ def _batches(items: Iterable[SourceDocument], size: int) -> Iterator[list[Source
             if len(batch) >= size or characters >= BATCH_CHARACTERS:
                 yield batch
                 batch, characters = [], 0
-    except InputError:  # the source broke off: what was read before is good
+    except InputError:  # the source broke off; the items before that are good
         if batch:
             yield batch
         raise
@@ -219,7 +214,7 @@ def _batches(items: Iterable[SourceDocument], size: int) -> Iterator[list[Source
 
 
 class _UserIds:
-    """Row ids of the users met so far."""
+    """Row ids of the users found in the source so far."""
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
