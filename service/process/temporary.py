@@ -63,7 +63,7 @@ class Unpacking:
         self._packed, self._unpacked = packed_bytes, 0
 
     def unpack(self, stream: IO[bytes] | gzip.GzipFile) -> Path:
-        """Write the stream to a file; return its path. Raises InputError for too long a stream, StoreError on a full disk."""
+        """Write the stream to a new file. Raises InputError if it is too long, StoreError if the disk is full."""
         handle, name = tempfile.mkstemp(dir=self._folder)
         try:
             with os.fdopen(handle, "wb") as file:
