@@ -172,7 +172,6 @@ def shown_tables(result: Json) -> Iterator[Table]:
         rows = tuple(
             (margin_cell(point), interval_cell(point["documents"], 1), *_beside_all(point, metrics))
             for point in model["curve"]
-            for point in model["curve"]
         )
         about = f"{model['model']}: documents that score at most the margin below the best. {caption_of(model)}"
         caption = " ".join((about, *left_out(model, "drafts"), f"`{result['command']}`"))
