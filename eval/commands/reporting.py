@@ -27,11 +27,11 @@ def reporting(
     presets: Presets = NO_CHOICES,
 ) -> Callable[[Callable[..., Report]], Callable[..., None]]:
     """Make a command of a function that returns a report: with ``--json``, with ``--picture`` if its help is given, and
-    with ``--report`` if there is a ``page``. A function with a ``picture`` of its own sees what is asked for.
+    with ``--report`` if there is a ``page``. A function with a parameter ``picture`` gets its value.
 
     ``words`` name the command in the head of the result, where every option follows: the function's own, then those of
     its bundles. Options of ``writes`` name more files to write, and are left out there; so are those ``unsaid``, on
-    which no figure depends. All files are checked before the work. Of ``presets`` every choice is told.
+    which no figure depends. All files are checked before the work. The head names every choice of ``presets``.
     """
     outputs = [
         parameter(name, Annotated[kind | None, typer.Option(metavar=metavar, help=text)])
@@ -45,26 +45,26 @@ def reporting(
 
     def command_of(function: Callable[..., Report]) -> Callable[..., None]:
         written = signature(function, eval_str=True)
-        own = list(written.parameters.values())
+        parameters = list(written.parameters.values())
 
         @wraps(function)
         def command(**given: Any) -> None:
             files = Outputs(given["json"], given.get("picture"), given.get("report"))
-            read = [value for option, value in _values(own, given) if option.name not in ("picture", *writes)]
+            read = [value for option, value in _values(parameters, given) if option.name not in ("picture", *writes)]
             inputs = [path for value in read for path in (value if isinstance(value, list) else [value])]
             inputs = [path for path in inputs if isinstance(path, Path)]
             files.check(inputs, {f"--{name.replace('_', '-')}": given[name] for name in writes})
-            report = function(**{option.name: given[option.name] for option in own})
-            held, told = dict(report.options), dict[str, Any]()
+            report = function(**{option.name: given[option.name] for option in parameters})
+            held, arguments = dict(report.options), dict[str, Any]()
             if presets.choices:
                 chosen = presets.chosen(given["preset"], given["choose"])
                 held["choose"] = [f"{name}={value}" for name, value in chosen.items()]
-            for option, value in _values(own, given):
+            for option, value in _values(parameters, given):
                 if option.name not in ("picture", *writes, *unsaid):
-                    told |= [flag_of(option, held.get(option.name, value))]
-            files.write(report.head or Head.of(*words, **told), report)
+                    arguments |= [flag_of(option, held.get(option.name, value))]
+            files.write(report.head or Head.of(*words, **arguments), report)
 
-        command.__signature__ = written.replace(parameters=[*own, *outputs])  # type: ignore[attr-defined]
+        command.__signature__ = written.replace(parameters=[*parameters, *outputs])  # type: ignore[attr-defined]
         return bundled(command)
 
     return command_of

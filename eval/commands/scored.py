@@ -56,23 +56,23 @@ def report_scores(
     figures: Callable[[Candidates, Sequence[str]], dict[str, Any]],
     tables: Tables,
     picture: Draw,
-    **own: object,
+    **own_options: object,
 ) -> Report:
-    """Score every record with every model, and report the ``figures`` of the choices and the names of the baselines;
-    ``own`` are the command's own options."""
+    """Score every record with every model, and report the ``figures`` of the choices, given the names of the baselines.
+    ``own_options`` are those that only this command has."""
     from eval.report.head import Head
     from eval.report.report import Report
     from pearl.settings import load_settings
 
-    encoder = load_settings(encoder=options.encoder).encoder  # what a setting says is told, too
+    encoder = load_settings(encoder=options.encoder).encoder  # the head names it even where a setting chose it
     models = [*options.model, *options.baseline]
     choices = score_all(options.gains, models, encoder)
     result = figures(choices, [model for model in models if model in UNTRAINED or model in options.baseline])
     for row, scored in zip(result["models"], choices.models, strict=True):
         row["s1"] = distribution([scores.max() for scores in scored.scores])
-    asked: dict[str, Any] = {"gains": options.gains, "model": options.model, "baseline": options.baseline, **own}
-    drawn: dict[str, Any] = {"encoder": encoder, "resamples": options.resamples, "seed": options.seed}
-    head = Head.of("eval", name, **asked, near_duplicates=options.near_duplicates, **drawn)
+    given: dict[str, Any] = {"gains": options.gains, "model": options.model, "baseline": options.baseline}
+    given |= {**own_options, "near_duplicates": options.near_duplicates, "encoder": encoder}
+    head = Head.of("eval", name, **given, resamples=options.resamples, seed=options.seed)
     return Report(result, tables, picture=picture, head=head)
 
 

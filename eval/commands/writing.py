@@ -80,11 +80,11 @@ class WritingPlan:
 
 @dataclass(frozen=True, slots=True)
 class WritingMaterial:
-    """The cases to draft: ``cases`` are a sample of ``everyone``; ``counts`` say what is left out."""
+    """The cases of the files, and those of them to draft."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[Case, ...]  # to draft, a sample of everyone
     everyone: tuple[Case, ...]
-    counts: dict[str, Any]
+    counts: dict[str, Any]  # of records, and of what is left out
 
 
 def read_material(options: WritingOptions) -> WritingMaterial:
@@ -165,11 +165,11 @@ def writer(plan: WritingPlan, prices: Prices, cap: float | None, console: Consol
     model = make_chat_model(plan.settings, in_flight=plan.options.max_in_flight)
     in_flight = calls_at_once(plan.settings, plan.options.max_in_flight)
     terms = Terms(in_flight, prices, cap, refuse_empty=True)
-    asked = AskedModel(asking(model), plan.writer, plan.decoding, model.count_tokens, model.name)
+    chat_model = AskedModel(asking(model), plan.writer, plan.decoding, model.count_tokens, model.name)
     answers = plan.options.generations or plan.settings.home / "generations.sqlite"
     with asyncio.Runner() as runner, open_replies(answers, "generations") as store:
         try:
-            yield Writer(JudgeSession(terms, asked, store, console, runner), model, plan.longest)
+            yield Writer(JudgeSession(terms, chat_model, store, console, runner), model, plan.longest)
         finally:
             runner.run(model.close())
 
@@ -181,8 +181,7 @@ def drafts_of(questions: Sequence[Question | None], replies: Iterator[Reply | Fa
 
 @dataclass(frozen=True, slots=True)
 class WritingSession:
-    """A run in which everything is ready to write; open it with :func:`ready`. ``systems`` are the models that
-    the options name, and the ``baselines``."""
+    """A run in which everything is ready to write; open it with :func:`ready`."""
 
     options: WritingOptions
     baselines: Sequence[str]
@@ -190,7 +189,7 @@ class WritingSession:
     console: Console
     scorer: BertScore
     material: WritingMaterial
-    systems: list[System]
+    systems: list[System]  # the models that the options name, then the baselines
     writes: Writer
 
     def write(self, work: Callable[[WritingContext], Coroutine[Any, Any, T]]) -> T:
@@ -202,18 +201,18 @@ class WritingSession:
             context = WritingContext(model, plan.writer, plan.decoding, bench.store, watch, budget, in_flight)
             return bench.runner.run(work(context))
 
-    def head(self, name: str, **own: Any) -> Head:
-        """The command that makes a result; ``own`` are the options of this command alone."""
+    def head(self, name: str, **own_options: Any) -> Head:
+        """The command that makes a result; ``own_options`` are those that only this command has."""
         options, settings, aside = self.options, self.plan.settings, self.options.set_aside
-        asked: dict[str, Any] = {"gains": options.gains, "history": options.history, "split": options.split}
-        asked |= {"targets": options.targets if options.history else None}
-        asked |= {"model": options.model, "baseline": list(self.baselines)}
-        asked |= {"template": options.template, "k": options.k, "llm": settings.llm, "max_tokens": self.plan.longest}
-        asked |= {"limit": options.limit, "seed": options.seed, "near_duplicates": aside, "encoder": settings.encoder}
-        asked |= {"bertscore": options.bertscore, "budget_minutes": options.budget_minutes, **own}
+        given: dict[str, Any] = {"gains": options.gains, "history": options.history, "split": options.split}
+        given |= {"targets": options.targets if options.history else None}
+        given |= {"model": options.model, "baseline": list(self.baselines)}
+        given |= {"template": options.template, "k": options.k, "llm": settings.llm, "max_tokens": self.plan.longest}
+        given |= {"limit": options.limit, "seed": options.seed, "near_duplicates": aside, "encoder": settings.encoder}
+        given |= {"bertscore": options.bertscore, "budget_minutes": options.budget_minutes, **own_options}
         rules = None if options.told_stances() in (None, "corrected") else options.stance_rules
-        asked |= {"stances": options.stances, "stance_rules": rules, "without_near_duplicates": aside is not None}
-        return Head.of("eval", name, **asked)
+        given |= {"stances": options.stances, "stance_rules": rules, "without_near_duplicates": aside is not None}
+        return Head.of("eval", name, **given)
 
     def report(self, head: Head, figures: dict[str, Any], tables: Tables) -> Report:
         """The figures, behind the values of defaults and the counts of the material."""

@@ -91,7 +91,7 @@ def best_of(options: BestOfOptions) -> Report:
 async def _outcomes(
     options: BestOfOptions, settings: Settings, items: list[DraftItem], rewards: Rewards
 ) -> list[DraftChoice]:
-    """The outcome of each draft that there was time for. Raises InputError where there was time for none."""
+    """Edit each draft that there is time for, and choose. Raises InputError where there is time for none."""
     from rich.console import Console
 
     from pearl.asking.ask import Terms
@@ -126,44 +126,44 @@ VERSIONS = ("draft", "choice", "random", "any")
 
 @dataclass(frozen=True, slots=True)
 class DraftItem:
-    """A draft; ``history`` are texts of its person, of whom likeness is measured where there are any."""
+    """A draft, and whose it is."""
 
     id: str
     text: str
     user: str
-    history: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()  # texts of the user; without any, likeness is not measured
 
 
 @dataclass(frozen=True, slots=True)
 class DraftChoice:
-    """The candidates of a draft, the choice among them, and the seconds that asking took; 0 where all were kept."""
+    """The candidates of a draft, and the choice among them."""
 
     item: DraftItem
     candidates: tuple[Candidate, ...]
     selection: EditSelection
-    seconds: float
+    seconds: float  # that asking took; 0 where every reply was kept
 
     def scores(self, version: str) -> list[TextScores]:
-        """Those of a version of the draft: of ``any``, every executed candidate's; the draft's where there is none."""
+        """The scores of a version: of ``any``, those of every executed candidate; the draft's where there are none."""
         chosen, draft = self.selection, self.selection.draft
         if version == "any":
             return [score for score in chosen.scores if score is not None] or [draft]
-        place = {"draft": None, "choice": chosen.best, "random": chosen.random}[version]
-        return [draft if place is None else chosen.scores[place] or draft]
+        index = {"draft": None, "choice": chosen.best, "random": chosen.random}[version]
+        return [draft if index is None else chosen.scores[index] or draft]
 
     def quality(self, version: str) -> float:
         return float(np.mean([score.quality for score in self.scores(version)]))
 
     def likeness(self, version: str) -> float | None:
-        """None where the draft's is not known; a version that nobody can say it of counts as the draft."""
+        """The mean likeness, None if the draft's is unknown; a version without one counts as the draft."""
         draft = self.selection.draft.likeness
         if draft is None:
             return None
         return float(np.mean([draft if score.likeness is None else score.likeness for score in self.scores(version)]))
 
     def words(self, version: str) -> float:
-        place = self.selection.best if version == "choice" else None
-        text = self.item.text if place is None else self.candidates[place].text
+        index = self.selection.best if version == "choice" else None
+        text = self.item.text if index is None else self.candidates[index].text
         return float(count_words(text or self.item.text))
 
 
@@ -213,8 +213,8 @@ async def choices_of(
         if not in_time():
             break
         likenesses, started = likenesses_of(item), time.monotonic()
-        candidates, asked = await context.candidates(item.text, count, watch)
-        seconds = time.monotonic() - started if asked.calls else 0.0
+        candidates, outcome = await context.candidates(item.text, count, watch)
+        seconds = time.monotonic() - started if outcome.calls else 0.0
         texts = [candidate.text for candidate in candidates]
         selection = select(item.text, texts, rewards, likenesses, balance, seed)
         choices.append(DraftChoice(item, tuple(candidates), selection, seconds))
@@ -228,7 +228,7 @@ def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int
     every = [candidate for outcome in outcomes for candidate in outcome.candidates]
     written = [sum(score is not None for score in outcome.selection.scores) for outcome in outcomes]
     dropped = [len(outcome.selection.dropped) for outcome in outcomes]
-    asked = [len(outcome.candidates) for outcome in outcomes]
+    requested = [len(outcome.candidates) for outcome in outcomes]
     seconds = [outcome.seconds for outcome in outcomes if outcome.seconds]
     return {
         "n": len(outcomes),
@@ -241,7 +241,7 @@ def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int
         "edited": bootstrap.share([outcome.selection.best is not None for outcome in outcomes]).to_json(),
         "candidates": {
             "asked": len(every),
-            "failed": bootstrap.ratio(np.subtract(asked, written), asked).to_json(),
+            "failed": bootstrap.ratio(np.subtract(requested, written), requested).to_json(),
             "failures": failures(every),
             "dropped": bootstrap.ratio(dropped, written).to_json(),
             "drops": dict(Counter(reason for outcome in outcomes for reason in outcome.selection.dropped.values())),
@@ -255,7 +255,7 @@ def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int
 
 
 def _bootstrap(outcomes: Sequence[DraftChoice], resamples: int, seed: int) -> Bootstrap:
-    """Resamples of the users, or of the drafts of one."""
+    """Resample the users, or the drafts where all are of one user."""
     names = drawn([outcome.item.user for outcome in outcomes], [outcome.item.id for outcome in outcomes])
     return Bootstrap(names, resamples=resamples, seed=seed)
 

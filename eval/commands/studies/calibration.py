@@ -54,29 +54,28 @@ LEAST_BINS = 3
 
 @dataclass(frozen=True, slots=True)
 class CalibrationOptions:
-    """``bins`` of equally many requests; the line from s1 to the gain is fitted on all ``folds`` of users but one."""
+    """The options of ``pearl eval calibration``."""
 
-    bins: int = 10
-    folds: int = 5
-    near_duplicates: float = THRESHOLD
+    bins: int = 10  # each with as many requests
+    folds: int = 5  # of users; the line from s1 to the gain is fitted on all but one
+    near_duplicates: float = THRESHOLD  # share of the target's trigrams
     resamples: int = 2000
     seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreFit:
-    """A model's s1 and the gain of the document it chose, with what a line fitted on other users says of the gain, all
-    (N,). ``constant`` is those users' mean gain, ``bins`` are by s1."""
+    """How well a model's s1 predicts the gain of the document it chose: (N,) each, gains in nats."""
 
-    top_scores: Floats
+    top_scores: Floats  # s1
     gains: Floats
-    predicted: Floats
-    constant: Floats
-    bins: Bins
+    predicted: Floats  # gain by a line through s1, fitted on other users
+    constant: Floats  # mean gain of those users
+    bins: Bins  # by s1
 
 
 def score_fit(outcomes: Sequence[ChoiceOutcome], names: Sequence[str], options: CalibrationOptions) -> ScoreFit:
-    """``names`` are the clusters of the requests, which stay together when the line is fitted."""
+    """Fit the line; requests of one cluster, whose ``names`` are given, stay in one fold."""
     top_scores = np.array([outcome.top_score for outcome in outcomes])
     gains = np.array([outcome.top1_gain for outcome in outcomes])
     folds = folds_of(names, options.folds, options.seed)
@@ -93,23 +92,23 @@ def folds_of(names: Sequence[str], count: int, seed: int) -> NDArray[np.intp]:
 
 
 def left_out_predictions(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Floats:
-    """The least-squares line from x to y of all other folds, at each x; their mean y where their x is constant. NaN
-    where there is no other fold: (N,)."""
+    """Predict each y from x by the least-squares line of the other folds, or by their mean y where their x is constant:
+    (N,), NaN where there is no other fold."""
     predicted = np.full(len(x), np.nan)
     for fold in np.unique(folds):
-        mine = folds == fold
-        others_x, others_y = x[~mine], y[~mine]
+        held_out = folds == fold
+        others_x, others_y = x[~held_out], y[~held_out]
         if len(others_x) == 0:
             continue
         centred = others_x - others_x.mean()
         spread = centred @ centred
         slope = centred @ others_y / spread if spread > 1e-12 * (others_x @ others_x) else 0.0
-        predicted[mine] = others_y.mean() + slope * (x[mine] - others_x.mean())
+        predicted[held_out] = others_y.mean() + slope * (x[held_out] - others_x.mean())
     return predicted
 
 
 def _binned_pearson(bootstrap: Bootstrap, model: ScoreFit) -> Estimate:
-    """Over the bins' means; the bins are those of all requests, also in the resamples."""
+    """Pearson's r of the bins' means; resamples keep the bins of all requests."""
 
     def of_bins(sums: Floats) -> Floats:  # (R, 3B)
         number, scores, gains = np.split(sums, 3, axis=1)  # (R, B)
@@ -134,7 +133,7 @@ def pearson_of_bins(first: Floats, second: Floats) -> Floats:
 
 
 def calibration_error(bootstrap: Bootstrap, predicted: Floats, gains: Floats, bins: Bins) -> Estimate:
-    """The mean over bins, weighed by their requests, of the distance of their mean prediction from their mean gain."""
+    """The mean distance of a bin's mean prediction from its mean gain, each bin weighed by its requests."""
     return binned_distance(bootstrap, np.eye(int(bins.max()) + 1)[bins], predicted, gains)
 
 
@@ -224,7 +223,7 @@ def calibration_table(choices: Candidates, baselines: Sequence[str], options: Ca
         return {"n": 0, "models": []}
     drawn = clusters(choices.records)
     bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
-    models = {name: score_fit(mine, drawn.names, options) for name, mine in choices.outcomes(k=1).items()}
+    models = {name: score_fit(outcomes, drawn.names, options) for name, outcomes in choices.outcomes(k=1).items()}
     measured = {name: figures(METRICS, bootstrap, model) for name, model in models.items()}
     return {
         **drawn.to_json(),
@@ -246,7 +245,7 @@ def _reliability(bootstrap: Bootstrap, model: ScoreFit) -> list[dict[str, Any]]:
             "s1": bootstrap.ratio(model.top_scores * inside, inside).to_json(),
             "gain": bootstrap.ratio(model.gains * inside, inside).to_json(),
         }
-        for inside in (model.bins == place for place in np.unique(model.bins))
+        for inside in (model.bins == index for index in np.unique(model.bins))
     ]
 
 

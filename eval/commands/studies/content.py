@@ -83,14 +83,13 @@ QUARTILES = {"p5": 0.05, "p25": 0.25, "p75": 0.75, "p95": 0.95}
 
 @dataclass(frozen=True, slots=True)
 class OriginText:
-    """A text, who wrote it, for which instruction, and how detailed its prompt was; ``score``: the recorded one, if it
-    has one."""
+    """A text written for an instruction."""
 
     instruction: str
-    origin: str
-    prompt: str
+    origin: str  # who wrote it
+    prompt: str  # SHORT, DETAILED or ANYHOW
     text: str
-    score: float | None = None
+    score: float | None = None  # the recorded one
 
 
 def read_texts(paths: Sequence[Path]) -> list[OriginText]:
@@ -123,22 +122,24 @@ def read_texts(paths: Sequence[Path]) -> list[OriginText]:
 
 
 def _published(value: Mapping[str, Any]) -> list[OriginText]:
-    """The responses to an instruction, as the authors publish them: the prompt is ``instruction``, and a detailed one
-    where that is the ``full_instruction``. A response that stands there several times counts once."""
+    """The responses to an instruction, as the authors publish them. The prompt is ``instruction``; it is detailed where
+    it equals ``full_instruction``. Equal responses count once."""
     check_fields(value, "instruction", "full_instruction", "responses")
-    asked, whole = (check_text(value[name], param=name) for name in ("instruction", "full_instruction"))
+    instruction, full_instruction = (
+        check_text(value[name], param=name) for name in ("instruction", "full_instruction")
+    )
     if not isinstance(value["responses"], list):
         raise InputError(f"must be a list, not {json_type(value['responses'])}.", param="responses", code="wrong_type")
     texts = []
-    for place, response in enumerate(value["responses"]):
+    for index, response in enumerate(value["responses"]):
         fields = response if isinstance(response, dict) else {}
-        at = f"responses[{place}]"
+        at = f"responses[{index}]"
         score = fields.get("score_pre")
         texts.append(
             OriginText(
-                whole,
+                full_instruction,
                 check_id(fields.get("origin"), param=f"{at}.origin"),
-                DETAILED if asked == whole else SHORT,
+                DETAILED if instruction == full_instruction else SHORT,
                 check_text(fields.get("response"), param=f"{at}.response"),
                 None if score is None else check_number(score, f"{at}.score_pre"),
             )
@@ -169,27 +170,27 @@ def content_report(
     scores = np.asarray(scorer.scores([text.text for text in texts]), np.float64)  # (N,)
     words = np.array([count_words(text.text) for text in texts], float)
     members = {
-        (prompt, origin): [place for place, text in enumerate(texts) if (text.prompt, text.origin) == (prompt, origin)]
+        (prompt, origin): [index for index, text in enumerate(texts) if (text.prompt, text.origin) == (prompt, origin)]
         for prompt in (*PROMPTS, ANYHOW)
         for origin in origins
     }
     instructions = [text.instruction for text in texts]
-    means = {group: _means(scores, instructions, places) for group, places in members.items()}
+    means = {group: _means(scores, instructions, indices) for group, indices in members.items()}
     groups = []
-    for (prompt, origin), places in members.items():
-        if not places:
+    for (prompt, origin), indices in members.items():
+        if not indices:
             continue
-        names = drawn([instructions[place] for place in places])
-        bootstrap, mine = Bootstrap(names, resamples=resamples, seed=seed), scores[places]
+        names = drawn([instructions[index] for index in indices])
+        bootstrap, group_scores = Bootstrap(names, resamples=resamples, seed=seed), scores[indices]
         other = means.get((prompt, reference or ""), {})
         groups.append(
             {
                 "prompt": prompt,
                 "origin": origin,
-                "n": len(places),
-                "median": bootstrap.median(mine).to_json(),
-                "quantiles": {name: round(float(np.quantile(mine, at)), 6) for name, at in QUARTILES.items()},
-                "words": float(np.median(words[places])),
+                "n": len(indices),
+                "median": bootstrap.median(group_scores).to_json(),
+                "quantiles": {name: round(float(np.quantile(group_scores, at)), 6) for name, at in QUARTILES.items()},
+                "words": float(np.median(words[indices])),
                 "less_reference": None
                 if origin == reference
                 else _paired(means[prompt, origin], other, resamples, seed),
@@ -211,12 +212,12 @@ def content_report(
     }
 
 
-def _means(scores: Floats, instructions: Sequence[str], places: Sequence[int]) -> dict[str, float]:
-    """The mean score by instruction of the texts at some places."""
+def _means(scores: Floats, instructions: Sequence[str], indices: Sequence[int]) -> dict[str, float]:
+    """The mean score by instruction of the texts with these indices."""
     scores_of: dict[str, list[float]] = defaultdict(list)
-    for place in places:
-        scores_of[instructions[place]].append(scores[place])
-    return {name: float(np.mean(mine)) for name, mine in scores_of.items()}
+    for index in indices:
+        scores_of[instructions[index]].append(scores[index])
+    return {name: float(np.mean(values)) for name, values in scores_of.items()}
 
 
 def _paired(one: dict[str, float], other: dict[str, float], resamples: int, seed: int) -> dict[str, Any] | None:
@@ -260,11 +261,11 @@ def content_figure(result: Json) -> Figure:
     groups = result["groups"]
     colours = {SHORT: GREY, DETAILED: BLUE, ANYHOW: ORANGE}
     figure, ((axes,),) = canvas(1, 1, (7.2, 1 + 0.34 * len(groups)))
-    for place, row in enumerate(groups):
+    for y, row in enumerate(groups):
         colour, of = colours[row["prompt"]], row["quantiles"]
-        axes.plot([of["p5"], of["p95"]], [place, place], color=colour, lw=1)
-        axes.plot([of["p25"], of["p75"]], [place, place], color=colour, lw=6, solid_capstyle="butt", alpha=0.5)
-        axes.plot([row["median"]["value"]], [place], "o", color=colour, ms=5)
+        axes.plot([of["p5"], of["p95"]], [y, y], color=colour, lw=1)
+        axes.plot([of["p25"], of["p75"]], [y, y], color=colour, lw=6, solid_capstyle="butt", alpha=0.5)
+        axes.plot([row["median"]["value"]], [y], "o", color=colour, ms=5)
     names = [row["origin"] + ("" if row["prompt"] == ANYHOW else f", {row['prompt']}") for row in groups]
     axes.set_yticks(range(len(groups)), names)
     axes.invert_yaxis()

@@ -85,13 +85,13 @@ PRINTED = 0.2  # the paper's median change by an edit
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The scores before and after an edit of a trace; ``words``: how many more the text has."""
+    """The scores before and after an edit of a trace."""
 
-    record: int
+    record: int  # line of the trace
     edit: PlacedEdit
     before: float
     after: float
-    words: int
+    words: int  # more than before the edit
 
     @property
     def change(self) -> float:
@@ -99,12 +99,12 @@ class Step:
 
 
 def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
-    """Every edit in the order of its draft, executed after those before it."""
+    """A step for each edit, in the order of the draft; each is executed after those before it."""
     versions = [  # the draft with none, one, two, ... and all of its edits
         [replaced(trace.trace.draft, trace.tidied.placed[:number]) for number in range(len(trace.tidied.placed) + 1)]
         for trace in traces
     ]
-    flat = list(dict.fromkeys(text for mine in versions for text in mine))
+    flat = list(dict.fromkeys(text for texts in versions for text in texts))
     by_text = dict(zip(flat, (float(score) for score in scores(flat)), strict=True))
     return [
         Step(
@@ -114,8 +114,8 @@ def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
             by_text[after],
             len(after.split()) - len(before.split()),
         )
-        for trace, mine in zip(traces, versions, strict=True)
-        for edit, (before, after) in zip(trace.tidied.placed, pairwise(mine), strict=True)
+        for trace, texts in zip(traces, versions, strict=True)
+        for edit, (before, after) in zip(trace.tidied.placed, pairwise(texts), strict=True)
     ]
 
 
@@ -147,10 +147,10 @@ def sensitivity_report(
         "categories": [
             {
                 "category": name,
-                "n": len(mine),
-                "median": _bootstrap(mine, resamples, seed).median([step.change for step in mine]).to_json(),
+                "n": len(group),
+                "median": _bootstrap(group, resamples, seed).median([step.change for step in group]).to_json(),
             }
-            for name, mine in sorted(by_category.items())
+            for name, group in sorted(by_category.items())
         ],
         "traces_change": _whole_traces(by_trace, resamples, seed) if len(by_trace) > 1 else None,
         "by_edits": list(_by_edits(by_trace)),
@@ -158,25 +158,25 @@ def sensitivity_report(
 
 
 def _bootstrap(some: Sequence[Step], resamples: int, seed: int) -> Bootstrap:
-    """Resamples of the traces, or of the edits of one."""
+    """Resample the traces, or the edits where all are of one trace."""
     return Bootstrap(drawn([str(step.record) for step in some]), resamples=resamples, seed=seed)
 
 
 def _whole_traces(by_trace: Mapping[int, Sequence[Step]], resamples: int, seed: int) -> dict[str, Any]:
     """The change from the draft to the text with all edits, over traces."""
-    changes = [mine[-1].after - mine[0].before for mine in by_trace.values()]
+    changes = [trace[-1].after - trace[0].before for trace in by_trace.values()]
     bootstrap = Bootstrap([str(record) for record in by_trace], resamples=resamples, seed=seed)
     return {
         "median": bootstrap.median(changes).to_json(),
         "raised": bootstrap.share(np.array(changes) > 0).to_json(),
-        "edits_median": float(np.median([len(mine) for mine in by_trace.values()])),
+        "edits_median": float(np.median([len(trace) for trace in by_trace.values()])),
     }
 
 
 def _by_edits(by_trace: Mapping[int, Sequence[Step]]) -> Iterator[dict[str, Any]]:
-    """The median change from the draft once so many edits are executed, over the traces that have as many."""
+    """Yield quartiles of the change from the draft after 1, 2, ... edits, over the traces that have as many."""
     for number in range(1, max(map(len, by_trace.values())) + 1):
-        changes = [mine[number - 1].after - mine[0].before for mine in by_trace.values() if len(mine) >= number]
+        changes = [trace[number - 1].after - trace[0].before for trace in by_trace.values() if len(trace) >= number]
         low, middle, high = np.quantile(changes, (0.25, 0.5, 0.75)).round(6).tolist()
         yield {"edits": number, "traces": len(changes), "median": middle, "quarter": low, "three_quarters": high}
 

@@ -127,10 +127,10 @@ def _rescored_tables(rescored: list[Json]) -> Iterator[Table]:
         "The same by gap, in quarters of the pairs by each scorer's own scale; as many of the experts, and of the "
         "majorities, prefer the higher score.",
         [
-            own | {"scorer": row["scorer"]}
-            for row in rescored[:2]
-            for own in _beside_majority(row)
-            if own["gap"] != "all"
+            row | {"scorer": scorer["scorer"]}
+            for scorer in rescored[:2]
+            for row in _beside_majority(scorer)
+            if row["gap"] != "all"
         ],
         {"scores": "scorer", "gap": "gap", "n": "n", "individual": "agreement", "majority": "majority"},
     )
@@ -168,9 +168,9 @@ def _draw_agreement(axes: Axes, result: Json) -> None:
     bins = [row["gap"] for row in result["individual"] if row["gap"][0].isdigit()]
     for kind, colour in KINDS.items():
         rows = {row["gap"]: row for row in result[kind] if row["agreement"]}
-        places = [place for place, name in enumerate(bins) if name in rows]
-        values, reaches = values_and_reaches(rows[bins[place]]["agreement"] for place in places)
-        axes.errorbar(places, values, yerr=reaches, fmt="o-", color=colour, ms=4, lw=1, capsize=2, label=kind)
+        xs = [x for x, name in enumerate(bins) if name in rows]
+        values, reaches = values_and_reaches(rows[bins[x]]["agreement"] for x in xs)
+        axes.errorbar(xs, values, yerr=reaches, fmt="o-", color=colour, ms=4, lw=1, capsize=2, label=kind)
     axes.axhline(0.5, color=GREY, lw=0.8, zorder=0)
     axes.set_xticks(range(len(bins)), bins)
     axes.set(ylim=(0, 1), xlabel="gap of the scores", ylabel="share that prefers the higher score")

@@ -109,9 +109,9 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class ScoredDrafts:
-    """The s1 of each request, (N,), and what was written with the documents found."""
+    """What was written with the documents that a retriever found."""
 
-    top_scores: Floats
+    top_scores: Floats  # s1 of each request, (N,)
     measured: Measures
 
 
@@ -123,7 +123,7 @@ def _binned_pearson(name: str, bootstrap: Bootstrap, drafts: ScoredDrafts) -> Es
     """Correlate each bin's lowest s1 with the figure; resamples keep the bins of all requests."""
     _, bins = np.unique(equal_bins(drafts.top_scores, BINS), return_inverse=True)  # (N,)
     inside = np.eye(int(bins.max()) + 1)[bins]  # (N, B)
-    starts = np.array([drafts.top_scores[mine > 0].min() for mine in inside.T])
+    starts = np.array([drafts.top_scores[members > 0].min() for members in inside.T])
     features = drafts.measured.features[name]  # (N, F)
 
     def of_bins(sums: Floats) -> Floats:  # (R, B * F)
@@ -169,8 +169,8 @@ def generation_report(
 ) -> dict[str, Any]:
     """All figures as they are written, then sliced by the words of the request and by the number of documents.
 
-    ``written[i]`` are the drafts of system i. Over the requests for which every system has one, so that all stand on
-    the same; what failed is counted. ``seed`` is of the bootstrap. Raises ChatError where no request is left.
+    ``written[i]`` are the drafts of system i. Only requests count for which every system has one; what failed is
+    counted apart. ``seed`` is of the bootstrap. Raises ChatError where no request is left.
     """
     together = complete(written)
     usable = list(compress(cases, together))
@@ -181,15 +181,16 @@ def generation_report(
     for system, drafts in zip(systems, written, strict=True):
         texts[system.name] = [draft.text for draft in drafts]
     measured = {
-        name: target_metrics.measure([text or "" for text in compress(mine, together)]) for name, mine in texts.items()
+        name: target_metrics.measure([text or "" for text in compress(system_texts, together)])
+        for name, system_texts in texts.items()
     }
-    ground = Ground(tuple(usable), target_metrics.metrics, (*systems, *trivial), seed)
-    result = ground.table(measured, np.ones(len(usable), dtype=bool))
+    compared = ComparedSystems(tuple(usable), target_metrics.metrics, (*systems, *trivial), seed)
+    result = compared.table(measured, np.ones(len(usable), dtype=bool))
     for row, system, drafts in zip(result["models"], systems, written, strict=True):
         row |= counts(drafts)
         top_scores = [shown.top.score for shown in compress(system.shown, together) if shown.top]
         if len(top_scores) == len(usable):
-            row["s1_pearson_r"] = ground.correlations(ScoredDrafts(np.array(top_scores), measured[system.name]))
+            row["s1_pearson_r"] = compared.correlations(ScoredDrafts(np.array(top_scores), measured[system.name]))
     if stances:
         taken = {"target": target_metrics.stances} | {name: drafts.stances for name, drafts in measured.items()}
         result["stances"] = {name: stance_counts(stances_of) for name, stances_of in taken.items()}
@@ -197,7 +198,7 @@ def generation_report(
         "requests": len(cases),
         **result,
         "slices": [
-            part.to_json() | ground.table(measured, part.among)
+            part.to_json() | compared.table(measured, part.among)
             for part in request_slices([case.record for case in usable])
         ],
     }
@@ -214,7 +215,9 @@ def complete(written: Sequence[Sequence[WrittenText]]) -> Mask:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class ComparedSystems:
+    """Systems on the same requests: those for which every system has a text."""
+
     cases: tuple[Case, ...]
     metrics: tuple[Metric[Measures], ...]
     systems: tuple[System, ...]

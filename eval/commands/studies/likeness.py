@@ -133,14 +133,14 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class LikenessOptions:
-    """``impostors``: files of other people, in place of the histories' own; ``shipped``: the package's registers."""
+    """The options of ``pearl eval likeness``, checked."""
 
     methods: tuple[str, ...]
-    lengths: tuple[int, ...]
-    part: str
-    people: int
-    impostors: tuple[Path, ...]
-    shipped: bool
+    lengths: tuple[int, ...]  # words
+    part: str  # test or dev
+    people: int  # of each file, at most
+    impostors: tuple[Path, ...]  # files of other people, in place of the histories' own
+    shipped: bool  # tell people apart from the package's registers
     resamples: int
     seed: int
 
@@ -179,18 +179,20 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
             param="history",
         )
     drawn = np.random.default_rng(options.seed).permutation(len(writers))[: options.people]
-    chosen = [writers[place] for place in sorted(drawn)]
+    chosen = [writers[index] for index in sorted(drawn)]
     if options.shipped:
         fitted = {writer.user: Likeness.fit(writer.history).reference for writer in chosen}
         registers = Counter(reference.name for reference in fitted.values())
         head: Fields = {"impostors": dict(sorted(registers.items())), "removed": []}
         lineup = Lineup(chosen, lambda writer: fitted[writer.user], encoder)
     else:
-        others = {user: mine for user, mine in texts.items() if part_of(user) == IMPOSTORS}
+        others = {user: user_texts for user, user_texts in texts.items() if part_of(user) == IMPOSTORS}
         if options.impostors:
-            others = {user: mine for file in options.impostors for user, mine in texts_by_user(file).items()}
+            others = {
+                user: user_texts for file in options.impostors for user, user_texts in texts_by_user(file).items()
+            }
         removed = sorted(_tested_impostors(others, texts, {writer.user for writer in writers}))
-        kept = {user: mine for user, mine in others.items() if user not in removed}
+        kept = {user: user_texts for user, user_texts in others.items() if user not in removed}
         if not kept:
             raise InputError(
                 f"{path}: nobody is left to be an impostor, for none of those tested is; name histories of other "
@@ -200,7 +202,7 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
             )
         reference = Impostors.of(path.name, kept)
         head = {"impostors": reference.authors, "removed": removed}
-        known = [text for theirs in kept.values() for text in theirs[:TEXTS_OF_AN_AUTHOR]]
+        known = [text for user_texts in kept.values() for text in user_texts[:TEXTS_OF_AN_AUTHOR]]
         lineup = Lineup(chosen, lambda writer: reference, encoder, known, options.seed)
     return lineup, {"file": path.name, "users": len(texts), "tested": len(chosen), **head}
 
@@ -208,17 +210,17 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
 def _tested_impostors(
     impostors: Mapping[str, Sequence[str]], texts: Mapping[str, Sequence[str]], tested: set[str]
 ) -> Iterator[str]:
-    """The impostors who are tested themselves: by their id, or because they share texts with somebody tested."""
-    mine = {user: set(texts[user]) for user in tested}
-    owner = {text: user for user in tested for text in mine[user]}
-    for user, theirs in impostors.items():
-        shared = {owner[text] for text in theirs if text in owner}
-        if user in tested or any(is_same_person(mine[other], set(theirs)) for other in shared):
+    """Yield the impostors who are tested themselves: by their id, or because they share texts with somebody tested."""
+    tested_texts = {user: set(texts[user]) for user in tested}
+    owner = {text: user for user in tested for text in tested_texts[user]}
+    for user, user_texts in impostors.items():
+        shared = {owner[text] for text in user_texts if text in owner}
+        if user in tested or any(is_same_person(tested_texts[other], set(user_texts)) for other in shared):
             yield user
 
 
 def _length(trials: Sequence[Claim], words: int, lineup: Lineup, options: LikenessOptions) -> tuple[Fields, Floats]:
-    """The figures at one length, and the probability, (N,), beside the truth of as many false claims as true ones."""
+    """The figures at one length; and the truth and probability of as many false claims as true ones, (N, 2)."""
     scores = scores_of(options.methods, lineup, trials) if trials else {}
     ours = scores.get(LIKENESS, np.array([]))
     answered = np.isfinite(ours)
@@ -257,11 +259,11 @@ def _figures(method: str, scores: Floats, kinds: Any, names: Any, answered: Any,
 
 
 def _as_many(kinds: Any, names: Any, answered: Any) -> Any:
-    """True for each person's own passages and as many of their same-domain impostors', of those that are answered."""
+    """True for each person's answered own passages and for as many answered ones of their same-domain impostors."""
     chosen = answered & (kinds == OWN)
     for name in np.unique(names):
-        mine = answered & (names == name)
-        chosen[np.flatnonzero(mine & (kinds == SAME_DOMAIN))[: (mine & (kinds == OWN)).sum()]] = True
+        of_person = answered & (names == name)
+        chosen[np.flatnonzero(of_person & (kinds == SAME_DOMAIN))[: (of_person & (kinds == OWN)).sum()]] = True
     return chosen
 
 
@@ -298,8 +300,8 @@ def equal_error_rate(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool
         right, wrong = _by_score(weights, scores, true)
         refused = right.cumsum(axis=1) / right.sum(axis=1, keepdims=True)
         believed = 1 - wrong.cumsum(axis=1) / wrong.sum(axis=1, keepdims=True)
-        place = np.abs(refused - believed).argmin(axis=1)[:, None]
-        both = np.take_along_axis(refused, place, 1) + np.take_along_axis(believed, place, 1)
+        crossing = np.abs(refused - believed).argmin(axis=1)[:, None]
+        both = np.take_along_axis(refused, crossing, 1) + np.take_along_axis(believed, crossing, 1)
         return np.asarray(both[:, 0] / 2)
 
     return bootstrap.weights(fold)

@@ -34,9 +34,9 @@ TRAIT_WEIGHT = 2.0  # of a trait against a word: there are fewer of them
 
 def likeness_of_manner(card: Floats, texts: Floats) -> float:
     """The cosine of two sets of standardised rates (F,), from -1 to 1."""
-    own, others = (_weighted(rates) for rates in (card, texts))
-    length = float(np.linalg.norm(own) * np.linalg.norm(others))
-    return float(own @ others) / length if length else 0.0
+    card, texts = _weighted(card), _weighted(texts)
+    length = float(np.linalg.norm(card) * np.linalg.norm(texts))
+    return float(card @ texts) / length if length else 0.0
 
 
 def _weighted(rates: Floats) -> Floats:
@@ -100,11 +100,11 @@ METHODS = ("card", "traits", "words", "length")
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """An author's texts for the card, oldest first, and the later ones that are held back."""
+    """An author's texts, both parts oldest first."""
 
     name: str
     card: tuple[str, ...]
-    held_back: tuple[str, ...]
+    held_back: tuple[str, ...]  # later than those of the card
 
 
 def authors_of(path: Path, split: str, most: int, seed: int) -> list[Author]:
@@ -151,7 +151,7 @@ def manner_figures(name: str, authors: Sequence[Author], reference: Reference) -
 
 def _likenesses(cards: Floats, texts: Floats) -> Floats:
     """The likeness of each author's texts to each card, by their rates: (A, F) -> (A, A)."""
-    return np.array([[likeness_of_manner(card, own) for card in cards] for own in texts])
+    return np.array([[likeness_of_manner(card, rates) for card in cards] for rates in texts])
 
 
 def _lengths(authors: Sequence[Author]) -> Floats:
@@ -165,11 +165,11 @@ def _lengths(authors: Sequence[Author]) -> Floats:
 def _share_right(bootstrap: Bootstrap, likenesses: Floats) -> Estimate:
     """The share of pairs in which an author's texts are more like their own card than the other's; ties are half.
 
-    An author is drawn with their texts and their card: of the card alone that others are told from, the interval knows,
-    too. One drawn twice is not told from themselves.
+    A resample draws authors, each with their texts and their card, so the interval covers both. An author drawn twice
+    is not compared with themselves.
     """
-    own = np.diag(likenesses)[:, None]
-    right = (own > likenesses) + 0.5 * (own == likenesses)  # (A, A)
+    to_own_card = np.diag(likenesses)[:, None]
+    right = (to_own_card > likenesses) + 0.5 * (to_own_card == likenesses)  # (A, A)
     np.fill_diagonal(right, 0.0)
 
     def share(times: Floats) -> Floats:  # (R, A)
@@ -183,7 +183,7 @@ def references(histories: Sequence[tuple[str, Sequence[Author]]]) -> dict[str, R
     """The figures over the authors of histories, given with their kinds, by kind and of all as the kind ``any``."""
     texts = [(kind, [(*author.card, *author.held_back) for author in authors]) for kind, authors in histories]
     return {
-        kind: Reference.of(kind, [lot for lot_kind, lot in texts if kind in (lot_kind, ANY)])
+        kind: Reference.of(kind, [author_texts for of_kind, author_texts in texts if kind in (of_kind, ANY)])
         for kind in sorted({ANY, *(kind for kind, _ in texts)})
     }
 

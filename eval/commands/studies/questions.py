@@ -69,12 +69,12 @@ def questions(
         calibration = replace(calibration, ask_unrelated=ask_unrelated)
     console, histories = Console(stderr=True), []
     sampled = [sampled_users(users_of(read_histories(path), split), users, seed) for path in history]
-    for place, path in enumerate(history):
-        others = sampled[(place + 1) % len(sampled)].values() if len(sampled) > 1 else ()
+    for index, path in enumerate(history):
+        others = sampled[(index + 1) % len(sampled)].values() if len(sampled) > 1 else ()
         elsewhere = [documents[-1].request or "" for documents in others]
         with console.status(f"Ranking for {path.name}..."):
-            asked = list(requests_of(sampled[place], retriever, calibration, elsewhere))
-        histories.append(questions_figures(path.name, asked))
+            served = list(requests_of(sampled[index], retriever, calibration, elsewhere))
+        histories.append(questions_figures(path.name, served))
     floors = {"ask_below": calibration.ask_below, "ask_unrelated": calibration.ask_unrelated}
     return Report({"model": model, **floors, "histories": histories}, questions_tables)
 
@@ -88,14 +88,13 @@ ASKED = 0.05  # of own requests may at most end in a question
 
 @dataclass(frozen=True, slots=True)
 class ServedRequest:
-    """A request, ``whose`` it is, and what the history made of it: s1, its relatedness, if the retriever knows it, and
-    whether it was asked."""
+    """A request ranked from the history of ``user``."""
 
     user: str
-    whose: str
-    top_score: float
-    related: float | None
-    asked: bool
+    whose: str  # OWN, FOREIGN or ELSEWHERE
+    top_score: float  # s1
+    related: float | None  # relatedness of the history; None where the retriever does not say it
+    asked: bool  # the request ends in a question to the user
 
 
 def sampled_users(histories: Mapping[str, Sequence[Document]], count: int, seed: int) -> dict[str, list[Document]]:
@@ -114,7 +113,7 @@ def sampled_users(histories: Mapping[str, Sequence[Document]], count: int, seed:
 
 
 def before_last(documents: Sequence[Document]) -> list[Document]:
-    """The latest documents before the last one, without copies of its text; none where all are copies."""
+    """The latest documents before the last one, without copies of its text."""
     *before, last = documents[-MOST_DOCUMENTS - 1 :]
     return [document for document in before if document.text != last.text]
 
@@ -125,39 +124,39 @@ def requests_of(
     calibration: Calibration,
     elsewhere: Sequence[str] = (),
 ) -> Iterator[ServedRequest]:
-    """Yield the last request of each user to their own history, the next user's last one to the same, and one that was
-    asked ``elsewhere``, if there are any."""
+    """Yield three requests for the history of each user: their own last one, the next user's last one and, if there
+    are any, one that was asked ``elsewhere``."""
     names = list(histories)
-    for place, user in enumerate(names):
+    for position, user in enumerate(names):
         before, last = before_last(histories[user]), histories[user][-1]
         index = retriever.index(before)
-        other = histories[names[(place + 1) % len(names)]][-1]
+        other = histories[names[(position + 1) % len(names)]][-1]
         texts = {OWN: last.request or "", FOREIGN: other.request or ""}
         if elsewhere:
-            texts[ELSEWHERE] = elsewhere[place % len(elsewhere)]
+            texts[ELSEWHERE] = elsewhere[position % len(elsewhere)]
         for whose, text in texts.items():
             ranking = ranked(before, index, Request(text, last.timestamp))
             yield ServedRequest(user, whose, ranking[0].score, relatedness_of(ranking), calibration.asks(ranking))
 
 
-def questions_figures(name: str, asked: Sequence[ServedRequest]) -> dict[str, Any]:
-    """The shares that end in a question, of own requests and of others', with the medians of s1 and relatedness.
+def questions_figures(name: str, served: Sequence[ServedRequest]) -> dict[str, Any]:
+    """The shares of own requests and of others' that end in a question, with the medians of s1 and relatedness.
 
-    ``ask_unrelated``: the highest relatedness that at most ASKED of the own requests lie below.
+    ``ask_unrelated`` is the highest relatedness below which at most ASKED of the own requests lie.
     """
     figures: dict[str, Any] = {"history": name}
     for whose in WHOSE:
-        mine = [request for request in asked if request.whose == whose]
-        if not mine:
+        requests = [request for request in served if request.whose == whose]
+        if not requests:
             continue
-        bootstrap = Bootstrap([request.user for request in mine])
+        bootstrap = Bootstrap([request.user for request in requests])
         figures[whose] = {
-            "requests": len(mine),
-            "asked": bootstrap.share([request.asked for request in mine]).to_json(),
-            "median_top_score": round(float(np.median([request.top_score for request in mine])), 4),
+            "requests": len(requests),
+            "asked": bootstrap.share([request.asked for request in requests]).to_json(),
+            "median_top_score": round(float(np.median([request.top_score for request in requests])), 4),
         }
-        related = sorted(request.related for request in mine if request.related is not None)
-        if len(related) == len(mine):
+        related = sorted(request.related for request in requests if request.related is not None)
+        if len(related) == len(requests):
             figures[whose]["median_relatedness"] = round(float(np.median(related)), 4)
             if whose == OWN:
                 figures["ask_unrelated"] = round(related[int(ASKED * len(related))], 4)

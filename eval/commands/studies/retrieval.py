@@ -53,11 +53,10 @@ Outcomes = Sequence[ChoiceOutcome]  # a model's, one a request
 
 @dataclass(frozen=True, slots=True)
 class RetrievalOptions:
-    """``k`` documents count for the top-k gain; a document is a near-duplicate of the target from that share of its
-    trigrams on."""
+    """The options of ``pearl eval retrieval``."""
 
-    k: int = 3
-    near_duplicates: float = THRESHOLD
+    k: int = 3  # documents that count for the top-k gain
+    near_duplicates: float = THRESHOLD  # share of the target's trigrams; a document with as many is a near-duplicate
     resamples: int = 2000
     seed: int = 0
 
@@ -164,7 +163,7 @@ def retrieval_table(choices: Candidates, baselines: Sequence[str], options: Retr
     bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
     chosen = choices.outcomes(options.k)
     outcomes = {**chosen, **choices.trivial_outcomes(options.k)}
-    measured = {name: figures(METRICS, bootstrap, mine) for name, mine in outcomes.items()}
+    measured = {name: figures(METRICS, bootstrap, of_model) for name, of_model in outcomes.items()}
     compared = differences(METRICS, chosen, measured, [*(name for name in baselines if name in chosen), RANDOM])
     return {
         **drawn.to_json(),
@@ -193,15 +192,15 @@ def _sliced(choices: Candidates, options: RetrievalOptions) -> dict[str, Any]:
 def _ratio(bootstrap: Bootstrap, row: Mapping[str, Any], outcomes: Mapping[str, Outcomes]) -> dict[str, Any]:
     """The top-1 gain as a multiple of the best baseline's, where that is above zero."""
     best = row["top1_gain"]["against"]
-    mine, baseline = top1_gains(outcomes[row["model"]]), top1_gains(outcomes[best])
-    ratio = bootstrap.ratio(mine, baseline).to_json() if sum(baseline) > 0 else None
+    gains, baseline = top1_gains(outcomes[row["model"]]), top1_gains(outcomes[best])
+    ratio = bootstrap.ratio(gains, baseline).to_json() if sum(baseline) > 0 else None
     return {"top1_gain_ratio": None if ratio is None else {"against": best, **ratio}}
 
 
 def _pairs(bootstrap: Bootstrap, outcomes: Mapping[str, Outcomes]) -> list[dict[str, Any]]:
-    """Each model against each other: the paired difference of the top-1 gains, how often the first gains more, equal
-    gains counting a half, and how often they are equal."""
-    gained = {model: top1_gains(mine) for model, mine in outcomes.items()}
+    """Each model against each other: the paired difference of the top-1 gains, how often the first gains more (equal
+    gains count a half), and how often they are equal."""
+    gained = {model: top1_gains(of_model) for model, of_model in outcomes.items()}
     rows = []
     for first, second in permutations(outcomes, 2):
         won = wins(gained[first], gained[second])

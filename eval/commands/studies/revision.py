@@ -160,15 +160,14 @@ def revision_report(
 
 @dataclass(frozen=True, slots=True)
 class RevisedDrafts:
-    """The drafts and their revisions, measured, with the s1 of each request, (N,); infinite where nothing is ranked,
-    which is never below a threshold; ``seed`` is of the bootstrap."""
+    """The drafts and their revisions, measured."""
 
     cases: tuple[Case, ...]
     metrics: tuple[Metric[Measures], ...]
     drafts: Measures
     revised: Measures
-    top_scores: Floats
-    seed: int
+    top_scores: Floats  # s1 of each request, (N,); infinite, and so below no threshold, where nothing is ranked
+    seed: int  # of the bootstrap
 
     def among(self, mask: Mask) -> RevisedDrafts:
         return RevisedDrafts(
@@ -196,8 +195,10 @@ class RevisedDrafts:
             **clusters([case.record for case in self.cases]).to_json(),
             "policies": [
                 {"policy": policy}
-                | _row(bootstrap, shares[policy], mine, {other: by_policy[other] for other in COMPARED_WITH[policy]})
-                for policy, mine in by_policy.items()
+                | _row(
+                    bootstrap, shares[policy], measured, {other: by_policy[other] for other in COMPARED_WITH[policy]}
+                )
+                for policy, measured in by_policy.items()
             ],
         }
 
@@ -213,7 +214,7 @@ class RevisedDrafts:
         return points
 
     def by_chance(self) -> dict[str, float]:
-        """By metric, the share of random exchanges of drafts and revisions in which the best theta gains as much."""
+        """By metric, the share of random exchanges of drafts and revisions whose best theta gains as much as ours."""
         revised = [mixed(self._below(threshold), self.revised, self.drafts) for threshold in self._thresholds()]
         return chances(self.drafts, revised, clusters([case.record for case in self.cases]).names)
 
@@ -233,12 +234,12 @@ class RevisedDrafts:
         return figures(self.metrics, bootstrap, mixed(share, self.revised, self.drafts))
 
 
-def _row(bootstrap: Bootstrap, share: Floats, mine: Figures, others: Mapping[str, Figures]) -> dict[str, Any]:
+def _row(bootstrap: Bootstrap, share: Floats, measured: Figures, others: Mapping[str, Figures]) -> dict[str, Any]:
     """The share that a policy revises, its figures, and their paired differences from others."""
     return {
         "share_revised": bootstrap.mean(share).to_json(),
-        **to_json(mine),
-        "differences": [to_json(less(mine, other), against=name) for name, other in others.items()],
+        **to_json(measured),
+        "differences": [to_json(less(measured, other), against=name) for name, other in others.items()],
     }
 
 

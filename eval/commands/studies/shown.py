@@ -48,7 +48,7 @@ def shown(options: WritingOptions) -> Report:
     from pearl.asking.write import write_drafts
     from pearl.templates import load_template
 
-    # k is named, so that a margin that is there already leaves nothing out
+    # with k given, the model's own margin leaves nothing out
     options = replace(options, k=options.k or load_template(options.template).k)
     with ready(options) as session:
         cases = session.material.cases
@@ -123,7 +123,7 @@ def shown_report(
         "drafts": [counts(texts) for texts in written],
         **drawn.to_json(),
         "curve": [
-            to_json(own := row(margin), margin=margin) | {"less_all": to_json(less(own, everything))}
+            to_json(at_margin := row(margin), margin=margin) | {"less_all": to_json(less(at_margin, everything))}
             for margin in tried
         ]
         + [to_json(everything, margin=None)],
@@ -144,16 +144,16 @@ def distances(system: System, most: int) -> Floats:
     return behind
 
 
-def picked(measured: Sequence[Measures], places: NDArray[np.intp]) -> Measures:
-    """The figures of one text per request: the one of the system in its place of ``places``, (N,)."""
-    rows = np.arange(len(places))
+def picked(measured: Sequence[Measures], indices: NDArray[np.intp]) -> Measures:
+    """The figures of one text per request: the one of the system with this index, (N,)."""
+    rows = np.arange(len(indices))
     names = measured[0].features
-    return Measures({name: np.stack([drafts.features[name] for drafts in measured])[places, rows] for name in names})
+    return Measures({name: np.stack([drafts.features[name] for drafts in measured])[indices, rows] for name in names})
 
 
 def margins(behind: Floats) -> list[float]:
-    """The margins that leave out about a tenth more of the documents each, which lie ``behind`` the best, (N, K),
-    infinitely where there is none; no margin where nothing can be left out."""
+    """The margins of which each leaves out about a tenth more of the documents than the next; none where nothing can be
+    left out. ``behind``: how far each document scores below the best, infinite for missing ones, (N, K)."""
     others = behind[:, 1:][np.isfinite(behind[:, 1:])]
     if not len(others):
         return []

@@ -106,7 +106,7 @@ def style_report(
     counts = Counter((subject.kind, label or "no_label") for subject, label in labels.items())
     plain = {kind: units for kind in LABELS if (units := _plain(judged, kind))}
     detected = plain.get(DETECTION, [])
-    own = [row for kind, units in plain.items() for row in consistency.self_consistency(kind, units, options)]
+    consistencies = [row for kind, units in plain.items() for row in consistency.self_consistency(kind, units, options)]
     raters = list(analysis.levels_of_raters(detected, people, options))
     personas = {unit.subject: unit.about.persona for unit in detected}
     return {
@@ -139,8 +139,8 @@ def style_report(
         },
         "preflight": [finding.to_json() for finding in findings],
         "rules": dict(RULES),
-        "self_consistency": own,
-        "self_consistency_over_judges": list(consistency.over_judges(own)),
+        "self_consistency": consistencies,
+        "self_consistency_over_judges": list(consistency.over_judges(consistencies)),
         "people_agreement": list(consistency.among_people(people, by_subject, options)),
         "agreement": [
             row for kind, units in plain.items() for row in consistency.with_each_other(kind, units, labels, options)
@@ -170,7 +170,7 @@ def _compared(judged: StyleJudgements, labels: Labels, abilities: Abilities, opt
             rows["persona_sensitivity"] += sensitivity(columns)
             rows["contrasts"] += contrasts(columns, abilities)
             rows["correlations"] += correlations(columns, abilities) if abilities else ()
-        told = [unit for unit in judged.units if unit.key.kind == kind and unit.key.judge_persona]
-        if as_somebody := columns_of(kind, told, labels, options):
+        with_persona = [unit for unit in judged.units if unit.key.kind == kind and unit.key.judge_persona]
+        if as_somebody := columns_of(kind, with_persona, labels, options):
             rows["irrelevant_attributes"] += irrelevant_attributes(as_somebody)
     return rows
