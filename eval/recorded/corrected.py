@@ -24,19 +24,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The labelled items with at least this ``certainty``, those ``wrong`` among them, the ``bound`` of the error."""
+    """The error of the labelled items with at least this certainty."""
 
-    certainty: float
-    labelled: int
-    wrong: int
-    bound: float
+    certainty: float  # percent
+    labelled: int  # items
+    wrong: int  # of the labelled
+    bound: float  # upper, of the share that is wrong
 
 
 def fixed_sequence(certainty: Floats, wrong: NDArray[np.bool_], risk: float, confidence: float) -> Iterator[Threshold]:
-    """Yield the thresholds tested, the last of them the first that fails, if one does. Items without a certainty are
-    NaN.
+    """Yield the thresholds tested, from the highest down to the first that fails. Items without a certainty are NaN.
 
-    Thresholds that too few items reach for any bound to hold are passed over: how many, certainty alone decides.
+    Thresholds that too few items reach for any bound to hold are passed over; that depends on the certainties alone.
     """
     fewest = math.log(1 - confidence) / math.log(1 - risk)
     for level in np.unique(certainty[np.isfinite(certainty)])[::-1]:
@@ -52,7 +51,7 @@ def fixed_sequence(certainty: Floats, wrong: NDArray[np.bool_], risk: float, con
 
 
 def trusted_from(steps: list[Threshold], risk: float) -> Threshold | None:
-    """The lowest threshold before the first that fails; None where the first does, or none was tested."""
+    """The lowest threshold before the first that fails; None where there is none."""
     held = [step for step in steps if step.bound <= risk]
     return held[-1] if held else None
 
@@ -85,7 +84,7 @@ class CorrectedOptions:
 def corrected_report(
     items: Sequence[JudgedItem], people: PeopleLabels, options: CorrectedOptions = CorrectedOptions()
 ) -> dict[str, Any]:
-    """Each label's rate in four ways, the judge's confusion, and the certainty from which on it may be trusted.
+    """Each label's rate in four ways, the judge's confusion, and the least certainty at which it may be trusted.
 
     Raises InputError for labels that cannot be used.
     """
@@ -95,10 +94,10 @@ def corrected_report(
     data = labelled.data
     drawn, why = resampled(data, resamples=options.resamples, seed=options.seed), obstacle(data)
     rows, powered = confusion(data), prediction_powered(data)
-    number = [int((data.gold == place).sum()) for place in range(len(data.labels))]
+    number = [int((data.gold == index).sum()) for index in range(len(data.labels))]
     # the true rates, where the judgements carry the right label of every item and only some were used
-    own = [item.own for item in items if item.answers]
-    known = None not in own and len(people.labels) < len(own)
+    right = [item.right for item in items if item.answers]
+    known = None not in right and len(people.labels) < len(right)
     return {
         "items": len(items),
         "items_without_answer": labelled.unanswered,
@@ -109,23 +108,23 @@ def corrected_report(
         "rates": [
             {
                 "label": label,
-                "raw": drawn.raw[place].to_json(),
-                "labelled_only": wilson_json(number[place], sum(number)),
-                "corrected": drawn.corrected and drawn.corrected[place].to_json(),
-                "prediction_powered": powered[place].to_json(),
-                **({"known": own.count(label) / len(own)} if known else {}),
+                "raw": drawn.raw[index].to_json(),
+                "labelled_only": wilson_json(number[index], sum(number)),
+                "corrected": drawn.corrected and drawn.corrected[index].to_json(),
+                "prediction_powered": powered[index].to_json(),
+                **({"known": right.count(label) / len(right)} if known else {}),
             }
-            for place, label in enumerate(data.labels)
+            for index, label in enumerate(data.labels)
         ],
         "undefined": {"corrected": why} if why else {},
         "confusion": [
             {
                 "label": label,
-                "labelled": number[place],
-                "agreement": interval_json(drawn.agreement[place]),
-                "said": dict(zip(data.labels, rows[place].round(9).tolist(), strict=True)) if number[place] else None,
+                "labelled": number[index],
+                "agreement": interval_json(drawn.agreement[index]),
+                "said": dict(zip(data.labels, rows[index].round(9).tolist(), strict=True)) if number[index] else None,
             }
-            for place, label in enumerate(data.labels)
+            for index, label in enumerate(data.labels)
         ],
         "trusted": trusted_report(labelled, options),
     }

@@ -47,24 +47,23 @@ NO_ID = (None, "")  # 0 is one
 
 @dataclass(frozen=True, slots=True)
 class JudgedItem:
-    """``answers`` are the judge's, as many as it gave; ``certainties`` those it said with an answer. ``own`` is the
-    label that the judgements themselves carry as the right one."""
+    """All judgements of an item."""
 
     id: str
-    answers: tuple[str, ...]
-    certainties: tuple[tuple[str, float], ...] = ()
-    own: str | None = None
+    answers: tuple[str, ...]  # labels by the judge, one for each judgement that has one
+    certainties: tuple[tuple[str, float], ...] = ()  # an answer, and the percentage said with it
+    right: str | None = None  # the label that the judgements themselves carry as ground_truth
 
     @property
     def answer(self) -> str | None:
-        """The label that most judgements give; None where two are as common."""
+        """The label that most judgements give; None for an even vote."""
         most = Counter(self.answers).most_common(2)
         return None if not most or (len(most) == 2 and most[0][1] == most[1][1]) else most[0][0]
 
     @property
     def certainty(self) -> float:
-        """In percent: the mean of what the judge said of its answer, else the share of its judgements that agree, if it
-        gave several; NaN without either."""
+        """In percent, the mean certainty that the judge said with its answer; else the share of its judgements that
+        agree, where it gave several; else NaN."""
         if self.answer is None:
             return math.nan
         said = [certainty for answer, certainty in self.certainties if answer == self.answer]
@@ -86,14 +85,14 @@ class PeopleLabels:
         return PeopleLabels(self.file, labels, self.missing)
 
     def majorities(self, says: Set[str]) -> dict[str, str]:
-        """The label that most raters of an item agree on, in the words that the judge ``says``; of items with one."""
+        """The label of most raters, by item with a majority, in the words that the judge ``says``."""
         meant = {item: filter(None, (_meant(label, says) for label in labels)) for item, labels in self.labels.items()}
         majorities = {item: JudgedItem(item, tuple(labels)).answer for item, labels in meant.items()}
         return {item: label for item, label in majorities.items() if label is not None}
 
 
 def _meant(label: str, says: Set[str]) -> str | None:
-    """The judge's word for a level that people chose: present for somewhat, A for "a, by far"; None of can't tell."""
+    """The judge's word for a level that people chose: present for somewhat, A for a_much; None for cant_tell."""
     label = LETTERS.get(label, label)
     if label in says or label not in MEANT:
         return label
@@ -109,8 +108,8 @@ def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
         is_recording = all("ground_truth" in value for value in values.values())
         recorded = _recorded_answers(path, values) if is_recording else {}
         for number, value in values.items():
-            place = f"line {number}" if len(paths) == 1 else f"{path}:{number}"
-            value |= {"file": str(path), "line": number, "id": place if value.get("id") in NO_ID else value["id"]}
+            name = f"line {number}" if len(paths) == 1 else f"{path}:{number}"
+            value |= {"file": str(path), "line": number, "id": name if value.get("id") in NO_ID else value["id"]}
             lines.append(value | recorded.get(number, {}))
     if not lines:
         raise InputError(f"{', '.join(map(str, paths))}: there is no judgement in it.", code="empty_file")
@@ -139,17 +138,17 @@ def _style_checked(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
-    """The judgements of each item together; the two orders of a draw that ranks texts are one, a tie where they
-    disagree and none where one is missing. Raises InputError for several ways of asking in one, and for scores."""
+    """Collect the judgements of each item. The two orders of a draw that ranks texts are one judgement: a tie where
+    they disagree, none where one is missing. Raises InputError for several judges or schemes, and for scores."""
     answers: dict[str, list[str]] = defaultdict(list)  # by item, in the order in which they first come
     ranked: dict[tuple[str, str], dict[str, str | None]] = defaultdict(dict)  # by item and draw, then by order
     certainties: dict[str, list[tuple[str, float]]] = defaultdict(list)
-    own: dict[str, str] = {}
+    gold: dict[str, str] = {}
     ways = set()
-    for place, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start=1):
         name = item_name(line["id"] if line.get("item") in NO_ID else line["item"], line.get("style"))
         swapped = bool(line.get("swapped") or line.get("order") == "ba")
-        answer = _answer(line, swapped=swapped, place=place)
+        answer = _answer(line, swapped=swapped, number=number)
         of_item = answers[name]  # an item without any answer is one, too
         if "order" in line:
             ranked[name, str(line.get("draw"))][str(line["order"])] = answer
@@ -158,7 +157,7 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
         if answer and (certainty := _number(line.get("certainty"))) is not None:
             certainties[name].append((answer, certainty))
         if isinstance(line.get("ground_truth"), str):
-            own[name] = _spelled(line["ground_truth"], swapped=swapped)
+            gold[name] = _spelled(line["ground_truth"], swapped=swapped)
         ways.add(" ".join(str(line[name]) for name in ("judge", "scheme", "judge_persona") if name in line))
     for (name, _), draw in ranked.items():
         if label := draw_label(draw):
@@ -170,7 +169,7 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
             code="several_ways",
         )
     return tuple(
-        JudgedItem(name, tuple(labels), tuple(certainties[name]), own.get(name)) for name, labels in answers.items()
+        JudgedItem(name, tuple(labels), tuple(certainties[name]), gold.get(name)) for name, labels in answers.items()
     )
 
 
@@ -179,7 +178,7 @@ def item_name(item: object, style: str | Sequence[str] | None) -> str:
     return f"{item} ({styles_key(style)})" if style else str(item)
 
 
-def _answer(line: Mapping[str, Any], *, swapped: bool, place: int) -> str | None:
+def _answer(line: Mapping[str, Any], *, swapped: bool, number: int) -> str | None:
     name = next((name for name in SAYS if name in line), None)
     if name is None:
         where = f"{line['file']}:{line['line']}: " if "file" in line else ""
@@ -189,7 +188,7 @@ def _answer(line: Mapping[str, Any], *, swapped: bool, place: int) -> str | None
         return None
     if not isinstance(said, str) or said == "scored":
         raise InputError(
-            f"Judgement {place} has a score, not a label; only labels can be held against labels.", code="wrong_type"
+            f"Judgement {number} has a score, not a label; only labels can be held against labels.", code="wrong_type"
         )
     return None if said in NO_ANSWER else _spelled(said, swapped=swapped and name != "outcome")
 
@@ -266,30 +265,29 @@ def check_items(people: PeopleLabels, items: Set[str]) -> None:
 def own_labels(items: Sequence[JudgedItem], limit: int | None, seed: int) -> PeopleLabels:
     """The labels that the judgements carry as ``ground_truth``, or a random sample of them. Raises InputError if there
     are none."""
-    own = [(item.id, item.own) for item in items if item.own is not None]
-    if not own:
+    right = [(item.id, item.right) for item in items if item.right is not None]
+    if not right:
         raise InputError("The judgements carry no ground_truth; give --labels.", param="labels")
-    if limit is not None and limit < len(own):
-        chosen = np.random.default_rng(seed).choice(len(own), limit, replace=False)
-        own = [own[place] for place in sorted(chosen)]
-    return PeopleLabels("ground_truth", {name: (label,) for name, label in own})
+    if limit is not None and limit < len(right):
+        chosen = np.random.default_rng(seed).choice(len(right), limit, replace=False)
+        right = [right[index] for index in sorted(chosen)]
+    return PeopleLabels("ground_truth", {name: (label,) for name, label in right})
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledItems:
-    """The answered items, and people's labels of some. ``certainty`` and ``wrong`` are of the items with an answer that
-    most judgements agree on: (N,), NaN and True for the others. ``undecided``: items with labels and no majority."""
+    """The answered items, and people's labels of some of them."""
 
     data: LabelledShares
-    certainty: Floats
-    wrong: Floats
-    unanswered: int
-    undecided: int
+    certainty: Floats  # percent, (N,); NaN for an item without a majority of judgements
+    wrong: Floats  # 1 where the answer is not people's label, (N,)
+    unanswered: int  # items
+    undecided: int  # items that people labelled without a majority
 
 
 def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
-    """Raises InputError for labels of unknown items, where people gave only one label, and where raters agree on fewer
-    than ten items."""
+    """Set people's labels beside the judge's. Raises InputError for labels of unknown items, where people gave only one
+    label, and where raters agree on fewer than ten items."""
     check_items(people, {item.id for item in items})
     answered = [item for item in items if item.answers]
     says = {answer for item in answered for answer in item.answers}
@@ -297,9 +295,9 @@ def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
     gold = [majorities.get(item.id) for item in answered]
     used = {label for label in gold if label is not None}
     if used and not used & says:
-        theirs, words = (", ".join(f"'{label}'" for label in sorted(some)[:5]) for some in (used, says))
+        given, words = (", ".join(f"'{label}'" for label in sorted(some)[:5]) for some in (used, says))
         raise InputError(
-            f"{people.file}: people say {theirs}, and the judge {words}; write the labels in the judge's words.",
+            f"{people.file}: people say {given}, and the judge {words}; write the labels in the judge's words.",
             param="labels",
             code="other_labels",
         )
@@ -310,7 +308,7 @@ def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
             param="labels",
             code="one_class",
         )
-    # fewer labels than that are left where drafts failed: what was paid for is then not thrown away
+    # where drafts failed there may be fewer labels from the start; what was paid for is kept
     if len(majorities) < FEWEST_LABELS <= len(people.labels):
         raise InputError(
             f"{people.file}: {len(majorities)} items have a label that most raters agree on; fewer than "
@@ -320,9 +318,9 @@ def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
         )
     labels = sorted(used | says)
     shares = np.array([[item.answers.count(label) / len(item.answers) for label in labels] for item in answered])
-    places = np.array([UNLABELLED if label is None else labels.index(label) for label in gold], np.intp)
+    indices = np.array([UNLABELLED if label is None else labels.index(label) for label in gold], np.intp)
     return LabelledItems(
-        LabelledShares(labels, shares, places),
+        LabelledShares(labels, shares, indices),
         np.array([item.certainty for item in answered]),
         np.array([float(item.answer != label) for item, label in zip(answered, gold, strict=True)]),
         len(items) - len(answered),

@@ -36,26 +36,25 @@ LABELS = ("A", "B", "tie")
 
 @dataclass(frozen=True, slots=True)
 class PersonRating:
-    """The word of one rater about an item; ``label`` is None where the line says that there is none. ``certainty`` is 1
-    to 100, None where nobody asked."""
+    """The rating of an item by one rater."""
 
     item: str
     rater: str
-    label: str | None
-    certainty: float | None
-    right: str | None
+    label: str | None  # None where the line says that there is none
+    certainty: float | None  # 1 to 100; None where raters were not asked for it
+    right: str | None  # the right label, if the line says it
 
 
 def read_person_ratings(path: Path, raters: Sequence[str] = ()) -> tuple[PersonRating, ...]:
-    """``raters`` are all who were asked. Raises InputError that names file, line and field of the first bad rating; two
-    by one rater of an item are, and one by nobody who was asked."""
+    """Read the ratings of a file; ``raters`` are all who were asked, if known. Raises InputError that names file, line
+    and field of the first bad rating, a second one by the same rater or one by another rater included."""
     lines: dict[tuple[str, str], int] = {}
-    asked = [*map(composed, raters)]
+    allowed = [*map(composed, raters)]
 
     def parse(value: dict[str, Any], number: int) -> PersonRating:
         check_fields(value, "item", "rater", "label")
         item, rater = check_id(value["item"], param="item"), composed(check_id(value["rater"], param="rater"))
-        check_rater(rater, asked)
+        check_rater(rater, allowed)
         what = f"'{rater}' rated '{item}'"
         check_once(lines, (item, rater), number, what, param="rater", code="duplicate_rating")
         right = optional_string(value, "ground_truth")
@@ -78,8 +77,8 @@ def _label(value: Any, param: str) -> str:
 def study_report(
     ratings: Sequence[PersonRating], records: Sequence[Path], threshold: float, seed: int
 ) -> dict[str, Any]:
-    """People and judges on the same items, those with a right answer and a majority. Raises InputError without any, and
-    where two sources have another right answer."""
+    """People and judges on the same items: those with a right answer and a majority. Raises InputError where there are
+    none, and where two sources disagree about the right answer."""
     judges = {str(path): {item.id: item for item in read_judged([path])} for path in records}
     by_item: dict[str, list[PersonRating]] = defaultdict(list)
     missing = sum(rating.label is None for rating in ratings)
@@ -87,12 +86,12 @@ def study_report(
     for rating in ratings:
         by_item[rating.item].append(rating)
     sources = [{rating.item: rating.right for rating in ratings}]
-    sources += [{name: item.own for name, item in items.items()} for items in judges.values()]
+    sources += [{name: item.right for name, item in items.items()} for items in judges.values()]
     right: dict[str, str] = {}
     for name, label in ((name, label) for source in sources for name, label in source.items() if label is not None):
         if right.setdefault(name, label) != label:
             raise InputError(f"'{name}' has two right answers, {right[name]} and {label}.", param="ground_truth")
-    people = {name: _majority(name, mine) for name, mine in by_item.items()}
+    people = {name: _majority(name, item_ratings) for name, item_ratings in by_item.items()}
     decided = [name for name, item in people.items() if item.answer is not None and name in right]
     if not decided:
         raise InputError(
@@ -128,8 +127,8 @@ def _majority(name: str, ratings: Sequence[PersonRating]) -> JudgedItem:
 
 
 def drawn_agreement(by_item: Mapping[str, Sequence[PersonRating]], seed: int) -> dict[str, Any] | None:
-    """Agreement of two random raters of an item, over items drawn without replacement, as often as the paper drew them:
-    mean, standard deviation and the middle 95%. None where no item has two ratings."""
+    """Agreement of two random raters of an item, over DRAWS samples of items without replacement: mean, standard
+    deviation and the middle 95%. None where no item has two ratings."""
     shared = [ratings for ratings in by_item.values() if len(ratings) > 1]
     if not shared:
         return None
@@ -151,8 +150,8 @@ def drawn_agreement(by_item: Mapping[str, Sequence[PersonRating]], seed: int) ->
 
 
 def _row(who: str, items: Sequence[JudgedItem], right: Mapping[str, str], threshold: float) -> dict[str, Any]:
-    """Accuracy of all, at a certainty of at least the threshold and below it, and at every other threshold. What has
-    no answer is wrong."""
+    """Accuracy over all items, over those with at least the threshold's certainty and the others, and at every other
+    threshold. An item without an answer counts as wrong."""
     correct = np.array([item.answer == right[item.id] for item in items], float)  # (N,)
     certainty = np.array([item.certainty for item in items], float)  # (N,)
     certain = CertainAnswers(correct, certainty, Bootstrap([item.id for item in items]))

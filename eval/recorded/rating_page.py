@@ -28,35 +28,33 @@ Part = tuple[str, str]  # a title and a text
 
 @dataclass(frozen=True, slots=True)
 class RatedItem:
-    """A screen: ``parts`` above, two ``texts`` in the rater's order beside each other, or none, and the question."""
+    """What a screen shows."""
 
     id: str
     question: str
-    parts: Sequence[Part]
-    texts: tuple[str, str] | None = None
+    parts: Sequence[Part]  # above the question
+    texts: tuple[str, str] | None = None  # shown beside each other, in the rater's order
     style: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RatingForm:
-    """Items of one judge, known by a field of their lines. ``labels``: what is saved, and shown on a button; the
-    ``mirror`` of each is its place where the texts are swapped."""
+    """How the items of one judge are rated."""
 
-    known_by: str
-    labels: Mapping[str, str]
-    mirror: Sequence[int]
+    known_by: str  # a field that only lines of these items have
+    labels: Mapping[str, str]  # what is saved, and the text of its button
+    mirror: Sequence[int]  # for each label the index of the one that says the same of swapped texts
     screen: Callable[[dict[str, Any], RatingOptions], RatedItem | None]
-    certainty: bool = False
+    certainty: bool = False  # is asked for, too
 
 
 @dataclass(frozen=True, slots=True)
 class RatingOptions:
-    """``systems`` are the two to compare, where items have more; ``raters`` those that the page offers, if not anybody;
-    ``tie``: a person may prefer neither text."""
+    """The options of ``pearl ratings page``."""
 
-    systems: tuple[str, ...] | None = None
-    raters: Sequence[str] = ()
-    tie: bool = False
+    systems: tuple[str, ...] | None = None  # the two to compare, where items have more
+    raters: Sequence[str] = ()  # names to choose from; without any, a rater types a name
+    tie: bool = False  # a person may prefer neither text
 
 
 def _parts(value: Mapping[str, Any], **titles: str) -> list[Part]:
@@ -152,8 +150,8 @@ FORMS = (
 
 
 def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]]:
-    """The page for the items of a file, and what was counted. Raises InputError that names file, line and field, or an
-    option that means nothing for these items."""
+    """The page for the items of a file, and their counts. Raises InputError that names file, line and field, or an
+    option that these items do not take."""
     form: RatingForm | None = None
     lines: dict[tuple[str, str], int] = {}
 

@@ -39,7 +39,7 @@ def corrected(
     resamples: Resamples = 2000,
     seed: Seed = 0,
 ) -> Report:
-    """Correct a judge's rates for its errors, and find the certainty from which on it may be trusted."""
+    """Correct a judge's rates for its errors, and find the least certainty at which it may be trusted."""
     from eval.recorded.corrected import CorrectedOptions, corrected_figure, corrected_report, corrected_tables
     from eval.recorded.labels import own_labels, read_judged, read_people
 

@@ -20,7 +20,7 @@ from eval.stats.proportions import add_holm, wilson_json
 from pearl.stats.bootstrap import Bootstrap, Floats
 from pearl.stats.proportions import even_p
 
-Choose = Callable[[RecordedJudgement], float]  # how much speaks for A: above 0 it is A, below B, at 0 neither
+Choose = Callable[[RecordedJudgement], float]  # above 0 for A, below it for B, 0 for neither
 DESCRIPTIONS = {
     "majority": "the right answer that is most common in the file",
     "first": "always A",
@@ -34,7 +34,7 @@ DESCRIPTIONS = {
 
 
 def _choosers(recording: Recording) -> dict[str, Choose]:
-    """Those that the records allow."""
+    """The baselines that the records allow, by name."""
     choosers: dict[str, Choose] = {"first": lambda record: 1.0, "second": lambda record: -1.0}
     if not any(record.texts for record in recording.judgements):
         return choosers
@@ -44,8 +44,8 @@ def _choosers(recording: Recording) -> dict[str, Choose]:
     choosers["commoner"] = lambda record: _more(record, lambda text: shown[folded(text)])
     choosers["rarer"] = lambda record: -choosers["commoner"](record)
     if recording.has_persona:
-        own = persona_words(recording)
-        choosers["persona_words"] = lambda record: _more(record, lambda text: len(own(record) & set(tokens(text))))
+        words_of = persona_words(recording)
+        choosers["persona_words"] = lambda record: _more(record, lambda text: len(words_of(record) & set(tokens(text))))
     return choosers
 
 
@@ -59,7 +59,8 @@ def _more(judgement: RecordedJudgement, measure: Callable[[str], int]) -> float:
 
 
 def baselines(read: RecordingVerdicts, bootstrap: Bootstrap) -> list[dict[str, Any]]:
-    """Each on the counted records, with the judge's paired difference from it, and McNemar's exact test of it, by Holm.
+    """Each baseline's accuracy on the counted records, the judge's paired difference from it, and a Holm-corrected
+    McNemar test.
 
     The test takes records for independent; the interval of the difference is over personas.
     """
@@ -71,21 +72,21 @@ def baselines(read: RecordingVerdicts, bootstrap: Bootstrap) -> list[dict[str, A
     for name, choose in _choosers(read.recording).items():
         says = np.array([choose(judgement) for judgement in judgements])
         scores[name] = np.where(np.isnan(sides), 0.0, np.where(says == 0, 0.5, says == sides))
-    return add_holm([_row(name, mine, read.correct, bootstrap) for name, mine in scores.items()])
+    return add_holm([_row(name, values, read.correct, bootstrap) for name, values in scores.items()])
 
 
-def _row(name: str, mine: Floats, judge: Floats, bootstrap: Bootstrap) -> dict[str, Any]:
-    decided = mine != 0.5
-    better, worse = (int((judge[decided] > mine[decided]).sum()), int((judge[decided] < mine[decided]).sum()))
+def _row(name: str, baseline: Floats, judge: Floats, bootstrap: Bootstrap) -> dict[str, Any]:
+    decided = baseline != 0.5
+    better, worse = (int((judge[decided] > baseline[decided]).sum()), int((judge[decided] < baseline[decided]).sum()))
     return {
         "name": name,
         "description": DESCRIPTIONS[name],
-        "correct": float(mine.sum()),
-        "total": len(mine),
+        "correct": float(baseline.sum()),
+        "total": len(baseline),
         "undecided": int((~decided).sum()),
-        "accuracy": float(mine.mean()),
-        "interval": bootstrap.share(mine).to_json(),
-        "difference": (bootstrap.mean(judge) - bootstrap.mean(mine)).to_json(),
+        "accuracy": float(baseline.mean()),
+        "interval": bootstrap.share(baseline).to_json(),
+        "difference": (bootstrap.mean(judge) - bootstrap.mean(baseline)).to_json(),
         "judge_only": better,
         "baseline_only": worse,
         "p_value": even_p(better, worse),
@@ -104,6 +105,6 @@ def preferences(read: RecordingVerdicts) -> dict[str, Any]:
 
 
 def _rates(choices: Sequence[tuple[Answer, Answer, Answer]]) -> dict[str, Any]:
-    """Count how often the judge, and the gold, say the third of each."""
-    judge, gold = (sum(row[place] is row[2] for row in choices) for place in (0, 1))
+    """Count how often the judge, and the gold, give the third answer of each."""
+    judge, gold = (sum(row[index] is row[2] for row in choices) for index in (0, 1))
     return {"n": len(choices), "judge": wilson_json(judge, len(choices)), "gold": wilson_json(gold, len(choices))}

@@ -38,37 +38,35 @@ _CERTAINTY = re.compile(r"\b(certainty|confidence)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class PromptParts:
-    """The parts of a prompt below its headers, None for a missing header; ``tie`` is None where the prompt spells no
-    option in brackets."""
+    """The parts of a prompt below its headers, None for a missing header, and what the prompt asks for."""
 
     persona: str | None
     first: str | None
     second: str | None
     question: str | None
-    tie: bool | None
+    tie: bool | None  # None where the prompt spells no option in brackets
     certainty: bool
-    opened: bool
-    to_five: bool
+    opened: bool  # the prompt ends with [[
+    to_five: bool  # certainty is from 1 to 5
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedJudgement:
-    """One record. ``line`` counts from 1. ``letter`` and ``certainty`` are as recorded, None where nothing was;
-    ``neighbour`` is whose text the distractor is."""
+    """One record, None for what it does not have."""
 
-    line: int
+    line: int  # from 1
     id: str | None
     gold: Answer
-    letter: str | None
-    certainty: int | None
+    letter: str | None  # as recorded
+    certainty: int | None  # as recorded
     acc: bool | None
     reply: str | None
     prompt: str | None
-    shown: PromptParts | None
+    shown: PromptParts | None  # the parts of the prompt
     user_info: str | None
     texts: tuple[str, str] | None
     question: str | None
-    neighbour: tuple[str, ...]
+    neighbour: tuple[str, ...]  # fields of the person who wrote the distractor
 
     @property
     def persona(self) -> str | None:
@@ -77,7 +75,7 @@ class RecordedJudgement:
 
     @property
     def target(self) -> str | None:
-        """The text the gold answer says; None of a tie."""
+        """The text that the gold answer chooses; None for a tie."""
         return self.texts[0 if self.gold is Answer.A else 1] if self.texts and self.gold is not Answer.TIE else None
 
     @property
@@ -86,35 +84,35 @@ class RecordedJudgement:
 
     @property
     def not_chosen(self) -> tuple[str, ...]:
-        """The texts that the gold answer does not say: the distractor, or both of a tie."""
+        """The texts that the gold answer does not choose: the distractor, or both for a tie."""
         return (self.texts or ()) if self.distractor is None else (self.distractor,)
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A file: its records, what their prompts ask for, and the fields that were passed over, with their counts."""
+    """A file of recorded judgements."""
 
     judgements: tuple[RecordedJudgement, ...]
-    asked: ReplyForm
+    form: ReplyForm  # that most of the prompts ask for
     has_persona: bool
-    passed_over: Mapping[str, int]
+    passed_over: Mapping[str, int]  # count of each field that is not read
 
 
 def read_recording(path: Path) -> Recording:
-    """Every record of the file. Raises InputError that names file, line and field of the first bad one."""
+    """Read every record of the file. Raises InputError that names file, line and field of the first bad one."""
     records = read_lines(path, FIELDS, parse_judgement, "record")
     return recording_of(records.parsed, records.passed_over)
 
 
 def recording_of(judgements: Sequence[RecordedJudgement], passed_over: Mapping[str, int] = {}) -> Recording:
-    """The records, with what most of their prompts ask for; without prompts, what the records themselves hold."""
+    """Put records together; their form is that of most prompts, or else what the records themselves hold."""
     shown = [judgement.shown for judgement in judgements if judgement.shown]
     ties = sum(judgement.gold is Answer.TIE for judgement in judgements)
     if not shown:
         has_certainty = any(judgement.certainty is not None for judgement in judgements)
         has_persona = any((judgement.user_info or "").strip() for judgement in judgements)
         return Recording(tuple(judgements), ReplyForm(ties > 0, has_certainty, opened=False), has_persona, passed_over)
-    asked = ReplyForm(
+    form = ReplyForm(
         # a third option that is spelt otherwise, but not a stray gold answer, nor where all options are spelt out
         tie=_most(parts.tie is True for parts in shown)
         or (20 * ties > len(judgements) and not _most(parts.tie is False for parts in shown)),
@@ -123,7 +121,7 @@ def recording_of(judgements: Sequence[RecordedJudgement], passed_over: Mapping[s
         highest=5 if _most(parts.to_five for parts in shown) else HIGHEST,
         recorded=_most(judgement.certainty is not None for judgement in judgements),
     )
-    return Recording(tuple(judgements), asked, _most(parts.persona is not None for parts in shown), passed_over)
+    return Recording(tuple(judgements), form, _most(parts.persona is not None for parts in shown), passed_over)
 
 
 def _most(truths: Iterable[bool]) -> bool:
@@ -164,7 +162,7 @@ def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
 
 
 def take_apart(prompt: str) -> PromptParts:
-    """The first of each kind counts: what looks like a header inside a text comes after the text's own."""
+    """Split a prompt at its headers. The first of each kind counts: one inside a text comes after the text's own."""
     parts: dict[str, str] = {}
     instructions, *headed = _HEADER.split(prompt)
     for header, text in zip(headed[::2], headed[1::2], strict=True):
@@ -201,7 +199,7 @@ def _letter(value: Any) -> str | None:
 
 
 def _certainty(value: Any) -> int | None:
-    """A whole number, also in quotation marks; "NA", false and null are none."""
+    """A whole number, also in quotation marks; None for "NA", false and null."""
     if value is None or value is False:
         return None
     if isinstance(value, float) and value.is_integer():

@@ -26,7 +26,7 @@ def where(recording: Recording, holds: Callable[[RecordedJudgement], object]) ->
 def repeated(
     records: Iterable[RecordedJudgement], key: Callable[[RecordedJudgement], Hashable]
 ) -> list[list[RecordedJudgement]]:
-    """Groups of at least two with the same key; a key of nothing is none."""
+    """Groups of at least two records with the same key; records with an empty key are in none."""
     groups: dict[Hashable, list[RecordedJudgement]] = defaultdict(list)
     for record in records:
         if key(record):
@@ -39,7 +39,7 @@ def together(groups: Iterable[list[RecordedJudgement]]) -> list[RecordedJudgemen
 
 
 def is_survey(recording: Recording) -> bool:
-    """True when most records show a pair of texts that others show, too: the options of a survey are nobody's own."""
+    """True when most records show a pair of texts that other records show, too, as those of a survey do."""
     pairs = [frozenset(map(folded, record.texts)) for record in recording.judgements if record.texts]
     times = Counter(pairs)
     return bool(pairs) and 2 * sum(times[pair] == 1 for pair in pairs) <= len(pairs)
@@ -56,8 +56,8 @@ def tokens(text: str | None) -> list[str]:
 
 
 def persona_words(recording: Recording) -> Callable[[RecordedJudgement], frozenset[str]]:
-    """The words of a record's persona that are its own: those of four letters or more that at most a tenth of the
-    personas, or one alone, have."""
+    """Return a function that gives the words of a record's persona, of four letters or more, that at most a tenth of
+    the personas, or this one alone, have."""
     personas = {folded(record.persona) for record in recording.judgements} - {""}
     words_of = {persona: frozenset(word for word in tokens(persona) if len(word) > 3) for persona in personas}
     counts = Counter(word for words in words_of.values() for word in words)

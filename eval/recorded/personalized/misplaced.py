@@ -1,9 +1,9 @@
 """Answers under another record's question: an index that is off by one, or a variable that a loop left behind.
 
-Looks at every record with texts, whatever the gold says. Where records have texts of their own, one that shows those of
-the record before, under another question or persona, is misplaced; so is one whose texts other records show under the
-question before and none under its own, or, where no other record shows them, one whose texts speak of the question
-before and not of its own, by more words than chance has. Where many records share their texts, as in a survey, each
+Looks at every record with texts, whatever the gold says. Where most texts stand in one record only, a record is
+misplaced if it shows the texts of the record before under another question or persona; if other records show its texts
+under the question before and none under its own; or, where no other record shows them, if its texts share more words
+with the question before than with its own, beyond chance. Where many records share their texts, as in a survey, each
 question has its own pair.
 """
 
@@ -21,7 +21,7 @@ from eval.recorded.personalized.lookup import LONG_ENOUGH, Fault, fault, is_surv
 
 LONG_WORD = 4  # letters
 ALIKE = 0.04  # of the weight of their words that two questions share; above it, words do not tell them apart
-NEARER, LEAST_LEAD, LEAST_WORDS = 1.5, 4.0, 3  # how much more texts must speak of another question
+NEARER, LEAST_LEAD, LEAST_WORDS = 1.5, 4.0, 3  # least ratio, difference and number of words that speak for another
 BEYOND_CHANCE = 1.5  # times the largest such lead of the question behind, which no loop can have shown
 
 
@@ -48,7 +48,7 @@ def misplaced_answers(recording: Recording) -> Fault:
 
 
 def _of_another_survey_question(displays: Sequence[Display]) -> Iterator[RecordedJudgement]:
-    """Those that show not the pair that most records of their question show, but that of another question."""
+    """Yield records that show the pair of another question in place of the pair that most records of theirs show."""
     by_question: dict[str, Counter[frozenset[str]]] = defaultdict(Counter)
     for display in displays:
         by_question[display.question][display.texts] += 1
@@ -59,8 +59,8 @@ def _of_another_survey_question(displays: Sequence[Display]) -> Iterator[Recorde
         if count > 2 and 2 * count > times.total()
     }
     for display in displays:
-        mine = usual.get(display.question)
-        if mine and display.texts != mine and display.texts in usual.values():
+        expected = usual.get(display.question)
+        if expected and display.texts != expected and display.texts in usual.values():
             yield display.record
 
 
@@ -100,10 +100,10 @@ class QuestionWords:
     def lead(self, display: Display, other: str) -> float:
         """The weight of the words by which a record's texts are nearer to the ``other`` question than to its own; 0
         where they are not clearly so."""
-        own, others = self._words[display.question], self._words[other]
-        if not self._is_elsewhere(display, other) or not own or not others:
+        own_words, other_words = self._words[display.question], self._words[other]
+        if not self._is_elsewhere(display, other) or not own_words or not other_words:
             return 0.0
-        if self._sum(own & others) > ALIKE * self._sum(own | others):
+        if self._sum(own_words & other_words) > ALIKE * self._sum(own_words | other_words):
             return 0.0
         near_own, near_other = self._near(display, display.question), self._near(display, other)
         lead = sum(near_other.values()) - sum(near_own.values())
@@ -119,11 +119,11 @@ class QuestionWords:
         """The weight of each text's words that the question uses, and half of those that only its other texts use."""
         others = self._shown[question].keys() - display.texts
         beside = {word for text in others for word in self._words[text]}
-        asked = self._words[question]
+        question_words = self._words[question]
         return {
-            (text, word): self._weight[word] * (1.0 if word in asked else 0.5)
+            (text, word): self._weight[word] * (1.0 if word in question_words else 0.5)
             for text in display.texts
-            for word in self._words[text] & (asked | beside)
+            for word in self._words[text] & (question_words | beside)
         }
 
     def _sum(self, words: frozenset[str]) -> float:

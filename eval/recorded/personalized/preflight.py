@@ -1,8 +1,7 @@
 """Faults of pairs, found before a judge sees them: checks declared as data, each of which says which records and how
 many. A record is named by its line, counted from 1.
 
-Two things are told apart: what is *broken* (no judge can be measured by these records), and what is to be *noted* when
-figures are read.
+*Broken* records cannot measure any judge; *notes* are to be known when figures are read.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def record_check(
 
 
 def _constant(recording: Recording) -> tuple[list[RecordedJudgement], int]:
-    """The records that share the most common distractor where it is most of them, and how many have a distractor."""
+    """The records with the most common distractor, if it is that of most; and the number that have a distractor."""
     have = where(recording, lambda record: any(map(folded, record.not_chosen)))
     showing: dict[str, list[RecordedJudgement]] = defaultdict(list)
     for record in have:
@@ -93,13 +92,13 @@ def duplicate_distractor(recording: Recording) -> Fault:
 def distractor_by_the_user(recording: Recording) -> Fault:
     written = {(folded(record.persona), folded(record.target)) for record in recording.judgements if record.target}
 
-    def own(record: RecordedJudgement) -> bool:
+    def by_same_person(record: RecordedJudgement) -> bool:
         persona, other = folded(record.persona), folded(record.distractor)
         by_neighbour = record.neighbour and folded(record.neighbour[0]) == persona
         return bool(persona and other and ((persona, other) in written or by_neighbour))
 
     what = "have a distractor that the very same persona wrote, as other records or the neighbour's fields say: both "
-    records = where(recording, own) if recording.has_persona and not is_survey(recording) else []
+    records = where(recording, by_same_person) if recording.has_persona and not is_survey(recording) else []
     return fault(records, recording, what + "answers are right.")
 
 
@@ -122,8 +121,8 @@ def stale_neighbour(recording: Recording) -> Fault:
     else:
         return None
     stale: dict[RecordedJudgement, tuple[str, ...]] = {}
-    for (before, its), (record, neighbour) in pairwise(zip(recording.judgements, neighbours, strict=True)):
-        if neighbour and neighbour == its and (before in stale or folded(record.persona) != folded(before.persona)):
+    for (before, last), (record, neighbour) in pairwise(zip(recording.judgements, neighbours, strict=True)):
+        if neighbour and neighbour == last and (before in stale or folded(record.persona) != folded(before.persona)):
             stale[record] = neighbour
     return fault(
         list(stale),
@@ -159,7 +158,7 @@ def unbalanced_gold(recording: Recording) -> Fault:
 
 
 def _contradicts_acc(record: RecordedJudgement, recording: Recording) -> bool:
-    verdict = verdict_of(record, recording.asked, RECORDED)
+    verdict = verdict_of(record, recording.form, RECORDED)
     return record.acc is not None and record.acc != is_correct(verdict, record.gold)
 
 
@@ -202,10 +201,10 @@ def duplicate_record(recording: Recording) -> Fault:
 
 
 def certainty_off_scale(recording: Recording) -> Fault:
-    scale = range(LOWEST, recording.asked.highest + 1)
+    scale = range(LOWEST, recording.form.highest + 1)
     records = where(recording, lambda record: record.certainty is not None and record.certainty not in scale)
-    what = f"have a certainty outside {LOWEST} to {recording.asked.highest}; it counts as none."
-    return fault(records if recording.asked.certainty else [], recording, what)
+    what = f"have a certainty outside {LOWEST} to {recording.form.highest}; it counts as none."
+    return fault(records if recording.form.certainty else [], recording, what)
 
 
 # what tells the right answer without a judge
@@ -222,8 +221,10 @@ def persona_leaked(recording: Recording) -> Fault:
     """Words of the persona that few personas have, in the right text and not in the wrong one."""
     if not recording.has_persona:
         return None
-    own = persona_words(recording)
-    records = where(recording, lambda record: own(record) & set(tokens(record.target)) - set(tokens(record.distractor)))
+    words_of = persona_words(recording)
+    records = where(
+        recording, lambda record: words_of(record) & set(tokens(record.target)) - set(tokens(record.distractor))
+    )
     what = "have a right text, and no wrong one, that repeats words of the persona: matching words is enough."
     return fault(records, recording, what)
 
@@ -285,7 +286,7 @@ CHECKS: tuple[Check[Recording], ...] = (
     record_check(
         *("gold_not_offered", BROKEN, "A tie where none is offered."),
         "are ties, which the prompts do not offer.",
-        lambda record, recording: record.gold is Answer.TIE and not recording.asked.tie,
+        lambda record, recording: record.gold is Answer.TIE and not recording.form.tie,
     ),
     record_check(
         *("acc_contradicts_gold", BROKEN, "'acc' is not what the answer and the gold say."),
@@ -320,7 +321,7 @@ CHECKS: tuple[Check[Recording], ...] = (
         "are asked otherwise than most of the file.",
         lambda record, recording: (
             record.shown
-            and (bool(record.shown.tie), record.shown.certainty) != (recording.asked.tie, recording.asked.certainty)
+            and (bool(record.shown.tie), record.shown.certainty) != (recording.form.tie, recording.form.certainty)
         ),
     ),
 )

@@ -19,11 +19,11 @@ from pearl.stats.bootstrap import Floats, drawn
 
 @dataclass(frozen=True, slots=True)
 class RecordingVerdicts:
-    """A recording with a verdict for each record; ``counted`` are the places of those the accuracy is over."""
+    """A recording with a verdict for each record."""
 
     recording: Recording
     verdicts: tuple[Verdict, ...]
-    counted: tuple[int, ...]
+    counted: tuple[int, ...]  # indices of the records that the accuracy is over
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -44,8 +44,8 @@ class RecordingVerdicts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The cluster of each counted record: whose persona it is, or the record alone; where all are of one persona,
-        the two texts, which may be shown in either order and again."""
+        """The cluster of each counted record: its persona, or the record alone without one. Where all have one persona
+        the two texts, in whatever order, are the cluster."""
         records = [(i, self.recording.judgements[i]) for i in self.counted]
         personas = [f"persona {record.persona}" if record.persona else f"record {i}" for i, record in records]
         texts = [f"texts {sorted(record.texts)}" if record.texts else f"record {i}" for i, record in records]
@@ -53,7 +53,7 @@ class RecordingVerdicts:
 
     @property
     def resampled(self) -> str:
-        """The kind of what the clusters are."""
+        """What the clusters are, in the plural."""
         if len(set(self.names)) == len(self.names):
             return "records"
         return "personas" if any(name.startswith("persona ") for name in self.names) else "pairs of texts"
@@ -61,30 +61,30 @@ class RecordingVerdicts:
 
 def read_verdicts(recording: Recording, reading: str, unparsed: str) -> RecordingVerdicts:
     """The verdicts by a reading; ``unparsed`` says which of them count."""
-    verdicts = tuple(verdict_of(judgement, recording.asked, reading) for judgement in recording.judgements)
-    return RecordingVerdicts(recording, verdicts, counted(verdicts, recording.asked, unparsed))
+    verdicts = tuple(verdict_of(judgement, recording.form, reading) for judgement in recording.judgements)
+    return RecordingVerdicts(recording, verdicts, counted(verdicts, recording.form, unparsed))
 
 
-def counted(verdicts: Sequence[Verdict], asked: ReplyForm, unparsed: str) -> tuple[int, ...]:
-    """The places of the verdicts that the accuracy is over."""
-    dropped = unparsed == DROPPED or (unparsed != WRONG and not asked.tie)
+def counted(verdicts: Sequence[Verdict], form: ReplyForm, unparsed: str) -> tuple[int, ...]:
+    """The indices of the verdicts that the accuracy is over."""
+    dropped = unparsed == DROPPED or (unparsed != WRONG and not form.tie)
     return tuple(i for i, verdict in enumerate(verdicts) if isinstance(verdict, Given) or not dropped)
 
 
-def read_reply(reply: str, asked: ReplyForm, shown: Sequence[str], reading: str) -> Verdict:
-    return _on_scale(parse_published(reply, asked)) if reading == PUBLISHED else parse_reply(reply, asked, shown)
+def read_reply(reply: str, form: ReplyForm, shown: Sequence[str], reading: str) -> Verdict:
+    return _on_scale(parse_published(reply, form)) if reading == PUBLISHED else parse_reply(reply, form, shown)
 
 
-def verdict_of(judgement: RecordedJudgement, asked: ReplyForm, reading: str) -> Verdict:
-    counts = judgement.certainty is not None and (asked.certainty or asked.recorded)
-    certainty = judgement.certainty * asked.step if judgement.certainty is not None and counts else None
+def verdict_of(judgement: RecordedJudgement, form: ReplyForm, reading: str) -> Verdict:
+    counts = judgement.certainty is not None and (form.certainty or form.recorded)
+    certainty = judgement.certainty * form.step if judgement.certainty is not None and counts else None
     if judgement.reply is None or (judgement.letter is not None and reading != STRICT):
-        answer = asked.offered.get(judgement.letter or "")
+        answer = form.offered.get(judgement.letter or "")
         return _on_scale(Invalid(NO_VERDICT, certainty) if answer is None else Given(answer, certainty))
-    if certainty is None or (asked.certainty and judgement.letter is not None):
-        return read_reply(judgement.reply, asked, _shown(judgement), reading)
+    if certainty is None or (form.certainty and judgement.letter is not None):
+        return read_reply(judgement.reply, form, _shown(judgement), reading)
     # the reply need not say the certainty that was recorded beside it
-    verdict = read_reply(judgement.reply, replace(asked, certainty=False), _shown(judgement), reading)
+    verdict = read_reply(judgement.reply, replace(form, certainty=False), _shown(judgement), reading)
     return _on_scale(Given(verdict.answer, certainty)) if isinstance(verdict, Given) else verdict
 
 
@@ -93,7 +93,7 @@ def _shown(judgement: RecordedJudgement) -> tuple[str, ...]:
 
 
 def _on_scale(verdict: Verdict) -> Verdict:
-    """A certainty that is none of the scale is no certainty; the answer that was recorded beside it stays."""
+    """Drop a certainty that is off the scale; a given answer stays."""
     certainty = certainty_of(verdict)
     if certainty is None or LOWEST <= certainty <= HIGHEST:
         return verdict
@@ -102,18 +102,18 @@ def _on_scale(verdict: Verdict) -> Verdict:
 
 def disagreements(recording: Recording) -> dict[str, Any]:
     """Line numbers of records whose fields contradict the raw reply, read again, or each other."""
-    asked = recording.asked
+    form = recording.form
     answers, certainties, acc, raw = [], [], [], 0
     for judgement in recording.judgements:
-        recorded = verdict_of(judgement, asked, RECORDED)
+        recorded = verdict_of(judgement, form, RECORDED)
         if judgement.acc is not None and judgement.acc != is_correct(recorded, judgement.gold):
             acc.append(judgement.line)
         if judgement.reply is None:
             continue
         raw += 1
-        again = parse_reply(judgement.reply, asked, _shown(judgement))
+        again = parse_reply(judgement.reply, form, _shown(judgement))
         if kind(again) != kind(recorded):
             answers.append(judgement.line)
-        elif asked.certainty and isinstance(again, Given) and again.certainty != certainty_of(recorded):
+        elif form.certainty and isinstance(again, Given) and again.certainty != certainty_of(recorded):
             certainties.append(judgement.line)
     return {"raw_replies": raw, "answer": answers, "certainty": certainties, "acc": acc}

@@ -45,14 +45,13 @@ _SAID = (
 
 @dataclass(frozen=True, slots=True)
 class ReplyForm:
-    """The format a prompt asks for; ``opened``: the prompt ends with ``[[``; a certainty is said from 1 to ``highest``,
-    and counts from 1 to 100. ``recorded``: most records hold a certainty, whatever the prompt asks for."""
+    """The format of reply that a prompt asks for."""
 
     tie: bool = False
     certainty: bool = True
-    opened: bool = True
-    highest: int = HIGHEST
-    recorded: bool = False
+    opened: bool = True  # the prompt ends with [[
+    highest: int = HIGHEST  # certainty said, which counts as 100
+    recorded: bool = False  # most records hold a certainty, whatever the prompt asks for
 
     @property
     def step(self) -> int:
@@ -72,27 +71,27 @@ def gold_answer(letter: Any, param: str) -> Answer:
     return answer
 
 
-def parse_reply(reply: str, asked: ReplyForm, shown: Sequence[str] = ()) -> Verdict:
-    """The verdict, where the judge in its own words gave exactly one of those offered, and the certainty asked for.
+def parse_reply(reply: str, form: ReplyForm, shown: Sequence[str] = ()) -> Verdict:
+    """The verdict and the certainty of a reply; Invalid unless the judge gave exactly one of the answers offered.
 
-    ``shown`` is what the judge had before it: a mark that is repeated from there is not its own.
+    ``shown`` are the texts that the judge read: marks repeated from there do not count.
     """
     text = replies.answer(reply)
     if not text.strip():
         return Invalid(replies.EMPTY)
     said = list(statements(text, (*VERDICT_FIELDS, *CERTAINTY_FIELDS), shown)[1].values())
     text = own_words(text)
-    if asked.opened and _OPENED.match(text):
+    if form.opened and _OPENED.match(text):
         text = "[[" + text.lstrip()
     own_marks = list(marks(text, [plain(clean(part)) for part in shown] if "[[" in text else ()))
     letters = [(word, mark.end) for mark in own_marks for word in _verdict_words(mark)]
     if not letters and said:
-        return _of_statements(said, text, asked)
+        return _of_statements(said, text, form)
     if not letters:  # the letter alone
         whole = _WHOLE.fullmatch(text) if len(text) < 200 and "[[" not in text else None
         if whole is None:
             return Invalid(replies.NO_VERDICT)
-        return _verdict(whole[1], {int(whole[2])} if whole[2] else set(), asked)
+        return _verdict(whole[1], {int(whole[2])} if whole[2] else set(), form)
     words = {word for word, _ in letters}.union(_words(said))
     if len(words) > 1:
         return Invalid(replies.SEVERAL_VERDICTS)
@@ -101,7 +100,7 @@ def parse_reply(reply: str, asked: ReplyForm, shown: Sequence[str] = ()) -> Verd
         numbers = {int(number[1]) for _, end in letters if (number := _BEHIND.match(text, end))}
     if not numbers:
         numbers = _called_certainty(text)
-    return _verdict(words.pop(), numbers, asked)
+    return _verdict(words.pop(), numbers, form)
 
 
 def _called_certainty(text: str) -> set[int]:
@@ -109,7 +108,7 @@ def _called_certainty(text: str) -> set[int]:
 
 
 def _verdict_words(mark: Mark) -> list[str]:
-    """The letter of a mark, or its word for no decision; none where it is a certainty or says something else."""
+    """The letter of a mark, or its word for no decision; empty where the mark is a certainty or something else."""
     if mark.content == PLACEHOLDER or mark.content.isdecimal():
         return []
     if both := _BOTH.fullmatch(mark.content):
@@ -127,7 +126,7 @@ def _numbers(mark: Mark) -> list[int]:
 
 
 def _mark(said: Said) -> Mark:
-    """The statement as a mark would say it; an empty one of what is neither a string nor a whole number."""
+    """The statement as a mark; an empty mark unless its value is a string or a whole number."""
     usable = isinstance(said.value, (str, int)) and not isinstance(said.value, bool)
     return Mark(str(said.value).strip("[] ") if usable else "", 0)
 
@@ -138,38 +137,38 @@ def _words(said: Sequence[Said]) -> set[str]:
     return {word for mark in marks for word in _verdict_words(mark) or [mark.content] if not mark.content.isdecimal()}
 
 
-def _of_statements(said: Sequence[Said], text: str, asked: ReplyForm) -> Verdict:
+def _of_statements(said: Sequence[Said], text: str, form: ReplyForm) -> Verdict:
     words = _words(said)
     if len(words) != 1 or all(one.doubted for one in said):
         return Invalid(replies.SEVERAL_VERDICTS if len(words) > 1 else replies.NO_VERDICT)
     numbers = {number for one in said for number in _numbers(_mark(one))}
     if not numbers and any(one.name in CERTAINTY_FIELDS for one in said):
         return Invalid(replies.NO_CERTAINTY)
-    return _verdict(words.pop(), numbers or _called_certainty(text), asked)
+    return _verdict(words.pop(), numbers or _called_certainty(text), form)
 
 
-def _verdict(word: str, numbers: set[int], asked: ReplyForm) -> Verdict:
-    """``word`` is the one the judge said, ``numbers`` all that it may have meant as certainty."""
-    answer = Answer.TIE if asked.tie and word == "TIE" else asked.offered.get(word)
+def _verdict(word: str, numbers: set[int], form: ReplyForm) -> Verdict:
+    """The verdict of the one ``word`` that the judge gave; ``numbers`` are all that may be its certainty."""
+    answer = Answer.TIE if form.tie and word == "TIE" else form.offered.get(word)
     if answer is None:
         return Invalid(replies.NOT_OFFERED)
-    if not asked.certainty:
+    if not form.certainty:
         return Given(answer)
     if len(numbers) != 1:
         return Invalid(replies.SEVERAL_CERTAINTIES if numbers else replies.NO_CERTAINTY)
     number = numbers.pop()
-    on_scale = LOWEST <= number <= asked.highest
-    return Given(answer, number * asked.step) if on_scale else Invalid(replies.CERTAINTY_OUT_OF_RANGE)
+    on_scale = LOWEST <= number <= form.highest
+    return Given(answer, number * form.step) if on_scale else Invalid(replies.CERTAINTY_OUT_OF_RANGE)
 
 
-def parse_published(reply: str, asked: ReplyForm) -> Verdict:
+def parse_published(reply: str, form: ReplyForm) -> Verdict:
     """The rule of the published code: the first character (behind ``[[``) and the first number, whatever they are in.
 
     It reads "B" and 23 in "Based on the profile, the user is 23 years old".
     """
     start = reply.lstrip().removeprefix("[[").lstrip()
-    answer = asked.offered.get(start[:1])
+    answer = form.offered.get(start[:1])
     number = re.search(r"[0-9]{1,9}", reply)
-    if answer is None or (asked.certainty and number is None):
+    if answer is None or (form.certainty and number is None):
         return Invalid(replies.NO_VERDICT)
-    return Given(answer, int(number[0]) * asked.step if asked.certainty and number else None)
+    return Given(answer, int(number[0]) * form.step if form.certainty and number else None)

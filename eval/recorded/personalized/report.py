@@ -22,9 +22,9 @@ from pearl.stats.bootstrap import Bootstrap, Estimate
 
 @dataclass(frozen=True, slots=True)
 class PersonalizedOptions:
-    """A certainty of at least ``threshold`` is high."""
+    """The options of ``pearl eval personalized``."""
 
-    threshold: float = 80.0
+    threshold: float = 80.0  # a certainty of at least this is high
     preset: str = "recorded"
     reading: str = RECORDED
     unparsed: str = WRONG
@@ -50,17 +50,17 @@ def personalized_report(paths: Sequence[Path], options: PersonalizedOptions) -> 
 def recording_report(
     read: RecordingVerdicts, options: PersonalizedOptions, checked: Recording | None = None
 ) -> dict[str, Any]:
-    """One file: what the contract names first, then all that says how far to trust it. ``checked``: the records for
-    the preflight, if not all."""
+    """The figures of one file, those of the documented contract first. ``checked``: the records for the preflight, if
+    not all."""
     recording = read.recording
     findings = preflight(CHECKS, recording if checked is None else checked)
-    asked = recording.asked
+    form = recording.form
     return {
         "n": len(recording.judgements),
         **_judged(read, options),
         "preflight": [finding.to_json() for finding in findings],
         "broken": any(finding.level == BROKEN for finding in findings),
-        "asked": {"tie": asked.tie, "certainty": asked.certainty, "persona": recording.has_persona},
+        "asked": {"tie": form.tie, "certainty": form.certainty, "persona": recording.has_persona},
         "verdicts": read.kinds,
         "golds": dict(Counter(judgement.gold.value for judgement in recording.judgements)),
         "invalid_reasons": dict(Counter(verdict.reason for verdict in read.verdicts if isinstance(verdict, Invalid))),

@@ -20,7 +20,7 @@ def reading(write_lines):
 
 def test_a_record_is_taken_apart(judged, write_lines):
     recording = read_recording(write_lines(judged(), "r.jsonl.gz"))
-    assert recording.asked == ReplyForm(tie=False, certainty=True, opened=True, recorded=True)
+    assert recording.form == ReplyForm(tie=False, certainty=True, opened=True, recorded=True)
     assert recording.has_persona
     first = recording.judgements[2]
     assert (first.line, first.gold, first.letter, first.certainty) == (3, Answer.B, "A", 49)
@@ -111,10 +111,10 @@ def test_a_tie_is_offered_where_prompts_say_so_or_spell_no_option(judged, write_
     """Right answers that are ties tell only of prompts that do not spell their options out."""
     tie = {"ground_truth": "C"}
     spelt = read_recording(write_lines([*judged(18), *judged(2, **tie)]))
-    assert not spelt.asked.tie
+    assert not spelt.form.tie
     other = {"prompt": "Say A, B or neither, and your certainty."}
-    assert read_recording(write_lines([*judged(18, **other), *judged(2, **other, **tie)])).asked.tie
-    assert not read_recording(write_lines([*judged(39, **other), *judged(1, **other, **tie)])).asked.tie
+    assert read_recording(write_lines([*judged(18, **other), *judged(2, **other, **tie)])).form.tie
+    assert not read_recording(write_lines([*judged(39, **other), *judged(1, **other, **tie)])).form.tie
 
 
 def test_an_answer_of_false_is_none(judged, reading):
