@@ -37,14 +37,14 @@ class PairSet:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPairs:
-    """1, .5 or 0 for each pair by scorer, (N,) each; the pairs of each set; and the bootstrap over original texts."""
+    """Pairs that every scorer has decided."""
 
-    correct: Mapping[str, Floats]
-    sets: Sequence[Part]
-    bootstrap: Bootstrap
+    correct: Mapping[str, Floats]  # by scorer, 1, 0.5 or 0 for each pair, (N,)
+    sets: Sequence[Part]  # the pairs of each set, (N,)
+    bootstrap: Bootstrap  # over original texts
 
     def accuracy(self, scorer: str, part: Part) -> Estimate:
-        """The mean of the sets' accuracies, of those that hold pairs of the part."""
+        """The mean accuracy of the sets that hold pairs of the part."""
         held = [members & part for members in self.sets if (members & part).any()]
         right = self.correct[scorer]
         columns = np.column_stack([column for members in held for column in (right * members, members)])
@@ -104,7 +104,7 @@ def quality_report(
     """The accuracy of the scorer, every trivial one and ``others``: over the sets, in each, by origin, where the
     better text is the longer one and where it is the shorter, with equal lengths and with length regressed out.
 
-    Ties are decided by a coin, but for those of the scorer that are ``halved``, (N,): they count half.
+    A coin decides ties; the scorer's ties that are ``halved``, (N,), count half instead.
     """
     pairs = [pair for one_set in sets for pair in one_set.pairs]
     number = np.repeat(np.arange(len(sets)), [len(one_set.pairs) for one_set in sets])
@@ -117,7 +117,7 @@ def quality_report(
     names = original_names(pairs)
     scored = ScoredPairs(
         {name: right for name, (right, _) in decided.items()},
-        [number == place for place in range(len(sets))],
+        [number == index for index in range(len(sets))],
         Bootstrap(drawn(names), resamples=resamples, seed=seed),
     )
     everything = np.ones(len(pairs), bool)
@@ -171,8 +171,8 @@ def _regressed(
     scored: ScoredPairs,
     seed: int,
 ) -> dict[str, Any]:
-    """Accuracies by what is left of each margin when a linear fit on the lengths' differences, in words, letters and
-    doublings, is taken off, each pair counting once; and the share of the margins' squares that the fit explains."""
+    """Accuracies by the residuals of each scorer's margins after a linear fit on the lengths' differences, in words,
+    letters and doublings, each pair counting once; and the share of the margins' squares that the fit explains."""
     letters = np.array([len(pair.first.strip()) - len(pair.second.strip()) for pair in pairs], float)
     doublings = np.log2(np.maximum(lengths[:, 0], 1) / np.maximum(lengths[:, 1], 1))
     inputs = np.column_stack((lengths[:, 0] - lengths[:, 1], letters, doublings))
@@ -203,7 +203,7 @@ def _part(scored: ScoredPairs, part: Part) -> dict[str, Any]:
 
 
 def _difference(accuracies: Mapping[str, Estimate], scorer: str, rivals: Sequence[str]) -> dict[str, Any] | None:
-    """The paired difference from the best of the rivals, taken after looking, which favours that one."""
+    """The paired difference from the best of the rivals, which is chosen on the same pairs; that favours it."""
     best = max(rivals, key=lambda name: accuracies[name].value)
     gap = (accuracies[scorer] - accuracies[best]).to_json()
     return None if gap is None else {"against": best, **gap}

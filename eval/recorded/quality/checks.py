@@ -43,8 +43,8 @@ PAIR_CHECKS: tuple[Check[Pairs], ...] = (
 
 
 def cut_check(tokens: int, *, together: bool) -> Check[Pairs]:
-    """A check for pairs of which a model that reads so many tokens, of a text or of both ``together``, does not see the
-    end. A word is a token or more, so there may be more such pairs."""
+    """Check for pairs longer than the ``tokens`` that a model reads of a text, or of both ``together``. A word is one
+    token or more, so there may be more such pairs."""
     read = "both texts together" if together else "a text"
 
     def cut(pair: QualityPair) -> bool:
@@ -60,13 +60,13 @@ def cut_check(tokens: int, *, together: bool) -> Check[Pairs]:
 
 
 def in_earlier_set(pairs: Pairs, earlier: Mapping[frozenset[str], str]) -> Finding | None:
-    """Pairs whose two texts stand in an earlier file, in any order; ``earlier`` says where. None without."""
+    """Find pairs whose two texts stand, in any order, in an earlier file; ``earlier`` says where. None without any."""
     twice = {pair.line: earlier[pair.texts] for pair in pairs if pair.texts in earlier}
     return _elsewhere("in_earlier_set", "Pairs of an earlier file, which count there alone.", twice, len(pairs))
 
 
 def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, QualityRecord]]) -> Finding | None:
-    """Records whose underlying paragraph stands among those trained on, with the names of the latter; None without."""
+    """Find records whose underlying paragraph was trained on; None without any."""
     records: list[tuple[Path | None, QualityRecord]] = [*trained, *((None, record) for record in tested)]
     texts = [(path, record, text) for path, record in records for text in paragraphs(record)]
     groups = underlying([text for *_, text in texts])
@@ -80,10 +80,10 @@ def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, Quality
     return _elsewhere("in_training", "Paragraphs that were trained on, edited or not.", leaked, len(tested))
 
 
-def _elsewhere(check: str, what: str, places: Mapping[int, str], number: int) -> Finding | None:
-    """The finding about the records, by line, that stand at other places, too; the first few are named."""
-    if not places:
+def _elsewhere(check: str, what: str, locations: Mapping[int, str], number: int) -> Finding | None:
+    """The finding about records, by line, that stand at other ``locations``, too; the first few are named."""
+    if not locations:
         return None
-    named = ", ".join(f"{line} is {place}" for line, place in list(places.items())[:NAMED])
-    more = f" and {len(places) - NAMED:,} more" if len(places) > NAMED else ""
-    return Finding(check, BROKEN, tuple(places), f"{what} {len(places):,} of {number:,} items: {named}{more}.")
+    named = ", ".join(f"{line} is {location}" for line, location in list(locations.items())[:NAMED])
+    more = f" and {len(locations) - NAMED:,} more" if len(locations) > NAMED else ""
+    return Finding(check, BROKEN, tuple(locations), f"{what} {len(locations):,} of {number:,} items: {named}{more}.")

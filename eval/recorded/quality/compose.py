@@ -45,10 +45,10 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class PublishedSet:
-    """A set as table 1 and appendix E.1 print it: the pairs, and their shares in percent by origin."""
+    """A set as table 1 and appendix E.1 print it."""
 
     pairs: int
-    origins: Mapping[str, int]
+    origins: Mapping[str, int]  # percent of the pairs
     about: str = ""
 
 
@@ -67,16 +67,16 @@ PUBLISHED: Mapping[str, PublishedSet] = {
 
 @dataclass(frozen=True, slots=True)
 class RankedResponse:
-    """``ranks``: one a rater, 1 the best; raters stand in the same order in all responses to an instruction."""
+    """A response to an instruction, as raters ranked it."""
 
     instruction: str
     text: str
     origin: str
-    ranks: tuple[float, ...]
+    ranks: tuple[float, ...]  # one a rater, 1 the best; the same order of raters in all responses to an instruction
 
 
 def read_responses(path: Path) -> tuple[RankedResponse, ...]:
-    """Ranked responses, or the three texts of each published triplet.
+    """Read ranked responses, or the three texts of each published triplet.
 
     Raises InputError that names file, line and field, and for ranks of an instruction that differ in number.
     """
@@ -147,8 +147,8 @@ def compose(
     Random(seed).shuffle(decided)
     pairs = [
         _pair(better, worse, swapped)
-        for place, (better, worse) in enumerate(decided)
-        for swapped in ((False, True) if orders == BOTH else (place % 2 == 1,))
+        for index, (better, worse) in enumerate(decided)
+        for swapped in ((False, True) if orders == BOTH else (index % 2 == 1,))
     ]
     lengths = [count_words(pair[name]) for pair in pairs for name in ("paragraph1", "paragraph2")]
     origins = Counter(pair["origin"] for pair in pairs)

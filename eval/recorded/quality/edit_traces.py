@@ -24,15 +24,15 @@ NEAR = 2  # characters from an edit at which a difference still is at its seam
 
 @dataclass(frozen=True, slots=True)
 class ExecutedTrace:
-    """A trace with its edits executed, joined to the text around them or as they stand."""
+    """A trace with its edits executed."""
 
     trace: EditTrace
-    tidied: Execution
-    verbatim: Execution
+    tidied: Execution  # with rewrites joined to the text around them
+    verbatim: Execution  # with rewrites as they stand
 
     @property
     def proposed(self) -> tuple[SpanEdit, ...]:
-        """Every edit, those included that only one of the parts has."""
+        """Every edit, including those that only one part of the trace has."""
         return (*self.trace.edits, *(refused.edit for refused in self.trace.unmatched))
 
     @property
@@ -119,8 +119,7 @@ def _not_reached(trace: ExecutedTrace) -> Iterator[dict[str, Any]]:
 
 
 def _differences(trace: ExecutedTrace) -> tuple[int, int]:
-    """The number of places where the stored text differs at an executed edit, and away from all of them: there
-    somebody changed it without an edit."""
+    """The number of differences at an executed edit, and of those elsewhere, which somebody made without an edit."""
     text, stored = trace.tidied.text, trace.trace.edited
     ours = list(TOKEN.finditer(text))
     matcher = SequenceMatcher(None, [mark[0] for mark in ours], TOKEN.findall(stored), autojunk=False)
@@ -137,7 +136,7 @@ def _differences(trace: ExecutedTrace) -> tuple[int, int]:
 
 
 def _rewritten(placed: Sequence[PlacedEdit]) -> Iterator[tuple[int, int]]:
-    """The place of each rewrite in the edited text."""
+    """Yield where each rewrite starts and ends in the edited text."""
     shift = 0
     for edit in placed:
         start = edit.start + shift

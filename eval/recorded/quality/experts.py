@@ -46,15 +46,14 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class RankedTriplet:
-    """``scores`` by version, and one ranking an expert: the rank of each version, 1 the best. ``texts`` by version,
-    those that the record has."""
+    """A first draft and two edits of it, by the keys of VERSIONS."""
 
     id: str
     genre: str
     llm: str
     scores: Mapping[str, float]
-    rankings: tuple[Mapping[str, int], ...]
-    texts: Mapping[str, str] = field(default_factory=dict)
+    rankings: tuple[Mapping[str, int], ...]  # one an expert, 1 the best
+    texts: Mapping[str, str] = field(default_factory=dict)  # of the versions whose text the record has
 
 
 def read_triplets(path: Path) -> tuple[RankedTriplet, ...]:

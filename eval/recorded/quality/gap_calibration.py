@@ -51,14 +51,13 @@ class ExpertOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoredComparison:
-    """Two versions of a triplet: the gap of their scores, and 1 where the version with the higher one is preferred, by
-    the expert of this number or by the majority."""
+    """Two versions of a triplet, compared by an expert or by the majority."""
 
     triplet: str
     versions: tuple[str, str]
-    gap: float
-    agrees: int
-    expert: int | None = None
+    gap: float  # of their scores, above 0
+    agrees: int  # 1 where the version with the higher score is preferred
+    expert: int | None = None  # index of the expert; None for the majority
 
 
 def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> dict[str, Any]:
@@ -113,7 +112,7 @@ def _gaps(triplet: RankedTriplet) -> Mapping[tuple[str, str], float]:
 
 
 def individual_words(triplet: RankedTriplet) -> Iterator[ScoredComparison]:
-    """Yield each expert's word on each pair; pairs with equal scores say nothing."""
+    """Yield each expert's comparison of each pair whose scores differ."""
     for (one, other), gap in _gaps(triplet).items():
         if gap:
             for expert, ranks in enumerate(triplet.rankings):
@@ -122,7 +121,7 @@ def individual_words(triplet: RankedTriplet) -> Iterator[ScoredComparison]:
 
 
 def majority_words(triplet: RankedTriplet, rule: str) -> Iterator[ScoredComparison | None]:
-    """Yield the majority's word on each pair; None where there is none."""
+    """Yield the majority's comparison of each pair whose scores differ; None where there is no majority."""
     for (one, other), gap in _gaps(triplet).items():
         if not gap:
             continue
@@ -131,14 +130,14 @@ def majority_words(triplet: RankedTriplet, rule: str) -> Iterator[ScoredComparis
 
 
 def _lead(triplet: RankedTriplet, one: str, other: str, rule: str) -> float:
-    """Above 0 where the majority ranks ``one`` higher, below it where ``other``, 0 where there is none."""
+    """Above 0 where the majority ranks ``one`` higher, below 0 where ``other``, 0 for no majority."""
     if rule == MEDIAN:
         return median(ranks[other] for ranks in triplet.rankings) - median(ranks[one] for ranks in triplet.rankings)
     return sum(1 if ranks[one] < ranks[other] else -1 for ranks in triplet.rankings)
 
 
 def _ranked_by_majority(triplets: Sequence[RankedTriplet], rule: str) -> list[RankedTriplet]:
-    """The triplets of which the majority has an order of all three versions, each with that one ranking."""
+    """The triplets whose three versions the majority orders, each with that order as its only ranking."""
     ranked = []
     for triplet in triplets:
         ranks = {
@@ -192,9 +191,9 @@ def _ranks(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> list[di
     return rows
 
 
-def _beside(result: Mapping[str, Any], figure: str, place: tuple[str, str], printed: float) -> dict[str, Any]:
+def _beside(result: Mapping[str, Any], figure: str, where: tuple[str, str], printed: float) -> dict[str, Any]:
     """The printed figure with ours, and true where it lies in our interval."""
-    part, name = place
+    part, name = where
     key, wanted = ("version", "mean_rank") if part.endswith("ranks") else ("gap", "agreement")
     ours = next((row[wanted] for row in result[part] if row[key] == name), None)
     within = ours is not None and ours["low"] <= printed <= ours["high"]
@@ -204,8 +203,8 @@ def _beside(result: Mapping[str, Any], figure: str, place: tuple[str, str], prin
 def rescored_report(
     triplets: Sequence[RankedTriplet], scorers: Sequence[TextScorer], options: ExpertOptions
 ) -> list[dict[str, Any]]:
-    """Agreement of the recorded scores and of each scorer's with the experts, and what each has more than the recorded
-    ones over the pairs that both decide. Raises InputError for triplets without texts."""
+    """Agreement of the recorded scores and of each scorer's with the experts, and its difference from that of the
+    recorded ones over the pairs that both decide. Raises InputError for triplets without texts."""
     without = next((triplet.id for triplet in triplets if len(triplet.texts) < len(VERSIONS)), None)
     if without is not None:
         raise InputError(f"'{without}' has no texts to score: each version needs a candidate.", code="missing_field")
@@ -217,8 +216,8 @@ def rescored_report(
     for name, scores in ((RECORDED, recorded), *((scorer.name, scorer.scores(texts)) for scorer in scorers)):
         by_triplet = np.asarray(scores, float).reshape(-1, len(VERSIONS)).tolist()
         scored = [
-            replace(triplet, scores=dict(zip(VERSIONS, own, strict=True)))
-            for triplet, own in zip(triplets, by_triplet, strict=True)
+            replace(triplet, scores=dict(zip(VERSIONS, triplet_scores, strict=True)))
+            for triplet, triplet_scores in zip(triplets, by_triplet, strict=True)
         ]
         rows.append(
             {
@@ -232,7 +231,7 @@ def rescored_report(
 
 
 def _agreements(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> dict[str, Any]:
-    """Agreement with individual experts and with majorities, over all pairs and by quarters of the gaps, for scores of
+    """Agreement with individual experts and with majorities, over all pairs and by quarters of the gaps, as scores of
     different kinds have different scales."""
     individual = [word for triplet in triplets for word in individual_words(triplet)]
     counted = of_raters(triplets, options.raters)
@@ -250,7 +249,7 @@ def _ahead(
     scored: Sequence[RankedTriplet], recorded: Sequence[RankedTriplet], options: ExpertOptions
 ) -> dict[str, float] | None:
     """The paired difference in agreement with individual experts; None without a pair that both scores decide."""
-    ours, theirs = (
+    agrees, recorded_agrees = (
         {
             (word.triplet, word.versions, word.expert): word.agrees
             for triplet in some
@@ -258,8 +257,8 @@ def _ahead(
         }
         for some in (scored, recorded)
     )
-    shared = [word for word in ours if word in theirs]
+    shared = [word for word in agrees if word in recorded_agrees]
     if not shared:
         return None
     bootstrap = Bootstrap([triplet for triplet, *_ in shared], resamples=options.resamples, seed=options.seed)
-    return bootstrap.mean([float(ours[word]) - float(theirs[word]) for word in shared]).to_json()
+    return bootstrap.mean([float(agrees[word]) - float(recorded_agrees[word]) for word in shared]).to_json()

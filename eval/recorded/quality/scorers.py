@@ -40,19 +40,18 @@ PENALTY = 1.0  # the usual one
 
 @dataclass(frozen=True, slots=True)
 class PairScorer:
-    """Anything that prefers one text of a pair: a reward model, a judge, or a rule. ``margins`` are (N,): above 0 for
-    the first text, below it for the second, 0 for neither, NaN where it says nothing."""
+    """Anything that prefers one text of a pair: a reward model, a judge, or a rule."""
 
     name: str
     description: str
-    margins: Callable[[Sequence[QualityPair]], Floats]
+    margins: Callable[[Sequence[QualityPair]], Floats]  # (N,): > 0 for the first, < 0 for the second, NaN if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class TextScorer(PairScorer):
-    """A scorer that sees one text at a time. ``scores`` are higher for better texts."""
+    """A scorer that sees one text at a time."""
 
-    scores: Scores
+    scores: Scores  # higher for better texts
 
     @classmethod
     def of(cls, name: str, description: str, scores: Scores) -> TextScorer:
@@ -68,7 +67,7 @@ def _of_each(score: Callable[[str], float]) -> Scores:
 
 
 def compression(text: str) -> float:
-    """The size of the text under zlib as a share of its own."""
+    """The size of the text compressed by zlib, as a share of its size."""
     content = text.encode()
     return len(zlib.compress(content, 9)) / max(len(content), 1)
 
@@ -95,7 +94,7 @@ def perplexity(texts: Sequence[str]) -> list[float]:
 
 
 def _computed_losses(keys: dict[str, bytes], kept: KeptLosses) -> dict[bytes, float]:
-    """The losses of texts by one load of the model, each kept soon after it is known."""
+    """Load the model once, compute the losses of the texts and keep them, TOGETHER texts at a time."""
     from retriever.models.auxiliary import PairGroup
     from retriever.models.load_auxiliary import load_auxiliary
 
@@ -178,8 +177,8 @@ def _features(text: str) -> list[float]:
 
 
 def correct(margins: Floats, pairs: Sequence[QualityPair], seed: int) -> tuple[Floats, int]:
-    """1 where a scorer with these margins prefers the text that people do, else 0, (N,); and the number of ties,
-    decided by a coin. A pair of which the scorer says nothing is not correct."""
+    """1 where a scorer with these margins prefers the text that people prefer, else 0, (N,); and the number of ties,
+    which a coin decides. A pair whose margin is NaN is not correct."""
     coins = np.random.default_rng(seed).choice((-1.0, 1.0), len(pairs))
     ties = margins == 0
     signs = np.sign(np.where(ties, coins, margins))

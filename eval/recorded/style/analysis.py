@@ -30,19 +30,18 @@ SAME = "one of the two has the same label everywhere"
 
 @dataclass(frozen=True, slots=True)
 class RaterLevels:
-    """The levels of style that one rater gave to texts: ``levels`` from the least to the most, ``votes`` how often each
-    was given (N, K), ``level`` the one that won, None if none did."""
+    """The levels of style that one rater gave to texts."""
 
     rater: str
     scheme: str | None
-    levels: tuple[str, ...]
+    levels: tuple[str, ...]  # from the least to the most
     subjects: tuple[Subject, ...]
-    votes: Floats
-    level: tuple[int | None, ...]
+    votes: Floats  # for each level, (N, K)
+    level: tuple[int | None, ...]  # index of the level that won, None if none did
 
 
 def levels_of_raters(units: Sequence[JudgedUnit], people: People, options: StyleOptions) -> Iterator[RaterLevels]:
-    """People, where they say something of styles, then every judge with every scheme."""
+    """Yield people, where they rated styles, then every judge with every scheme."""
     subjects = tuple(subject for subject in people.ratings if subject.kind == DETECTION)
     if subjects:
         levels = people.scale(DETECTION, options)
@@ -63,7 +62,7 @@ def _won(votes: Floats) -> int | None:
 
 
 def correlations(rated: RaterLevels, options: StyleOptions) -> Iterator[dict[str, Any]]:
-    """Spearman's rho of every two styles, over the texts that both are labelled of."""
+    """Spearman's rho of every two styles, over the texts labelled for both."""
     by_style: dict[str, dict[str, int]] = defaultdict(dict)
     for subject, level in zip(rated.subjects, rated.level, strict=True):
         if level is not None:
@@ -112,16 +111,16 @@ def by_persona(
             "persona": persona,
             "style": style,
             "n": int(sums.value.sum()),
-            "levels": {level: sums.estimate(_share(place)).to_json() for place, level in enumerate(rated.levels)},
+            "levels": {level: sums.estimate(_share(index)).to_json() for index, level in enumerate(rated.levels)},
         }
 
 
-def _share(place: int) -> Callable[[Floats], Floats]:
-    return lambda votes: ratio(votes[..., place], votes.sum(axis=-1))
+def _share(index: int) -> Callable[[Floats], Floats]:
+    return lambda votes: ratio(votes[..., index], votes.sum(axis=-1))
 
 
 def of_judges(justifications: Sequence[Justification]) -> Iterator[dict[str, Any]]:
-    """Trigrams of replies that find a style, and of all that compare two texts; a reply's rest is its reason."""
+    """Trigrams of the reasons in replies that find a style, and in all that compare two texts."""
     positive = ((reply.key.kind, reply.key.style, reply.text) for reply in justifications if reply.label != ABSENT)
     yield from _by_style("judges", positive)
 
@@ -137,8 +136,8 @@ def of_people(justifications: Sequence[tuple[Subject, str, str]]) -> Iterator[di
 
 
 def _by_style(who: str, reasons: Iterable[tuple[str, str, str]]) -> Iterator[dict[str, Any]]:
-    """The trigrams with the highest mean TF-IDF over a style's texts; how rare one is is counted over all of a kind's.
-    ``reasons`` are kinds, styles and texts. Common English words are no part of a trigram."""
+    """The trigrams with the highest mean TF-IDF over a style's texts; rarity is counted over all texts of a kind.
+    ``reasons`` are kinds, styles and texts. Common English words are left out before trigrams are formed."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -154,13 +153,13 @@ def _by_style(who: str, reasons: Iterable[tuple[str, str, str]]) -> Iterator[dic
         except ValueError:  # there is no trigram in any
             continue
         names = vectorizer.get_feature_names_out()
-        for place, style in enumerate(styles):
-            mean = np.asarray(weights[owners == place].mean(axis=0)).ravel().tolist()
+        for index, style in enumerate(styles):
+            mean = np.asarray(weights[owners == index].mean(axis=0)).ravel().tolist()
             best = sorted(np.flatnonzero(mean), key=lambda i: (-round(mean[i], 12), names[i]))[:TOP]
             yield {
                 "of": who,
                 "kind": kind,
                 "style": style,
-                "n": int((owners == place).sum()),
+                "n": int((owners == index).sum()),
                 "trigrams": [{"trigram": str(names[i]), "weight": round(float(mean[i]), 9)} for i in best],
             }

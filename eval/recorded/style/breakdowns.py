@@ -1,6 +1,6 @@
 """F1 by task, judge, persona, generator and style, within each scheme; pooled over the judgements, and as the mean over
-judges with its standard error, which is what the paper's tables print. Then how much it depends on whom a text was
-written for, and whether on whom the judge was told to be, though that should not matter."""
+judges with its standard error, which the paper's tables print. Then how much F1 depends on the persona that a text was
+written for, and on the one that the judge was told to be, which should not matter."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def breakdowns(columns: Columns, groupings: Sequence[tuple[str, ...]] = BY) -> I
                 row: dict[str, Any] = {"kind": columns.kind, "scheme": scheme, "by": list(by)}
                 row |= {"group": dict(zip(by, group, strict=True))} | measured(columns, sums)
                 if of_judges:
-                    mine = [f1 for (of, _), f1 in of_judges.items() if of == group and np.isfinite(f1.value)]
-                    row["over_judges"] = {"n": len(mine), "mean": mean_of(mine).to_json(), "se": standard_error(mine)}
+                    f1s = [f1 for (of, _), f1 in of_judges.items() if of == group and np.isfinite(f1.value)]
+                    row["over_judges"] = {"n": len(f1s), "mean": mean_of(f1s).to_json(), "se": standard_error(f1s)}
                 yield row
 
 
@@ -85,7 +85,7 @@ def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
         "f1_by_label": dict(zip(labels, map(_or_none, f1.class_f1(sums.value)), strict=True)),
         "accuracy": sums.estimate(f1.accuracy).to_json(),
         "confusion": f1.confusion_of(labels, sums.value),
-        "labels": {label: _frequency(sums, place) for place, label in enumerate(labels)},
+        "labels": {label: _frequency(sums, index) for index, label in enumerate(labels)},
     }
     if row["f1"] is None:
         return row | {"undefined": NO_CASE, "baselines": {}, "less_baseline": None}
@@ -113,11 +113,11 @@ def _chances(labels: Sequence[str], people: Floats) -> dict[str, Floats]:
     }
 
 
-def _frequency(sums: Sums, place: int) -> dict[str, Any]:
-    """The share of a label in those by judge and by people, over the units both have labelled."""
+def _frequency(sums: Sums, index: int) -> dict[str, Any]:
+    """The share of a label in the judge's and in people's, over the units that both have labelled."""
 
     def share(counts: Floats) -> Floats:
-        return ratio(counts[..., place], counts.sum(axis=-1))
+        return ratio(counts[..., index], counts.sum(axis=-1))
 
     judge = sums.estimate(lambda confusion: share(f1.judge_counts(confusion)))
     people = sums.estimate(lambda confusion: share(f1.people_counts(confusion)))
@@ -133,8 +133,8 @@ def _or_none(value: float) -> float | None:
 
 
 def reflections(columns: Columns) -> Iterator[dict[str, Any]]:
-    """F1 of what a judge says once it was shown its own answer, less that of the answer; by judge, in all tasks and in
-    each."""
+    """F1 of a judge's second answers, after it was shown its first ones, less F1 of the first; by judge, in all tasks
+    and in each."""
     reflected = {scheme.removesuffix(REFLECTED) for scheme in columns.schemes if scheme.endswith(REFLECTED)}
     schemes = [unit.key.scheme.removesuffix(REFLECTED) for unit in columns.units]
     again = [unit.key.scheme.endswith(REFLECTED) for unit in columns.units]
@@ -189,7 +189,7 @@ def irrelevant_attributes(columns: Columns) -> Iterator[dict[str, Any]]:
     keys = [(unit.key.judge, unit.key.scheme, unit.key.judge_persona or "") for unit in columns.units]
     defaults = columns.f1([key[:2] if key[2] in DEFAULT_PERSONAS else None for key in keys])
     counts = Counter(keys)
-    for key, told in columns.f1(keys).items():
+    for key, estimate in columns.f1(keys).items():
         judge, scheme, persona = key
         row = {
             "kind": columns.kind,
@@ -198,13 +198,14 @@ def irrelevant_attributes(columns: Columns) -> Iterator[dict[str, Any]]:
             "judge_persona": persona,
             "attribute": next((name for name, group in PROTECTED.items() if persona in group), None),
             "n": counts[key],
-            "f1": told.to_json(),
+            "f1": estimate.to_json(),
         }
         if (judge, scheme) not in defaults:
             yield row | {"relative_change": None, "undefined": NO_DEFAULT}
             continue
         default = defaults[judge, scheme]
         with np.errstate(divide="ignore", invalid="ignore"):
-            value, resampled = np.float64(told.value) / default.value - 1, told.resampled / default.resampled - 1
+            value = np.float64(estimate.value) / default.value - 1
+            resampled = estimate.resampled / default.resampled - 1
         change = Estimate(float(value), np.where(np.isfinite(resampled), resampled, np.nan)).to_json()
         yield row | {"relative_change": change} | ({} if change else {"undefined": NO_CASE})

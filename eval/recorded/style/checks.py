@@ -42,13 +42,13 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class StyleFinding:
-    """``of`` names some of the ``count`` judges or items."""
+    """A fault of judgements or ratings."""
 
     check: str
     level: str
     message: str
-    count: int
-    of: tuple[str, ...]
+    count: int  # of judges or items
+    of: tuple[str, ...]  # their names, not all where a check names a kind
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -115,8 +115,8 @@ def check_matched(judged: StyleJudgements, people: People, options: StyleOptions
     yield from _of("not_rated", sorted({_shown(subject) for subject in seen - people.ratings.keys()}))
     yield from _of("not_judged", [_shown(subject) for subject in people.ratings if subject not in seen])
     detected = [unit for unit in judged.units if unit.key.kind == DETECTION]
-    told = any(unit.scores if options.bins == LEARNED else unit.levels for unit in detected)
-    if people.levels(options) and not told:
+    has_levels = any(unit.scores if options.bins == LEARNED else unit.levels for unit in detected)
+    if people.levels(options) and not has_levels:
         yield from _of("no_three_labels", sorted({f"{unit.key.judge}, {unit.key.scheme}" for unit in detected}))
 
 

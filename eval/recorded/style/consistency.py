@@ -33,8 +33,8 @@ NameT = TypeVar("NameT", bound=Hashable)
 
 
 def randolph(counts: Floats, keys: Sequence[NameT | None], texts: Texts) -> dict[NameT, dict[str, Any]]:
-    """Randolph's kappa of the units of each key from label counts, (N, K); a unit agrees as far as the pairs of its own
-    ratings do, however many there are. ``ratings``: their most common number, which ``other_number`` units lack."""
+    """Randolph's kappa of the units of each key, from label counts, (N, K). A unit's agreement is that of its pairs of
+    ratings. ``ratings`` is the most common number of ratings; ``other_number`` units have another."""
     number = counts.sum(axis=1)
     agreement = np.column_stack((pair_agreement(counts), np.ones_like(number)))
     shared = texts.sums([key if several else None for key, several in zip(keys, number > 1, strict=True)], agreement)

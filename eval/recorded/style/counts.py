@@ -37,51 +37,48 @@ class Sums:
 
 
 class Texts:
-    """The texts of some units, or the requests of ranked ones, are what is drawn: what is said of one text is not
-    independent."""
+    """Resamples of the texts of some units, or of the requests of ranked ones: labels of one text are dependent."""
 
     @classmethod
     def of(cls, units: Sequence[JudgedUnit], options: StyleOptions) -> Texts:
-        """The texts or requests of the units; the texts where all are for one request, the styles of one text."""
+        """Draw requests or texts; texts where all are for one request, styles where all are of one text."""
         subjects = [unit.subject for unit in units]
         return cls(
             drawn([unit.cluster for unit in units], [one.item for one in subjects], list(map(str, subjects))), options
         )
 
     def __init__(self, items: Sequence[str], options: StyleOptions) -> None:
-        known = {item: place for place, item in enumerate(dict.fromkeys(items))}
-        self._place = np.array([known[item] for item in items], np.intp)  # (N,)
+        known = {item: index for index, item in enumerate(dict.fromkeys(items))}
+        self._text = np.array([known[item] for item in items], np.intp)  # index of each unit's text, (N,)
         self._size = len(known)
-        texts = [str(place) for place in range(self._size)]
+        texts = [str(index) for index in range(self._size)]
         self._bootstrap = Bootstrap(texts, resamples=options.resamples, seed=options.seed)
 
     def sums(self, keys: Sequence[NameT | None], features: Floats) -> dict[NameT, Sums]:
-        """The sums of features (N, F) over the units of each key, (N,), sorted as text; of None there are none."""
+        """The sums of features, (N, F), over the units of each key, (N,), sorted as text; without units of key None."""
         names = sorted({key for key in keys if key is not None}, key=str)
         if not names:
             return {}
-        place = {name: i for i, name in enumerate(names)}
+        indices = {name: i for i, name in enumerate(names)}
         inside = np.array([key is not None for key in keys])
-        group = np.array([place[key] for key in keys if key is not None])
+        group = np.array([indices[key] for key in keys if key is not None])
         sums = np.zeros((self._size, len(names), features.shape[1]))  # (U, G, F)
-        np.add.at(sums, (self._place[inside], group), features[inside])
+        np.add.at(sums, (self._text[inside], group), features[inside])
         value, resampled = self._bootstrap.totals(sums.reshape(self._size, -1))
         value, resampled = value.reshape(sums.shape[1:]), resampled.reshape(-1, *sums.shape[1:])
-        return {name: Sums(value[i], resampled[:, i]) for name, i in place.items()}
+        return {name: Sums(value[i], resampled[:, i]) for name, i in indices.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Units of one kind beside what people said of the same: ``said`` and ``gold`` are codes of the labels, (N,).
-
-    Units that people have no label for are not among them."""
+    """Units of one kind that people have labelled, with the judge's and people's labels."""
 
     kind: str
     labels: tuple[str, ...]
-    average: str
+    average: str  # BINARY or MACRO
     units: tuple[JudgedUnit, ...]
-    said: NDArray[np.intp]
-    gold: NDArray[np.intp]
+    said: NDArray[np.intp]  # index of the judge's label, K for none, (N,)
+    gold: NDArray[np.intp]  # index of people's label, (N,)
     texts: Texts
 
     @property
@@ -89,7 +86,7 @@ class Columns:
         return sorted({unit.key.scheme for unit in self.units})
 
     def confusions(self, keys: Sequence[NameT | None]) -> dict[NameT, Sums]:
-        """Counts of label i by people with j by the judge, the last j for none, by key: F is K * (K + 1)."""
+        """By key, counts of label i by people with j by the judge, the last j for none: F is K * (K + 1)."""
         size = len(self.labels)
         codes = self.gold * (size + 1) + self.said
         return self.texts.sums(keys, np.eye(size * (size + 1))[codes])
@@ -102,7 +99,7 @@ class Columns:
 def columns_of(
     kind: str, units: Sequence[JudgedUnit], people: Mapping[Subject, str | None], options: StyleOptions
 ) -> Columns | None:
-    """The labels of judges beside those of people. None where people say nothing of any."""
+    """The labels of judges beside those of people; None where people labelled no unit."""
     rated = [unit for unit in units if people.get(unit.subject) is not None]
     said = [unit.label(options) for unit in rated]
     return columns_with(kind, LABELS[kind], AVERAGES[kind], rated, said, people, options) if rated else None
@@ -131,7 +128,7 @@ def columns_with(
 
 
 def mean_of(estimates: Iterable[Estimate]) -> Estimate:
-    """The mean of those that have a value, in all and in each resample; UNDEFINED without any."""
+    """The mean of the estimates that have a value, in all and in each resample; UNDEFINED without any."""
     defined = [estimate for estimate in estimates if np.isfinite(estimate.value)]
     if not defined:
         return UNDEFINED

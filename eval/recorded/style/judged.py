@@ -1,4 +1,4 @@
-"""All draws of a judge on a text, folded into one record; with what nobody could read counted, not dropped."""
+"""All draws of a judge on a text as one record; lines that cannot be read are counted."""
 
 from __future__ import annotations
 
@@ -24,20 +24,17 @@ NAMES = (*NOUNS, *scale.FIELDS)  # of what a judge's object says, but for its re
 
 @dataclass(frozen=True, slots=True)
 class JudgedUnit:
-    """``labels`` of the draws, ``means`` the mean score of a and of b where a rubric was used; ``half_draws`` were
-    answered in one of the two orders only; ``lines`` there were, ``unused`` of them are no part of a draw's label;
-    ``same_reply``: several draws, one reply; ``levels`` of the draws, where there are three labels, and all
-    ``scores``."""
+    """All draws of a judge on a text or pair."""
 
     key: Key
     about: About
-    labels: Mapping[str, int]
-    means: tuple[float, float] | None
+    labels: Mapping[str, int]  # number of draws by label
+    means: tuple[float, float] | None  # mean scores of a and b, where a rubric was used
     lines: int
-    unused: int
-    half_draws: int
-    same_reply: bool
-    levels: Mapping[str, int]
+    unused: int  # lines that are no part of a draw's label
+    half_draws: int  # answered in one of the two orders only
+    same_reply: bool  # several draws have one reply
+    levels: Mapping[str, int]  # number of lines by level, where there are three labels
     scores: tuple[float, ...]
 
     @property
@@ -77,38 +74,38 @@ class Justification:
 
 @dataclass(frozen=True, slots=True)
 class StyleJudgements:
-    """All files: ``verdicts`` by judge and scheme, as recorded."""
+    """The judgements of all files."""
 
     units: tuple[JudgedUnit, ...]
     lines: int
-    verdicts: Mapping[tuple[str, str, str], Mapping[str, int]]
+    verdicts: Mapping[tuple[str, str, str], Mapping[str, int]]  # counts by kind, judge and scheme, as recorded
     justifications: tuple[Justification, ...]
-    passed_over: Mapping[str, int]
+    passed_over: Mapping[str, int]  # count of each field that is not read
 
 
 def read_judged(paths: Iterable[Path]) -> StyleJudgements:
     """Raises InputError that names file, line and field of the first bad line."""
     lines: list[Line] = []
-    places: dict[tuple[Key, Part], str] = {}  # file and line
+    locations: dict[tuple[Key, Part], str] = {}  # file and line
     abouts: dict[tuple[str, str, str], tuple[About, str]] = {}
     passed_over: Counter[str] = Counter()
 
     def read(path: Path, value: dict[str, Any], number: int) -> None:
-        line, place = parse_line(value), f"{path}:{number}"
+        line, location = parse_line(value), f"{path}:{number}"
         # one item is for one task, of one persona, by one generator
-        about, before = abouts.setdefault((line.key.kind, line.key.item, line.key.style), (line.about, place))
+        about, before = abouts.setdefault((line.key.kind, line.key.item, line.key.style), (line.about, location))
         for name in ("task", "persona", "generators", "request"):
             if getattr(about, name) != getattr(line.about, name):
                 message = f"the item '{line.key.item}' has another {name.removesuffix('s')} than at {before}."
                 raise InputError(message, param=name.removesuffix("s"), code="contradiction")
-        if (line.key, line.part) in places:
+        if (line.key, line.part) in locations:
             raise InputError(
                 f"draw {line.part[0]} of the item '{line.key.item}' by '{line.key.judge}' is at "
-                f"{places[line.key, line.part]} already.",
+                f"{locations[line.key, line.part]} already.",
                 param="draw",
                 code="duplicate_judgement",
             )
-        places[line.key, line.part] = place
+        locations[line.key, line.part] = location
         lines.append(line)
 
     for path in paths:

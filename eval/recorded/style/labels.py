@@ -41,17 +41,16 @@ def label_of(kind: str, rating: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class DrawLabels:
-    """A judge's ``label`` of a text or pair, and that of each of its ``draws``, None where it has none; ``votes`` are
-    the draws counted, ``means`` those of the scores of both texts."""
+    """A judge's label of a text or pair."""
 
     label: str | None
-    draws: tuple[str | None, ...]
-    votes: Mapping[str, int]
-    means: tuple[float, float] | None
+    draws: tuple[str | None, ...]  # label of each draw
+    votes: Mapping[str, int]  # draws by label, NO_LABEL included
+    means: tuple[float, float] | None  # mean scores of both texts
 
 
 def label_draws(kind: str, draws: Sequence[Draw], half: str, even: str) -> DrawLabels:
-    """The higher mean of the scores decides; without scores most draws do."""
+    """The label of several draws, by the higher mean score, or without scores by most draws."""
     labels = tuple(draw_label(draw, half) for draw in draws)
     means = mean_scores(part for draw in draws for part in draw.items())
     votes = {name: labels.count(name) for name in LABELS[kind]}
@@ -71,7 +70,7 @@ def ratings_label(kind: str, counts: Mapping[str, int], options: StyleOptions) -
 
 
 def counted_ratings(counts: Mapping[str, int], options: StyleOptions) -> dict[str, int]:
-    """The votes, after what was chosen for can't tell."""
+    """The votes, with can't tell counted as the options say."""
     counted = {level: count for level, count in counts.items() if level != CANNOT_TELL}
     unsure = counts.get(CANNOT_TELL, 0)
     if options.cant_tell == choices.LEFT_OUT or not unsure:
@@ -84,7 +83,7 @@ def counted_ratings(counts: Mapping[str, int], options: StyleOptions) -> dict[st
 
 
 def winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
-    """The label of the most common; levels that are equally common are no even vote where their label is the same."""
+    """The label with most votes; equally common levels that stand for the same label are no even vote."""
     most = max(counts.values(), default=0)
     if not most:
         return None
@@ -95,8 +94,8 @@ def winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
 
 
 def draw_label(draw: Draw, half: str = choices.DROPPED) -> str | None:
-    """The label of one draw; None when a part has no answer, but for one of two orders where ``half`` makes a tie. Two
-    orders that disagree are a tie, too."""
+    """The label of one draw; None when a part has no answer. Two orders that disagree are a tie, and so, if ``half`` is
+    TIES, is a draw that was answered in one order only."""
     if "" in draw:
         said = draw[""]
         return said if isinstance(said, str) else None
@@ -126,8 +125,8 @@ def scored_label(score_a: float, score_b: float) -> str:
 
 
 def majority(counts: Mapping[str, int], even: str, labels: Sequence[str]) -> str | None:
-    """The label of most draws. Of an even vote none, or with CAUTIOUS the one that claims less (first of ``labels``);
-    none without any vote."""
+    """The label of most draws; None without votes. For an even vote it is None, or with CAUTIOUS the label that claims
+    less, the first of ``labels``."""
     most = max(counts.values(), default=0)
     first = [label for label in labels if most and counts.get(label) == most]
     return first[0] if len(first) == 1 or (first and even == choices.CAUTIOUS) else None

@@ -33,17 +33,16 @@ VERDICTS = {DETECTION: (ABSENT, PRESENT, *KINDS[6:]), RANKING: (*KINDS, SCORED)}
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Facts shared by every judgement of an item. ``generators`` are the writers of the text, or of both;
-    ``request``: what both answer, as texts for one request are not independent of each other."""
+    """Facts shared by every judgement of an item."""
 
     task: str
     persona: str | None
-    generators: tuple[str, ...]
-    request: str | None
+    generators: tuple[str, ...]  # writers of the text, or of both
+    request: str | None  # that both texts answer; texts for one request are not independent of each other
 
     @property
     def generator(self) -> str | None:
-        """The one writer; None if unknown or if there were two."""
+        """The only writer; None if unknown or if there are two."""
         return self.generators[0] if len(set(self.generators)) == 1 else None
 
 
@@ -119,7 +118,7 @@ def _part(value: dict[str, Any], kind: str) -> Part:
 
 
 def _said(value: dict[str, Any], kind: str) -> str | float | None:
-    """The label, as of the item and whatever the order, or the score of one response; None of what is no answer."""
+    """The label in terms of the item, whatever the order, or the score of one response; None without an answer."""
     verdict = _among(value, "verdict", VERDICTS[kind])
     if kind == DETECTION:
         return verdict if verdict in (ABSENT, PRESENT) else None

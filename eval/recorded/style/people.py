@@ -53,10 +53,10 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """``ratings``: how many gave each level; ``scales``: the levels that could be given, by kind."""
+    """The ratings of a file."""
 
-    ratings: Mapping[Subject, Mapping[str, int]]
-    scales: Mapping[str, tuple[str, ...]]
+    ratings: Mapping[Subject, Mapping[str, int]]  # number of raters by level
+    scales: Mapping[str, tuple[str, ...]]  # by kind, the levels that could be given
     raters: int
     lines: int
     justifications: tuple[tuple[Subject, str, str], ...]
@@ -93,7 +93,7 @@ NOBODY = People({}, {}, 0, 0, (), {})
 def read_people(path: Path) -> People:
     """Raises InputError that names file, line and field of the first bad one."""
     ratings: dict[Subject, Counter[str]] = defaultdict(Counter)
-    places: dict[tuple[Subject, str], int] = {}
+    rated: dict[tuple[Subject, str], int] = {}
     scales: dict[str, tuple[str, int]] = {}  # whether a kind has levels or labels, as of which line
     justifications: list[tuple[Subject, str, str]] = []
     missing: list[int] = []  # lines
@@ -110,7 +110,7 @@ def read_people(path: Path) -> People:
         subject = Subject(kind, check_id(value["item"], param="item"), style_key(value))
         rater = check_id(value["rater"], param="rater")
         what = f"'{rater}' rated the item '{subject.item}'"
-        check_once(places, (subject, rater), number, what, param="rater", code="duplicate_rating")
+        check_once(rated, (subject, rater), number, what, param="rater", code="duplicate_rating")
         _check_scale(kind, label, scales, number)
         ratings[subject][label] += 1
         if why := optional_string(value, "justification"):
@@ -122,8 +122,8 @@ def read_people(path: Path) -> People:
         scales={
             kind: tuple(LEVELS[kind] if scale == "levels" else LABELS[kind]) for kind, (scale, _) in scales.items()
         },
-        raters=len({rater for _, rater in places}),
-        lines=len(places),
+        raters=len({rater for _, rater in rated}),
+        lines=len(rated),
         justifications=tuple(justifications),
         passed_over=passed_over,
         missing=len(missing),

@@ -29,7 +29,7 @@ def role_of(persona: str, draw: int) -> str:
 
 
 def personas_of(named: Iterable[str], *, protected: bool) -> tuple[str, ...]:
-    """Each once; ``protected``: the paper's, too, with its two defaults."""
+    """The personas named, each once; with ``protected`` also the paper's, and its two defaults."""
     names = [check_id(name, param="as") for name in named]
     if protected:
         names += [*DEFAULT_PERSONAS, *(persona for group in PROTECTED.values() for persona in group)]

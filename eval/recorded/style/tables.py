@@ -27,7 +27,7 @@ MOST = 10  # correlations of one judge
 
 
 def style_tables(result: Json) -> Iterator[Table]:
-    """The tables a reader needs first: over all styles and, for judges related to writers, over all tasks."""
+    """The tables that a reader needs first, over all styles; those of judges related to writers, over all tasks."""
     yield from _some(
         f1_table(result),
         judges_table(result),
@@ -256,8 +256,8 @@ def people_table(result: Json, *, styles: bool) -> Table:
 def contrasts_table(result: Json, *, tasks: bool) -> Table:
     """In all tasks, or task by task."""
 
-    def side(place: int) -> Cell:
-        return lambda row: f"{shown(row['sides'][place]['f1'], 3)} ({row['sides'][place]['n']:,})"
+    def side(index: int) -> Cell:
+        return lambda row: f"{shown(row['sides'][index]['f1'], 3)} ({row['sides'][index]['n']:,})"
 
     def within(row: Json) -> str:
         return f"{field('difference', row['within_judges'])} ({row['within_judges']['judges']})"
@@ -321,10 +321,10 @@ def style_figure(result: Json) -> Figure:
     size = 1.8 + 0.5 * most
     figure = Figure(figsize=(size * across + 1.0, size * down), layout="constrained")
     grid = figure.subplots(down, across, squeeze=False)
-    for place, axes in enumerate(grid.flat):
-        if place < len(panels):
-            image = agreement_panel(axes, panels[place], "randolph_kappa")
-            axes.set_title(f"{panels[place]['kind']}: {panels[place]['scheme']}", fontsize=9)
+    for index, axes in enumerate(grid.flat):
+        if index < len(panels):
+            image = agreement_panel(axes, panels[index], "randolph_kappa")
+            axes.set_title(f"{panels[index]['kind']}: {panels[index]['scheme']}", fontsize=9)
         else:
             axes.set_axis_off()
     if panels:
