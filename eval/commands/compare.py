@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.console import Console
 from typer import Option
 
-from eval.asking.bench import Asking, JudgeSession, bench
+from eval.asking.bench import Asking, JudgeSession
 from eval.asking.json_lines import write_lines
-from eval.commands.judge.made import corrected_by, judge_tables
-from eval.commands.options import DraftingOptions, DryRun, Overrides, PriceOptions, Replies
+from eval.commands.judge.made import AskingOptions, ask_judge, ask_model, judge_tables
+from eval.commands.options import DraftingOptions
 from eval.commands.writing import WritingPlan, drafts_of, retrieval_systems, writer
 from eval.drafts.cases import Case, case_ids, held_back, items_of, sample
 from eval.judges import authorship
 from eval.judges.authorship import JUDGE, PRESETS, AuthorshipItem, AuthorshipOptions
 from eval.judges.items import Items
-from eval.judges.judge import Questions, run
+from eval.judges.judge import Questions
 from eval.recorded.corrected import ESTIMATES
 from eval.recorded.labels import PeopleLabels, labels_for
 from eval.report.head import Head
@@ -36,7 +36,7 @@ from pearl.asking.kept import Question
 from pearl.asking.write import WrittenText
 from pearl.chat.base import Decoding
 from pearl.chat.choose import engine_and_model
-from pearl.cli.options import JSON_OPTION, bundled, write_json
+from pearl.cli.options import bundled
 from pearl.templates import load_template
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ RUNS = {"as_published": 3}  # of a preset, where not one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareOptions(PriceOptions, DraftingOptions):
+class CompareOptions(AskingOptions, DraftingOptions):
     """``judge`` None: the model that writes."""
 
     history: Annotated[Path, Option(metavar="H.jsonl.gz", help="History to draft from.")]
@@ -75,36 +75,35 @@ class CompareOptions(PriceOptions, DraftingOptions):
     preset: Annotated[
         str, Option(help="Preset of the judge: corrected, or as_published, with one random order and three runs.")
     ] = PRESETS.default
-    choose: Overrides = None
     runs: Annotated[
         int | None, Option(min=1, help="Runs of the judge over all items; 1 by default, and 3 as published.")
     ] = None
     ask_again: Annotated[
         bool, Option("--ask-again", help="If no verdict is read, ask once more for it alone; not in the estimate.")
     ] = False
-    temperature: Annotated[float, Option(min=0, max=2, help="Temperature of the judge.")] = 0.7
     labels: Annotated[
         Path | None, Option(metavar="L.jsonl", help="People's labels of some items; correct the rates by them.")
     ] = None
-    replies: Replies = None
-    dry_run: DryRun = False
+    drafts: Annotated[
+        Path | None, Option(metavar="FILE.jsonl", help="Write the drafts as items for people and judges.")
+    ] = None
+    report: Annotated[Path | None, Option(metavar="FILE.html", help="Write everything as one page.")] = None
+
+    def asking(self) -> Asking:
+        engine, model = engine_and_model(self.judge or self.llm)
+        terms = Terms(self.max_in_flight, self.prices, self.max_cost)
+        assert isinstance(JUDGE.max_tokens, int)
+        return Asking(engine, self.replies, terms, Decoding(JUDGE.max_tokens, self.temperature), model=model)
 
 
 @bundled
-def compare(
-    options: CompareOptions,
-    drafts: Path | None = Option(None, metavar="FILE.jsonl", help="Write the drafts as items for people and judges."),
-    judgements: Path | None = Option(None, metavar="FILE.jsonl", help="Write each judgement on a line."),
-    report: Path | None = Option(None, metavar="FILE.html", help="Write everything as one page."),
-    json: str | None = JSON_OPTION,
-) -> None:
+def compare(options: CompareOptions) -> None:
     """Draft texts of a history again with two retrievers, let a judge compare the drafts, and write the win rates."""
-    outputs = Outputs(json, page=report)
-    outputs.check([options.history], {"--drafts": drafts, "--judgements": judgements})
-    if options.dry_run:
-        write_json(json or "-", estimate(options))
-        return
-    outputs.write(*win_rates(options, drafts, judgements))
+    outputs = Outputs(options.json, page=options.report)
+    outputs.check([options.history], {"--drafts": options.drafts, "--judgements": options.judgements})
+    with desks(options, Console(stderr=True)) as at:
+        head = partial(head_of, options, at.plan)
+        ask_model(options, outputs, head, partial(estimate, options, at), partial(win_rates, options, at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,37 +140,26 @@ def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
         yield Desks(plan, cases, people, questions, writes.bench)
 
 
-def asking_of(options: CompareOptions) -> Asking:
-    """The way the judge is asked."""
-    engine, model = engine_and_model(options.judge or options.llm)
-    terms = Terms(options.max_in_flight, options.prices, options.max_cost)
-    decoding = Decoding(JUDGE.max_tokens if isinstance(JUDGE.max_tokens, int) else 512, options.temperature)
-    return Asking(engine, options.replies, terms, decoding, model=model)
-
-
-def estimate(options: CompareOptions) -> dict[str, Any]:
+def estimate(options: CompareOptions, at: Desks, judging: JudgeSession) -> dict[str, Any]:
     """The calls and the highest cost of both steps. A draft that is not written yet counts as long as it may be."""
-    console = Console(stderr=True)
-    with desks(options, console) as at, bench(asking_of(options), console) as judging:
-        replies = at.writer.kept(at.fitting)
-        written = [drafts_of(questions, replies) for questions in at.questions]
-        count, longest = at.writer.model.count_tokens, at.plan.longest
-        words = math.ceil(longest * 100 / count("word " * 100)) * "word "
-        stand_in = [
-            [
-                WrittenText(f"{words}{name}{place}") if draft.failure == "not_asked" else draft
-                for place, draft in enumerate(drafts)
-            ]
-            for name, drafts in zip(options.systems, written, strict=True)
+    replies = at.writer.kept(at.fitting)
+    written = [drafts_of(questions, replies) for questions in at.questions]
+    count, longest = at.writer.model.count_tokens, at.plan.longest
+    words = math.ceil(longest * 100 / count("word " * 100)) * "word "
+    stand_in = [
+        [
+            WrittenText(f"{words}{name}{place}") if draft.failure == "not_asked" else draft
+            for place, draft in enumerate(drafts)
         ]
-        items, judge_options = judged(options, at, stand_in, None)
-        parts = {
-            "drafts": at.writer.estimate(at.fitting)["estimate"],
-            "judgements": judging.estimate(Questions(JUDGE, items.every, judge_options))["estimate"],
-        }
+        for name, drafts in zip(options.systems, written, strict=True)
+    ]
+    items, judge_options = items_and_options(options, at, stand_in, None)
+    parts = {
+        "drafts": at.writer.estimate(at.fitting)["estimate"],
+        "judgements": judging.estimate(Questions(JUDGE, items.every, judge_options))["estimate"],
+    }
     costs = [part["cost_at_most"] for part in parts.values()]
     return {
-        **head_of(options, at.plan, judging.model.identity).to_json(),
         "cases": len(at.cases),
         "estimate": parts,
         "calls": sum(part["calls"] for part in parts.values()),
@@ -179,31 +167,20 @@ def estimate(options: CompareOptions) -> dict[str, Any]:
     }
 
 
-def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | None) -> tuple[Head, Report]:
+def win_rates(options: CompareOptions, at: Desks, judging: JudgeSession) -> Report:
     """Write, judge and compare what is not kept. Raises PearlError at the cap; what came until then is kept."""
-    console = Console(stderr=True)
-    with desks(options, console) as at:
-        asked = at.writer.ask("drafts", at.fitting)
-        replies = asked.replies()
-        written = [drafts_of(questions, replies) for questions in at.questions]
-        items, judge_options = judged(options, at, written, drafts)
-        asking = asking_of(options)
-        with bench(replace(asking, terms=asked.left_of(asking.terms)), console) as judging:
-            outcome = run(JUDGE, items, judge_options, judging)
-            figures = JUDGE.figures(outcome, judge_options)
-            lines = list(JUDGE.lines(outcome, judge_options))
-        elicitation = {"drafts": asked.to_json(), "judgements": dict(outcome.elicitation)}
-    if judgements:
-        write_lines(judgements, lines, called=f"--judgements {judgements}")
-    if at.people:
-        figures["corrected"] = corrected_by(at.people, lines, options.seed)
-    head = head_of(options, at.plan, outcome.model)
-    figures = {"writer": at.plan.writer, "cases": len(at.cases), **figures, "elicitation": elicitation}
+    asked = at.writer.ask("drafts", at.fitting)
+    replies = asked.replies()
+    written = [drafts_of(questions, replies) for questions in at.questions]
+    items, judge_options = items_and_options(options, at, written, options.drafts)
+    _, rates = ask_judge(JUDGE, items, judge_options, options, judging.after(asked, None), at.people)
+    elicitation = {"drafts": asked.to_json(), "judgements": rates["elicitation"]}
+    figures = {"writer": at.plan.writer, "cases": len(at.cases), **rates, "elicitation": elicitation}
     first, second = options.systems
-    return head, Report(figures, partial(judge_tables, JUDGE), f"{first} against {second}", rates_figure)
+    return Report(figures, partial(judge_tables, JUDGE), f"{first} against {second}", rates_figure)
 
 
-def judged(
+def items_and_options(
     options: CompareOptions, at: Desks, written: Sequence[Sequence[WrittenText]], drafts: Path | None
 ) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
     """The drafts as items of the authorship judge, in both orders; written to a file if one is named."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import typer
-from rich.console import Console
+from typer import Option
 
-from eval.asking.bench import bench
-from eval.asking.json_lines import write_lines
+from eval.asking.bench import JudgeSession
 from eval.asking.verdict import counts
 from eval.commands.forensics.asking import PairsOptions, check_out
-from eval.judges.judge import Questions, run
+from eval.commands.judge.made import ask_judge, ask_model
+from eval.judges.judge import Questions
 from eval.judges.traits import (
     ABOUT_PAIRS,
     JUDGE,
@@ -33,7 +33,7 @@ from eval.recorded.forensics.pairs import MODEL_IDENTITY, AnnotatedPairs, Vote, 
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
-from pearl.cli.options import bundled, write_json
+from pearl.cli.options import bundled
 from pearl.errors import InputError
 
 ABOUT = f"""{ABOUT_PAIRS}
@@ -52,103 +52,93 @@ EXAMPLES = """
 EVERY = "all"  # of the target models
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotateOptions:
+    """``votes`` None: the preset's number."""
+
+    out: Annotated[Path, Option(metavar="PAIRS", help="Write the pairs with the new annotations.")]
+    votes: Annotated[int | None, Option(min=1, help="Votes on each pair; the preset's number by default.")] = None
+    rules: Annotated[bool, Option("--rules", help="Annotate by rule; no model is asked unless --traits is given.")] = (
+        False
+    )
+    words_of: Annotated[
+        str | None,
+        Option(metavar="NAME", help="Annotate the words of the texts that this annotator chooses, by rule."),
+    ] = None
+    target_model: Annotated[
+        list[str],
+        Option(metavar="M", help="Annotate the texts of this model, or of all; asks as --rules does; repeatable."),
+    ] = field(default_factory=list)
+    reference_model: Annotated[
+        list[str], Option(metavar="M", help="Compare targets with this model alone; repeatable.")
+    ] = field(default_factory=list)
+
+
 @bundled
-def annotate(
-    traits: TraitOptions,
-    asking: PairsOptions,
-    out: Path = typer.Option(..., metavar="PAIRS", help="Write the pairs with the new annotations."),
-    votes: int | None = typer.Option(None, min=1, help="Votes on each pair; the preset's number by default."),
-    rules: bool = typer.Option(False, "--rules", help="Annotate by rule; no model is asked unless --traits is given."),
-    words_of: str | None = typer.Option(
-        None, metavar="NAME", help="Annotate the words of the texts that this annotator chooses, by rule."
-    ),
-    target_model: list[str] = typer.Option(
-        [], metavar="M", help="Annotate the texts of this model, or of all; asks as --rules does; repeatable."
-    ),
-    reference_model: list[str] = typer.Option(
-        [], metavar="M", help="Compare targets with this model alone; repeatable."
-    ),
-) -> None:
+def annotate(traits: TraitOptions, asking: PairsOptions, given: AnnotateOptions) -> None:
     """Annotate pairs of texts: which has more of each trait, by a chat model or by rule.
 
     Every reply is kept: repeat an interrupted command and it goes on where it stopped.
     """
-    run_task(Task(traits, asking, out, votes, rules, words_of, tuple(target_model), tuple(reference_model)))
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """The pairs to annotate, and the annotators. ``votes`` None: the preset's number."""
-
-    traits: TraitOptions
-    asking: PairsOptions
-    out: Path
-    votes: int | None
-    rules: bool
-    words_of: str | None
-    targets: tuple[str, ...]
-    references: tuple[str, ...]
-
-    @property
-    def judges(self) -> bool:
-        """True when a chat model is asked."""
-        by_rule = self.rules or self.words_of or self.targets
-        return bool(self.traits.traits) or not by_rule
-
-    def options(self) -> TraitOptions:
-        """The judge's options as they hold. Raises InputError for unknown choices and unusable traits."""
-        chosen: dict[str, Any] = PRESETS.chosen(self.asking.preset, self.asking.choose)
-        chosen["preset"] = self.asking.preset
-        chosen["votes"] = self.votes or int(chosen["votes"])
-        rules = read_traits(self.traits.traits or [PUBLISHED]) if self.judges else ()
-        return replace(self.traits, **chosen, seed=self.asking.seed, rules=rules)
-
-    def head(self, options: TraitOptions, judge: str | None) -> Head:
-        asking = self.asking
-        asked: dict[str, Any] = {"pairs": asking.items, "out": self.out, "rules": self.rules, "words_of": self.words_of}
-        asked |= {"target_model": list(self.targets), "reference_model": list(self.references)}
-        if self.judges:
-            asked |= {"traits": options.traits, "per_call": options.per_call, "votes": options.votes}
-            asked |= asking.drawing()
-        return Head.of("forensics", "annotate", judge=judge, **asked, seed=asking.seed)
-
-
-def run_task(task: Task) -> None:
-    """Annotate, write the pairs and the figures. Raises InputError for options and files that cannot be used."""
-    outputs = Outputs(task.asking.json)
-    others = {"--judgements": task.asking.judgements}
-    outputs.check([task.asking.items], others)
-    check_out(task.out, {**others, "--json": task.asking.json})
-    if task.references and not task.targets:
+    outputs = Outputs(asking.json)
+    others = {"--judgements": asking.judgements}
+    outputs.check([asking.items], others)
+    check_out(given.out, {**others, "--json": asking.json})
+    if given.reference_model and not given.target_model:
         raise InputError("--reference-model needs --target-model.", param="reference_model")
+    asks = bool(traits.traits) or not (given.rules or given.words_of or given.target_model)
     for name in ("llm", "votes", "dry_run", "replay", "limit", "judgements"):
-        if getattr(task if name == "votes" else task.asking, name) and not task.judges:
+        if getattr(given if name == "votes" else asking, name) and not asks:
             raise InputError(
                 f"--{name.replace('_', '-')}: --rules, --words-of and --target-model ask no model; leave it out, or "
                 "name --traits, such as --traits published, to ask about those, too.",
                 param=name,
             )
-    options = task.options()
-    data, figures = by_rule(task, read_pairs(task.asking.items))
-    if task.judges:
-        judge_pairs(task, options, data, figures, outputs)
+    chosen: dict[str, Any] = PRESETS.chosen(asking.preset, asking.choose)
+    chosen["votes"] = given.votes or int(chosen["votes"])
+    rules = read_traits(traits.traits or [PUBLISHED]) if asks else ()
+    options = replace(traits, **chosen, preset=asking.preset, seed=asking.seed, rules=rules)
+    data, figures = by_rule(given, read_pairs(asking.items))
+    if not asks:
+        write_pairs(given.out, data)
+        outputs.write(head_of(given, asking, None, None), Report(figures, rule_tables))
         return
-    write_pairs(task.out, data)
-    outputs.write(task.head(options, None), Report(figures, rule_tables))
+    items = items_of(data, str(asking.items)).sampled(asking.limit, options.seed)
+
+    def report(at: JudgeSession) -> Report:
+        judgements, by_model = ask_judge(JUDGE, items, options, asking, at)
+        write_pairs(given.out, annotated(data, judgements, options))
+        if failed := sum(by_model["single_votes"]["failed"].values()):
+            missing = f"{failed:,} votes are missing, for calls failed; repeat the command to ask again."
+            at.console.print(missing, soft_wrap=True)
+        return Report({**figures, **by_model}, annotation_tables)
+
+    asked = replace(asking, max_tokens=asking.max_tokens or longest_reply(options))
+    head = partial(head_of, given, asking, options)
+    ask_model(asked, outputs, head, lambda at: at.estimate(Questions(JUDGE, items.every, options)), report)
 
 
-def by_rule(task: Task, data: AnnotatedPairs) -> tuple[AnnotatedPairs, dict[str, Any]]:
+def head_of(given: AnnotateOptions, asking: PairsOptions, options: TraitOptions | None, judge: str | None) -> Head:
+    """``options`` None: no model is asked."""
+    asked: dict[str, Any] = {"pairs": asking.items, "out": given.out, "rules": given.rules, "words_of": given.words_of}
+    asked |= {"target_model": given.target_model, "reference_model": given.reference_model}
+    if options:
+        asked |= {"traits": options.traits, "per_call": options.per_call, "votes": options.votes, **asking.drawing()}
+    return Head.of("forensics", "annotate", judge=judge, **asked, seed=asking.seed)
+
+
+def by_rule(given: AnnotateOptions, data: AnnotatedPairs) -> tuple[AnnotatedPairs, dict[str, Any]]:
     """The data set with the annotators that ask nobody, and how they voted."""
     words: dict[str, Any] = {}
-    reference = named(data.annotators, task.words_of, "--words-of: ") if task.words_of else None
-    if task.rules:
+    reference = named(data.annotators, given.words_of, "--words-of: ") if given.words_of else None
+    if given.rules:
         data = with_rules(data)
     if reference:
         data, used = with_words_of(data, reference), diction(data.pairs, reference.id)
         words = {"words": {"of": reference.name, "more": words_json(used.more), "less": words_json(used.less)}}
-    if task.targets:
-        data = with_models(data, () if EVERY in task.targets else task.targets, task.references)
-    counted = bool(task.rules or task.words_of)
+    if given.target_model:
+        data = with_models(data, () if EVERY in given.target_model else given.target_model, given.reference_model)
+    counted = bool(given.rules or given.words_of)
     votes = [
         {
             "id": annotator.id,
@@ -156,36 +146,9 @@ def by_rule(task: Task, data: AnnotatedPairs) -> tuple[AnnotatedPairs, dict[str,
             "pairs": counts(vote.value for pair in data.pairs if (vote := pair.vote(annotator.id))),
         }
         for annotator in data.annotators.values()
-        if (counted and BY_RULE in annotator.fields) or (task.targets and annotator.kind == MODEL_IDENTITY)
+        if (counted and BY_RULE in annotator.fields) or (given.target_model and annotator.kind == MODEL_IDENTITY)
     ]
     return data, {"n": len(data.pairs), "by_rule": votes, **words}
-
-
-def judge_pairs(
-    task: Task, options: TraitOptions, data: AnnotatedPairs, figures: dict[str, Any], outputs: Outputs
-) -> None:
-    """Ask the model for what is not kept, and write everything; a dry run writes its estimate alone."""
-    console = Console(stderr=True)
-    every = items_of(data, str(task.asking.items))
-    items = every.sampled(task.asking.limit, options.seed)
-    asking = replace(task.asking, max_tokens=task.asking.max_tokens or longest_reply(options))
-    with bench(asking.asking(), console) as at:
-        head = task.head(options, at.model.identity)
-        if asking.dry_run:
-            write_json(asking.json or "-", head.to_json() | at.estimate(Questions(JUDGE, items.every, options)))
-            return
-        judgements = run(JUDGE, items, options, at)
-        judged = JUDGE.figures(judgements, options)
-        if asking.judgements:
-            lines = JUDGE.lines(judgements, options)
-            write_lines(asking.judgements, lines, called=f"--judgements {asking.judgements}")
-    write_pairs(task.out, annotated(data, judgements, options))
-    if failed := sum(judged["single_votes"]["failed"].values()):
-        console.print(
-            f"{failed:,} votes are missing, for calls failed; repeat the command to ask again.", soft_wrap=True
-        )
-    whole = {**figures, **judged, "elicitation": dict(judgements.elicitation)}
-    outputs.write(head, Report(whole, annotation_tables))
 
 
 def annotation_tables(result: Json) -> Iterator[Table]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from eval.commands.judge.made import SharedOptions
+from eval.commands.judge.made import SharedOptions, Temperature
 from eval.commands.options import PresetName, option
 from eval.judges.traits import PRESETS
 from eval.recorded.forensics.pair_files import kind_of
@@ -21,11 +21,7 @@ class PairsOptions(SharedOptions):
 
     items: Annotated[Path, option("--pairs", metavar="PAIRS", help="Pairs of texts: .json, .jsonl or .csv, or .gz.")]
     preset: PresetName = PRESETS.default
-    temperature: Annotated[float, option(min=0, max=2, help="Temperature of the model.")] = 0.0
-    top_p: Annotated[float | None, option(min=0.01, max=1, help="Draw from the likeliest tokens of this share.")] = None
-    judgements: Annotated[
-        Path | None, option(metavar="FILE.jsonl", help="Write the votes of each reply on a line.")
-    ] = None
+    temperature: Temperature = 0.0
 
     def drawing(self) -> dict[str, Any]:
         """The options that a reply depends on, and which pairs are asked about: for the head of a result."""

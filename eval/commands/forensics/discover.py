@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from rich.console import Console
 from typer import Option
 
-from eval.asking.bench import JudgeSession, bench
+from eval.asking.bench import JudgeSession
 from eval.asking.json_lines import write_lines
 from eval.commands.forensics.asking import PairsOptions, check_out
+from eval.commands.judge.made import ask_model
 from eval.judges import traits
 from eval.judges.discover import (
     PRESETS,
@@ -32,7 +32,7 @@ from eval.recorded.forensics.pairs import Annotator, named
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Columns, Json, Table
-from pearl.cli.options import bundled, write_json, write_text
+from pearl.cli.options import bundled, write_text
 from pearl.errors import ChatError, InputError
 from pearl.settings import load_settings
 from retriever.models.encoder import SentenceEncoder
@@ -77,7 +77,7 @@ def discover(options: DiscoverOptions, asking: PairsOptions) -> None:
 
     Every reply is kept: repeat an interrupted command and it goes on where it stopped.
     """
-    outputs, console = Outputs(asking.json), Console(stderr=True)
+    outputs = Outputs(asking.json)
     others = {"--traits": options.traits, "--judgements": asking.judgements}
     outputs.check([asking.items], others)
     if options.out:
@@ -94,33 +94,38 @@ def discover(options: DiscoverOptions, asking: PairsOptions) -> None:
         )
     asking = replace(asking, max_tokens=asking.max_tokens or longest_reply(discovery.voting))
     encoder = SentenceEncoder(load_settings(encoder=options.embed).encoder)
-    with bench(asking.asking(), console) as at:
-        asked = {"pairs": asking.items, **asdict(options), **asking.drawing(), "seed": asking.seed}
-        head = Head.of("forensics", "discover", judge=at.model.identity, **asked)
-        if asking.dry_run:
-            parts = estimate(at, items, reference, discovery)
-            write_json(asking.json or "-", head.to_json() | {"estimate": parts})
-            return
+    asked = {"pairs": asking.items, **asdict(options), **asking.drawing(), "seed": asking.seed}
+
+    def report(at: JudgeSession) -> Report:
         discovered = discover_rules(items, reference, discovery, at, encoder.encode_documents)
         if discovered is None:
             raise ChatError("No reply proposes a rule that can be read; try another model.", code="nothing_proposed")
+        voting = discovered.voting
         if asking.judgements:
-            lines = JUDGE.lines(discovered.judgements, discovered.voting)
+            lines = JUDGE.lines(discovered.judgements, voting)
             write_lines(asking.judgements, lines, called=f"--judgements {asking.judgements}")
-    if options.out:
-        write_pairs(options.out, annotated(data, discovered.judgements, discovered.voting))
-    if options.traits:
-        rules = [rule.cluster.rule for rule in discovered.rules if not rule.faults(discovery)]
-        write_text("--traits", options.traits, "".join(f"{rule}\n" for rule in rules))
-    figures = {
-        "reference": reference.name,
-        "preset": asking.preset,
-        "choices": {**traits.choices_of(discovered.voting), "voted": discovery.voted, "share_of": discovery.share_of},
-        "votes": discovered.voting.votes,
-        "n": len(items),
-        **to_json(discovered, discovery),
-    }
-    outputs.write(head, Report(figures, discovery_tables))
+        if options.out:
+            write_pairs(options.out, annotated(data, discovered.judgements, voting))
+        if options.traits:
+            rules = [rule.cluster.rule for rule in discovered.rules if not rule.faults(discovery)]
+            write_text("--traits", options.traits, "".join(f"{rule}\n" for rule in rules))
+        figures = {
+            "reference": reference.name,
+            "preset": asking.preset,
+            "choices": {**traits.choices_of(voting), "voted": discovery.voted, "share_of": discovery.share_of},
+            "votes": voting.votes,
+            "n": len(items),
+            **to_json(discovered, discovery),
+        }
+        return Report(figures, discovery_tables)
+
+    ask_model(
+        asking,
+        outputs,
+        lambda model: Head.of("forensics", "discover", judge=model, **asked),
+        lambda at: {"estimate": estimate(at, items, reference, discovery)},
+        report,
+    )
 
 
 def discovery_of(options: DiscoverOptions, asking: PairsOptions) -> Discovery:

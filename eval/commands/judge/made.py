@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from inspect import Signature
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from eval.asking.bench import Asking, bench
+from eval.asking.bench import Asking, JudgeSession, bench
 from eval.asking.choices import TOP_P, Presets
 from eval.asking.json_lines import write_lines
 from eval.commands.options import (
@@ -27,7 +27,8 @@ from eval.commands.options import (
     option,
 )
 from eval.commands.reporting import flag_of
-from eval.judges.judge import Judge, Questions, run
+from eval.judges.items import Items
+from eval.judges.judge import ItemT, Judge, Judgements, OptionsT, Questions, run
 from eval.recorded.corrected import CorrectedOptions, corrected_report, corrected_tables
 from eval.recorded.labels import PeopleLabels, item_name, judged_items, labels_for
 from eval.report.head import Head
@@ -40,35 +41,46 @@ from pearl.cli.options import JSON_OPTION, parameter, parameters_of, write_json
 from pearl.errors import InputError
 
 HUMAN_HELP = "People's labels of some items; correct the rates by them, as pearl eval corrected does."
+Temperature = Annotated[float, option(min=0, max=2, help="Temperature of the judge; at 0, runs are copies.")]
+
+
+@dataclass(frozen=True, kw_only=True)  # without slots, which a class inherits from one base only
+class AskingOptions(PriceOptions):
+    """The options of every command that asks a judge."""
+
+    preset: PresetName = ""
+    choose: Overrides = None
+    temperature: Temperature = 0.7
+    seed: Seed = 0
+    replies: Replies = None
+    dry_run: DryRun = False
+    judgements: Annotated[Path | None, option(metavar="FILE.jsonl", help="Write each judgement on a line.")] = None
+    json: Annotated[str | None, option(metavar="FILE", help=JSON_OPTION.help)] = None
+
+    def asking(self) -> Asking:
+        """The way the model is asked."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharedOptions(PriceOptions):
+class SharedOptions(AskingOptions):
     """``max_tokens`` None: as many as the judge needs for its way of asking."""
 
     items: Annotated[Path, option(metavar="ITEMS.jsonl", help="Items, see below.")]
-    preset: PresetName = ""
-    choose: Overrides = None
     llm: Llm = None
-    temperature: Annotated[float, option(min=0, max=2, help="Temperature of the model; at 0, runs are copies.")] = 0.7
     top_p: Annotated[
         float | None,
-        option(min=0.01, max=1, help="Draw from the likeliest tokens of this share; the preset's by default."),
+        option(min=0.01, max=1, help="Draw from the likeliest tokens of this share; from all by default."),
     ] = None
     max_tokens: Annotated[
         int | None, option(min=1, help="Tokens in a reply at most; a reply cut off there is invalid.")
     ] = None
     limit: Annotated[int | None, option(min=1, help="Take a random sample of this many items.")] = None
-    seed: Seed = 0
     max_in_flight: InFlight = 8
-    replies: Replies = None
     replay: Annotated[
         bool, option("--replay", help="Use stored replies only; make no calls, and fail if one is missing.")
     ] = False
-    dry_run: DryRun = False
     human: Path | None = None  # --labels is another option of some judge
-    judgements: Path | None = None  # each judge names and describes it
-    json: Annotated[str | None, option(metavar="FILE", help=JSON_OPTION.help)] = None
 
     def asking(self) -> Asking:
         assert self.max_tokens is not None
@@ -150,32 +162,58 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
     if shared.max_tokens is None:
         longest = judge.max_tokens if isinstance(judge.max_tokens, int) else judge.max_tokens(options)
         shared = replace(shared, max_tokens=longest)
-    with bench(shared.asking(), Console(stderr=True)) as at:
-        head = _head(judge, options, shared, at.model.identity)
-        if shared.dry_run:
-            questions = Questions(judge, items.every, options)
-            write_json(shared.json or "-", head.to_json() | at.estimate(questions))
-            if judge.again and judge.again.wanted(options):
-                note = f"Note: questions that come after a reply ({judge.again.label}) are not in the estimate."
-                typer.echo(note, err=True)
-            return
-        judgements = run(judge, items, options, at)
-        # within the bench, for the replies are read from its store again
-        figures = judge.figures(judgements, options)
-        if shared.judgements:
-            written = judge.lines(judgements, options)
-            write_lines(shared.judgements, written, called=f"--{judge.output} {shared.judgements}")
-        if people:
-            figures["corrected"] = corrected_by(people, judge.lines(judgements, options), shared.seed)
+
+    def estimate(at: JudgeSession) -> dict[str, Any]:
+        if judge.again and judge.again.wanted(options):
+            note = f"Note: questions that come after a reply ({judge.again.label}) are not in the estimate."
+            typer.echo(note, err=True)
+        return at.estimate(Questions(judge, items.every, options))
+
+    def report(at: JudgeSession) -> Report:
+        _, figures = ask_judge(judge, items, options, shared, at, people)
+        return Report(figures, partial(judge_tables, judge))
+
+    ask_model(shared, outputs, partial(_head, judge, options, shared), estimate, report)
+
+
+def ask_model(
+    options: AskingOptions,
+    outputs: Outputs,
+    head: Callable[[str], Head],
+    estimate: Callable[[JudgeSession], dict[str, Any]],
+    report: Callable[[JudgeSession], Report],
+) -> None:
+    """Open the model and its kept replies; write the estimate of a dry run, else ask and write the report. ``head``
+    makes the head of the result of the model's identity. Raises as :func:`bench` and :meth:`JudgeSession.ask` do."""
+    with bench(options.asking(), Console(stderr=True)) as at:
+        headed = head(at.model.identity)
+        if options.dry_run:
+            write_json(outputs.json or "-", headed.to_json() | estimate(at))
+        else:
+            outputs.write(headed, report(at))
+
+
+def ask_judge(
+    judge: Judge[ItemT, OptionsT],
+    items: Items[ItemT],
+    options: OptionsT,
+    asked: AskingOptions,
+    at: JudgeSession,
+    people: PeopleLabels | None = None,
+) -> tuple[Judgements[ItemT], dict[str, Any]]:
+    """Ask the judge and write each judgement where ``asked`` says; return the judgements and the figures, with rates
+    that the labels of ``people`` correct."""
+    judgements = run(judge, items, options, at)
+    figures = judge.figures(judgements, options)
+    if asked.judgements:
+        called = f"--{judge.output} {asked.judgements}"
+        write_lines(asked.judgements, judge.lines(judgements, options), called=called)
+    if people:
+        answers = judged_items(judge.lines(judgements, options))
+        labels = people.of(item.id for item in answers)  # what failed has no judgement
+        figures["corrected"] = corrected_report(answers, labels, CorrectedOptions(seed=asked.seed))
     figures["elicitation"] = dict(judgements.elicitation)
-    outputs.write(head, Report(figures, partial(judge_tables, judge)))
-
-
-def corrected_by(people: PeopleLabels, lines: Iterable[Mapping[str, Any]], seed: int) -> dict[str, Any]:
-    """The rates of a judge's lines, corrected by people's labels of them."""
-    answers = judged_items(lines)
-    judged = people.of(item.id for item in answers)  # what failed has no judgement
-    return corrected_report(answers, judged, CorrectedOptions(seed=seed))
+    return judgements, figures
 
 
 def judge_tables(judge: Judge[Any, Any], result: Json) -> Iterator[Table]:
