@@ -7,22 +7,19 @@ from eval.asking.choices import Presets
 
 def declared_choices() -> dict[str, Presets]:
     """The choices by the commands that have them."""
-    from eval.benchmarks import choices as items
+    from eval.commands.judge import items
     from eval.commands.judge.made import presets_of
     from eval.drafts import stance
     from eval.judges import authorship, discover, personalized, quality, style_detect, style_rank, style_write, traits
     from eval.recorded.personalized import presets as recorded
-    from eval.recorded.quality import compose, experts
+    from eval.recorded.quality import experts
     from eval.recorded.style import choices as style
-    from eval.recorded.style.styles import PERSONA_PRESETS
 
     judges = (authorship, personalized, quality, style_detect, style_rank, style_write)
     declared = {f"`pearl judge {each.JUDGE.name}` ({each.JUDGE.source})": presets_of(each.JUDGE) for each in judges}
     return declared | {
         f"`pearl forensics discover`, and all but the last two `annotate` ({traits.JUDGE.source})": discover.PRESETS,
-        "`pearl judge style-pairs`": PERSONA_PRESETS,
-        "`pearl judge persona-items`": items.PRESETS,
-        "`pearl judge quality-items`": compose.PRESETS,
+        **{f"`pearl judge items --from {name}`": source.presets for name, source in items.SOURCES.items()},
         "`pearl eval personalized`": recorded.PRESETS,
         "`pearl eval style`": style.PRESETS,
         "`pearl eval experts`": experts.PRESETS,

@@ -41,7 +41,7 @@ def build_items(source: str, folder: Path, options: BuildOptions) -> tuple[list[
     if options.own_family and source != "prism":
         raise InputError(f"--own-family: the texts of {source} are people's own; leave it out.", param="own_family")
     if options.ties and source not in ("prism", "empathic"):
-        raise InputError(f"--ties: in {source} nobody says that two texts are a tie; leave it out.", param="ties")
+        raise InputError(f"--choose ties=kept: {source} has no ties; leave it out.", param="choose")
     ledger = Ledger()
     pairs = SOURCES[source](folder, options, ledger)
     ledger.check_left(f"--data {folder}", pairs)

@@ -55,8 +55,8 @@ CHOICES = (
     PaperChoice(
         "tie_share",
         {
-            FIFTH: "empathic: with --ties, at most a fifth of the items are ties",
-            CAPPED: "empathic: with --ties, the first 101 ties, as in the published recordings",
+            FIFTH: "empathic: with ties=kept, at most a fifth of the items are ties",
+            CAPPED: "empathic: with ties=kept, the first 101 ties, as in the published recordings",
         },
         "The paper holds ties to PRISM's ratio, about a fifth; the authors' code counts to a hundred.",
     ),

@@ -119,8 +119,8 @@ Schemes of --scheme, the first by default:
 {chr(10).join(f"  {name}: {scheme.description}" for name, scheme in SCHEMES.items())}
 
 Two texts are shown in both orders, a changed choice is a tie, and most draws decide; of points the higher mean decides.
-A reply has 64 tokens by default, one with reasons 512. `pearl judge style-pairs` makes such items, and `pearl eval
-style` compares what --judgements writes with people's own labels."""
+A reply has 64 tokens by default, one with reasons 512. `pearl judge items --from styled` makes such items, and `pearl
+eval style` compares what --judgements writes with people's own labels."""
 
 
 @dataclass(frozen=True, slots=True)

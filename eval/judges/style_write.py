@@ -1,5 +1,5 @@
 """Texts for the style judges (papers/style-judges.txt, 3.2 and appendices B, C and E): any chat model writes for each
-request, persona and prompt, in many draws. ``pearl judge style-pairs`` and ``style-detect`` read what it writes.
+request, persona and prompt, in many draws. ``pearl judge items`` and ``style-detect`` read what it writes.
 
 It is declared as a judge is, for it asks as they do: every text is kept, and none is asked for twice.
 """
@@ -256,5 +256,5 @@ JUDGE = Judge(
     max_tokens=1024,
     writes=True,
     output="responses",
-    output_help="Write each text on a line, for style-detect and style-pairs.",
+    output_help="Write each text on a line, for style-detect and pearl judge items.",
 )

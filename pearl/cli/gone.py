@@ -11,6 +11,10 @@ GONE: dict[str, str] = {
     "eval sets": "'pearl eval sets' went: 'pearl eval shown' compares how many documents to show, by drafts.",
     "train sets": "'pearl train sets' went: 'pearl train score' measures each document alone.",
     "judge style-prompts": "'pearl judge style-prompts' went: 'pearl eval style --prompts' ranks system prompts.",
+    "judge persona-items": "'pearl judge persona-items' went: 'pearl judge items --from' takes the same data.",
+    "judge style-pairs": "'pearl judge style-pairs' went: 'pearl judge items --from styled' pairs texts.",
+    "judge quality-items": "'pearl judge quality-items' went: 'pearl judge items --from ranked' makes its pairs.",
+    "judge quality-chats": "'pearl judge quality-chats' went: 'pearl judge items --from quality' writes them.",
     "eval people": "'pearl eval people' went: 'pearl eval personalized --ratings' compares people with judges.",
 }
 _SCORED = "partition targets candidates target-tokens document-tokens request-tokens examples"

@@ -18,12 +18,12 @@ RECORDS = [
 
 @pytest.fixture
 def chats(run_pearl, tmp_path):
-    """``pearl judge quality-chats`` and the conversations that it writes."""
+    """``pearl judge items --from quality`` and the conversations that it writes."""
 
     def run(*more, records=RECORDS):
         data, out = tmp_path / "records.json", tmp_path / "chats.jsonl"
         data.write_text(json.dumps(records), encoding="utf-8")
-        ran = run_pearl("judge", "quality-chats", "--data", data, "--out", out, "--json", "-", *more)
+        ran = run_pearl("judge", "items", "--from", "quality", "--data", data, "--out", out, "--json", "-", *more)
         lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
         return ran, [[turn["content"] for turn in json.loads(line)["messages"]] for line in lines]
 
@@ -41,7 +41,7 @@ def test_pairs_in_both_orders_and_scored_texts(chats):
 def test_two_versions_of_a_paragraph_with_different_scores_are_a_pair(chats):
     draft = "The tide went out over the flat grey stones and nobody was there to see it go"
     versions = [{"paragraph": draft, "score": 4.0}, {"paragraph": draft.replace("flat ", ""), "score": 7.0}]
-    ran, turns = chats("--variant", "P", records=[*versions, {"paragraph": "A kettle sang", "score": 9.0}])
+    ran, turns = chats("--choose", "variant=P", records=[*versions, {"paragraph": "A kettle sang", "score": 9.0}])
     assert ran.json["records"] == {"not of the variant": 3, "pairs": 1}
     assert [answer for _, _, answer in turns] == ['{"preference": "1"}', '{"preference": "2"}']
     assert turns[0][1].index("over the grey") < turns[0][1].index("over the flat")
@@ -64,23 +64,23 @@ def test_a_pair_that_is_given_twice_or_scored_too_is_learned_once(chats):
 
 
 def test_reasons_in_the_question_or_before_the_verdict(chats):
-    _, shown = chats("--variant", "P", "--rationale", "input")
+    _, shown = chats("--choose", "variant=P", "--choose", "rationale=input")
     assert len(shown) == 3, "reasons name the texts by their places"
     assert shown[0][1].endswith("It is plain.")
     assert shown[0][2] == '{"preference": "1"}'
-    _, learned = chats("--variant", "P", "--rationale", "output")
+    _, learned = chats("--choose", "variant=P", "--choose", "rationale=output")
     assert learned[0][2] == 'It is plain.\n{"preference": "1"}'
     assert "Give your reasons first, and end with this JSON object" in learned[0][0]
     assert "and nothing else" in shown[0][0]
-    ran, _ = chats("--variant", "R", "--rationale", "output")
+    ran, _ = chats("--choose", "variant=R", "--choose", "rationale=output")
     assert (ran.status, ran.err.count("\n")) == (2, 1)
-    assert "no record is left for --variant R: " in ran.err
+    assert "no record is left for variant=R: " in ran.err
     for why in ("3 not of the variant", "1 without a rationale", "1 score off the scale"):
         assert why in ran.err
 
 
 def test_a_judge_is_trained_and_asked(chats, train, run_pearl, chat_folder, tmp_path, monkeypatch):
-    chats("--variant", "P")
+    chats("--choose", "variant=P")
     data, model = tmp_path / "chats.jsonl", tmp_path / "judge"
     ran = train("chat", data=data, dev=data, base=chat_folder, out=model, epochs=2, rate=0.05, accumulate=2, json="-")
     assert ran.status == 0, ran.err
@@ -116,7 +116,7 @@ def test_an_adapter_is_fitted_over_weights_of_four_bits(chats, train, chat_folde
         return fit(self, **more)
 
     monkeypatch.setattr(Trainer, "train", seen)
-    chats("--variant", "P")
+    chats("--choose", "variant=P")
     data, out = tmp_path / "chats.jsonl", tmp_path / "judge"
     options = {"data": data, "dev": data, "base": chat_folder, "epochs": 2, "rate": 0.05, "accumulate": 2}
     ran = train("chat", "--four-bit", out=out, json="-", **options)
@@ -136,7 +136,7 @@ def test_an_adapter_is_fitted_over_weights_of_four_bits(chats, train, chat_folde
 
 
 def test_the_embedded_model_is_not_held_in_four_bits(chats, train, tmp_path):
-    chats("--variant", "P")
+    chats("--choose", "variant=P")
     ran = train("chat", "--four-bit", data=tmp_path / "chats.jsonl", out=tmp_path / "judge")
     assert ran.status == 2
     assert "--four-bit needs a folder or a hub's name as --base" in ran.err
@@ -148,7 +148,7 @@ def written(folder):
 
 
 def test_an_interrupted_training_goes_on_to_the_same_model(chats, train, chat_folder, tmp_path):
-    chats("--variant", "P")
+    chats("--choose", "variant=P")
     shared = {"data": tmp_path / "chats.jsonl", "base": chat_folder, "epochs": 2, "rate": 0.05, "accumulate": 1}
     assert train("chat", out=tmp_path / "whole", **shared).status == 0
     (kept,) = (path for path in (tmp_path / "whole.work").iterdir() if path.is_dir())
@@ -162,7 +162,7 @@ def test_an_interrupted_training_goes_on_to_the_same_model(chats, train, chat_fo
 
 def test_a_training_that_had_stopped_is_not_gone_on_with(chats, train, chat_folder, tmp_path, monkeypatch):
     """It was interrupted while it wrote the model; the command is repeated from another folder."""
-    chats("--variant", "R")
+    chats("--choose", "variant=R")
     data = tmp_path / "chats.jsonl"
     shared = {"data": data, "dev": data, "base": chat_folder, "epochs": 20, "rate": 0.4, "accumulate": 1}
     monkeypatch.chdir(tmp_path)
@@ -178,9 +178,9 @@ def test_a_training_that_had_stopped_is_not_gone_on_with(chats, train, chat_fold
 
 def test_the_checkpoints_of_another_training_are_left_alone(chats, train, chat_folder, tmp_path):
     options = {"data": tmp_path / "chats.jsonl", "base": chat_folder, "rate": 0.05, "accumulate": 1, "epochs": 1}
-    chats("--variant", "R")
+    chats("--choose", "variant=R")
     assert train("chat", out=tmp_path / "one", work=tmp_path / "work", **options).status == 0
-    chats("--variant", "P")
+    chats("--choose", "variant=P")
     assert train("chat", out=tmp_path / "two", work=tmp_path / "work", **options).status == 0
     assert train("chat", out=tmp_path / "alone", **options).status == 0
     assert written(tmp_path / "two") == written(tmp_path / "alone") != written(tmp_path / "one")
@@ -208,7 +208,7 @@ def test_bad_conversations_are_named(train, write_lines, chat_folder, tmp_path, 
 def test_what_cannot_be_trained_is_refused_before_the_work(
     chats, train, causal_folder, chat_folder, seq2seq_folder, tmp_path
 ):
-    chats("--variant", "R")
+    chats("--choose", "variant=R")
     data = tmp_path / "chats.jsonl"
     assert "no chat template" in train("chat", data=data, base=causal_folder, out=tmp_path / "m").err
     assert "cannot be loaded" in train("chat", data=data, base=tmp_path / "none", out=tmp_path / "m").err

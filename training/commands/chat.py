@@ -16,12 +16,12 @@ ABOUT = """A line is a conversation, of which the last turn is learned:
   {"messages": [{"role": "system", "content": "..."}, {"role": "user", "content": "..."},
                 {"role": "assistant", "content": "{\\"preference\\": \\"1\\"}"}]}
 
-`pearl judge quality-chats` writes such conversations from pairs and scored texts, with reasons or without, and LAMP's
-own files are some.
+`pearl judge items --from quality` writes such conversations from pairs and scored texts, with reasons or without, and
+LAMP's own files are some.
 
 MODEL is a whole model, the adapter merged into it, that transformers and inference servers load."""
 EXAMPLES = """
-  pearl judge quality-chats --data lamp-P.json --out chats.jsonl
+  pearl judge items --from quality --data lamp-P.json --out chats.jsonl
   pearl train chat --data chats.jsonl --base HuggingFaceTB/SmolLM2-135M-Instruct --out work/judge
   PEARL_LLM_MODEL=work/judge pearl judge quality --items pairs.json --llm transformers
 """

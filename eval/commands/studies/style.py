@@ -33,9 +33,9 @@ Labels: very, somewhat, not, cant_tell, or present, absent; of two texts a_much,
 a, b. The file of --ability is an object, {"model": {"score": 0.7, "family": "..."}}, of judges and of writers.
 
 With --prompts system prompts are ranked. For each request, let the generator write with a system prompt meant to steer
-it to the styles, and without (`pearl judge style-write --prompt ...`). `pearl judge style-pairs --targets prompts` puts
-both into an item of `pearl judge style-rank` with all the styles that were wanted, and into one for each style alone,
---targets prompts_all only into the first; "prompt_a" (or "prompt_b") names the prompt that steered text a (or b):
+it to the styles, and without (`pearl judge style-write --prompt ...`). `pearl judge items --choose targets=prompts`
+puts both into an item of `pearl judge style-rank` with all styles that were wanted, and into one for each style alone,
+targets=prompts_all only into the first; "prompt_a" (or "prompt_b") names the prompt that steered text a (or b):
 
 \b
   {"id": "1", "task": "email", "style": ["storytelling", "poetic and lyrical"], "request": "What is a prime number?",

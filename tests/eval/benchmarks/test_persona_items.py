@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+TIES = ("--choose", "ties=kept")
 Build = Callable[..., tuple[dict[str, Any], list[dict[str, Any]]]]
 
 
@@ -19,9 +20,7 @@ def build(run_pearl, tmp_path) -> Build:
 
     def run(source: str, *options: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         out = tmp_path / "items.jsonl"
-        done = run_pearl(
-            "judge", "persona-items", "--from", source, "--data", tmp_path, "--out", out, "--json", "-", *options
-        )
+        done = run_pearl("judge", "items", "--from", source, "--data", tmp_path, "--out", out, "--json", "-", *options)
         assert done.status == 0, done.err
         return json.loads(done.out), [json.loads(line) for line in out.read_text().splitlines()]
 
@@ -31,9 +30,7 @@ def build(run_pearl, tmp_path) -> Build:
 @pytest.fixture
 def error(run_pearl, tmp_path) -> Callable[..., str]:
     def run(source: str, *options: str) -> str:
-        done = run_pearl(
-            "judge", "persona-items", "--from", source, "--data", tmp_path, "--out", tmp_path / "o", *options
-        )
+        done = run_pearl("judge", "items", "--from", source, "--data", tmp_path, "--out", tmp_path / "o", *options)
         assert done.status == 2
         assert len(done.err.splitlines()) == 1
         return done.err
@@ -148,7 +145,7 @@ def test_a_published_file_is_not_written_over(run_pearl, tmp_path, source, name)
     out = tmp_path / name
     out.parent.mkdir(exist_ok=True)
     out.write_text("as published")
-    done = run_pearl("judge", "persona-items", "--from", source, "--data", tmp_path, "--out", out)
+    done = run_pearl("judge", "items", "--from", source, "--data", tmp_path, "--out", out)
     assert (done.status, done.err) == (2, f"pearl: --out {out}: is a file that is read; name another one.\n")
     assert out.read_text() == "as published"
 
@@ -157,7 +154,7 @@ def test_a_published_file_is_not_written_over(run_pearl, tmp_path, source, name)
 def test_a_tie_of_ten_points(build, tmp_path, choice, ties):
     """Nine and ten points apart: the paper's rule has both for ties, the code's only the first."""
     prism(tmp_path, [person(1), person(2)], said(1, 50, 59), said(2, 50, 60))
-    figures, items = build("prism", "--ties", "--choose", f"score_tie={choice}")
+    figures, items = build("prism", *TIES, "--choose", f"score_tie={choice}")
     assert sum(item["preferred"] == "C" for item in items) == len(ties)
     if len(ties) < 2:
         figures, _ = build("prism", "--choose", f"score_tie={choice}")
@@ -330,7 +327,7 @@ def test_six_pairs_an_article(build, tmp_path):
     """As in the recordings that the authors publish; the other splits of the data are passed over."""
     empathic(tmp_path, [(article, who, 4, 4) for article in range(9) for who in range(9)])
     (tmp_path / "trac3_EMP_dev.csv").write_text("another split\n")
-    figures, _ = build("empathic", "--ties", "--preset", "as_published")
+    figures, _ = build("empathic", *TIES, "--preset", "as_published")
     assert figures["preferred"] == {"C": 9 * 6}
     assert dropped(figures) == {"beyond the pairs of an article": 9 * 30}
 
@@ -339,10 +336,10 @@ def test_ties_are_a_fifth_or_a_hundred(build, tmp_path):
     clear = [(article, who, 7 if who == 0 else 1, 7 if who == 0 else 1) for article in range(4) for who in (0, 1)]
     tied = [(article, who, 4, 4) for article in (4, 5, 6) for who in (0, 1)]
     empathic(tmp_path, clear + tied)
-    figures, _ = build("empathic", "--ties")
+    figures, _ = build("empathic", *TIES)
     assert figures["preferred"].get("C") == 1
     assert dropped(figures) == {"tie beyond their share": 2}
-    figures, _ = build("empathic", "--ties", "--choose", "tie_share=capped")
+    figures, _ = build("empathic", *TIES, "--choose", "tie_share=capped")
     assert figures["preferred"]["C"] == 3
 
 
@@ -424,10 +421,12 @@ def test_bad_personas(error, tmp_path):
 
 
 def test_sources_and_choices_are_checked(error):
-    assert "--from mtbench: there are prism, opinionqa, empathic, reddit." in error("mtbench")
+    assert "--from mtbench: there are prism, opinionqa, empathic, reddit, styled, ranked, quality." in error("mtbench")
     assert "--own-family: the texts of reddit are people's own" in error("reddit", "--own-family", "gpt")
-    assert "--ties: in opinionqa nobody says that two texts are a tie" in error("opinionqa", "--ties")
+    assert "--choose ties=kept: opinionqa has no ties" in error("opinionqa", *TIES)
     assert "there are nearest, constant" in error("reddit", "--choose", "distractor=far")
+    assert "--keep: does nothing for items from reddit; leave it out." in error("reddit", "--keep", "3")
+    assert "--data is given 2 times" in error("reddit", "--data", "other")
 
 
 # the whole chain

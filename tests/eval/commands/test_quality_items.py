@@ -1,4 +1,4 @@
-"""``pearl judge quality-items``: from ranked responses to pairs that ``pearl eval quality`` reads."""
+"""``pearl judge items --from ranked``: from ranked responses to pairs that ``pearl eval quality`` reads."""
 
 from __future__ import annotations
 
@@ -30,14 +30,23 @@ STORIES = [
 @pytest.fixture
 def quality_items(run_pearl, write_lines, tmp_path):
     def run(*more, lines=STORIES):
-        words = ("--responses", write_lines(lines, "r.jsonl"), "--out", tmp_path / "pairs.json", "--json", "-")
-        return run_pearl("judge", "quality-items", *words, *more)
+        words = (
+            "--from",
+            "ranked",
+            "--data",
+            write_lines(lines, "r.jsonl"),
+            "--out",
+            tmp_path / "pairs.json",
+            "--json",
+            "-",
+        )
+        return run_pearl("judge", "items", *words, *more)
 
     return run
 
 
 def test_all_pairs_of_four_are_half_human(quality_items, tmp_path, pearl_eval):
-    found = quality_items("--preset", "as_published", "--set", "art-or-artifice").json
+    found = quality_items("--preset", "as_published", "--choose", "set=art-or-artifice").json
     assert (found["instructions"], found["pairs"], found["dropped"]) == (2, 24, {})
     assert {row["origin"]: row["share"] for row in found["origins"]} == {"human-AI": 0.5, "AI-AI": 0.5}
     assert found["published"]["origins"] == {"human-AI": 25, "AI-AI": 75}
@@ -92,10 +101,8 @@ PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "writing-quality" / 
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason="the published annotations are not here")
 def test_published_annotations_make_pairs_in_both_orders(run_pearl, tmp_path):
-    words = ("--responses", PUBLISHED, "--out", tmp_path / "pairs.json", "--json", "-")
-    both, one = (
-        run_pearl("judge", "quality-items", *words, "--choose", f"orders={way}").json for way in ("both", "one")
-    )
+    words = ("--from", "ranked", "--data", PUBLISHED, "--out", tmp_path / "pairs.json", "--json", "-")
+    both, one = (run_pearl("judge", "items", *words, "--choose", f"orders={way}").json for way in ("both", "one"))
     assert (both["instructions"], both["responses"]) == (101, 303)
     undecided = both["dropped"]["no majority"]
     assert both["pairs"] == 2 * one["pairs"] == 2 * (3 * 101 - undecided)

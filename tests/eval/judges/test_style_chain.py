@@ -43,7 +43,7 @@ def written(write_lines):
 def test_pairs_are_ranked_and_measured_by_persona(run_pearl, written, judge_endpoint, write_lines, tmp_path):
     judge_endpoint.says = prefers_echoes
     pairs, judged = tmp_path / "pairs.jsonl", tmp_path / "judged.jsonl"
-    made = run_pearl("judge", "style-pairs", "--responses", written, "--out", pairs, "--json", "-")
+    made = run_pearl("judge", "items", "--from", "styled", "--data", written, "--out", pairs, "--json", "-")
     assert (made.status, made.err) == (0, "")
     items = [json.loads(line) for line in pairs.read_text().splitlines()]
     assert len(items) == 2 * 28 * 3  # 8 texts of a request make 28 pairs, each judged for three personas
@@ -102,7 +102,7 @@ def test_from_requests_to_figures(run_pearl, write_lines, judge_endpoint, tmp_pa
     assert run_pearl(*detect).status == 0
     assert len(found.read_text().splitlines()) == 2 * 3 * 2 * 15 * 2
     run = run_pearl(
-        "judge", "style-pairs", "--responses", written, "--judgements", found, "--out", pairs, "--json", "-"
+        "judge", "items", "--from", "styled", "--data", written, "--judgements", found, "--out", pairs, "--json", "-"
     )
     assert (run.status, run.json["counts"]["responses"], run.json["passed_over"]) == (0, 12, {})
     assert run.json["lines"] == 2 * 15 * 2  # six texts of a request make 15 pairs, judged for two personas
@@ -152,7 +152,9 @@ def test_from_prompts_to_their_scores(run_pearl, write_lines, judge_endpoint, tm
         ("prompts_all", "validation_default", default, 4),
     ):
         pairs = tmp_path / f"{targets}.jsonl"
-        made = run_pearl("judge", "style-pairs", "--responses", written, "--targets", targets, "--out", pairs)
+        made = run_pearl(
+            "judge", "items", "--from", "styled", "--data", written, "--choose", f"targets={targets}", "--out", pairs
+        )
         assert (made.status, made.err, len(pairs.read_text().splitlines())) == (0, "", items)
         rank = ("judge", "style-rank", "--items", pairs, "--scheme", scheme, "--draws", 1, "--judgements", judged)
         assert run_pearl(*rank, *kept).status == 0

@@ -149,8 +149,8 @@ for line in LINES[5:]:
 @pytest.fixture
 def style_pairs(run_pearl, write_lines, tmp_path):
     def run(*more, lines=LINES):
-        words = ("--responses", write_lines(lines, "responses.jsonl"), "--out", tmp_path / "pairs.jsonl")
-        return run_pearl("judge", "style-pairs", *words, *more)
+        words = ("--data", write_lines(lines, "responses.jsonl"), "--out", tmp_path / "pairs.jsonl")
+        return run_pearl("judge", "items", "--from", "styled", *words, *more)
 
     return run
 
@@ -160,10 +160,10 @@ def pairs(tmp_path):
 
 
 def test_the_command(style_pairs, tmp_path):
-    run = style_pairs("--json", "-", "--targets", "none")
+    run = style_pairs("--json", "-", "--choose", "targets=none")
     assert run.status == 0
     assert (run.json["lines"], run.json["counts"]["pairs"]) == (6, 6)
-    assert run.json["command"].startswith("pearl judge style-pairs --responses ")
+    assert run.json["command"].startswith("pearl judge items --from styled --data ")
     texts = {text for line in pairs(tmp_path) for text in (line["text_a"], line["text_b"])}
     assert texts == {f"Because of {persona}, {n}." for persona in ("2", "mine") for n in (0, 4)}
     run = style_pairs()
@@ -177,7 +177,7 @@ def test_similar_texts_with_the_embedded_encoder(style_pairs, tmp_path):
         {"task": "email", "request": "Why?", "text": text, "persona": "2", "scores": dict.fromkeys(PERSONAS["2"], n)}
         for n, text in enumerate(texts)
     ]
-    run = style_pairs("--keep", 2, "--targets", "own", "--json", "-", lines=lines)
+    run = style_pairs("--keep", 2, "--choose", "targets=own", "--json", "-", lines=lines)
     assert run.json["counts"]["dropped_as_similar"] == 2
     (pair,) = pairs(tmp_path)
     assert {pair["text_a"][:8], pair["text_b"][:8]} == {"I baked ", "The tyre"}
@@ -193,11 +193,11 @@ def test_scores_of_the_detection_judge(style_pairs, write_lines, tmp_path):
         for draw, score in enumerate((10 - int(line["id"][-1]), None, 5))
     ]
     path = write_lines(judged, "judged.jsonl")
-    assert style_pairs("--judgements", path, "--targets", "none").status == 0
+    assert style_pairs("--judgements", path, "--choose", "targets=none").status == 0
     first = next(line for line in pairs(tmp_path) if line.get("persona_a") == line.get("persona_b") == "2")
     assert {first["text_a"][-2], first["text_b"][-2]} == {"0", "4"}
     own = write_lines([*judged, {**judged[0], "style": "baroque"}], "own.jsonl")  # by a definition of its own
-    assert style_pairs("--judgements", own, "--targets", "none").status == 0
+    assert style_pairs("--judgements", own, "--choose", "targets=none").status == 0
     few = write_lines([line for line in judged if line["item"] != "2-3"], "few.jsonl")
     run = style_pairs("--judgements", few)
     assert run.status == 2
@@ -228,9 +228,13 @@ def changed(**fields):
         ([changed(scores={"storytelling": "much"})], (), ":1: scores.storytelling: must be a number, not a string"),
         ([changed(styles=["baroque"])], (), "'baroque' is none of"),
         ([LINES[0], LINES[0]], (), ":2: id: '2-0' is on line 1 already"),
-        (LINES, ("--targets", "all"), "--targets all: there are each, own, none"),
-        (LINES[:1], ("--targets", "none"), ": no request has two texts of personas to pair, both by one generator"),
-        (LINES, ("--targets", "prompts"), ": no request has a text that a prompt steered and one for nobody"),
+        (LINES, ("--choose", "targets=all"), "--choose targets=all: there are each, own, none"),
+        (
+            LINES[:1],
+            ("--choose", "targets=none"),
+            ": no request has two texts of personas to pair, both by one generator",
+        ),
+        (LINES, ("--choose", "targets=prompts"), ": no request has a text that a prompt steered and one for nobody"),
         (LINES, ("--json", "no/such/folder.json"), "there is no folder"),
     ],
 )
@@ -249,7 +253,7 @@ def test_persona_1_in_both_wordings(run_pearl, write_lines, tmp_path):
         lines = [line | {"text": text, "scores": common | {third: 0.1}} for text in ("One.", "Two.")]
         out = tmp_path / "pairs.jsonl"
         responses = write_lines(lines, "responses.jsonl")
-        run = run_pearl("judge", "style-pairs", "--responses", responses, "--out", out, *words, "--json", "-")
+        run = run_pearl("judge", "items", "--from", "styled", "--data", responses, "--out", out, *words, "--json", "-")
         assert (run.status, run.err) == (0, "")
         assert json.loads(out.read_text().splitlines()[0])["style"][2] == third
         assert run.json["choices"]["persona_1"] == ("rich" if not words else "scholarly")

@@ -1,79 +1,63 @@
-"""``pearl judge quality-chats``"""
+"""Conversations that ``pearl train chat`` makes a judge of writing quality from (papers/writing-quality-rewards.txt,
+section 4): the question of the judge about a pair or a scored text, and the right answer."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import typer
-
-from eval.commands.reporting import reporting
-from eval.report.report import Report
+from eval.asking.choices import PaperChoice, Preset, Presets
+from eval.judges.quality import PAIR, POINTS, answer, question, system
 from eval.report.tables import Json, Table
-from pearl.cli.options import known
 from pearl.errors import InputError
-
-if TYPE_CHECKING:
-    from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph
+from retriever.reward.originals import preferred_versions
+from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph, read_quality
 
 NONE, INPUT, OUTPUT = "none", "input", "output"
-RATIONALES = {
-    NONE: "the question, and the verdict",
-    INPUT: "the reasons stand below the question, and the verdict is learned; when it is asked there are none",
-    OUTPUT: "the reasons are asked for and learned, too, before the verdict; judge with pearl judge quality --reasons",
-}
-VARIANTS = ("P", "R", "PR")
+VARIANT = PaperChoice(
+    "variant",
+    {"PR": "both", "P": "pairs, each in both orders", "R": "scored texts"},
+    "The paper trains on pairs, on scored texts and on both.",
+)
+RATIONALE = PaperChoice(
+    "rationale",
+    {
+        NONE: "the question, and the verdict",
+        INPUT: "the reasons stand below the question, and the verdict is learned; when it is asked there are none",
+        OUTPUT: "the reasons are asked for and learned, too, before the verdict; judge with pearl judge quality "
+        "--reasons",
+    },
+    "The paper trains with the reasons of editors in three ways.",
+)
+PRESETS = Presets(
+    (VARIANT, RATIONALE),
+    (Preset("default", "Pairs and scored texts, without reasons.", {"variant": "PR", "rationale": NONE}),),
+)
 
-ABOUT = """The records are those of pearl eval quality: pairs, each in both orders (P), and scored texts (R).
-Two versions of a paragraph with different scores are a pair, too.
-With --rationale a record needs "rationale", the reasons that somebody gave for its label; LAMP's chats have them
-behind "Some Thoughts:", or as the answer's "reason":
 
-\b
-@RATIONALES""".replace("@RATIONALES", "\n".join(f"  {name}: {says}" for name, says in RATIONALES.items()))
-EXAMPLES = """
-  pearl judge quality-chats --data lamp_PRE.json --variant P --out chats.jsonl
-  pearl judge quality-chats --data reasoned.jsonl --rationale input --out chats.jsonl --json -
-  pearl train chat --data chats.jsonl --base embedded --out work/judge
-"""
-
-
-@reporting("judge", "quality-chats", writes=("out",))
-def quality_chats(
-    data: list[Path] = typer.Option(..., metavar="F.json", help="Pairs and scored texts; repeatable."),
-    out: Path = typer.Option(..., metavar="CHATS.jsonl", help="Write a conversation a line."),
-    variant: str = typer.Option("PR", help="P for pairs, R for scored texts, PR for both."),
-    rationale: str = typer.Option(NONE, help="Place of the reasons: none, input or output, see below."),
-) -> Report:
-    """Write the conversations that `pearl train chat` makes a judge of writing quality from."""
-    from eval.asking.json_lines import write_lines
-    from retriever.reward.originals import preferred_versions
-    from retriever.reward.records import QualityPair, ScoredParagraph, read_quality
-
-    known("variant", variant, VARIANTS)
-    known("rationale", rationale, RATIONALES)
+def chats_of(data: Iterable[Path], variant: str, rationale: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the conversations, and the number of records taken and left out. Raises InputError where none is left."""
     records = [record for path in data for record in read_quality(path)]
     if "P" in variant and rationale == NONE:  # nobody gave reasons for these
         scored = [record for record in records if isinstance(record, ScoredParagraph) and not record.off_scale]
-        place = {record.text: record.line for record in scored}
+        line = {record.text: record.line for record in scored}
         given = [record for record in records if isinstance(record, QualityPair)]
         made = preferred_versions([*given, *scored])[len({(pair.better, pair.worse) for pair in given}) :]
-        records += [QualityPair(place[better], better, worse, 1) for better, worse in made]
+        records += [QualityPair(line[better], better, worse, 1) for better, worse in made]
     counts: Counter[str] = Counter()
     chats = [{"messages": turns} for turns in _conversations(records, variant, rationale, counts)]
     if not chats:
         left_out = ", ".join(f"{count:,} {why}" for why, count in counts.items()) or "the files are empty"
         raise InputError(
-            f"--data: no record is left for --variant {variant}: {left_out}.", param="data", code="no_records"
+            f"--data: no record is left for variant={variant}: {left_out}.", param="data", code="no_records"
         )
-    write_lines(out, chats, called=f"--out {out}")
-    return Report({"conversations": len(chats), "records": dict(counts)}, _tables)
+    return chats, {"conversations": len(chats), "records": dict(counts)}
 
 
-def _tables(result: Json) -> Iterator[Table]:
+def tables(result: Json) -> Iterator[Table]:
     rows = tuple((name, f"{count:,}") for name, count in result["records"].items())
     yield Table(f"{result['conversations']:,} conversations.", ("records", "number"), rows, result["command"])
 
@@ -82,8 +66,6 @@ def _conversations(
     records: Sequence[QualityRecord], variant: str, rationale: str, counts: Counter[str]
 ) -> Iterator[list[dict[str, Any]]]:
     """Yield the turns of each conversation; count what is left out."""
-    from retriever.reward.records import QualityPair, ScoredParagraph
-
     seen: set[tuple[str, str]] = set()
     for record in records:
         if isinstance(record, QualityPair) and "P" in variant:
@@ -108,9 +90,6 @@ def _conversations(
 
 
 def _turns(record: QualityPair | ScoredParagraph, rationale: str) -> list[dict[str, Any]]:
-    from eval.judges.quality import PAIR, POINTS, answer, question, system
-    from retriever.reward.records import QualityPair
-
     request, reasons = question(record), rationale == OUTPUT
     if rationale == INPUT:
         request = f"{request}\n\nThe reasons that an editor gave:\n{record.rationale}"
