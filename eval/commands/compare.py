@@ -16,12 +16,12 @@ from typer import Option
 
 from eval.asking.bench import Asking, JudgeSession
 from eval.asking.json_lines import write_lines
-from eval.commands.judge.made import AskingOptions, ask_judge, ask_model, judge_tables
-from eval.commands.options import DraftingOptions
+from eval.commands.judge.made import HUMAN_HELP, AskingOptions, ask_judge, ask_model, judge_tables
+from eval.commands.options import DraftingOptions, PresetName
 from eval.commands.writing import WritingPlan, drafts_of, retrieval_systems, writer
 from eval.drafts.cases import Case, case_ids, held_back, items_of, sample
 from eval.judges import authorship
-from eval.judges.authorship import JUDGE, PRESETS, AuthorshipItem, AuthorshipOptions
+from eval.judges.authorship import JUDGE, PRESETS, AskAgain, AuthorshipItem, AuthorshipOptions, Prompt
 from eval.judges.items import Items
 from eval.judges.judge import Questions
 from eval.recorded.corrected import ESTIMATES
@@ -71,19 +71,13 @@ class CompareOptions(AskingOptions, DraftingOptions):
         Option(metavar="J", help="Model that judges: as --llm, or a model of the endpoint; the writer by default."),
     ] = None
     targets: Annotated[int, Option(min=1, help="Texts of each user to hold back, the most recent ones.")] = 4
-    prompt: Annotated[str, Option(help="Prompt of the authorship judge: comment or post.")] = "post"
-    preset: Annotated[
-        str, Option(help="Preset of the judge: corrected, or as_published, with one random order and three runs.")
-    ] = PRESETS.default
+    prompt: Prompt = "post"
+    preset: PresetName = PRESETS.default
     runs: Annotated[
         int | None, Option(min=1, help="Runs of the judge over all items; 1 by default, and 3 as published.")
     ] = None
-    ask_again: Annotated[
-        bool, Option("--ask-again", help="If no verdict is read, ask once more for it alone; not in the estimate.")
-    ] = False
-    labels: Annotated[
-        Path | None, Option(metavar="L.jsonl", help="People's labels of some items; correct the rates by them.")
-    ] = None
+    ask_again: AskAgain = False
+    labels: Annotated[Path | None, Option(metavar="L.jsonl", help=HUMAN_HELP)] = None
     drafts: Annotated[
         Path | None, Option(metavar="FILE.jsonl", help="Write the drafts as items for people and judges.")
     ] = None
@@ -101,13 +95,13 @@ def compare(options: CompareOptions) -> None:
     """Draft texts of a history again with two retrievers, let a judge compare the drafts, and write the win rates."""
     outputs = Outputs(options.json, page=options.report)
     outputs.check([options.history], {"--drafts": options.drafts, "--judgements": options.judgements})
-    with desks(options, Console(stderr=True)) as at:
+    with ready(options, Console(stderr=True)) as at:
         head = partial(head_of, options, at.plan)
         ask_model(options, outputs, head, partial(estimate, options, at), partial(win_rates, options, at))
 
 
 @dataclass(frozen=True, slots=True)
-class Desks:
+class CompareRun:
     """The cases, people's labels of some, and the writer with what it is asked: for each system a question a case, None
     where a request does not fit the model."""
 
@@ -123,7 +117,7 @@ class Desks:
 
 
 @contextmanager
-def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
+def ready(options: CompareOptions, console: Console) -> Iterator[CompareRun]:
     """Raises InputError for options and files that cannot be used."""
     PRESETS.chosen(options.preset, options.choose)  # what is wrong with them shows before drafts are paid for
     plan, prices = WritingPlan.of(options), options.prices
@@ -136,11 +130,11 @@ def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
         people = labels_for(case_ids(cases), {*case_ids(every), *case_ids(cases)}, options.labels)
     systems = retrieval_systems(plan, options.systems, cases, console)
     with writer(plan, prices, options.max_cost, console) as writes:
-        questions = [[writes.question(brief) for brief in plan.all_inputs(cases, system)] for system in systems]
-        yield Desks(plan, cases, people, questions, writes.bench)
+        questions = [[writes.question(inputs) for inputs in plan.all_inputs(cases, system)] for system in systems]
+        yield CompareRun(plan, cases, people, questions, writes.bench)
 
 
-def estimate(options: CompareOptions, at: Desks, judging: JudgeSession) -> dict[str, Any]:
+def estimate(options: CompareOptions, at: CompareRun, judging: JudgeSession) -> dict[str, Any]:
     """The calls and the highest cost of both steps. A draft that is not written yet counts as long as it may be."""
     replies = at.writer.kept(at.fitting)
     written = [drafts_of(questions, replies) for questions in at.questions]
@@ -167,7 +161,7 @@ def estimate(options: CompareOptions, at: Desks, judging: JudgeSession) -> dict[
     }
 
 
-def win_rates(options: CompareOptions, at: Desks, judging: JudgeSession) -> Report:
+def win_rates(options: CompareOptions, at: CompareRun, judging: JudgeSession) -> Report:
     """Write, judge and compare what is not kept. Raises PearlError at the cap; what came until then is kept."""
     asked = at.writer.ask("drafts", at.fitting)
     replies = asked.replies()
@@ -181,7 +175,7 @@ def win_rates(options: CompareOptions, at: Desks, judging: JudgeSession) -> Repo
 
 
 def items_and_options(
-    options: CompareOptions, at: Desks, written: Sequence[Sequence[WrittenText]], drafts: Path | None
+    options: CompareOptions, at: CompareRun, written: Sequence[Sequence[WrittenText]], drafts: Path | None
 ) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
     """The drafts as items of the authorship judge, in both orders; written to a file if one is named."""
     own = {name: getattr(options, name) for name in ("preset", "seed", "systems", "prompt", "ask_again")}

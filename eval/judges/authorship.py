@@ -65,6 +65,12 @@ PRESETS = Presets(
 )
 
 
+Prompt = Annotated[str, Option(help="Prompt of the authorship judge: comment or post.")]
+AskAgain = Annotated[
+    bool, Option("--ask-again", help="If no verdict is read, ask once more for it alone; not in the estimate.")
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorshipOptions:
     preset: str = PRESETS.default
@@ -74,11 +80,9 @@ class AuthorshipOptions:
     systems: Annotated[
         tuple[str, str] | None, Option(metavar="P B", help="Systems to compare, if the items have more than two.")
     ] = None
-    prompt: Annotated[str, Option(help="Prompt of the paper: comment or post.")] = "comment"
+    prompt: Prompt = "comment"
     runs: Annotated[int, Option(min=1, help="Runs over all items.")] = 3
-    ask_again: Annotated[
-        bool, Option("--ask-again", help="If no verdict is read, ask once more for it alone; not in the estimate.")
-    ] = False
+    ask_again: AskAgain = False
     ability: Ability = None
 
 

@@ -85,7 +85,7 @@ class JudgeQualityOptions:
         Path | None, Option(metavar="F.json", help="Pairs, or for points scored texts, that examples are drawn from.")
     ] = None
     reasons: Annotated[
-        bool, Option("--reasons", help="Ask for the reasons first, as a model is taught by --rationale output.")
+        bool, Option("--reasons", help="Ask for the reasons first, as a model is taught with rationale=output.")
     ] = False
     shown: tuple[QualityPair | ScoredParagraph, ...] = ()
 
