@@ -60,7 +60,7 @@ ROOMS = {
     ),
     "training": (
         *("choices", "files", "progress", "templates", "data", "options", "choose", "gains", "fit", "reward"),
-        *("requests", "chat", "account", "level", "recipe", "finish", "commands"),
+        *("requests", "chat", "account", "recipe", "finish", "commands"),
     ),
 }
 # modules that start a program: pip, git, the documentation's generator, and the command line itself

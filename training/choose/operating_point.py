@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.theta import EVERYTHING
 from retriever.calibrated.artifact import MANIFEST, Artifact, read_whole, write_manifest
 from training.choose.curves import (
     MARGIN,
@@ -47,7 +46,7 @@ def set_margin(folder: Path, report: Path, metric: str) -> tuple[OperatingPoint,
     chosen = choose_margin(curve, metric)
     dropped: list[str] = []
     if chosen.number != artifact.margin:
-        artifact, dropped = without_thetas(artifact, "the margin", keep_all=False)
+        artifact, dropped = without_thetas(artifact, "the margin")
     training = artifact.training | {MARGIN.name: {"metric": metric, **curve.account}}
     write_manifest(folder, replace(artifact, margin=chosen.number, training=training))
     return chosen, dropped
@@ -60,26 +59,18 @@ def _to_change(folder: Path) -> Artifact:
     return artifact
 
 
-def without_thetas(artifact: Artifact, changed: str, *, keep_all: bool) -> tuple[Artifact, list[str]]:
-    """The artifact with never for each theta, and in the accounts of them that the drafts or the scores that they were
-    chosen by have ``changed``, so that none is chosen from their curves again; and which thetas were dropped.
-
-    ``keep_all``: the drafts are the same, so revising all of them is as good as it was.
-    """
-
-    def kept(theta: float | None) -> float | None:
-        return theta if keep_all and theta == EVERYTHING else None
-
+def without_thetas(artifact: Artifact, changed: str) -> tuple[Artifact, list[str]]:
+    """Return the artifact with never for each theta, and the names of the thetas that were dropped. Their accounts say
+    what has ``changed`` since the drafts that they were chosen on, so that none is chosen from these again."""
     every = {f"of '{model}'": theta for model, theta in (artifact.thresholds or {}).items()}
-    dropped = [name for name, theta in (every or {"": artifact.threshold}).items() if theta != kept(theta)]
+    dropped = [name for name, theta in (every or {"": artifact.threshold}).items() if theta is not None]
     training = dict(artifact.training)
     if THETA.name in training:
         training[THETA.name] = training[THETA.name] | {OUTDATED: changed}
     if THETAS in training:
         training[THETAS] = {model: account | {OUTDATED: changed} for model, account in training[THETAS].items()}
-    thresholds = artifact.thresholds and {model: kept(theta) for model, theta in artifact.thresholds.items()}
-    theta = kept(artifact.threshold)
-    return replace(artifact, threshold=theta, thresholds=thresholds, training=training), dropped
+    thresholds = artifact.thresholds and dict.fromkeys(artifact.thresholds)
+    return replace(artifact, threshold=None, thresholds=thresholds, training=training), dropped
 
 
 def dropped_words(dropped: Sequence[str]) -> str:

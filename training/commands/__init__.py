@@ -7,7 +7,6 @@ from training.commands import (
     chat,
     fit,
     floor,
-    level,
     margin,
     requests,
     retriever,
@@ -18,4 +17,4 @@ from training.commands import (
 )
 
 app = group("Train a retriever from histories, step by step, or a reward model.")
-add_commands(app, requests, score, select, fit, level, margin, floor, threshold, retriever, chat, reward)
+add_commands(app, requests, score, select, fit, margin, floor, threshold, retriever, chat, reward)

@@ -42,20 +42,15 @@ def fit_level(
     examples: Sequence[Example],
     dev: Sequence[Example],
     seed: int,
-    current: Level | None = None,
 ) -> LevelFit:
     """Learn from ``examples`` with signals, and keep the level if r on ``dev``, the mean over its kinds of text, is
-    surely higher with it than with the ``current`` one, or with the head's scores as they are.
+    surely higher with it than with the head's scores as they are.
 
     A request counts once, with a true gain or with one by proxy.
     """
     level = forest_of(head, y0, tau, examples, seed)
-    logits = [head.logits(example.signals) for example in dev]
-
-    def moved(by: Level) -> list[Floats]:
-        return [by.moved(head, example.signals, own) for example, own in zip(dev, logits, strict=True)]
-
-    before, after = logits if current is None else moved(current), moved(level)
+    before = [head.logits(example.signals) for example in dev]
+    after = [level.moved(head, example.signals, own) for example, own in zip(dev, before, strict=True)]
     higher_in, kinds = _compared(before, after, dev, seed)
     kept = higher_in >= SURE and len(dev) >= LEAST_REQUESTS
     report = {"requests": len(examples), "kept": kept, "higher_in": higher_in, "pearson_r": kinds}
