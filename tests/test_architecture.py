@@ -59,7 +59,7 @@ ROOMS = {
         *("registry", "candidates_file", "commands"),
     ),
     "training": (
-        *("choices", "files", "progress", "templates", "data", "options", "choose", "gains", "fit", "reward"),
+        *("choices", "files", "progress", "templates", "data", "options", "run", "choose", "gains", "fit", "reward"),
         *("requests", "chat", "account", "recipe", "finish", "commands"),
     ),
 }

@@ -16,13 +16,11 @@ from training.choose.measure import floors, helps_of, measure
 from training.choose.worth import worth_on
 from training.data.division import Division
 from training.data.histories import fingerprint
-from training.fit.embeddings import KeptEncoder
 from training.fit.level import LevelFit
 from training.fit.material import FitMaterial
 from training.fit.stages import FirstStage, SecondStage
-from training.gains.corpus import Corpus, Origin, extents_of
-from training.gains.proxy import ProxyScales
-from training.options import TrainingOptions
+from training.gains.corpus import Origin, extents_of
+from training.run import Run
 
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
 
@@ -48,23 +46,17 @@ class Stages:
 
 
 def described(
-    corpora: Sequence[Corpus],
-    division: Division,
-    material: FitMaterial,
-    scales: ProxyScales,
-    stages: Stages,
-    encoder: KeptEncoder,
-    options: TrainingOptions,
-    origins: Mapping[str, Origin],
+    run: Run, division: Division, origins: Mapping[str, Origin], material: FitMaterial, stages: Stages
 ) -> Artifact:
     """The artifact's manifest; ``origins``: of the scores, by the corpora's names."""
+    options = run.options
     first, second, cascade, scores = stages.first, stages.second, stages.cascade, stages.dev_scores
     gains = [example.gains for example in material.dev]
     floor, ask_below = floors(scores, gains, [example.domain for example in material.dev])
-    worth = worth_on(scores, material.dev, encoder, own=division.asked != division.learned, seed=options.seed)
+    worth = worth_on(scores, material.dev, run.encoder, own=division.asked != division.learned, seed=options.seed)
     return Artifact(
         name=options.out.name,
-        encoder=encoder.name,
+        encoder=run.encoder.name,
         y0=first.anchor.y0,
         tau=first.anchor.tau,
         normalize=options.normalize,
@@ -98,10 +90,10 @@ def described(
             "histories": [
                 {"file": path.name, "sha256": corpus.fingerprint, "users": len(corpus.histories)}
                 | _of_domain(corpus.name, origins.get(corpus.name), material, scores)
-                for path, corpus in zip(options.histories, corpora, strict=True)
+                for path, corpus in zip(options.histories, run.corpora, strict=True)
             ],
             "requests": {"train": len(material.train), "dev": len(material.dev), "proxy": len(material.warm)},
-            "proxy_scales": {corpus.name: asdict(scales.of(corpus.name)) for corpus in corpora},
+            "proxy_scales": {corpus.name: asdict(material.scales.of(corpus.name)) for corpus in run.corpora},
             "heads": first.tried,
             "relevance": None if second is None else second.relevance,
             "second_stage": None if second is None else second.report,

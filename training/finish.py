@@ -18,7 +18,7 @@ from pearl.templates import template_names
 from retriever.calibrated.artifact import Artifact, read_manifest, read_whole, write_manifest
 from training.choose.curves import MACRO_F1
 from training.choose.operating_point import set_margin, set_threshold
-from training.gains.corpus import corpus_name
+from training.data.histories import corpus_name
 from training.options import TrainingOptions, gains_file
 
 DRAFTED_AS = {"comment": "message"}  # the template of drafts, where the auxiliary model's prompts have no namesake

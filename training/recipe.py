@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from rich.console import Console
 
@@ -15,37 +16,30 @@ from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, read_manifest
 from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import SentenceEncoder
-from retriever.models.files import model_fingerprint
 from retriever.models.hardware import device_named
 from training.account import Stages, described
 from training.choices import CROSS_ENCODER_CHOICES, SEARCH, preset_values
 from training.data.division import Division
-from training.data.histories import untimed_users
-from training.data.records import check_gains
+from training.data.histories import Corpus, read_corpora, untimed_users
+from training.data.records import Example, check_gains
 from training.data.selection import KEPT_SHARE, check_normalize
 from training.data.split import BY_USERS, PARTS
 from training.files import alone_in, check_replaceable, replaced
 from training.fit.adapter import save_adapter
 from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder
-from training.fit.embeddings import KeptEncoder
 from training.fit.kept import CrossEncoderFit, save_cross_encoder
-from training.fit.level import LevelFit, fit_level
-from training.fit.material import FitMaterial, embedded, material_of, proxies_of
+from training.fit.level import fit_level
+from training.fit.material import FitMaterial, material_of
 from training.fit.relevance import fit_relevance
 from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_second_stage
-from training.gains.corpus import Corpus, Origin, extents_of, histories_of, left_unscored, origins_of, read_corpora
+from training.gains.corpus import Origin, extents_of, histories_of, left_unscored, origins_of
 from training.gains.groups import read_groups
 from training.gains.labels import SplitScoring, check_work, scored_before, write_gains_of
-from training.gains.proxy import ProxyScales
 from training.options import CALIBRATED, DISTILL, RELEVANCE, TrainingOptions
+from training.run import EMBEDDED_BY, FITTED, SCORED_DEV, SCORED_TEST, SCORED_TRAIN, WRITTEN, Run
 from training.templates import auxiliary_template
 
-# the share of the budget that has passed when a step ends; what is measured with is scored last, and measured in what
-# is left: a cross-encoder reads a pair in a sixth of the time that scoring it takes. The first requests to train on and
-# to choose by are scored however small the budget is: an artifact that says not to use it says more than an error
-SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, WRITTEN, SCORED_TEST = 0.32, 0.42, 0.52, 0.80, 0.88, 0.95
 RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
-LONGEST_NAME = 60  # characters of a folder's name, four bytes each at most, of which a file system takes 255
 
 
 def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
@@ -64,18 +58,15 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
             positives=chosen.positives,
             negatives=chosen.negatives,
         )
-    corpora, model, options = _read(options)
-    check_work(corpora, options)
+    run = _begun(options, console)
+    check_work(run)
     with alone_in(options.work, "work"):
-        scored = scored_before(corpora, options)
-        options, division, budget = scored.options, scored.division, Budget(options.budget_minutes)
-        artifact = fit_artifact(corpora, division, _kept(model, options), options, budget, console, scored.origins)
-        if division.learned == TEST or not scored.test:
+        scored = scored_before(run)
+        run = replace(run, options=scored.options)
+        artifact = fit_artifact(run, scored.division, scored.origins)
+        if scored.division.learned == TEST or not scored.test:
             return artifact  # what is learned from is not measured with
-        write_gains_of(scored.test, TEST, corpora, options)
-        training = artifact.training | {"test_requests": len(scored.test)}
-        write_manifest(options.out, replace(artifact, training=training))
-        return read_manifest(options.out)
+        return _to_measure(run, artifact, scored.test)
 
 
 def train_retriever(options: TrainingOptions, console: Console, share: float = 1.0) -> Artifact:
@@ -84,39 +75,43 @@ def train_retriever(options: TrainingOptions, console: Console, share: float = 1
     What an interrupted run has computed in ``work`` is not computed again. Raises InputError for histories that
     nothing can be learned from.
     """
-    budget = Budget(options.budget_minutes and options.budget_minutes * share)
     auxiliary_template(options.template)
-    corpora, model, options = _read(options)
-    with alone_in(options.work, "work"):
-        encoder = _kept(model, options)
-        scoring = SplitScoring(corpora, options, budget, console)
+    run = _begun(options, console, share)
+    work = options.work
+    with alone_in(work, "work"):
+        scoring = SplitScoring(run)
         examples = {
             TRAIN: scoring.examples(TRAIN, 0.0, SCORED_TRAIN, least=1),
             DEV: scoring.examples(DEV, SCORED_TRAIN, SCORED_DEV, least=1),
         }
         if not any(examples.values()):
             examples[TEST] = scoring.examples(TEST, SCORED_DEV, EMBEDDED_BY, least=1)
-        division = Division.of(examples, left_unscored(corpora, examples, options.work), scoring.way)
-        write_gains_of(division.dev, DEV, corpora, options)
-        origins = origins_of(corpora, tuple(examples), options.work)
-        artifact = fit_artifact(corpora, division, encoder, options, budget, console, origins)
+        division = Division.of(examples, left_unscored(run.corpora, examples, work), scoring.way)
+        write_gains_of(run, DEV, division.dev)
+        artifact = fit_artifact(run, division, origins_of(run.corpora, tuple(examples), work))
         if division.learned == TEST:
             return artifact  # what is learned from is not measured with
         tested = scoring.examples(TEST, WRITTEN, SCORED_TEST)
-        write_gains_of(tested, TEST, corpora, options)
         notes = artifact.training["notes"]
-        if not tested and left_unscored(corpora, (TEST,), options.work):
+        if not tested and left_unscored(run.corpora, (TEST,), work):
             notes = [*notes, "the budget ended before a request was scored to measure with: there are no figures"]
-            _say(notes[-1], console)
-        scored = extents_of(origins_of(corpora, (*examples, TEST), options.work))
-        training = artifact.training | {"test_requests": len(tested), "notes": notes, "scored": scored}
-        write_manifest(options.out, replace(artifact, training=training))
-        return read_manifest(options.out)
+            run.say(notes[-1])
+        scored = extents_of(origins_of(run.corpora, (*examples, TEST), work))
+        return _to_measure(run, artifact, tested, notes=notes, scored=scored)
 
 
-def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, TrainingOptions]:
-    """The histories, the encoder, and the options with no more tokens than the base reads. Raises InputError for what
-    would show after hours."""
+def _to_measure(run: Run, artifact: Artifact, tested: Sequence[Example], **more: Any) -> Artifact:
+    """Write the gains to measure with, and into the artifact how many requests they are of and ``more``."""
+    write_gains_of(run, TEST, tested)
+    training = artifact.training | {"test_requests": len(tested)} | more
+    write_manifest(run.options.out, replace(artifact, training=training))
+    return read_manifest(run.options.out)
+
+
+def _begun(options: TrainingOptions, console: Console, share: float = 1.0) -> Run:
+    """Begin a run within this share of the options' budget: read the histories, load the encoder, and read no more
+    tokens than the base does. Raises InputError for what would show after hours."""
+    budget = Budget(options.budget_minutes and options.budget_minutes * share)
     check_normalize(options.normalize)
     check_replaceable(options.out, options.work)
     of_the_cross_encoder = {
@@ -162,46 +157,22 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
             param="history",
             code="no_requests",
         )
-    return corpora, encoder, options
+    return Run(options, corpora, encoder, budget, console)
 
 
-def _kept(encoder: SentenceEncoder, options: TrainingOptions) -> KeptEncoder:
-    return KeptEncoder(encoder, options.work / "embeddings", model_fingerprint(options.encoder))
-
-
-def fit_artifact(
-    corpora: Sequence[Corpus],
-    division: Division,
-    encoder: KeptEncoder,
-    options: TrainingOptions,
-    budget: Budget,
-    console: Console,
-    origins: Mapping[str, Origin],
-) -> Artifact:
+def fit_artifact(run: Run, division: Division, origins: Mapping[str, Origin]) -> Artifact:
     """Fit both stages on scored examples and write the artifact; ``origins``: of the scores, by the corpora's names."""
+    options, budget, corpora = run.options, run.budget, run.corpora
     check_gains(division.train, "what is trained on")
     notes = [*_split_by_time(corpora, division.way), *division.notes, *_left_out(corpora, division), *_untimed(corpora)]
     for note in notes:
-        _say(note, console)
+        run.say(note)
     histories = histories_of(corpora, division.learned, division.way, options.seed)
-    words = WordWeights.of_histories(histories.values())
-    proxies = proxies_of(corpora, division, options)
-    scored = [*division.train, *division.dev]
-    proxies = embedded(proxies, scored, encoder, budget.until(EMBEDDED_BY), console)
-    scales = ProxyScales.fit(division.train, encoder, words)
-    console.print(
-        f"{len(division.train):,} scored requests to train on and {len(division.dev):,} to choose by; "
-        f"{len(proxies.learned):,} labelled by likeness to what was written (with the gain: "
-        + ", ".join(f"{corpus.name} r = {scales.of(corpus.name).pearson_r:.2f}" for corpus in corpora)
-        + ").",
-        highlight=False,
-        soft_wrap=True,
-    )
-    material = material_of(division, proxies, scales, encoder, words, options, console)
-    first = fit_first_stage(material, options.loss, options.selection, console, tau=options.tau, y0=options.y0)
+    material = material_of(run, division, WordWeights.of_histories(histories.values()))
+    first = fit_first_stage(run, material)
     second: SecondStage | None = None
     if not options.first_stage_only and budget.seconds_until(FITTED) != 0.0:
-        second = _fit_second(corpora, histories, material, first, options, budget)
+        second = _fit_second(run, histories, material, first)
     elif not options.first_stage_only:
         if options.is_cross_encoder_alone:
             raise InputError(
@@ -210,29 +181,23 @@ def fit_artifact(
                 param="budget_minutes",
             )
         notes.append("the budget ended before the cross-encoder: the first stage alone")
-        _say(notes[-1], console)
-    level: LevelFit | None = None
+        run.say(notes[-1])
+    stages = Stages(first, second)
     chosen_by = division.asked != division.learned  # of what it learned from a forest knows the gains
     if options.loss == CALIBRATED and chosen_by and (second is None or second.cascade.weight == 0):
         learned = [*material.warm, *material.train]
-        level = fit_level(first.head, first.anchor.y0, first.anchor.tau, learned, material.dev, options.seed)
-    stages = Stages(first, second, level)
-    artifact = described(corpora, division, material, scales, stages, encoder, options, origins)
+        stages = replace(stages, level=fit_level(first.head, first.anchor, learned, material.dev, options.seed))
+    artifact = described(run, division, origins, material, stages)
     spent = {"minutes": round(budget.elapsed_minutes(), 1), "notes": notes}
-    artifact = replace(artifact, training=artifact.training | spent)
-    _write(artifact, stages, material, words, options)
+    _write(replace(artifact, training=artifact.training | spent), stages, material.scales.words, options)
     return read_manifest(options.out)
 
 
 def _fit_second(
-    corpora: Sequence[Corpus],
-    histories: Mapping[str, Sequence[Document]],
-    material: FitMaterial,
-    first: FirstStage,
-    options: TrainingOptions,
-    budget: Budget,
+    run: Run, histories: Mapping[str, Sequence[Document]], material: FitMaterial, first: FirstStage
 ) -> SecondStage:
     """The cross-encoder: a warm start on relevance, unless the paper's, then the gain."""
+    options = run.options
     fitting = CrossEncoderOptions(
         options.reading,
         rate=options.rate,
@@ -243,34 +208,15 @@ def _fit_second(
         seed=options.seed,
     )
     if options.warm_start or options.loss == RELEVANCE:
-        left = budget.seconds_until(FITTED)
+        left = run.budget.seconds_until(FITTED)
         seconds = None if left is None else left * (1.0 if options.loss == RELEVANCE else RELEVANCE_SHARE)
-        # what is kept there says what it was made of, so names of one beginning only take each other's place
-        folder = options.work / "-".join(("relevance", *(corpus.name for corpus in corpora)))[:LONGEST_NAME]
-        start = fit_relevance(options.base, histories, fitting, folder, seconds, options.device)
+        start = fit_relevance(run, histories, fitting, seconds)
     else:
         start = CrossEncoderFit(new_cross_encoder(options.base, fitting, options.device), {"steps": 0})
-    return fit_second_stage(
-        start,
-        first,
-        material,
-        options.loss,
-        options.selection,
-        fitting,
-        options.work,
-        budget.seconds_until(FITTED),
-        keep=options.keep_cross_encoder,
-        weight=options.weight,
-    )
+    return fit_second_stage(run, start, first, material, fitting)
 
 
-def _write(
-    artifact: Artifact,
-    stages: Stages,
-    material: FitMaterial,
-    words: WordWeights,
-    options: TrainingOptions,
-) -> None:
+def _write(artifact: Artifact, stages: Stages, words: WordWeights, options: TrainingOptions) -> None:
     """Write the folder, whole or not at all."""
     head, second = stages.first.head, stages.second
     with replaced(options.out) as folder:
@@ -282,10 +228,6 @@ def _write(
         level = None if stages.level is None else stages.level.level
         write_signals(folder, CalibratedParts(words, head, level=level))
         write_manifest(folder, artifact)
-
-
-def _say(note: str, console: Console) -> None:
-    console.print(f"Note: {note}.", highlight=False, markup=False, soft_wrap=True)
 
 
 def _split_by_time(corpora: Sequence[Corpus], way: str) -> list[str]:

@@ -33,8 +33,8 @@ from retriever.models.files import model_fingerprint
 from retriever.models.load_auxiliary import load_auxiliary
 from retriever.registry import ENTRIES, make_retriever
 from training.choose.measure import helps_of
-from training.fit.embeddings import KeptEncoder
-from training.gains.corpus import Corpus
+from training.data.embeddings import KeptEncoder
+from training.data.histories import Corpus
 from training.gains.scoring import prepared, score_units
 from training.gains.units import GainOptions, ScoringUnit, partitions, target_texts
 from training.recipes.domains import DOMAINS, Domain
@@ -107,7 +107,7 @@ def gains_of(corpus: Corpus, options: GainOptions, rows: Sequence[Chosen], work:
         corpus.fingerprint,
     )
     folder = work / f"{corpus.name}-{options.split}.parts"
-    score_units(units, lambda: scorer, folder, description)
+    score_units(units, scorer, folder, description)
     gains = []
     for unit, row in zip(units, rows, strict=True):
         table = pq.read_table(folder / f"{unit.name}.parquet").to_pylist()

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from io import StringIO
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from pearl.budget import Budget
 from pearl.history.split import split_of
 from pearl.records import Document, Request
 from retriever.history.word_weights import WordWeights
@@ -16,6 +19,9 @@ from training.data.records import Example
 from training.data.selection import SelectionOptions, select
 from training.fit.features import with_signals
 from training.fit.material import FitMaterial
+from training.gains.proxy import ProxyScales
+from training.options import TrainingOptions
+from training.run import Run
 
 
 @pytest.fixture
@@ -126,6 +132,17 @@ def make_examples() -> Callable[..., list[Example]]:
 
 
 @pytest.fixture(scope="session")
+def make_run() -> Callable[..., Run]:
+    """A run of a step that embeds nothing, in silence and without a limit of time."""
+
+    def make(*corpora: Any, **options: Any) -> Run:
+        known: dict[str, Any] = {"histories": (), "out": Path("model"), "work": Path("work")} | options
+        return Run(TrainingOptions(**known), corpora, Any, Budget(None), Console(file=StringIO()))
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def make_material(word_encoder: Any) -> Callable[..., FitMaterial]:
     """Examples with their signals, and what Algorithm 1 makes of those to train on."""
 
@@ -138,6 +155,7 @@ def make_material(word_encoder: Any) -> Callable[..., FitMaterial]:
     ) -> FitMaterial:
         words = WordWeights.count(["the wheel"])
         parts = [with_signals(part, word_encoder(), words) for part in (train, dev, warm, warm_dev)]
-        return FitMaterial(*parts, select(parts[0], selection or SelectionOptions()))
+        scales = ProxyScales.fit(parts[0], word_encoder(), words)
+        return FitMaterial(*parts, select(parts[0], selection or SelectionOptions()), scales)
 
     return make

@@ -8,7 +8,7 @@ import pytest
 
 from pearl.history.split import SPLITS, split_of
 from tests.source import ROOT
-from training.gains.corpus import Corpus
+from training.data.histories import Corpus
 from training.gains.scores import read_scores, scored_examples
 from training.recipes.domains import CANDIDATES, DOMAINS, KEPT
 

@@ -25,11 +25,11 @@ from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
 from retriever.models.encoder import SentenceEncoder
-from retriever.models.load_auxiliary import load_auxiliary
 from training.choose.worth import LEAST_REQUESTS
+from training.data.histories import Corpus
 from training.data.split import BY_TIME
 from training.files import alone_in
-from training.gains.corpus import Corpus
+from training.gains.labels import SplitScoring
 from training.gains.units import TARGETS_PER_PIECE, GainOptions
 from training.options import TrainingOptions, TrainingPlan
 from training.recipe import fit_retriever, train_retriever
@@ -317,14 +317,15 @@ def test_a_share_of_the_budget_is_left_to_measure_in(
     assert 0.9 * 50 < minutes[1] <= 0.95 * 50
 
 
-def test_an_unfinished_run_of_one_user_has_whole_requests(options: Any, history: Any, causal_folder: Path) -> None:
+def test_an_unfinished_run_of_one_user_has_whole_requests(
+    make_run: Any, history: Any, causal_folder: Path, tmp_path: Path
+) -> None:
     """Some requests at a time are scored with all their candidates, so that what is done can be used."""
     corpus = Corpus.read(history(train=1, documents=80))
-    wanted = options(corpus.name)
     told = GainOptions("post", TRAIN, ROLLING, 40, 4, 4, way=BY_TIME)
     answers = iter([math.inf, math.inf, 0.0])
-    model = load_auxiliary(str(causal_folder))
-    found = corpus.scored(told, lambda: model, wanted.work, lambda: next(answers, 0.0), Console(file=StringIO()), "sum")
+    run = make_run(corpus, work=tmp_path / "work", aux=str(causal_folder))
+    found = SplitScoring(run).scored(corpus, told, lambda: next(answers, 0.0))
     assert len(found) == 2 * TARGETS_PER_PIECE
     assert {len(example.gains) for example in found} == {4}
     assert max(example.request.timestamp for example in found) < 1_700_000_000 + 3600 * 48  # of the first 60%

@@ -63,7 +63,8 @@ def retriever(
     from training.files import work_folder
     from training.finish import measured, with_margin, with_threshold
     from training.options import PLANS, TrainingOptions
-    from training.recipe import SCORED_TEST, train_retriever
+    from training.recipe import train_retriever
+    from training.run import SCORED_TEST
 
     llm, metric = drafts.llm, drafts.metric
     check_metric(metric)

@@ -91,7 +91,7 @@ def score(
     folder = out.with_name(f"{out.name.removesuffix('.parquet')}.parts")
     with alone_in(folder, "out"):
         with progress_of("scoring", sum(unit.size for unit in units), console) as advance:
-            score_units(units, lambda: scorer, folder, description, advance)
+            score_units(units, scorer, folder, description, advance)
         rows = merge_scores(units, folder, out, description)
         if gains is not None:
             write_gains(scored_examples(histories, read_scores(out)[0]), gains)

@@ -1,15 +1,45 @@
-"""A history as the trainer looks at it: documents without times, and a fingerprint of the file."""
+"""A history as the trainer looks at it: its file, its documents without times, and a fingerprint."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pearl.errors import InputError
-from pearl.history.files import reading
+from pearl.history.files import read_histories, reading
 from pearl.records import Document
+
+
+def corpus_name(path: Path) -> str:
+    """The file's name without the endings of a history file, and without the colon that parts the name from a
+    user's."""
+    return path.name.removesuffix(".gz").removesuffix(".jsonl").replace(":", "_")
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """One history file."""
+
+    name: str
+    fingerprint: str  # SHA-256 of the file
+    histories: dict[str, list[Document]]
+
+    @classmethod
+    def read(cls, path: Path) -> Corpus:
+        """Raises InputError that names file, line and field of the first bad line."""
+        return cls(corpus_name(path), fingerprint(path), read_histories(path))
+
+
+def read_corpora(paths: Sequence[Path]) -> list[Corpus]:
+    """Raises InputError that names file, line and field of the first bad line, and for two files of one name, by which
+    scores are told apart."""
+    names = [corpus_name(path) for path in paths]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"--history: two files are named '{twice}'; rename one of them.", param="history")
+    return [Corpus.read(path) for path in paths]
 
 
 def untimed_users(histories: Mapping[str, Sequence[Document]]) -> list[str]:

@@ -61,6 +61,17 @@ class CrossEncoderOptions:
     seed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class GroupFitting:
+    """The groups that a cross-encoder learns from and is stopped by, and how; ``seconds`` None: the whole of it."""
+
+    groups: Sequence[Group]
+    dev: Sequence[Group]
+    loss: Loss
+    options: CrossEncoderOptions
+    seconds: float | None = None
+
+
 def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cpu") -> Any:
     """A cross-encoder with one logit over a pretrained encoder; it starts at a logit of nearly zero for every pair."""
     from sentence_transformers import CrossEncoder
@@ -205,17 +216,8 @@ def _padded(rows: Sequence[Tensor], value: Any) -> Tensor:
     return nn.utils.rnn.pad_sequence(list(rows), batch_first=True, padding_value=value)
 
 
-def fit_cross_encoder(
-    model: Any,
-    groups: Sequence[Group],
-    dev: Sequence[Group],
-    loss: Loss,
-    options: CrossEncoderOptions,
-    folder: Path,
-    *,
-    seconds: float | None = None,
-) -> dict[str, Any]:
-    """Train in place over the groups, once an epoch, or as far as ``seconds`` go; keep what was best on ``dev``.
+def fit_cross_encoder(model: Any, fitting: GroupFitting, folder: Path) -> dict[str, Any]:
+    """Train in place over the groups, once an epoch, or as far as the seconds go; keep what was best on ``dev``.
 
     Returns what happened: steps, losses on dev, seconds, and whether this was the ``whole`` training or was cut short.
     What an interrupted run left in ``folder`` is gone on from, and removed in the end.
@@ -223,8 +225,9 @@ def fit_cross_encoder(
     from transformers import EarlyStoppingCallback, PrinterCallback
 
     started = time.monotonic()
+    groups, options, seconds = fitting.groups, fitting.options, fitting.seconds
     folder.mkdir(parents=True, exist_ok=True)
-    module = GroupLoss(model, loss)
+    module = GroupLoss(model, fitting.loss)
     steps = planned = options.epochs * len(groups) // options.batch or 1
     if seconds is not None:
         each = _seconds_per_step(module, groups, options) * 1.15
@@ -234,7 +237,7 @@ def fit_cross_encoder(
         model=model,
         args=_arguments(model.device, options, steps, folder),
         train_dataset=_dataset(groups, options.reading),
-        eval_dataset=_dataset(dev, options.reading),
+        eval_dataset=_dataset(fitting.dev, options.reading),
         loss=module,
         callbacks=[EarlyStoppingCallback(options.patience)],
     )

@@ -20,6 +20,14 @@ Loss = Callable[[Tensor, Tensor, Tensor], Tensor]  # logits, gains, mask, each (
 
 
 @dataclass(frozen=True, slots=True)
+class Anchor:
+    """The gain (nats) that a score of 0 stands for, and the nats that one more is worth."""
+
+    y0: float
+    tau: float
+
+
+@dataclass(frozen=True, slots=True)
 class HeadOptions:
     """``rate`` is the highest learning rate of one cycle."""
 

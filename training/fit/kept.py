@@ -14,8 +14,7 @@ from typing import Any
 from pearl.files.whole import replaced_file
 from retriever.models.quantized import write_weights
 from training.data.records import Group
-from training.fit.cross_encoder import CrossEncoderOptions, fit_cross_encoder, load_trained, save_trained
-from training.fit.head import Loss
+from training.fit.cross_encoder import GroupFitting, fit_cross_encoder, load_trained, save_trained
 
 WORTH_MORE = 1.5  # times as much time as it had before: then a training that was cut short is done again
 
@@ -28,29 +27,18 @@ class CrossEncoderFit:
     report: dict[str, Any]
 
 
-def kept_or_fitted(
-    model: Any,
-    groups: Sequence[Group],
-    dev: Sequence[Group],
-    loss: Loss,
-    options: CrossEncoderOptions,
-    folder: Path,
-    made_of: Mapping[str, Any],
-    seconds: float | None,
-) -> CrossEncoderFit:
+def kept_or_fitted(model: Any, fitting: GroupFitting, folder: Path, made_of: Mapping[str, Any]) -> CrossEncoderFit:
     """The model, with the weights that ``folder`` keeps, if training would give them now; else trained, and kept there.
     ``made_of`` says what a training depends on."""
     file = folder / "report.json"
     before: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    if before.get("made_of") == made_of and _enough(before, seconds):
+    if before.get("made_of") == made_of and _enough(before, fitting.seconds):
         load_trained(model, folder)
         return CrossEncoderFit(model, before)
     # by what it is made of, so that only an interrupted training of the same is gone on with
     checkpoints = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:12]
     trained = copy.deepcopy(model)
-    report = fit_cross_encoder(
-        trained, groups, dev, loss, options, folder / "checkpoints" / checkpoints, seconds=seconds
-    ) | {"made_of": made_of}
+    report = fit_cross_encoder(trained, fitting, folder / "checkpoints" / checkpoints) | {"made_of": made_of}
     file.unlink(missing_ok=True)
     save_trained(trained, folder)
     # as the next run will: the trainer leaves its precision and special tokens on a model, which an artifact would say

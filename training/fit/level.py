@@ -18,6 +18,7 @@ from retriever.calibrated.level import Level, level_inputs
 from training.choose.measure import SURE, best_of, pearson
 from training.choose.worth import LEAST_REQUESTS
 from training.data.records import Example, clusters_of
+from training.fit.head import Anchor
 
 TREES = 100
 LEAST_IN_A_LEAF = 40  # requests: fewer, and a text that quotes another whole speaks for its kind
@@ -36,19 +37,14 @@ class LevelFit:
 
 
 def fit_level(
-    head: SignalHead,
-    y0: float,
-    tau: float,
-    examples: Sequence[Example],
-    dev: Sequence[Example],
-    seed: int,
+    head: SignalHead, anchor: Anchor, examples: Sequence[Example], dev: Sequence[Example], seed: int
 ) -> LevelFit:
     """Learn from ``examples`` with signals, and keep the level if r on ``dev``, the mean over its kinds of text, is
     surely higher with it than with the head's scores as they are.
 
     A request counts once, with a true gain or with one by proxy.
     """
-    level = forest_of(head, y0, tau, examples, seed)
+    level = forest_of(head, anchor, examples, seed)
     before = [head.logits(example.signals) for example in dev]
     after = [level.moved(head, example.signals, own) for example, own in zip(dev, before, strict=True)]
     higher_in, kinds = _compared(before, after, dev, seed)
@@ -57,7 +53,7 @@ def fit_level(
     return LevelFit(level if kept else None, after if kept else before, report)
 
 
-def forest_of(head: SignalHead, y0: float, tau: float, examples: Sequence[Example], seed: int) -> Level:
+def forest_of(head: SignalHead, anchor: Anchor, examples: Sequence[Example], seed: int) -> Level:
     """A level learned from examples with signals, whether or not it is worth keeping. The squared error is what r
     rewards."""
     from sklearn.ensemble import RandomForestRegressor
@@ -68,10 +64,10 @@ def forest_of(head: SignalHead, y0: float, tau: float, examples: Sequence[Exampl
     forest = RandomForestRegressor(
         n_estimators=TREES, min_samples_leaf=LEAST_IN_A_LEAF, max_features=INPUTS_ASKED, random_state=seed, n_jobs=-1
     )
-    return level_of(forest.fit(np.stack(inputs), np.minimum(gains, MOST)), y0, tau)
+    return level_of(forest.fit(np.stack(inputs), np.minimum(gains, MOST)), anchor)
 
 
-def level_of(forest: Any, y0: float, tau: float) -> Level:
+def level_of(forest: Any, anchor: Anchor) -> Level:
     """The trees of a fitted regression of gains (nats) by scikit-learn, whose leaves then give scores."""
     trees = [estimator.tree_ for estimator in forest.estimators_]
     roots = np.cumsum([0, *(tree.node_count for tree in trees)])[:-1].astype(np.int32)
@@ -80,7 +76,7 @@ def level_of(forest: Any, y0: float, tau: float) -> Level:
         np.concatenate([np.maximum(tree.feature, -1) for tree in trees]).astype(np.int8),
         _not_above(np.concatenate([tree.threshold for tree in trees])),
         np.concatenate([tree.children_right + root for tree, root in zip(trees, roots, strict=True)]).astype(np.int32),
-        ((np.concatenate([tree.value[:, 0, 0] for tree in trees]) - y0) / tau).astype(np.float32),
+        ((np.concatenate([tree.value[:, 0, 0] for tree in trees]) - anchor.y0) / anchor.tau).astype(np.float32),
     )
 
 

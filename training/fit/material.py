@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from rich.console import Console
-
 from pearl.errors import InputError
-from pearl.history.split import TRAIN, users_of
 from retriever.history.word_weights import WordWeights
-from retriever.models.encoder import Encoder
 from training.data.division import Division
 from training.data.records import Example
 from training.data.selection import Selection, select
-from training.data.split import BY_USERS, part_of
-from training.fit.embeddings import KeptEncoder
+from training.data.split import BY_USERS
 from training.fit.features import texts_of, thinned, with_signals
-from training.gains.corpus import Corpus
 from training.gains.groups import read_groups, selection_among
 from training.gains.proxy import ProxyScales, unlabelled_examples
-from training.options import CANDIDATES, TrainingOptions
+from training.options import TrainingOptions
 from training.progress import progress_of
+from training.run import EMBEDDED_BY, Run
 
 MOST_PROXIES = 900  # of all users together, where they are split by time
 LEARNED, ASKED = 1, 3  # so much fewer proxies to choose by than to learn from
@@ -39,33 +34,31 @@ class Proxies:
 @dataclass(frozen=True, slots=True)
 class FitMaterial:
     """Examples with true gains to train on and to choose by, and with gains by proxy of the same users, all with their
-    signals; ``chosen``: what Algorithm 1 makes of ``train``."""
+    signals; ``chosen``: what Algorithm 1 makes of ``train``; ``scales``: of the gains by proxy."""
 
     train: list[Example]
     dev: list[Example]
     warm: list[Example]
     warm_dev: list[Example]
     chosen: Selection
+    scales: ProxyScales
 
 
-def proxies_of(corpora: Sequence[Corpus], division: Division, options: TrainingOptions) -> Proxies:
+def proxies_of(run: Run, division: Division) -> Proxies:
     """Past texts of the histories that the division learns from and chooses by; their gains are 0."""
+    options, way = run.options, division.way
 
     def of(split: str, part: int) -> list[Example]:
-        by_users = division.way == BY_USERS
-        if not options.proxies:
-            return []
         of_each = [
             unlabelled_examples(
-                corpus.name,
-                users_of(corpus.histories, split) if by_users else corpus.histories,
-                targets=(options.proxies if by_users else MOST_PROXIES // len(corpus.histories)) // part,
-                candidates=options.candidates or CANDIDATES,
-                least=options.plans[TRAIN].least,
-                seed=options.seed,
-                part=part_of(split, division.way),
+                corpus,
+                split,
+                way,
+                (options.proxies if way == BY_USERS else MOST_PROXIES // len(corpus.histories)) // part,
+                options,
             )
-            for corpus in corpora
+            for corpus in run.corpora
+            if options.proxies
         ]
         # in turns: where time is up before all are embedded, each domain has as many
         return [example for turn in zip_longest(*of_each) for example in turn if example is not None]
@@ -73,38 +66,38 @@ def proxies_of(corpora: Sequence[Corpus], division: Division, options: TrainingO
     return Proxies(of(division.learned, LEARNED), of(division.asked, ASKED))
 
 
-def embedded(
-    proxies: Proxies, needed: Sequence[Example], encoder: KeptEncoder, go_on: Callable[[], bool], console: Console
-) -> Proxies:
+def embedded(proxies: Proxies, needed: Sequence[Example], run: Run) -> Proxies:
     """The proxies whose texts could be embedded in time; what is needed is embedded in any case."""
     texts = texts_of(needed)
     known = set(texts)
     more = [text for text in texts_of([*proxies.asked, *proxies.learned]) if text not in known]
-    with progress_of("embedding", len(texts) + len(more), console) as advance:
-        encoder.prepare(texts, advance)
-        encoder.prepare(more, advance, go_on)
+    with progress_of("embedding", len(texts) + len(more), run.console) as advance:
+        run.encoder.prepare(texts, advance)
+        run.encoder.prepare(more, advance, run.budget.until(EMBEDDED_BY))
 
     def known_of(examples: Sequence[Example]) -> list[Example]:
-        return [example for example in examples if all(map(encoder.knows, texts_of([example])))]
+        return [example for example in examples if all(map(run.encoder.knows, texts_of([example])))]
 
     return Proxies(known_of(proxies.learned), known_of(proxies.asked))
 
 
-def material_of(
-    division: Division,
-    proxies: Proxies,
-    scales: ProxyScales,
-    encoder: Encoder,
-    words: WordWeights,
-    options: TrainingOptions,
-    console: Console,
-) -> FitMaterial:
+def material_of(run: Run, division: Division, words: WordWeights) -> FitMaterial:
     """The examples with their signals, proxies labelled by the scales, and what is selected of those to train on."""
-    warm = thinned(list(map(scales.label, proxies.learned)), options.seed)
+    proxies = embedded(proxies_of(run, division), [*division.train, *division.dev], run)
+    scales = ProxyScales.fit(division.train, run.encoder, words)
+    run.console.print(
+        f"{len(division.train):,} scored requests to train on and {len(division.dev):,} to choose by; "
+        f"{len(proxies.learned):,} labelled by likeness to what was written (with the gain: "
+        + ", ".join(f"{corpus.name} r = {scales.of(corpus.name).pearson_r:.2f}" for corpus in run.corpora)
+        + ").",
+        highlight=False,
+        soft_wrap=True,
+    )
+    warm = thinned(list(map(scales.label, proxies.learned)), run.options.seed)
     parts = (division.train, division.dev, warm, list(map(scales.label, proxies.asked)))
-    with progress_of("signals", sum(map(len, parts)), console) as advance:
-        train, dev, warm, warm_dev = (with_signals(part, encoder, words, advance) for part in parts)
-    return FitMaterial(train, dev, warm, warm_dev, chosen_of(train, options))
+    with progress_of("signals", sum(map(len, parts)), run.console) as advance:
+        train, dev, warm, warm_dev = (with_signals(part, run.encoder, words, advance) for part in parts)
+    return FitMaterial(train, dev, warm, warm_dev, chosen_of(train, run.options), scales)
 
 
 def chosen_of(train: Sequence[Example], options: TrainingOptions) -> Selection:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -13,43 +12,37 @@ from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from retriever.models.files import model_fingerprint
 from training.data.records import Group
-from training.fit.cross_encoder import CrossEncoderOptions, new_cross_encoder
+from training.fit.cross_encoder import CrossEncoderOptions, GroupFitting, new_cross_encoder
 from training.fit.head import plain
 from training.fit.kept import CrossEncoderFit, digest_of_texts, kept_or_fitted
+from training.run import Run
 
 GAIN = 50.0  # nats: the softmax then puts everything on the one text that answers the request
 TAU = 5.0
 PER_USER = 20
 NEGATIVES = 3
+LONGEST_NAME = 60  # characters of a folder's name, four bytes each at most, of which a file system takes 255
 
 
 def fit_relevance(
-    base: str,
-    histories: Mapping[str, Sequence[Document]],
-    options: CrossEncoderOptions,
-    folder: Path,
-    seconds: float | None,
-    device: str,
+    run: Run, histories: Mapping[str, Sequence[Document]], options: CrossEncoderOptions, seconds: float | None
 ) -> CrossEncoderFit:
-    """The baseline RelevanceCE, which reads texts alone, and is where the calibrated cross-encoder starts. Kept in
-    ``folder``: the next run finds it there."""
+    """The baseline RelevanceCE, which reads texts alone, and is where the calibrated cross-encoder starts. Kept in the
+    working folder: the next run finds it there."""
+    base = run.options.base
     groups = relevance_groups(histories, options.seed)
     options = replace(options, reading=replace(options.reading, own_requests=False))
+    model = new_cross_encoder(base, options, run.options.device)
     if len(groups) < 2:
-        return CrossEncoderFit(new_cross_encoder(base, options, device), {"groups": len(groups), "steps": 0})
+        return CrossEncoderFit(model, {"groups": len(groups), "steps": 0})
     made_of = {"base": base, "options": asdict(options), "texts": digest_of_texts(groups)}
     if base != EMBEDDED:
         made_of["content"] = model_fingerprint(base)
     cut = max(1, min(len(groups) // 10, 200))
+    # what is kept there says what it was made of, so names of one beginning only take each other's place
+    folder = run.options.work / "-".join(("relevance", *(corpus.name for corpus in run.corpora)))[:LONGEST_NAME]
     return kept_or_fitted(
-        new_cross_encoder(base, options, device),
-        groups[cut:],
-        groups[:cut],
-        plain(TAU),
-        options,
-        folder,
-        made_of,
-        seconds,
+        model, GroupFitting(groups[cut:], groups[:cut], plain(TAU), options, seconds), folder, made_of
     )
 
 

@@ -9,11 +9,9 @@ import hashlib
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from retriever.calibrated.cascade import Cascade
 from retriever.calibrated.head import Floats, SignalHead, silent
@@ -21,25 +19,18 @@ from retriever.models.cross_encoder import PairReading
 from training.choices import QUARTILES, SEARCH
 from training.choose.measure import SURE, Fit, better_in, measure, measure_domains
 from training.data.records import Example, clusters_of
-from training.data.selection import MEAN, SelectionOptions, select, select_groups, select_requests
-from training.fit.cross_encoder import CrossEncoderOptions, logits_of, restart
-from training.fit.head import HeadOptions, Loss, calibrated, fit_head, new_head, plain
+from training.data.selection import MEAN, select, select_groups, select_requests
+from training.fit.cross_encoder import CrossEncoderOptions, GroupFitting, logits_of, restart
+from training.fit.head import Anchor, HeadOptions, Loss, calibrated, fit_head, new_head, plain
 from training.fit.kept import CrossEncoderFit, digest_of_texts, digest_of_weights, kept_or_fitted
 from training.fit.material import FitMaterial
-from training.options import CALIBRATED, RELEVANCE
+from training.options import CALIBRATED, RELEVANCE, TrainingOptions
+from training.run import FITTED, Run
 
 TAUS = (5.0, 10.0, 20.0)  # 5 as published first
 DEV_NEGATIVES = 5
 WEIGHTS = (0.0, 0.25, 0.5)
 EVERYTHING = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """The gain (nats) that a score of 0 stands for, and the nats that one more is worth."""
-
-    y0: float
-    tau: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +55,7 @@ class SecondStage:
     report: dict[str, Any] = field(default_factory=dict)
 
 
-def fit_first_stage(
-    material: FitMaterial,
-    loss: str,
-    selection: SelectionOptions,
-    console: Console,
-    options: HeadOptions | None = None,
-    *,
-    tau: float | str = SEARCH,
-    y0: float | str = SEARCH,
-) -> FirstStage:
+def fit_first_stage(run: Run, material: FitMaterial, options: HeadOptions | None = None) -> FirstStage:
     """The head, with tau and then y0 chosen on dev: tau of a few, y0 of the quartiles of the positives' gains. Each may
     be given instead, y0 as a number of nats or by the quartile's name.
 
@@ -83,6 +65,7 @@ def fit_first_stage(
     Requests by Algorithm 1, of each all candidates: signals are cheap, so negatives need not be sampled. Under
     ``relevance`` the head says nothing.
     """
+    loss, selection, tau, y0 = run.options.loss, run.options.selection, run.options.tau, run.options.y0
     options = options or HeadOptions(seed=selection.seed)
     positives = np.array(material.chosen.positive_gains, np.float32)
     quartiles = {name: float(np.quantile(positives, place)) for name, place in QUARTILES.items()}
@@ -105,7 +88,7 @@ def fit_first_stage(
     if loss == RELEVANCE:
         anchor, head = Anchor(first, temperatures[0]), silent(new_head(examples, options).frozen())
     else:
-        with console.status("Fitting the first stage..."):
+        with run.console.status("Fitting the first stage..."):
             for temperature in temperatures:
                 attempt(Anchor(first, temperature))
             if loss == CALIBRATED and y0 == SEARCH:
@@ -129,29 +112,19 @@ def loss_of(name: str, anchor: Anchor) -> Loss:
 
 
 def fit_second_stage(
-    start: CrossEncoderFit,
-    first: FirstStage,
-    material: FitMaterial,
-    loss: str,
-    selection: SelectionOptions,
-    options: CrossEncoderOptions,
-    work: Path,
-    seconds: float | None,
-    *,
-    keep: bool = False,
-    weight: float | str = SEARCH,
+    run: Run, start: CrossEncoderFit, first: FirstStage, material: FitMaterial, options: CrossEncoderOptions
 ) -> SecondStage:
     """Train the model on the groups of Algorithm 1, by proxy and true; its weight is chosen on dev unless it is given.
-    It is kept in ``work``, where the next run finds it.
+    It is kept in the working folder, where the next run finds it.
 
     Its logit is a calibrated score of its own, on the head's scale, so the two are averaged, where dev is surely better
-    off. ``keep``: the weight is above 0 in any case. Under ``relevance`` the model stays as it is and stands alone.
+    off, or it is to be kept in any case. Under ``relevance`` the model stays as it is and stands alone.
     """
-    model = start.model
+    model, loss = start.model, run.options.loss
     if loss == RELEVANCE:
         # without a first stage there is nothing to choose by what to read
         return SecondStage(model, _logits(model, material.dev, options.reading), Cascade(EVERYTHING), start.report)
-    groups = select(material.warm, selection).groups + material.chosen.groups * options.repeated
+    groups = select(material.warm, run.options.selection).groups + material.chosen.groups * options.repeated
     random.Random(options.seed).shuffle(groups)
     # all of dev's requests, for those that nothing helps are asked, too
     dev = select_groups(material.dev, positives=1, negatives=DEV_NEGATIVES, seed=options.seed)
@@ -164,9 +137,12 @@ def fit_second_stage(
         "texts": digest_of_texts([*groups, *dev]),
         "gains": hashlib.sha256(np.concatenate([group.gains for group in groups]).tobytes()).hexdigest(),
     }
-    objective = loss_of(loss, first.anchor)
-    fitted = kept_or_fitted(model, groups, dev, objective, options, work / "second", made_of, seconds)
-    return _weighed(fitted, start, first, material.dev, options, keep=keep, weight=weight)
+    seconds = run.budget.seconds_until(FITTED)
+    fitting = GroupFitting(groups, dev, loss_of(loss, first.anchor), options, seconds)
+    fitted = kept_or_fitted(model, fitting, run.options.work / "second", made_of)
+    logits = _logits(fitted.model, material.dev, options.reading)
+    cascade, scores, weights = _weighed(run.options, first.dev_scores, logits, material.dev)
+    return SecondStage(fitted.model, scores, cascade, start.report, fitted.report | weights)
 
 
 def _logits(model: Any, dev: Sequence[Example], reading: PairReading) -> list[Floats]:
@@ -174,31 +150,23 @@ def _logits(model: Any, dev: Sequence[Example], reading: PairReading) -> list[Fl
 
 
 def _weighed(
-    fitted: CrossEncoderFit,
-    start: CrossEncoderFit,
-    first: FirstStage,
-    dev: Sequence[Example],
-    options: CrossEncoderOptions,
-    *,
-    keep: bool,
-    weight: float | str,
-) -> SecondStage:
-    """The stage with the weight that is best on dev; reading costs every draft time, so it must not be chance. A weight
-    that is given is taken; at 1 the cross-encoder stands alone and reads everything."""
-    given_weights = [weight] if isinstance(weight, float) else []
-    logits, gains = _logits(fitted.model, dev, options.reading), [example.gains for example in dev]
-    users = clusters_of(dev)
+    options: TrainingOptions, first: Sequence[Floats], logits: Sequence[Floats], dev: Sequence[Example]
+) -> tuple[Cascade, list[Floats], dict[str, Any]]:
+    """The cascade with the weight that is best on dev, the scores of dev's documents under it, and the figures of all
+    weights; reading costs every draft time, so it must not be chance. A weight that is given is taken; at 1 the
+    cross-encoder stands alone and reads everything."""
+    given_weights = [options.weight] if isinstance(options.weight, float) else []
+    gains, users = [example.gains for example in dev], clusters_of(dev)
     scores = {
-        part: [(1 - part) * own + part * more for own, more in zip(first.dev_scores, logits, strict=True)]
+        part: [(1 - part) * own + part * more for own, more in zip(first, logits, strict=True)]
         for part in sorted({*WEIGHTS, *given_weights})
     }
     fits = {part: measure(mine, gains) for part, mine in scores.items()}
-    better = {part: better_in(mine, first.dev_scores, gains, users, options.seed) for part, mine in scores.items()}
-    usable = given_weights or [part for part in WEIGHTS if part > 0 and (keep or better[part] >= SURE)] or [0.0]
-    chosen = max(usable, key=lambda part: fits[part].quality)
-    report = fitted.report | {
+    better = {part: better_in(mine, first, gains, users, options.seed) for part, mine in scores.items()}
+    sure = [part for part in WEIGHTS if part > 0 and (options.keep_cross_encoder or better[part] >= SURE)]
+    chosen = max(given_weights or sure or [0.0], key=lambda part: fits[part].quality)
+    report = {
         "weights": [{"weight": part, **asdict(fit), "better_in": better[part]} for part, fit in fits.items()],
         "alone": asdict(measure(logits, gains)),
     }
-    cascade = Cascade(EVERYTHING) if chosen == 1 else Cascade(weight=chosen)
-    return SecondStage(fitted.model, scores[chosen], cascade, start.report, report)
+    return Cascade(EVERYTHING) if chosen == 1 else Cascade(weight=chosen), scores[chosen], report

@@ -1,116 +1,41 @@
-"""One history file with its scores: what is trained on, chosen by, and looked at once."""
+"""The scores of history files in a working folder: what is trained on, chosen by, and looked at once."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
 
-from rich.console import Console
-
 from pearl.errors import InputError
 from pearl.files.whole import replaced_file
-from pearl.history.files import read_histories
 from pearl.records import Document
-from retriever.models.auxiliary import AuxiliaryModel
-from training.data.histories import fingerprint
+from training.data.histories import Corpus, fingerprint
 from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS, written_in
-from training.gains.scores import merge_scores, other_model, read_scores, scored_examples
-from training.gains.scoring import Pace, group_of, prepared, score_units
-from training.gains.units import NOTHING_TO_SCORE, GainOptions, plan_units, target_texts
-from training.progress import progress_of
-from training.templates import auxiliary_template
-
-
-def corpus_name(path: Path) -> str:
-    """The file's name without the endings of a history file, and without the colon that parts the name from a
-    user's."""
-    return path.name.removesuffix(".gz").removesuffix(".jsonl").replace(":", "_")
+from training.gains.scores import other_model, read_scores, scored_examples
 
 
 def scores_file(folder: Path, corpus: str, split: str | None) -> Path:
     return folder / f"{corpus}-{split or 'all'}.parquet"
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """``fingerprint`` is the file's SHA-256."""
+def examples_of(corpus: Corpus, split: str | None, folder: Path, normalize: str) -> list[Example]:
+    """The examples of a split by its scores in ``folder``. Users' names carry the corpus's, for two may have the same.
 
-    name: str
-    fingerprint: str
-    histories: dict[str, list[Document]]
-
-    @classmethod
-    def read(cls, path: Path) -> Corpus:
-        """Raises InputError that names file, line and field of the first bad line."""
-        return cls(corpus_name(path), fingerprint(path), read_histories(path))
-
-    def scored(
-        self,
-        options: GainOptions,
-        model: Callable[[], AuxiliaryModel],
-        folder: Path,
-        left: Callable[[], float],
-        console: Console,
-        normalize: str,
-        least: int = 0,
-        pace: Pace | None = None,
-    ) -> list[Example]:
-        """The examples of a split, scored now as far as they are not, and as far as the seconds ``left`` go at the
-        ``pace`` of what was scored before.
-
-        The ``least`` smallest units are scored in any case; if no group is whole by then, requests have some of their
-        candidates.
-
-        None where no user of the split has enough. Users' names carry the corpus's, for two may have the same.
-        """
-        out = scores_file(folder, self.name, options.split)
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            units = plan_units(self.histories, options)
-        except InputError as error:
-            if error.code != NOTHING_TO_SCORE:
-                raise
-            merge_scores([], folder, out, {})
-            return []
-        prompts = auxiliary_template(options.template)
-        scorer, description = prepared(model(), prompts, options, self.histories, target_texts(units), self.fingerprint)
-        with progress_of(f"scoring {out.stem}", sum(unit.size for unit in units), console) as advance:
-            parts = out.with_suffix(".parts")
-            done = score_units(units, lambda: scorer, parts, description, advance, left, least, pace)
-        # the last group of an interrupted run is left out: some candidates of a request are not all
-        names = {unit.name for unit in done}
-        partly = {group_of(unit.name) for unit in units if unit.name not in names}
-        complete = [unit for unit in done if group_of(unit.name) not in partly] or done[:least]
-        merge_scores(complete, out.with_suffix(".parts"), out, description)
-        return self.scored_before(options.split, folder, normalize)
-
-    def scored_before(self, split: str | None, folder: Path, normalize: str) -> list[Example]:
-        """The examples of a split as an earlier run scored them. Raises InputError where none did, and where the file
-        has changed since."""
-        scores = scores_file(folder, self.name, split)
-        table, description = read_scores(scores)
-        if description.get("history_sha256", self.fingerprint) != self.fingerprint:
-            raise InputError(f"{scores}: was made of another history file than this '{self.name}'; score it again.")
-        return [
-            replace(example, user_id=f"{self.name}:{example.user_id}", domain=self.name)
-            for example in scored_examples(self.histories, table, normalize)
-        ]
-
-
-def read_corpora(paths: Sequence[Path]) -> list[Corpus]:
-    """Raises InputError that names file, line and field of the first bad line, and for two files of one name, by which
-    scores are told apart."""
-    names = [corpus_name(path) for path in paths]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"--history: two files are named '{twice}'; rename one of them.", param="history")
-    return [Corpus.read(path) for path in paths]
+    Raises InputError where there are no scores, and where the history has changed since.
+    """
+    scores = scores_file(folder, corpus.name, split)
+    table, description = read_scores(scores)
+    if description.get("history_sha256", corpus.fingerprint) != corpus.fingerprint:
+        raise InputError(f"{scores}: was made of another history file than this '{corpus.name}'; score it again.")
+    return [
+        replace(example, user_id=f"{corpus.name}:{example.user_id}", domain=corpus.name)
+        for example in scored_examples(corpus.histories, table, normalize)
+    ]
 
 
 def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) -> set[str]:

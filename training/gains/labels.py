@@ -2,53 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from rich.console import Console
-
-from pearl.budget import Budget
+from pearl.errors import InputError
 from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
 from retriever.models.auxiliary import AuxiliaryModel
 from retriever.models.load_auxiliary import load_auxiliary
 from training.choices import EXTENT_CHOICES
 from training.data.division import Division
+from training.data.histories import Corpus
 from training.data.records import Example, write_gains
 from training.data.split import BY_USERS, way_of
-from training.gains.corpus import Corpus, Origin, check_scored, left_unscored, origins_of, take_scores
-from training.gains.scoring import Pace
-from training.gains.units import GainOptions
+from training.gains.corpus import (
+    Origin,
+    check_scored,
+    examples_of,
+    left_unscored,
+    origins_of,
+    scores_file,
+    take_scores,
+)
+from training.gains.scores import merge_scores
+from training.gains.scoring import Pace, group_of, prepared, score_units
+from training.gains.units import NOTHING_TO_SCORE, GainOptions, plan_units, target_texts
 from training.options import TrainingOptions, gains_file
+from training.progress import progress_of
+from training.run import Run
+from training.templates import auxiliary_template
 
 
 class SplitScoring:
     """Scores a split of all histories at a time; the auxiliary model is loaded when the first pair is to be scored."""
 
-    def __init__(self, corpora: Sequence[Corpus], options: TrainingOptions, budget: Budget, console: Console) -> None:
-        self._corpora = corpora
-        self._options = options
-        self._budget = budget
-        self._console = console
+    def __init__(self, run: Run) -> None:
+        self._run = run
         self._pace = Pace()
 
     @cached_property
     def way(self) -> str:
         """The way to split the histories: by users or by time."""
-        least = {split: plan.least for split, plan in self._options.plans.items()}
-        return way_of([corpus.histories for corpus in self._corpora], least, self._options.seed)
+        least = {split: plan.least for split, plan in self._run.options.plans.items()}
+        return way_of([corpus.histories for corpus in self._run.corpora], least, self._run.options.seed)
 
     @cached_property
     def _model(self) -> AuxiliaryModel:
-        options = self._options
+        options = self._run.options
         return load_auxiliary(options.aux, device=options.device, dtype=options.dtype)
 
     def examples(self, split: str, since: float, until: float, *, least: int = 0) -> list[Example]:
         """The scored examples of a split; each corpus gets as much of the time between the two shares of the budget,
         and its ``least`` smallest units are scored however little that is."""
-        options, corpora = self._options, self._corpora
+        options, corpora = self._run.options, self._run.corpora
         plan = options.plans[split]
         users = sum(len(corpus.histories) for corpus in corpora)
         partition = options.partition if split == TRAIN else ROLLING
@@ -66,11 +74,39 @@ class SplitScoring:
         )
         examples: list[Example] = []
         for number, corpus in enumerate(corpora, start=1):
-            left = self._budget.left(since + (until - since) * number / len(corpora))
-            examples += corpus.scored(
-                extent, lambda: self._model, options.work, left, self._console, options.normalize, least, self._pace
-            )
+            left = self._run.budget.left(since + (until - since) * number / len(corpora))
+            examples += self.scored(corpus, extent, left, least)
         return examples
+
+    def scored(self, corpus: Corpus, extent: GainOptions, left: Callable[[], float], least: int = 0) -> list[Example]:
+        """The examples of a split of one history, scored now as far as they are not, and as far as the seconds ``left``
+        go at the pace of what was scored before; none where no user of the split has enough.
+
+        The ``least`` smallest units are scored in any case; if no group is whole by then, requests have some of their
+        candidates.
+        """
+        options = self._run.options
+        out = scores_file(options.work, corpus.name, extent.split)
+        parts = out.with_suffix(".parts")
+        options.work.mkdir(parents=True, exist_ok=True)
+        try:
+            units = plan_units(corpus.histories, extent)
+        except InputError as error:
+            if error.code != NOTHING_TO_SCORE:
+                raise
+            merge_scores([], parts, out, {})
+            return []
+        prompts, targets = auxiliary_template(extent.template), target_texts(units)
+        scorer, described = prepared(self._model, prompts, extent, corpus.histories, targets, corpus.fingerprint)
+        self._pace.left, self._pace.least = left, least
+        with progress_of(f"scoring {out.stem}", sum(unit.size for unit in units), self._run.console) as advance:
+            done = score_units(units, scorer, parts, described, advance, self._pace)
+        # the last group of an interrupted run is left out: some candidates of a request are not all
+        names = {unit.name for unit in done}
+        partly = {group_of(unit.name) for unit in units if unit.name not in names}
+        complete = [unit for unit in done if group_of(unit.name) not in partly] or done[:least]
+        merge_scores(complete, parts, out, described)
+        return examples_of(corpus, extent.split, options.work, options.normalize)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,38 +120,35 @@ class KeptScores:
     test: list[Example]
 
 
-def check_work(corpora: Sequence[Corpus], options: TrainingOptions) -> None:
+def check_work(run: Run) -> None:
     """Raises InputError for a working folder that is to hold scores and does not exist: a mistyped one is not made."""
-    if not (options.scores or options.work.is_dir()):
-        check_scored(corpora, (TRAIN, DEV), options.work)
+    if not (run.options.scores or run.options.work.is_dir()):
+        check_scored(run.corpora, (TRAIN, DEV), run.options.work)
 
 
-def scored_before(corpora: Sequence[Corpus], options: TrainingOptions) -> KeptScores:
+def scored_before(run: Run) -> KeptScores:
     """The scores in ``work``, to which those of the files ``scores`` are copied. Raises InputError where some of those
     to train on or to choose by are missing."""
-    splits = (TRAIN, DEV, *(take_scores(corpora, options.scores, options.work) & {TEST}))
-    check_scored(corpora, splits, options.work)
-    origins = origins_of(corpora, splits, options.work)
+    options, corpora, work = run.options, run.corpora, run.options.work
+    splits = (TRAIN, DEV, *(take_scores(corpora, options.scores, work) & {TEST}))
+    check_scored(corpora, splits, work)
+    origins = origins_of(corpora, splits, work)
     origin = next(iter(origins.values()), Origin(options.aux, options.template, BY_USERS))
     first: Mapping[str, Any] = next(iter(origin.extents.values()), {})
     examples = {
-        split: [
-            example for corpus in corpora for example in corpus.scored_before(split, options.work, options.normalize)
-        ]
+        split: [example for corpus in corpora for example in examples_of(corpus, split, work, options.normalize)]
         for split in splits
     }
-    division = Division.of(examples, left_unscored(corpora, (TRAIN, DEV), options.work), origin.way)
+    division = Division.of(examples, left_unscored(corpora, (TRAIN, DEV), work), origin.way)
     made_with = replace(options, aux=origin.aux, template=origin.template).scored_as(first)
     return KeptScores(made_with, origins, division, examples.get(TEST, []))
 
 
-def write_gains_of(
-    examples: Sequence[Example], split: str, corpora: Sequence[Corpus], options: TrainingOptions
-) -> None:
-    """A file for each corpus that has any."""
-    for corpus in corpora:
+def write_gains_of(run: Run, split: str, examples: Sequence[Example]) -> None:
+    """Write a file of gains for each corpus that has any."""
+    for corpus in run.corpora:
         own = [example for example in examples if example.domain == corpus.name]
-        file = gains_file(options.work, split, corpus.name)
+        file = gains_file(run.options.work, split, corpus.name)
         if own:
             write_gains(own, file)
         else:

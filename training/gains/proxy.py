@@ -15,14 +15,17 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.history.partition import WHOLE, HistorySlice
-from pearl.records import Document, Request
+from pearl.history.split import TRAIN, users_of
+from pearl.records import Request
 from retriever.history.lexical import words
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder
 from training.choose.measure import pearson
+from training.data.histories import Corpus
 from training.data.records import Example, Floats
+from training.data.split import BY_USERS, part_of
 from training.gains.units import sample_candidates
+from training.options import CANDIDATES, TrainingOptions
 
 TARGET_WORDS = 100  # about what the auxiliary model sees of a target
 DOCUMENT_WORDS = 125  # and of a document
@@ -31,21 +34,15 @@ LEAST_SCORED = 15  # requests with true gains, below which a domain has no scale
 LONGEST_HISTORY = 400  # the latest texts: a pass over thousands of one user would crowd the others out
 
 
-def unlabelled_examples(
-    corpus: str,
-    histories: Mapping[str, Sequence[Document]],
-    *,
-    targets: int,
-    candidates: int,
-    least: int,
-    seed: int,
-    part: HistorySlice = WHOLE,
-) -> list[Example]:
-    """Past texts of a part of the histories as targets, ``targets`` a user at random, with what was written before
-    each; all gains are 0.
+def unlabelled_examples(corpus: Corpus, split: str, way: str, targets: int, options: TrainingOptions) -> list[Example]:
+    """Past texts of a split as targets, ``targets`` a user at random, with what was written before each; all gains are
+    0.
 
-    The users' names carry the corpus's. A user with fewer than ``least`` earlier texts, or without times, gives none.
+    The users' names carry the corpus's. A user with fewer earlier texts than a scored request has, or without times,
+    gives none.
     """
+    histories, part = users_of(corpus.histories, split if way == BY_USERS else None), part_of(split, way)
+    candidates, least, seed = options.candidates or CANDIDATES, options.plans[TRAIN].least, options.seed
     examples = []
     for user in sorted(histories):
         if any(document.timestamp is None for document in histories[user]):
@@ -64,9 +61,8 @@ def unlabelled_examples(
             chosen = sample_candidates(asked, before, candidates, seed=f"{seed}:{user}:{target.id}")
             gains = np.zeros(len(chosen), np.float32)
             request = Request(asked, target.timestamp)
-            examples.append(
-                Example(f"{corpus}:{user}", target.id, request, target.text, tuple(chosen), gains, domain=corpus)
-            )
+            name = f"{corpus.name}:{user}"
+            examples.append(Example(name, target.id, request, target.text, tuple(chosen), gains, domain=corpus.name))
     return examples
 
 

@@ -164,56 +164,53 @@ def describe(
 
 @dataclass(slots=True)
 class Pace:
-    """The pairs that were scored so far, and the seconds that they took."""
+    """The pairs that were scored so far, the seconds that they took, and the seconds that are ``left``; the ``least``
+    smallest units are scored in any case."""
 
+    left: Callable[[], float] = lambda: math.inf
+    least: int = 0
     pairs: int = 0
     seconds: float = 0.0
 
-    def seconds_for(self, pairs: int) -> float:
-        """The time that so many pairs take; 0 where none was scored yet."""
-        return pairs * self.seconds / self.pairs if self.pairs else 0.0
+    def allows(self, pairs: int) -> bool:
+        """True where there is time left for these pairs, or, before the first is scored, any time."""
+        left = self.left()
+        return left > 0 and (not self.pairs or pairs * self.seconds / self.pairs <= left)
 
 
 def score_units(
     units: Sequence[ScoringUnit],
-    scorer: Callable[[], Scorer],
+    scorer: Scorer,
     folder: Path,
     description: dict[str, object],
     advance: Callable[[int, bool], None] = lambda pairs, computed: None,
-    left: Callable[[], float] = lambda: math.inf,
-    least: int = 0,
     pace: Pace | None = None,
 ) -> list[ScoringUnit]:
-    """Score what is not scored yet, as far as the seconds ``left`` go; the units that are scored then, in their order.
+    """Score what is not scored yet, as far as the time goes; return the units that are scored then, in their order.
 
-    The ``least`` smallest units are scored in any case, and first. A group of units, whose requests are whole only with
-    all of it, is passed over if it would take longer, at the ``pace`` so far, than there is time left. ``advance`` is
-    told of pairs, and whether they were computed now. Raises InputError when the folder holds scores that were made
-    otherwise.
+    The smallest units are scored first, as many as the pace's ``least``. A group of units, whose requests are whole
+    only with all of it, is passed over if it would take longer than there is time left. ``advance`` is told of pairs,
+    and whether they were computed now. Raises InputError when the folder holds scores that were made otherwise.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _same_work(folder / "work.json", description)
-    ready: Scorer | None = None
     done = {unit.name for unit in units if (folder / f"{unit.name}.parquet").exists()}
     advance(sum(unit.size for unit in units if unit.name in done), False)
     missing = [unit for unit in units if unit.name not in done]
     sizes: Counter[str] = Counter()
     for unit in missing:
         sizes[group_of(unit.name)] += unit.size
-    sure = {unit.name for unit in _smallest_whole(missing)[: max(least - len(done), 0)]}
-    passed: set[str] = set()
     pace = pace or Pace()
+    sure = {unit.name for unit in _smallest_whole(missing)[: max(pace.least - len(done), 0)]}
+    passed: set[str] = set()
     for unit in sorted(missing, key=lambda unit: unit.name not in sure):
         group = group_of(unit.name)
-        if unit.name not in sure:
-            time_left = left()
-            if group in passed or time_left <= 0 or pace.seconds_for(sizes[group]) > time_left:
-                passed.add(group)
-                continue
-        ready = ready or scorer()  # the model is loaded only if there is something to do
+        if unit.name not in sure and (group in passed or not pace.allows(sizes[group])):
+            passed.add(group)
+            continue
         started = time.monotonic()
         with replaced_file(folder / f"{unit.name}.parquet") as partial:
-            pq.write_table(ready.score(unit), partial)
+            pq.write_table(scorer.score(unit), partial)
         pace.seconds, pace.pairs = pace.seconds + time.monotonic() - started, pace.pairs + unit.size
         sizes[group] -= unit.size
         advance(unit.size, True)

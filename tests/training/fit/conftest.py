@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from training.fit import kept
+from training.fit.cross_encoder import GroupFitting
 
 
 @pytest.fixture
@@ -13,9 +14,9 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The folders of the checkpoints of trainings that take ten seconds and end before they are whole."""
     found: list[Path] = []
 
-    def train(model: Any, groups: Any, dev: Any, loss: Any, options: Any, folder: Path, seconds: Any) -> dict[str, Any]:
+    def train(model: Any, fitting: GroupFitting, folder: Path) -> dict[str, Any]:
         found.append(folder)
-        return {"groups": len(groups), "steps": 1, "whole": False, "seconds": 10.0}
+        return {"groups": len(fitting.groups), "steps": 1, "whole": False, "seconds": 10.0}
 
     monkeypatch.setattr(kept, "fit_cross_encoder", train)
     return found

@@ -24,6 +24,7 @@ from training.fit.adapter import save_adapter
 from training.fit.cross_encoder import (
     TRAINED,
     CrossEncoderOptions,
+    GroupFitting,
     fit_cross_encoder,
     load_trained,
     logits_of,
@@ -68,7 +69,7 @@ def test_only_the_adapter_and_the_last_layers_are_trained(mpnet_folder: Path, tm
     first = int(np.argmin(logits_of(model, REQUEST, documents, OPTIONS.reading)))  # so it has to change its mind
     gains = np.array([20.0 * (place == first) for place in range(2)], np.float32)
     groups = [Group("ann", str(n), REQUEST, tuple(documents), gains) for n in range(32)]
-    report = fit_cross_encoder(model, groups, groups[:2], plain(5.0), OPTIONS, tmp_path / "c")
+    report = fit_cross_encoder(model, GroupFitting(groups, groups[:2], plain(5.0), OPTIONS), tmp_path / "c")
     assert min(report["dev_losses"]) < report["dev_loss_before"]
     changed = {name for name, weights in model.model.named_parameters() if not torch.equal(before[name], weights)}
     assert changed

@@ -20,6 +20,7 @@ from retriever.models.cross_encoder import PairReading
 from training.data.records import Group
 from training.fit.cross_encoder import (
     CrossEncoderOptions,
+    GroupFitting,
     GroupLoss,
     check_base,
     fit_cross_encoder,
@@ -73,7 +74,7 @@ def test_the_loss_of_a_group_is_over_its_logits(model: Any) -> None:
 
 def test_it_learns_and_leaves_no_checkpoint(model: Any, tmp_path: Path) -> None:
     embeddings = model.model.get_input_embeddings().weight.detach().clone()
-    found = fit_cross_encoder(model, groups(12), groups(4), plain(5.0), OPTIONS, tmp_path / "checkpoints")
+    found = fit_cross_encoder(model, GroupFitting(groups(12), groups(4), plain(5.0), OPTIONS), tmp_path / "checkpoints")
     assert (found["groups"], found["steps"], found["whole"]) == (12, 6, True)
     assert min(found["dev_losses"]) < found["dev_loss_before"]
     assert np.isfinite(found["dev_losses"]).all()
@@ -86,14 +87,16 @@ def test_it_learns_and_leaves_no_checkpoint(model: Any, tmp_path: Path) -> None:
 
 
 def test_standard_output_is_left_to_figures(model: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fit_cross_encoder(model, groups(8), groups(2), calibrated(10.0, 5.0), OPTIONS, tmp_path / "fit")
+    fit_cross_encoder(model, GroupFitting(groups(8), groups(2), calibrated(10.0, 5.0), OPTIONS), tmp_path / "fit")
     said = capsys.readouterr()
     assert said.out == ""
     assert (said.err.count("\n"), "training the cross-encoder" in said.err) == (1, True)  # not the losses either
 
 
 def test_no_time_is_one_step(model: Any, tmp_path: Path) -> None:
-    found = fit_cross_encoder(model, groups(12), groups(2), plain(5.0), OPTIONS, tmp_path / "c", seconds=0.0)
+    found = fit_cross_encoder(
+        model, GroupFitting(groups(12), groups(2), plain(5.0), OPTIONS, seconds=0.0), tmp_path / "c"
+    )
     assert (found["steps"], found["whole"]) == (1, False)
 
 
@@ -105,7 +108,7 @@ def test_it_ends_in_time_where_steps_take_longer_than_they_did(model: Any, tmp_p
             time.sleep(0.2)
         return exact(*given)
 
-    report = fit_cross_encoder(model, groups(80), groups(4), slower, OPTIONS, tmp_path / "c", seconds=2.0)
+    report = fit_cross_encoder(model, GroupFitting(groups(80), groups(4), slower, OPTIONS, seconds=2.0), tmp_path / "c")
     assert 1 <= report["steps"] < 40
     assert report["dev_losses"]  # what the last step came to
 
@@ -123,7 +126,9 @@ def test_no_step_is_begun_that_would_end_too_late(
         return exact(*given)
 
     options = replace(OPTIONS, evaluations=1)
-    report = fit_cross_encoder(model, groups(80), groups(2), slow, options, tmp_path / "c", seconds=seconds)
+    report = fit_cross_encoder(
+        model, GroupFitting(groups(80), groups(2), slow, options, seconds=seconds), tmp_path / "c"
+    )
     assert (report["steps"], report["whole"]) == (steps, steps == 40)
     assert now[0] <= seconds
     assert report["dev_losses"]
@@ -131,7 +136,9 @@ def test_no_step_is_begun_that_would_end_too_late(
 
 def test_fewer_groups_than_a_batch(model: Any, tmp_path: Path) -> None:
     options = CrossEncoderOptions(PairReading(64), batch=16)
-    found = fit_cross_encoder(model, groups(1), groups(1), plain(5.0), options, tmp_path / "c", seconds=60.0)
+    found = fit_cross_encoder(
+        model, GroupFitting(groups(1), groups(1), plain(5.0), options, seconds=60.0), tmp_path / "c"
+    )
     assert found["steps"] == 1
 
 
@@ -146,7 +153,7 @@ def test_an_interrupted_run_is_gone_on_from(bert_folder: Path, tmp_path: Path) -
 
     def fit(loss: Any, some: list[Group], folder: Path) -> Any:
         model = new_cross_encoder(str(bert_folder), OPTIONS)
-        return fit_cross_encoder(model, some, groups(2), loss, OPTIONS, folder)
+        return fit_cross_encoder(model, GroupFitting(some, groups(2), loss, OPTIONS), folder)
 
     with pytest.raises(KeyboardInterrupt):
         fit(interrupted, groups(12), tmp_path / "c")
@@ -171,7 +178,7 @@ def test_after_an_interruption_it_still_stops_early(bert_folder: Path, tmp_path:
 
     def fit(loss: Any, folder: Path) -> Any:
         return fit_cross_encoder(
-            new_cross_encoder(str(bert_folder), options), groups(12), groups(2), loss, options, folder
+            new_cross_encoder(str(bert_folder), options), GroupFitting(groups(12), groups(2), loss, options), folder
         )
 
     whole, calls = fit(loss, tmp_path / "whole"), iter(range(100))
@@ -209,7 +216,7 @@ def test_frozen_layers_stay_as_they_were(mpnet_folder: Path, tmp_path: Path, lay
     model = new_cross_encoder(str(mpnet_folder), options)
     parts = [model.model.get_input_embeddings(), *model.model.base_model.encoder.layer]
     before = [[weight.detach().clone() for weight in part.parameters()] for part in parts]
-    fit_cross_encoder(model, groups(4), groups(2), plain(5.0), options, tmp_path / "c")
+    fit_cross_encoder(model, GroupFitting(groups(4), groups(2), plain(5.0), options), tmp_path / "c")
     moved = {
         place
         for place, part in enumerate(parts)
@@ -220,7 +227,7 @@ def test_frozen_layers_stay_as_they_were(mpnet_folder: Path, tmp_path: Path, lay
 
 def test_each_epoch_sees_all_groups(model: Any, tmp_path: Path) -> None:
     options = replace(OPTIONS, epochs=3, patience=9)
-    found = fit_cross_encoder(model, groups(8), groups(2), plain(5.0), options, tmp_path / "c")
+    found = fit_cross_encoder(model, GroupFitting(groups(8), groups(2), plain(5.0), options), tmp_path / "c")
     assert (found["steps"], found["whole"]) == (12, True)
 
 

@@ -9,7 +9,7 @@ import pytest
 from pearl.records import Document, Request
 from retriever.models.cross_encoder import CrossEncoderModel, PairReading
 from training.data.records import Group
-from training.fit.cross_encoder import CrossEncoderOptions, logits_of, new_cross_encoder
+from training.fit.cross_encoder import CrossEncoderOptions, GroupFitting, logits_of, new_cross_encoder
 from training.fit.head import plain
 from training.fit.kept import kept_or_fitted, save_cross_encoder
 
@@ -37,7 +37,7 @@ def test_a_kept_training_makes_the_artifact_that_the_training_made(
 
     def saved(name: str) -> dict[str, bytes]:
         model = new_cross_encoder(str(bert_folder), options)
-        fitted = kept_or_fitted(model, groups, groups, plain(5.0), options, tmp_path / "work", {}, None)
+        fitted = kept_or_fitted(model, GroupFitting(groups, groups, plain(5.0), options), tmp_path / "work", {})
         save_cross_encoder(fitted.model, tmp_path / name)
         return {file.name: file.read_bytes() for file in (tmp_path / name).iterdir()}
 

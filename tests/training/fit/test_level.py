@@ -12,11 +12,13 @@ from retriever.history.signals import NAMES
 from tests.conftest import head_of
 from training.choose.worth import LEAST_REQUESTS
 from training.data.records import Example
+from training.fit.head import Anchor
 from training.fit.level import LEAST_IN_A_LEAF, MOST, fit_level, level_of
 
 CHOOSES, TELLS = NAMES.index("bm25_text"), NAMES.index("series")  # which document, and how much the best one helps
 HEAD = head_of({"bm25_text": 1.0}, 0.0)
 Y0, TAU = 10.0, 5.0
+ANCHOR = Anchor(Y0, TAU)
 
 
 def examples(number: int, seed: int, *, told: bool = True, most: float = 40.0) -> list[Example]:
@@ -37,7 +39,7 @@ def examples(number: int, seed: int, *, told: bool = True, most: float = 40.0) -
 
 def test_what_tells_the_gain_is_learned_and_the_choice_stays() -> None:
     dev = examples(60, 1)
-    fit = fit_level(HEAD, Y0, TAU, examples(400, 0), dev, seed=0)
+    fit = fit_level(HEAD, ANCHOR, examples(400, 0), dev, seed=0)
     assert fit.level is not None
     r = fit.report["pearson_r"]["mine"]
     assert abs(r["before"]) < 0.3 < 0.9 < r["after"]
@@ -57,7 +59,7 @@ def test_what_tells_the_gain_is_learned_and_the_choice_stays() -> None:
 )
 def test_it_is_left_out_where_dev_does_not_show_it(dev: Sequence[Example], why: str) -> None:
     told = why == "requests"
-    fit = fit_level(HEAD, Y0, TAU, examples(400, 0, told=told), dev, seed=0)
+    fit = fit_level(HEAD, ANCHOR, examples(400, 0, told=told), dev, seed=0)
     assert fit.level is None
     assert not fit.report["kept"]
     assert (fit.report["higher_in"] >= 0.9) == told
@@ -65,7 +67,7 @@ def test_it_is_left_out_where_dev_does_not_show_it(dev: Sequence[Example], why: 
 
 
 def test_a_text_that_quotes_another_whole_counts_as_a_large_gain_no_more() -> None:
-    fit = fit_level(HEAD, Y0, TAU, examples(400, 0, most=2_000.0), examples(60, 1, most=2_000.0), seed=0)
+    fit = fit_level(HEAD, ANCHOR, examples(400, 0, most=2_000.0), examples(60, 1, most=2_000.0), seed=0)
     assert fit.level is not None
     assert fit.level.value.max() <= (MOST - Y0) / TAU
 
@@ -77,11 +79,11 @@ def test_its_trees_say_what_those_of_the_library_say() -> None:
     inputs = np.round(draw.random((1_000, 6), np.float32), 2)  # many equal ones, so that thresholds are met
     gains = inputs[:, 0] * 30 + draw.normal(size=1_000)
     forest = RandomForestRegressor(n_estimators=7, min_samples_leaf=LEAST_IN_A_LEAF, random_state=0).fit(inputs, gains)
-    level = level_of(forest, Y0, TAU)
+    level = level_of(forest, ANCHOR)
     expected = (forest.predict(inputs) - Y0) / TAU
     assert [level.score(row) for row in inputs] == pytest.approx(expected.tolist(), abs=1e-4)
 
 
 def test_fewer_requests_than_a_leaf_takes() -> None:
-    fit = fit_level(HEAD, Y0, TAU, examples(5, 0), examples(40, 1), seed=0)
+    fit = fit_level(HEAD, ANCHOR, examples(5, 0), examples(40, 1), seed=0)
     assert fit.level is None

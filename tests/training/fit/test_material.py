@@ -10,10 +10,10 @@ import pytest
 from pearl.errors import InputError
 from pearl.history.split import DEV, TRAIN
 from training.data.division import Division
+from training.data.histories import Corpus
 from training.data.records import Example
 from training.data.split import BY_USERS
 from training.fit.material import chosen_of, proxies_of
-from training.gains.corpus import Corpus
 from training.options import TrainingOptions
 
 Make = Callable[..., list[Example]]
@@ -62,13 +62,14 @@ def test_a_gain_that_is_no_number_is_refused(make_examples: Make) -> None:
         chosen_of(examples, options())
 
 
-def test_proxies_of_several_domains_come_in_turns(writings: Any, users_in: Any, write_lines: Any) -> None:
+def test_proxies_of_several_domains_come_in_turns(
+    writings: Any, users_in: Any, write_lines: Any, make_run: Any
+) -> None:
     """A run whose time is up while it embeds them has as many of each."""
     lines = writings(users_in(TRAIN, 1), documents=9), writings(users_in(TRAIN, 2), documents=9)
     corpora = [
         Corpus.read(write_lines(some, f"{name}.jsonl")) for name, some in zip(("chat", "git"), lines, strict=True)
     ]
-    division = Division(TRAIN, DEV, [], [], BY_USERS, ())
-    found = proxies_of(corpora, division, options(proxies=2))
+    found = proxies_of(make_run(*corpora, proxies=2), Division(TRAIN, DEV, [], [], BY_USERS, ()))
     assert [example.domain for example in found.learned] == ["chat", "git", "chat", "git", "git", "git"]
     assert found.asked == []

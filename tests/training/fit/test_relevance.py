@@ -32,9 +32,9 @@ def test_a_request_with_the_text_that_answered_it_and_others() -> None:
     assert relevance_groups({"ann": HISTORIES["ann"][:1], "ben": [Document("a", "no request")]}, seed=1) == []
 
 
-def test_it_is_kept_and_found_again(bert_folder: Path, tmp_path: Path) -> None:
+def test_it_is_kept_and_found_again(bert_folder: Path, make_run: Any, tmp_path: Path) -> None:
     def fit(base: Path, histories: Any = HISTORIES) -> Any:
-        return fit_relevance(str(base), histories, OPTIONS, tmp_path / "relevance", 30.0, "cpu")
+        return fit_relevance(make_run(base=str(base), work=tmp_path), histories, OPTIONS, 30.0)
 
     first = fit(bert_folder)
     assert first.report["steps"] >= 1
@@ -50,22 +50,26 @@ def test_it_is_kept_and_found_again(bert_folder: Path, tmp_path: Path) -> None:
     assert fit(other, {"ann": HISTORIES["ann"]}).report["groups"] == 4
 
 
-def test_only_the_same_training_is_gone_on_with(bert_folder: Path, tmp_path: Path, trainings: list[Path]) -> None:
+def test_only_the_same_training_is_gone_on_with(
+    bert_folder: Path, make_run: Any, tmp_path: Path, trainings: list[Path]
+) -> None:
     other = shutil.copytree(bert_folder, tmp_path / "other")
     for base in (bert_folder, other):
-        fit_relevance(str(base), HISTORIES, OPTIONS, tmp_path / "relevance", 30.0, "cpu")
+        fit_relevance(make_run(base=str(base), work=tmp_path), HISTORIES, OPTIONS, 30.0)
     assert len(set(trainings)) == 2
     for path in other.glob("*.safetensors"):  # other weights by the same name
         path.write_bytes(path.read_bytes()[:-4] + b"\0\0\x80?")
-    fit_relevance(str(other), HISTORIES, OPTIONS, tmp_path / "relevance", 30.0, "cpu")
+    fit_relevance(make_run(base=str(other), work=tmp_path), HISTORIES, OPTIONS, 30.0)
     assert len(set(trainings)) == 3
 
 
 def test_what_a_budget_cut_short_is_trained_again_where_there_is_more_time(
-    bert_folder: Path, tmp_path: Path, trainings: list[Path]
+    bert_folder: Path, make_run: Any, tmp_path: Path, trainings: list[Path]
 ) -> None:
+    run = make_run(base=str(bert_folder), work=tmp_path)
+
     def fit(seconds: float | None) -> int:
-        fit_relevance(str(bert_folder), HISTORIES, OPTIONS, tmp_path / "relevance", seconds, "cpu")
+        fit_relevance(run, HISTORIES, OPTIONS, seconds)
         return len(trainings)
 
     assert [fit(10.0), fit(14.0), fit(1.0), fit(16.0), fit(None)] == [1, 1, 1, 2, 3]
@@ -74,7 +78,8 @@ def test_what_a_budget_cut_short_is_trained_again_where_there_is_more_time(
     assert fit(None) == 3
 
 
-def test_too_little_for_a_warm_start(bert_folder: Path, tmp_path: Path) -> None:
-    found = fit_relevance(str(bert_folder), {"ann": HISTORIES["ann"][:1]}, OPTIONS, tmp_path / "r", None, "cpu")
+def test_too_little_for_a_warm_start(bert_folder: Path, make_run: Any, tmp_path: Path) -> None:
+    run = make_run(base=str(bert_folder), work=tmp_path / "r")
+    found = fit_relevance(run, {"ann": HISTORIES["ann"][:1]}, OPTIONS, None)
     assert found.report == {"groups": 0, "steps": 0}
     assert not (tmp_path / "r").exists()

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from pearl.records import Document, Request
 from retriever.calibrated.cascade import MOST
@@ -19,15 +17,14 @@ from training.choose.measure import measure
 from training.data.records import Example
 from training.data.selection import SelectionOptions, select
 from training.fit import kept
-from training.fit.cross_encoder import CrossEncoderOptions, logits_of, new_cross_encoder
-from training.fit.head import HeadOptions
+from training.fit.cross_encoder import CrossEncoderOptions, GroupFitting, logits_of, new_cross_encoder
+from training.fit.head import Anchor, HeadOptions
 from training.fit.kept import CrossEncoderFit
 from training.fit.material import FitMaterial
 from training.fit.stages import (
     EVERYTHING,
     SURE,
     TAUS,
-    Anchor,
     FirstStage,
     SecondStage,
     fit_first_stage,
@@ -41,7 +38,6 @@ Make = Callable[..., list[Example]]
 QUICK = HeadOptions(members=1, hidden=4, epochs=12)
 OPTIONS = CrossEncoderOptions(PairReading(64), batch=4, rate=1e-3, evaluations=1)
 SELECTION = SelectionOptions()
-SILENT = Console(file=StringIO())
 
 
 @pytest.fixture
@@ -49,8 +45,8 @@ def material(make_examples: Make, make_material: Any) -> FitMaterial:
     return make_material(make_examples(12), make_examples(6, user="c:ben"), make_examples(5, user="c:cid"))
 
 
-def test_tau_and_y0_are_chosen_on_dev(material: FitMaterial) -> None:
-    first = fit_first_stage(material, "calibrated", SELECTION, SILENT, QUICK)
+def test_tau_and_y0_are_chosen_on_dev(make_run: Any, material: FitMaterial) -> None:
+    first = fit_first_stage(make_run(), material, QUICK)
     quartiles = np.quantile(material.chosen.positive_gains, (0.25, 0.5, 0.75))
     assert first.anchor.tau in TAUS
     assert first.anchor.y0 in quartiles
@@ -63,7 +59,7 @@ def test_tau_and_y0_are_chosen_on_dev(material: FitMaterial) -> None:
 
 
 @pytest.fixture
-def uneven(make_material: Any) -> FitMaterial:
+def uneven() -> FitMaterial:
     """Signals of which the first says the gain, which is a few nats for most requests and hundreds for some."""
     draw = np.random.default_rng(0)
 
@@ -77,11 +73,11 @@ def uneven(make_material: Any) -> FitMaterial:
         return found
 
     train, dev = examples("c:ann"), examples("c:ben")
-    return FitMaterial(train, dev, [], [], select(train, SELECTION))
+    return FitMaterial(train, dev, [], [], select(train, SELECTION), None)  # type: ignore[arg-type]  # no gain is by proxy
 
 
-def test_y0_is_the_quartile_that_dev_prefers(uneven: FitMaterial) -> None:
-    first = fit_first_stage(uneven, "calibrated", SELECTION, SILENT, QUICK)
+def test_y0_is_the_quartile_that_dev_prefers(make_run: Any, uneven: FitMaterial) -> None:
+    first = fit_first_stage(make_run(), uneven, QUICK)
     quartiles = [float(each) for each in np.quantile(uneven.chosen.positive_gains, (0.25, 0.5, 0.75))]
     assert sorted({each["y0"] for each in first.tried}) == pytest.approx(quartiles)
     best = max(first.tried, key=lambda each: each["share"] + each["pearson_r"] / 4)
@@ -89,22 +85,22 @@ def test_y0_is_the_quartile_that_dev_prefers(uneven: FitMaterial) -> None:
     assert first.anchor.y0 != pytest.approx(quartiles[1])  # here the median is not the best
 
 
-def test_y0_and_tau_that_are_given_are_taken(uneven: FitMaterial) -> None:
+def test_y0_and_tau_that_are_given_are_taken(make_run: Any, uneven: FitMaterial) -> None:
     quartiles = np.quantile(uneven.chosen.positive_gains, (0.25, 0.5, 0.75))
     for y0, expected in (("q1", quartiles[0]), ("median", quartiles[1]), ("q3", quartiles[2]), (7.5, 7.5)):
         for loss in ("calibrated", "relevance"):
-            first = fit_first_stage(uneven, loss, SELECTION, SILENT, replace(QUICK, epochs=1), tau=3.0, y0=y0)
+            first = fit_first_stage(make_run(loss=loss, tau=3.0, y0=y0), uneven, replace(QUICK, epochs=1))
             assert (first.anchor.y0, first.anchor.tau) == (pytest.approx(expected), 3.0)
             assert len(first.tried) == (loss == "calibrated")
-    first = fit_first_stage(uneven, "calibrated", SELECTION, SILENT, replace(QUICK, epochs=1), y0="median")
+    first = fit_first_stage(make_run(y0="median"), uneven, replace(QUICK, epochs=1))
     assert [each["tau"] for each in first.tried] == list(TAUS)
     assert {each["y0"] for each in first.tried} == {first.anchor.y0}
     assert first.anchor.y0 == pytest.approx(quartiles[1])
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_ablations(material: FitMaterial, loss: str) -> None:
-    first = fit_first_stage(material, loss, SELECTION, SILENT, QUICK)
+def test_the_ablations(make_run: Any, material: FitMaterial, loss: str) -> None:
+    first = fit_first_stage(make_run(loss=loss), material, QUICK)
     logits = first.dev_scores[0]
     assert np.isfinite(logits).all()
     assert (loss == "relevance") == (not logits.any())
@@ -112,8 +108,8 @@ def test_the_ablations(material: FitMaterial, loss: str) -> None:
     assert first.anchor.y0 == pytest.approx(10.0)  # all quartiles are the same here
 
 
-def test_without_proxies_and_with_one_request(make_examples: Make, make_material: Any) -> None:
-    first = fit_first_stage(make_material(make_examples(1), make_examples(1)), "calibrated", SELECTION, SILENT, QUICK)
+def test_without_proxies_and_with_one_request(make_run: Any, make_examples: Make, make_material: Any) -> None:
+    first = fit_first_stage(make_run(), make_material(make_examples(1), make_examples(1)), QUICK)
     assert np.isfinite(first.dev_scores[0]).all()
 
 
@@ -134,7 +130,7 @@ def test_temperatures_are_of_the_gains_they_are_tried_on(make_examples: Make) ->
     assert taus(train, "mean") == (0.25, 0.5, 1.0)
 
 
-def test_the_mean_is_fitted_as_the_sum_is(make_examples: Make, make_material: Any) -> None:
+def test_the_mean_is_fitted_as_the_sum_is(make_run: Any, make_examples: Make, make_material: Any) -> None:
     """Where all targets are of one length, both are the same but for the unit."""
     found = []
     for normalize, scale in (("sum", 1.0), ("mean", 20.0)):
@@ -145,8 +141,8 @@ def test_the_mean_is_fitted_as_the_sum_is(make_examples: Make, make_material: An
             ]
             for user in ("c:ann", "c:ben")
         )
-        selection = SelectionOptions(normalize)
-        first = fit_first_stage(make_material(train, dev, selection=selection), "calibrated", selection, SILENT, QUICK)
+        material = make_material(train, dev, selection=SelectionOptions(normalize))
+        first = fit_first_stage(make_run(normalize=normalize), material, QUICK)
         found.append((first.dev_scores[0], first.anchor.y0 * scale, first.anchor.tau * scale))
     (logits, y0, tau), (mean_logits, mean_y0, mean_tau) = found
     assert (mean_y0, mean_tau) == (pytest.approx(y0), tau)
@@ -159,23 +155,22 @@ def few(make_examples: Make, make_material: Any) -> FitMaterial:
 
 
 @pytest.fixture
-def second(few: FitMaterial, bert_folder: Path, tmp_path: Path) -> Callable[..., SecondStage]:
+def second(few: FitMaterial, make_run: Any, bert_folder: Path, tmp_path: Path) -> Callable[..., SecondStage]:
     """The second stage of few examples after a first one that was fitted in three epochs."""
-    first = fit_first_stage(few, "kl", SELECTION, SILENT, replace(QUICK, epochs=3))
+    first = fit_first_stage(make_run(loss="kl"), few, replace(QUICK, epochs=3))
 
     def fit(
         loss: str = "calibrated",
         y0: float = 10.0,
-        selection: SelectionOptions = SELECTION,
         material: FitMaterial = few,
-        work: Path = tmp_path,
         weight: float | str = SEARCH,
         **changed: Any,
     ) -> SecondStage:
         options = replace(OPTIONS, **changed)
         start = CrossEncoderFit(new_cross_encoder(str(bert_folder), options), {"steps": 0})
         anchored = replace(first, anchor=Anchor(y0, 5.0))
-        return fit_second_stage(start, anchored, material, loss, selection, options, work, 30.0, weight=weight)
+        run = make_run(loss=loss, weight=weight, work=tmp_path)
+        return fit_second_stage(run, start, anchored, material, options)
 
     return fit
 
@@ -185,16 +180,16 @@ def fitted(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
     """The groups of each training, none of which takes place."""
     seen: list[list[Any]] = []
 
-    def fit(model: Any, groups: list[Any], *_: Any, **__: Any) -> dict[str, Any]:
-        seen.append(groups)
+    def fit(model: Any, fitting: GroupFitting, folder: Path) -> dict[str, Any]:
+        seen.append(list(fitting.groups))
         return {"seconds": 1.0, "whole": True}
 
     monkeypatch.setattr(kept, "fit_cross_encoder", fit)
     return seen
 
 
-def first_scores(few: FitMaterial) -> FirstStage:
-    return fit_first_stage(few, "kl", SELECTION, SILENT, replace(QUICK, epochs=3))
+def first_scores(make_run: Any, few: FitMaterial) -> FirstStage:
+    return fit_first_stage(make_run(loss="kl"), few, replace(QUICK, epochs=3))
 
 
 def test_only_the_same_training_is_gone_on_with(second: Any, trainings: list[Path]) -> None:
@@ -209,8 +204,8 @@ def test_it_is_trained_on_the_groups_that_were_chosen(
     """Those by proxy are selected with the same options; those with true gains count twice."""
     seen: list[Any] = []
 
-    def fit(model: Any, groups: list[Any], *_: Any, **__: Any) -> dict[str, Any]:
-        seen.extend(groups)
+    def fit(model: Any, fitting: GroupFitting, folder: Path) -> dict[str, Any]:
+        seen.extend(fitting.groups)
         return {"seconds": 1.0, "whole": True}
 
     monkeypatch.setattr(kept, "fit_cross_encoder", fit)
@@ -220,24 +215,24 @@ def test_it_is_trained_on_the_groups_that_were_chosen(
     assert len(seen) == 2 + len(select(few.warm, SELECTION).groups)
 
 
-def test_the_logit_is_weighed_on_dev(second: Any, few: FitMaterial) -> None:
+def test_the_logit_is_weighed_on_dev(make_run: Any, second: Any, few: FitMaterial) -> None:
     found = second()
     tried, weight = found.report["weights"], found.cascade.weight
     assert [each["weight"] for each in tried] == [0.0, 0.25, 0.5]
     assert tried[0]["better_in"] == 0
     sure = [each for each in tried if each["better_in"] >= SURE] or tried[:1]
     assert weight == max(sure, key=lambda each: each["share"] + each["pearson_r"] / 4)["weight"]
-    first = first_scores(few)
+    first = first_scores(make_run, few)
     for example, own, scores in zip(few.dev, first.dev_scores, found.dev_scores, strict=True):
         logits = logits_of(found.model, example.request, example.documents, OPTIONS.reading)
         assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
 
 
-def test_a_weight_that_is_given_is_taken(second: Any, few: FitMaterial) -> None:
+def test_a_weight_that_is_given_is_taken(make_run: Any, second: Any, few: FitMaterial) -> None:
     for weight, most in ((0.0, MOST), (0.4, MOST), (1.0, EVERYTHING)):
         found = second(weight=weight)
         assert (found.cascade.weight, found.cascade.most) == (weight, most)
-        first = first_scores(few)
+        first = first_scores(make_run, few)
         for example, own, scores in zip(few.dev, first.dev_scores, found.dev_scores, strict=True):
             logits = logits_of(found.model, example.request, example.documents, OPTIONS.reading)
             assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)

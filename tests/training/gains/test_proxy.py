@@ -4,14 +4,18 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pearl.history.split import TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.history.word_weights import WordWeights
+from training.data.histories import Corpus
 from training.data.records import Example
+from training.data.split import BY_USERS
 from training.gains.proxy import (
     DOCUMENT_WORDS,
     LEAST_SCORED,
@@ -21,6 +25,7 @@ from training.gains.proxy import (
     likenesses,
     unlabelled_examples,
 )
+from training.options import TrainingOptions, TrainingPlan
 
 
 def example(target: str, *texts: str, request: str = "r") -> Example:
@@ -96,28 +101,31 @@ def test_each_domain_has_its_own_scale_if_it_has_enough_gains(word_encoder: Any)
     assert 1.0 < scales.others.weights[0] < 10.0
 
 
-def histories(writings: Any, **options: Any) -> dict[str, list[Document]]:
+PLANS = {TRAIN: TrainingPlan(3, None, 6)}
+OPTIONS = TrainingOptions((), Path("model"), Path("work"), candidates=5, seed=1, plans=PLANS)
+
+
+def corpus(writings: Any, **options: Any) -> Corpus:
     found: dict[str, list[Document]] = {}
     for line in writings(["ann", "ben"], **options):
         document = Document(line["id"], line["text"], line.get("timestamp"), line["request"])
         found.setdefault(line["user_id"], []).append(document)
-    return found
+    return Corpus("c", "", found)
 
 
 def test_past_texts_with_what_was_written_before(writings: Callable[..., Any]) -> None:
-    found = unlabelled_examples("c", histories(writings), targets=4, candidates=5, least=6, seed=1)
+    found = unlabelled_examples(corpus(writings), TEST, BY_USERS, 4, OPTIONS)
     assert [each.user_id for each in found] == ["c:ann"] * 4 + ["c:ben"] * 4
     for each in found:
         assert len(each.documents) == len(each.gains) == 5
         assert all(document.timestamp < each.request.timestamp for document in each.documents)
         assert each.target not in {document.text for document in each.documents}
-    again = unlabelled_examples("c", histories(writings), targets=4, candidates=5, least=6, seed=1)
+    again = unlabelled_examples(corpus(writings), TEST, BY_USERS, 4, OPTIONS)
     assert [each.request_id for each in again] == [each.request_id for each in found]
 
 
 def test_who_gives_none(writings: Callable[..., Any]) -> None:
-    options: Any = {"targets": 4, "candidates": 5, "least": 6, "seed": 1}
-    assert unlabelled_examples("c", histories(writings, timed=False), **options) == []
-    assert unlabelled_examples("c", histories(writings, documents=6), **options) == []
-    assert len(unlabelled_examples("c", histories(writings, documents=7), **options)) == 2
-    assert unlabelled_examples("c", {}, **options) == []
+    assert unlabelled_examples(corpus(writings, timed=False), TEST, BY_USERS, 4, OPTIONS) == []
+    assert unlabelled_examples(corpus(writings, documents=6), TEST, BY_USERS, 4, OPTIONS) == []
+    assert len(unlabelled_examples(corpus(writings, documents=7), TEST, BY_USERS, 4, OPTIONS)) == 2
+    assert unlabelled_examples(Corpus("c", "", {}), TEST, BY_USERS, 4, OPTIONS) == []

@@ -47,6 +47,9 @@ def histories(users: int = 3, documents: int = 6) -> dict[str, list[Document]]:
     }
 
 
+NOTHING_TO_DO: Any = None  # a scorer that would fail
+
+
 def scorer_for(folder: Path, found: dict[str, list[Document]]) -> Scorer:
     model = load_auxiliary(str(folder), dtype="float32")
     return Scorer(
@@ -63,7 +66,7 @@ def test_every_pair_is_scored_once_by_equation_1(causal_folder: Path, tmp_path: 
     model, template = load_auxiliary(str(causal_folder), dtype="float32"), auxiliary_template("commit")
     description = describe(model, template, OPTIONS, "digest")
 
-    score_units(units, lambda: scorer_for(causal_folder, found), tmp_path / "parts", description)
+    score_units(units, scorer_for(causal_folder, found), tmp_path / "parts", description)
     rows = merge_scores(units, tmp_path / "parts", tmp_path / "scores.parquet", description)
     table, metadata = read_scores(tmp_path / "scores.parquet")
 
@@ -95,20 +98,20 @@ def test_work_that_is_done_is_not_done_again(causal_folder: Path, tmp_path: Path
     found = histories()
     units = plan_units(found, OPTIONS)
     scorer = scorer_for(causal_folder, found)
-    score_units(units[:1], lambda: scorer, tmp_path, {"model": "a"})
+    score_units(units[:1], scorer, tmp_path, {"model": "a"})
     (tmp_path / f".{units[1].name}.parquet.partial").write_bytes(b"half a file")
     told: list[bool] = []
 
-    score_units(units, lambda: scorer, tmp_path, {"model": "a"}, lambda pairs, computed: told.append(computed))
+    score_units(units, scorer, tmp_path, {"model": "a"}, lambda pairs, computed: told.append(computed))
 
     assert told == [False, True, True]
 
 
 def test_scores_of_another_model_are_refused(causal_folder: Path, tmp_path: Path) -> None:
-    score_units([], lambda: pytest.fail("nothing to do"), tmp_path, {"model": "a", "options": {"seed": 0}})
+    score_units([], NOTHING_TO_DO, tmp_path, {"model": "a", "options": {"seed": 0}})
 
     with pytest.raises(InputError, match="another model"):
-        score_units([], lambda: pytest.fail("nothing to do"), tmp_path, {"model": "b", "options": {"seed": 0}})
+        score_units([], NOTHING_TO_DO, tmp_path, {"model": "b", "options": {"seed": 0}})
 
 
 @pytest.mark.parametrize(("content", "refused"), [("a digest", False), ("", True)])
@@ -117,15 +120,15 @@ def test_a_model_may_be_named_otherwise_if_it_is_known_by_its_weights(
 ) -> None:
     """As a folder is from another one; a hub's model without a known commit is told by its name alone."""
     described = {"fingerprint": {"folder": "tiny", "content": content}}
-    score_units([], lambda: pytest.fail("nothing to do"), tmp_path, described | {"model": "tiny"})
+    score_units([], NOTHING_TO_DO, tmp_path, described | {"model": "tiny"})
     with pytest.raises(InputError, match="another model") if refused else nullcontext():
-        score_units([], lambda: pytest.fail("nothing to do"), tmp_path, described | {"model": "../tiny"})
+        score_units([], NOTHING_TO_DO, tmp_path, described | {"model": "../tiny"})
 
 
 def test_a_damaged_part_is_named(causal_folder: Path, tmp_path: Path) -> None:
     found = histories(users=1)
     units = plan_units(found, OPTIONS)
-    score_units(units, lambda: scorer_for(causal_folder, found), tmp_path, {"model": "a"})
+    score_units(units, scorer_for(causal_folder, found), tmp_path, {"model": "a"})
     part = tmp_path / f"{units[0].name}.parquet"
     part.write_bytes(part.read_bytes()[:-20])
 
@@ -215,7 +218,7 @@ def test_a_likelihood_that_is_not_a_number_is_refused(total: float, tmp_path: Pa
     scorer = Scorer(BrokenModel(total), auxiliary_template("commit"), (), OPTIONS)
 
     with pytest.raises(InputError, match="'broken' gave a likelihood that is not a number for user 'user0'"):
-        score_units(units, lambda: scorer, tmp_path, {"model": "broken"})
+        score_units(units, scorer, tmp_path, {"model": "broken"})
 
     assert list(tmp_path.glob("*.parquet")) == []
 
@@ -411,11 +414,11 @@ def test_parts_that_were_scored_with_a_target_as_an_example_are_not_gone_on_with
         assert drawn.isdisjoint(target_texts(units)) == alike
         _, now = prepared(model, template, options, found, target_texts(units), "digest")
         earlier = describe(model, template, options, "digest")
-        score_units([], lambda: pytest.fail("nothing to do"), tmp_path / str(targets), earlier)
+        score_units([], NOTHING_TO_DO, tmp_path / str(targets), earlier)
         assert (now == earlier) == alike
         if not alike:
             with pytest.raises(InputError, match="made with another examples; delete it, or have this run write"):
-                score_units([], lambda: pytest.fail("nothing to do"), tmp_path / str(targets), now)
+                score_units([], NOTHING_TO_DO, tmp_path / str(targets), now)
 
 
 @pytest.mark.parametrize("name", ["folder", "file/scores.parquet"])
@@ -462,11 +465,11 @@ def test_what_would_take_longer_than_is_left_is_passed_over(tmp_path: Path, monk
     counting = Counting(monkeypatch)
     sizes = {"big-0": 20, "big-1": 20, "mid-0": 8, "small-0": 2, "other-0": 9, "other-1": 9, "last-0": 3}
     units = [unit_of(name, size) for name, size in sizes.items()]
-    found = score_units(units, lambda: counting, tmp_path, {}, left=lambda: 30 - counting.now, least=1)
+    found = score_units(units, counting, tmp_path, {}, pace=Pace(lambda: 30 - counting.now, 1))
     assert counting.scored == ["small-0", "mid-0", "other-0", "other-1"]
     assert [unit.name for unit in found] == ["mid-0", "small-0", "other-0", "other-1"]
     counting.scored.clear()
-    again = score_units(units, lambda: counting, tmp_path, {}, left=lambda: 0.0, least=1)
+    again = score_units(units, counting, tmp_path, {}, pace=Pace(lambda: 0.0, 1))
     assert ([unit.name for unit in again], counting.scored) == ([unit.name for unit in found], [])
 
 
@@ -475,9 +478,10 @@ def test_what_another_split_took_says_how_long_the_first_unit_takes(
 ) -> None:
     """At a second a pair: the test split's first user would take twice the time that is left to measure with."""
     counting, pace = Counting(monkeypatch), Pace()
-    score_units([unit_of("train-0", 5)], lambda: counting, tmp_path / "train", {}, pace=pace)
+    score_units([unit_of("train-0", 5)], counting, tmp_path / "train", {}, pace=pace)
     ends, units = counting.now + 10, [unit_of("long-0", 20), unit_of("short-0", 4)]
-    score_units(units, lambda: counting, tmp_path / "test", {}, left=lambda: ends - counting.now, pace=pace)
+    pace.left = lambda: ends - counting.now
+    score_units(units, counting, tmp_path / "test", {}, pace=pace)
     assert counting.scored == ["train-0", "short-0"]
     assert (pace.pairs, pace.seconds) == (9, 9.0)
 
@@ -487,5 +491,5 @@ def test_however_little_time_is_left_the_smallest_unit_is_scored(
 ) -> None:
     counting = Counting(monkeypatch)
     units = [unit_of("a-0", 32), unit_of("a-1", 3), unit_of("b-0", 7)]
-    score_units(units, lambda: counting, tmp_path, {}, left=lambda: 0.0, least=1)
+    score_units(units, counting, tmp_path, {}, pace=Pace(lambda: 0.0, 1))
     assert counting.scored == ["b-0"]  # whole, which a part of the other group is not

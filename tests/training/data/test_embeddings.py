@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pearl.errors import InputError
-from training.fit.embeddings import AT_ONCE, PROBE, KeptEncoder
+from training.data.embeddings import AT_ONCE, PROBE, KeptEncoder
 
 TEXTS = ["the wheel", "the tide", "", "the wheel"]
 
