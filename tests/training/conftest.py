@@ -125,7 +125,7 @@ def make_examples() -> Callable[..., list[Example]]:
             gains = np.array([10.0 if topic in each.text else -1.0 for each in candidates], np.float32)
             target = f"the {topic} is fine, it says so"
             request = Request(f"{topic}: item {documents + number}", 1e6)
-            found.append(Example(user, f"q{number}", request, target, candidates, gains))
+            found.append(Example(user, f"q{number}", request, candidates, gains, target))
         return found
 
     return make

@@ -1,6 +1,6 @@
-"""The two records that the retriever is trained on: an example, and a group of its documents.
+"""The record that the retriever is trained on.
 
-Dimensions in comments: C candidates of an example, G documents of a group, S signals.
+Dimensions in comments: C candidates of an example, S signals.
 """
 
 from __future__ import annotations
@@ -23,43 +23,30 @@ Floats = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A request, its candidates oldest first, and the gain (nats) of each, (C,), true or by proxy.
+    """A request, its candidates oldest first, and the gain of each, true or by proxy; or, as a group to learn from, one
+    positive candidate before its negatives.
 
-    ``target`` is what was written, ``target_tokens`` its length for the auxiliary model, 0 where it did not read it.
-    ``domain`` names the history file that it is of, where there may be several.
-    ``signals`` (C, S) are empty until they are computed. Where only scores are known, and not the history, texts are
-    empty and documents are told apart by their ids.
+    Where only scores are known, and not the history, texts are empty and documents are told apart by their ids.
     """
 
     user_id: str
     request_id: str
     request: Request
-    target: str
     documents: tuple[Document, ...]
-    gains: Floats
-    target_tokens: int = 0
-    signals: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), np.float32))
-    domain: str = ""
+    gains: Floats  # nats, (C,)
+    target: str = ""  # what was written
+    target_tokens: int = 0  # its length for the auxiliary model, 0 where that did not read it
+    signals: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), np.float32))  # (C, S), once computed
+    domain: str = ""  # the name of the history file that it is of, where there may be several
 
     @property
     def key(self) -> tuple[str, str]:
         return self.user_id, self.request_id
 
-    def group(self, places: Sequence[int]) -> Group:
-        """The group of the candidates at these places, in this order."""
+    def group(self, places: Sequence[int]) -> Example:
+        """The group of the candidates at these places, in this order, without signals."""
         documents = tuple(self.documents[place] for place in places)
-        return Group(self.user_id, self.request_id, self.request, documents, self.gains[list(places)])
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """One positive with its negatives: G documents, the positive first, and their gains (nats), (G,)."""
-
-    user_id: str
-    request_id: str
-    request: Request
-    documents: tuple[Document, ...]
-    gains: Floats
+        return Example(self.user_id, self.request_id, self.request, documents, self.gains[list(places)])
 
 
 def clusters_of(examples: Sequence[Example]) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pearl.errors import InputError
-from training.data.records import Example, Group
+from training.data.records import Example
 
 KEPT_SHARE = 2 / 3
 POSITIVES = 2
@@ -34,7 +34,7 @@ class Selection:
     """The requests that Algorithm 1 keeps, and its groups of their documents."""
 
     requests: list[Example]
-    groups: list[Group]
+    groups: list[Example]
 
     @property
     def positive_gains(self) -> list[float]:
@@ -72,7 +72,7 @@ def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> l
 
 def select_groups(
     examples: Sequence[Example], *, positives: int = POSITIVES, negatives: int = NEGATIVES, seed: int = 0
-) -> list[Group]:
+) -> list[Example]:
     """Groups of each request's best candidates, each with random other candidates of the same user as negatives.
 
     The negatives of one request are all different where there are enough; a request with fewer than

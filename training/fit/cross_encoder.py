@@ -28,7 +28,7 @@ from retriever.models.encoder import encoder_source
 from retriever.models.files import saving_tensors
 from retriever.models.folder import FIRST_POSITION
 from retriever.models.hardware import prefers_bfloat16
-from training.data.records import Group
+from training.data.records import Example
 from training.fit.adapter import add_adapter
 from training.fit.head import Loss
 from training.fit.trainer import train_on
@@ -65,8 +65,8 @@ class CrossEncoderOptions:
 class GroupFitting:
     """The groups that a cross-encoder learns from and is stopped by, and how; ``seconds`` None: the whole of it."""
 
-    groups: Sequence[Group]
-    dev: Sequence[Group]
+    groups: Sequence[Example]
+    dev: Sequence[Example]
     loss: Loss
     options: CrossEncoderOptions
     seconds: float | None = None
@@ -340,7 +340,7 @@ def deadline(end: float) -> Any:
     return Deadline()
 
 
-def _dataset(groups: Sequence[Group], reading: PairReading) -> Any:
+def _dataset(groups: Sequence[Example], reading: PairReading) -> Any:
     from datasets import Dataset
 
     pairs = [[reading.pair(group.request.text, document) for document in group.documents] for group in groups]
@@ -353,7 +353,7 @@ def _dataset(groups: Sequence[Group], reading: PairReading) -> Any:
     )
 
 
-def _seconds_per_step(module: GroupLoss, groups: Sequence[Group], options: CrossEncoderOptions) -> float:
+def _seconds_per_step(module: GroupLoss, groups: Sequence[Example], options: CrossEncoderOptions) -> float:
     """The time of a step on this machine as it is now: the second of two, the first warms up, which is nothing to one
     that takes long."""
     seconds = 0.0

@@ -13,7 +13,7 @@ from typing import Any
 
 from pearl.files.whole import replaced_file
 from retriever.models.quantized import write_weights
-from training.data.records import Group
+from training.data.records import Example
 from training.fit.cross_encoder import GroupFitting, fit_cross_encoder, load_trained, save_trained
 
 WORTH_MORE = 1.5  # times as much time as it had before: then a training that was cut short is done again
@@ -53,7 +53,7 @@ def _enough(before: Mapping[str, Any], seconds: float | None) -> bool:
     return bool(before.get("whole")) or (seconds is not None and seconds < WORTH_MORE * before["seconds"])
 
 
-def digest_of_texts(groups: Sequence[Group]) -> str:
+def digest_of_texts(groups: Sequence[Example]) -> str:
     texts = [[group.request.text, *(document.text for document in group.documents)] for group in groups]
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 

@@ -24,14 +24,6 @@ LEARNED, ASKED = 1, 3  # so much fewer proxies to choose by than to learn from
 
 
 @dataclass(frozen=True, slots=True)
-class Proxies:
-    """Examples of the users to learn from and to choose by, with gains by proxy or with none yet."""
-
-    learned: list[Example]
-    asked: list[Example]
-
-
-@dataclass(frozen=True, slots=True)
 class FitMaterial:
     """Examples with true gains to train on and to choose by, and with gains by proxy of the same users, all with their
     signals; ``chosen``: what Algorithm 1 makes of ``train``; ``scales``: of the gains by proxy."""
@@ -44,8 +36,9 @@ class FitMaterial:
     scales: ProxyScales
 
 
-def proxies_of(run: Run, division: Division) -> Proxies:
-    """Past texts of the histories that the division learns from and chooses by; their gains are 0."""
+def proxies_of(run: Run, division: Division) -> tuple[list[Example], list[Example]]:
+    """Return past texts of the histories that the division learns from, and of those that it chooses by; their gains
+    are 0."""
     options, way = run.options, division.way
 
     def of(split: str, part: int) -> list[Example]:
@@ -63,38 +56,35 @@ def proxies_of(run: Run, division: Division) -> Proxies:
         # in turns: where time is up before all are embedded, each domain has as many
         return [example for turn in zip_longest(*of_each) for example in turn if example is not None]
 
-    return Proxies(of(division.learned, LEARNED), of(division.asked, ASKED))
-
-
-def embedded(proxies: Proxies, needed: Sequence[Example], run: Run) -> Proxies:
-    """The proxies whose texts could be embedded in time; what is needed is embedded in any case."""
-    texts = texts_of(needed)
-    known = set(texts)
-    more = [text for text in texts_of([*proxies.asked, *proxies.learned]) if text not in known]
-    with progress_of("embedding", len(texts) + len(more), run.console) as advance:
-        run.encoder.prepare(texts, advance)
-        run.encoder.prepare(more, advance, run.budget.until(EMBEDDED_BY))
-
-    def known_of(examples: Sequence[Example]) -> list[Example]:
-        return [example for example in examples if all(map(run.encoder.knows, texts_of([example])))]
-
-    return Proxies(known_of(proxies.learned), known_of(proxies.asked))
+    return of(division.learned, LEARNED), of(division.asked, ASKED)
 
 
 def material_of(run: Run, division: Division, words: WordWeights) -> FitMaterial:
-    """The examples with their signals, proxies labelled by the scales, and what is selected of those to train on."""
-    proxies = embedded(proxies_of(run, division), [*division.train, *division.dev], run)
+    """The examples with their signals, proxies labelled by the scales, and what is selected of those to train on.
+
+    Proxies whose texts cannot be embedded in time are left out.
+    """
+    learned, asked = proxies_of(run, division)
+    texts = texts_of([*division.train, *division.dev])
+    known = set(texts)
+    more = [text for text in texts_of([*asked, *learned]) if text not in known]
+    with progress_of("embedding", len(texts) + len(more), run.console) as advance:
+        run.encoder.prepare(texts, advance)
+        run.encoder.prepare(more, advance, run.budget.until(EMBEDDED_BY))
+    learned, asked = (
+        [example for example in part if all(map(run.encoder.knows, texts_of([example])))] for part in (learned, asked)
+    )
     scales = ProxyScales.fit(division.train, run.encoder, words)
     run.console.print(
         f"{len(division.train):,} scored requests to train on and {len(division.dev):,} to choose by; "
-        f"{len(proxies.learned):,} labelled by likeness to what was written (with the gain: "
+        f"{len(learned):,} labelled by likeness to what was written (with the gain: "
         + ", ".join(f"{corpus.name} r = {scales.of(corpus.name).pearson_r:.2f}" for corpus in run.corpora)
         + ").",
         highlight=False,
         soft_wrap=True,
     )
-    warm = thinned(list(map(scales.label, proxies.learned)), run.options.seed)
-    parts = (division.train, division.dev, warm, list(map(scales.label, proxies.asked)))
+    warm = thinned(list(map(scales.label, learned)), run.options.seed)
+    parts = (division.train, division.dev, warm, list(map(scales.label, asked)))
     with progress_of("signals", sum(map(len, parts)), run.console) as advance:
         train, dev, warm, warm_dev = (with_signals(part, run.encoder, words, advance) for part in parts)
     return FitMaterial(train, dev, warm, warm_dev, chosen_of(train, run.options), scales)

@@ -11,7 +11,7 @@ import numpy as np
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from retriever.models.files import model_fingerprint
-from training.data.records import Group
+from training.data.records import Example
 from training.fit.cross_encoder import CrossEncoderOptions, GroupFitting, new_cross_encoder
 from training.fit.head import plain
 from training.fit.kept import CrossEncoderFit, digest_of_texts, kept_or_fitted
@@ -46,7 +46,7 @@ def fit_relevance(
     )
 
 
-def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> list[Group]:
+def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> list[Example]:
     """A request with the text that answered it and others by the same user, in random order.
 
     The texts alone: its own request beside a text would give the answer away.
@@ -61,6 +61,6 @@ def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> 
             if negatives:
                 texts = tuple(Document(text.id, text.text) for text in (document, *negatives))
                 gains = np.array([GAIN, *(0.0 for _ in negatives)], np.float32)
-                groups.append(Group(user, document.id, Request(document.request or ""), texts, gains))
+                groups.append(Example(user, document.id, Request(document.request or ""), texts, gains))
     random.Random(seed).shuffle(groups)
     return groups

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pearl.errors import InputError
 from pearl.files.whole import replaced_file
 from pearl.records import Document, Request
-from training.data.records import Example, Group
+from training.data.records import Example
 from training.data.selection import Selection, SelectionOptions, select
 from training.gains.scores import METADATA, other_model, read_scores, read_table, scored_requests
 
@@ -36,7 +36,7 @@ CLOSE = 1e-3  # nats: gains of examples are in float32
 class GroupFile:
     """Groups, whose documents are known by id alone, and JSON that says what they were selected from and how."""
 
-    groups: list[Group]
+    groups: list[Example]
     description: dict[str, Any]
 
     @property
@@ -142,7 +142,7 @@ def read_groups(path: Path) -> GroupFile:
     if description.get("kind") != KIND or table.schema.remove_metadata() != SCHEMA:
         raise InputError(f"{path}: is not a file of groups of 'pearl train select'.", code="not_groups")
     groups = [
-        Group(
+        Example(
             row["user_id"],
             row["request_id"],
             Request(""),
@@ -180,7 +180,7 @@ def selection_among(made: GroupFile, examples: Sequence[Example], path: Path) ->
     return Selection([example for example in examples if example.key in keys], groups)
 
 
-def _regrouped(group: Group, example: Example) -> Group | None:
+def _regrouped(group: Example, example: Example) -> Example | None:
     """The group with the example's texts; None where the example lacks a document of it."""
     places = {document.id: place for place, document in enumerate(example.documents)}
     if not all(document.id in places for document in group.documents):
@@ -188,7 +188,7 @@ def _regrouped(group: Group, example: Example) -> Group | None:
     return example.group([places[document.id] for document in group.documents])
 
 
-def _other_scores(path: Path, group: Group, problem: str) -> InputError:
+def _other_scores(path: Path, group: Example, problem: str) -> InputError:
     return InputError(
         f"--groups {path}: request '{group.request_id}' of user '{group.user_id}' {problem} in --work; select from its "
         "scores to train on.",

@@ -62,7 +62,7 @@ def unlabelled_examples(corpus: Corpus, split: str, way: str, targets: int, opti
             gains = np.zeros(len(chosen), np.float32)
             request = Request(asked, target.timestamp)
             name = f"{corpus.name}:{user}"
-            examples.append(Example(name, target.id, request, target.text, tuple(chosen), gains, domain=corpus.name))
+            examples.append(Example(name, target.id, request, tuple(chosen), gains, target.text, domain=corpus.name))
     return examples
 
 

@@ -133,7 +133,6 @@ def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
         Example(
             *key,
             request=Request(""),
-            target="",
             documents=tuple(Document(id, "") for id in gains),
             gains=np.array(list(gains.values()), np.float64),
             target_tokens=tokens[key],

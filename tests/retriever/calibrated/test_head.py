@@ -15,7 +15,7 @@ SIZE = 7
 def lists(count: int, seed: int = 0) -> list[Example]:
     draw = np.random.default_rng(seed)
     return [
-        Example("u", "q", Request(""), "", (), gains=np.zeros(size), signals=signals.astype(np.float32))
+        Example("u", "q", Request(""), (), gains=np.zeros(size), signals=signals.astype(np.float32))
         for size in draw.integers(1, 9, count)
         for signals in (draw.normal(3, 50, (size, SIZE)),)
     ]

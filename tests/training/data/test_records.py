@@ -17,9 +17,9 @@ EXAMPLE = Example(
     "ann",
     "t",
     Request("dréi", 40.0),
-    "tärget",
     (Document("a", "first", 10.0, "one"), Document("b", "second", 20.0, "two"), Document("c", "third", 30.0)),
     np.array([-2.0, 0.0, 10.0], np.float32),
+    "tärget",
 )
 
 

@@ -9,16 +9,16 @@ import pytest
 
 from pearl.errors import InputError
 from pearl.records import Document, Request
-from training.data.records import Example, Group
+from training.data.records import Example
 from training.data.selection import SelectionOptions, select, select_groups, select_requests
 
 
 def request(name: str, *gains: float, user: str = "ann") -> Example:
     documents = tuple(Document(f"{name}-{position}", "") for position in range(len(gains)))
-    return Example(user, name, Request(""), "", documents, np.array(gains, np.float32))
+    return Example(user, name, Request(""), documents, np.array(gains, np.float32))
 
 
-def ids(group: Group) -> list[str]:
+def ids(group: Example) -> list[str]:
     return [document.id for document in group.documents]
 
 

@@ -19,7 +19,7 @@ from pearl.errors import InputError, PearlError
 from pearl.records import Document, Request
 from retriever.models.adapter import FACTORS, MANIFEST, WEIGHTS
 from retriever.models.cross_encoder import CrossEncoderModel, PairReading
-from training.data.records import Group
+from training.data.records import Example
 from training.fit.adapter import save_adapter
 from training.fit.cross_encoder import (
     TRAINED,
@@ -68,7 +68,7 @@ def test_only_the_adapter_and_the_last_layers_are_trained(mpnet_folder: Path, tm
     documents = DOCUMENTS[:2]
     first = int(np.argmin(logits_of(model, REQUEST, documents, OPTIONS.reading)))  # so it has to change its mind
     gains = np.array([20.0 * (place == first) for place in range(2)], np.float32)
-    groups = [Group("ann", str(n), REQUEST, tuple(documents), gains) for n in range(32)]
+    groups = [Example("ann", str(n), REQUEST, tuple(documents), gains) for n in range(32)]
     report = fit_cross_encoder(model, GroupFitting(groups, groups[:2], plain(5.0), OPTIONS), tmp_path / "c")
     assert min(report["dev_losses"]) < report["dev_loss_before"]
     changed = {name for name, weights in model.model.named_parameters() if not torch.equal(before[name], weights)}

@@ -17,7 +17,7 @@ import torch
 from pearl.errors import InputError
 from pearl.records import Document, Request
 from retriever.models.cross_encoder import PairReading
-from training.data.records import Group
+from training.data.records import Example
 from training.fit.cross_encoder import (
     CrossEncoderOptions,
     GroupFitting,
@@ -35,13 +35,13 @@ from training.fit.head import calibrated, plain
 OPTIONS = CrossEncoderOptions(PairReading(64), batch=2, rate=1e-2, evaluations=2)
 
 
-def groups(count: int) -> list[Group]:
+def groups(count: int) -> list[Example]:
     """The document that says yes has the gain."""
     texts = (Document("a", "yes yes yes"), Document("b", "no", request="asked"), Document("c", "never " * 9))
     gains = np.array([20.0, 0.0, -5.0], np.float32)
     sizes = [2 + number % 2 for number in range(count)]
     return [
-        Group("ann", f"q{number}", Request(f"say it {number}"), texts[:size], gains[:size])
+        Example("ann", f"q{number}", Request(f"say it {number}"), texts[:size], gains[:size])
         for number, size in enumerate(sizes)
     ]
 
@@ -51,7 +51,7 @@ def model(bert_folder: Path) -> Any:
     return new_cross_encoder(str(bert_folder), OPTIONS)
 
 
-def rows(some: list[Group]) -> tuple[list[list[Any]], list[torch.Tensor]]:
+def rows(some: list[Example]) -> tuple[list[list[Any]], list[torch.Tensor]]:
     """As the trainer hands them over."""
     from training.fit.cross_encoder import _dataset
 
@@ -151,7 +151,7 @@ def test_an_interrupted_run_is_gone_on_from(bert_folder: Path, tmp_path: Path) -
             raise KeyboardInterrupt
         return loss(*arguments)
 
-    def fit(loss: Any, some: list[Group], folder: Path) -> Any:
+    def fit(loss: Any, some: list[Example], folder: Path) -> Any:
         model = new_cross_encoder(str(bert_folder), OPTIONS)
         return fit_cross_encoder(model, GroupFitting(some, groups(2), loss, OPTIONS), folder)
 

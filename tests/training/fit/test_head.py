@@ -16,7 +16,7 @@ SMALL = HeadOptions(members=2, hidden=8, epochs=12)
 
 
 def example_of(signals: Any, gains: Any) -> Example:
-    return Example("u", "q", Request(""), "", (), gains.astype(np.float32), signals=signals)
+    return Example("u", "q", Request(""), (), gains.astype(np.float32), signals=signals)
 
 
 def lists(count: int, seed: int = 0) -> list[Example]:

@@ -8,7 +8,7 @@ import pytest
 
 from pearl.records import Document, Request
 from retriever.models.cross_encoder import CrossEncoderModel, PairReading
-from training.data.records import Group
+from training.data.records import Example
 from training.fit.cross_encoder import CrossEncoderOptions, GroupFitting, logits_of, new_cross_encoder
 from training.fit.head import plain
 from training.fit.kept import kept_or_fitted, save_cross_encoder
@@ -33,7 +33,7 @@ def test_a_kept_training_makes_the_artifact_that_the_training_made(
     options = replace(OPTIONS, lora=lora)
     documents = [Document(f"ann{n}", f"text {n} of ann", float(n), f"request {n}") for n in range(4)]
     gains = np.arange(4, dtype=np.float32)
-    groups = [Group("ann", f"r{n}", Request(f"request {n}"), tuple(documents), gains) for n in range(4)]
+    groups = [Example("ann", f"r{n}", Request(f"request {n}"), tuple(documents), gains) for n in range(4)]
 
     def saved(name: str) -> dict[str, bytes]:
         model = new_cross_encoder(str(bert_folder), options)

@@ -33,7 +33,7 @@ def examples(number: int, seed: int, *, told: bool = True, most: float = 40.0) -
         gains[signals[:, CHOOSES].argmax()] = gain
         documents = tuple(Document(f"d{number}", "", 0.0) for number in range(4))
         user = f"u{place % 20}"
-        made.append(Example(user, f"q{place}", Request("", 1.0), "", documents, gains, signals=signals, domain="mine"))
+        made.append(Example(user, f"q{place}", Request("", 1.0), documents, gains, signals=signals, domain="mine"))
     return made
 
 

@@ -69,7 +69,7 @@ def uneven() -> FitMaterial:
             signals = draw.normal(size=(5, len(NAMES))).astype(np.float32)
             gains = np.exp(2 * signals[:, 0] + draw.normal(size=5) / 2).astype(np.float32)
             documents = tuple(Document(str(place), "text") for place in range(5))
-            found.append(Example(user, f"q{number}", Request("say it"), "said", documents, gains, 0, signals))
+            found.append(Example(user, f"q{number}", Request("say it"), documents, gains, "said", 0, signals))
         return found
 
     train, dev = examples("c:ann"), examples("c:ben")

@@ -69,7 +69,7 @@ def test_users_of_files_with_like_names_stay_apart(write_lines: Any, make_run: A
     assert len(set(users)) == 2
     gains = np.array([1.0, 2.0])
     examples = [
-        Example(user, "1", Request("So?"), "Yes.", tuple(DOCUMENTS[:2]), gains, domain=corpus.name)
+        Example(user, "1", Request("So?"), tuple(DOCUMENTS[:2]), gains, "Yes.", domain=corpus.name)
         for corpus, user in zip(corpora, users, strict=True)
     ]
     write_gains_of(make_run(*corpora, work=tmp_path), TRAIN, examples)

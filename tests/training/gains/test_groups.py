@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pearl.errors import InputError
-from training.data.records import Group
+from training.data.records import Example
 from training.data.selection import SelectionOptions, select
 from training.gains.groups import read_groups, select_from, selection_among, write_groups
 from training.gains.scores import METADATA, SCHEMA, scored_requests
@@ -25,7 +25,7 @@ DESCRIPTION = {"model": "tiny", "fingerprint": {"file": "a"}, "template": {"exam
 USERS = {"ann": 3, "ben": 3}  # requests of each
 
 
-def told(groups: list[Group]) -> list[tuple[object, ...]]:
+def told(groups: list[Example]) -> list[tuple[object, ...]]:
     """The content of groups, to be compared."""
     return [
         (group.user_id, group.request_id, [document.id for document in group.documents], group.gains.tolist())

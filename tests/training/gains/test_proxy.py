@@ -30,7 +30,7 @@ from training.options import TrainingOptions, TrainingPlan
 
 def example(target: str, *texts: str, request: str = "r") -> Example:
     documents = tuple(Document(str(number), text) for number, text in enumerate(texts))
-    return Example("u", "t", Request(request), target, documents, np.zeros(len(texts), np.float32))
+    return Example("u", "t", Request(request), documents, np.zeros(len(texts), np.float32), target)
 
 
 def weigh(text: str) -> WordWeights:
