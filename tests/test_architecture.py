@@ -67,7 +67,6 @@ ROOMS = {
 STARTS_PROGRAMS = {
     "pearl/weights/packages.py",
     "service/importers/git_process.py",
-    "training/finish.py",
     "training/recipes/domains.py",
 }
 # what only trains; torch itself and what loads it may come when a model is loaded, not before

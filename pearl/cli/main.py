@@ -11,7 +11,7 @@ try:
     import errno
     import gc
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import contextmanager
     from importlib import import_module
     from io import TextIOWrapper
@@ -145,13 +145,22 @@ def root(
     pass
 
 
-def _run() -> None:
+@contextmanager
+def missing_extras_named(words: Sequence[str]) -> Iterator[None]:
+    """Raise MissingExtra for a module that the command of these words lacks, if an extra brings it."""
     try:
-        app(prog_name="pearl")
+        yield
     except ModuleNotFoundError as error:
-        module, _ = COMMANDS.get(sys.argv[1], ("", "")) if len(sys.argv) > 1 else ("", "")
+        module, _ = COMMANDS.get(words[0], ("", "")) if words else ("", "")
         missing = missing_extra(error.name or "", module.partition(".")[0])
         raise missing or error from None
+
+
+def run(words: Sequence[str]) -> None:
+    """Run a command in this process, as a step of another one."""
+    command = typer.main.get_command(app)
+    with missing_extras_named(words), command.make_context("pearl", list(words)) as context:
+        command.invoke(context)
 
 
 def main() -> None:
@@ -167,7 +176,8 @@ def main() -> None:
         else:
             sys.stdout.reconfigure(encoding="utf-8")
     try:
-        _run()
+        with missing_extras_named(sys.argv[1:]):
+            app(prog_name="pearl")
     except PearlError as error:
         typer.echo(f"pearl: {error.message}", err=True)
         sys.exit(error.exit_status)
