@@ -6,12 +6,9 @@ from functools import cache
 
 import regex
 
-from pearl.templates import assistant_phrases
+from pearl.text.phrases import Phrases
 
-# whom a text is addressed to
-GREETING = (
-    r"\s{0,3}(?:(?:dear|hi|hello|hey|hallo|liebe[rs]?|bonjour|cher|chère|hola|ciao|olá)\b[^\n,!.]{0,40}[,!.]\s{1,3})?"
-)
+BEGINNING = r"\s{0,3}(?:{greetings}\b[^\n,!.]{0,40}[,!.]\s{1,3})?{phrases}"
 
 
 class AssistantFilter:
@@ -46,9 +43,5 @@ def answers_as_assistant(text: str) -> bool:
 
 @cache
 def _beginnings() -> regex.Pattern[str]:
-    phrases = [
-        phrase.replace("{apology}", f"(?:{said['apology']})").replace("{cannot}", f"(?:{said['cannot']})")
-        for said in assistant_phrases().values()
-        for phrase in said["phrases"]
-    ]
-    return regex.compile(GREETING + f"(?:{'|'.join(phrases)})", regex.IGNORECASE)
+    phrases = Phrases.of("pearl", "assistant")
+    return phrases.compile_with(regex.compile, BEGINNING, regex.IGNORECASE)

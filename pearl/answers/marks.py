@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pearl.answers.code_lines import CodeLines
 from pearl.answers.held import Held
-from pearl.answers.preamble import BLANK_LINE, ENDS, RULE, Beginning, beginning, unfinished_mark
+from pearl.answers.preamble import BLANK_LINE, ENDS, PHRASES, RULE, Beginning, beginning, unfinished_mark
 from pearl.answers.reasoning import ReasoningFilter
 
 OPENING, CLOSING = "<document>", "</document>"
@@ -22,20 +22,8 @@ AROUND = re.compile(
 )
 PARAGRAPH = 300  # characters of a paragraph that are looked at
 TELLING = 12  # characters that tell whether it may be addressed to the person who asked
-CHATTER = re.compile(
-    r"[*_(> \t]*(?:(?:please )?(?:let me know|feel free|tell me)\b[^\n]{0,200}\b(?:changes?|adjust\w*|tweak\w*|revis\w+"
-    r"|edit\w*|draft|version|shorter|longer|tone|modif\w+|refine\w*|rewrite)\b"
-    r"|(?:would|do) you (?:like|want) me to\b|want me to\b|i (?:can|could) (?:also )?(?:adjust|revise|shorten|make)\b"
-    r"|i(?:['’]ve| have)? (?:kept|tried|made|aimed|matched)\b[^\n]{0,200}\b(?:tone|style|voice|draft|brief|short)\b"
-    r"|i hope (?:this|the) (?:draft|version|text)\b|(?:this|the) (?:draft|version|rewrite)\b"
-    r"|(?:notes?|explanation|key changes|changes made)\b[*_]*:"
-    r"|if you(?:['’]d| would) like\b[^\n]{0,200}\b(?:changes?|adjust\w*|version|tone|draft|revis\w+))",
-    re.IGNORECASE,
-)
-MAYBE_CHATTER = re.compile(
-    r"[*_(> \t]*(?:please|let me|feel free|tell me|would|do you|want me|i\b|this|the|notes?|expl|key|changes|if you)",
-    re.IGNORECASE,
-)
+CHATTER = PHRASES.compile(r"[*_(> \t]*{chatter}")
+MAYBE_CHATTER = PHRASES.compile(r"[*_(> \t]*{chatter_begins}")
 
 
 class MarkFilter:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from pearl.text.phrases import Phrases
+
 OPENS = re.compile(r"<(document|draft|answer|output|response)(?:[ \t][^<>\n]{0,60})?>", re.IGNORECASE)
 OURS = re.compile(r"<(?:document|draft)(?:[ \t][^<>\n]{0,60})?>", re.IGNORECASE)
 ECHO = re.compile(r"<request(?:[ \t][^<>\n]{0,60})?>", re.IGNORECASE)
@@ -24,32 +26,14 @@ LEAD = 240  # characters that may be a model's words before the text, where a ma
 MOST_MARKS = 20  # and words before the text: more of them are a model that repeats itself
 LONGEST_LEAD = 1000  # of paragraphs that say themselves that they are a model's
 
-_ASSENT = r"(?:sure(?: thing)?|certainly|of course|absolutely|okay|ok|alright|great|got it|understood|no problem)"
-_HERE = r"(?:here(?:['’]s| is| are)|below is|i(?:['’]ve| have) (?:written|drafted|prepared|put together))"
-_NOUN = (
-    r"(?:draft|version|rewrite|revision|text|message|e-?mail|reply|response|post|letter|note|answer|body|article|tweet"
-    r"|summary|comment)"
+PHRASES = Phrases.of("pearl", "answers")
+PREAMBLE = PHRASES.compile(
+    r"[*_ \t]*(?:(?:{assents}[!.,:;]*[ \t]+(?:[^\n<]{0,80}[ \t])?{announcements}\b[^\n<]{0,80}\b{kinds}\b"
+    r"|{announcements}\b[^\n<]{0,60}\b(?:{revised}|{kinds}\b[^\n<]{0,60}\b{yours})\b)[^\n<]{0,80}:[*_]*[ \t]*(?:\n|$)"
+    r"|{assents}[!.,:;]*[ \t]+{handed_over}[:!.]*[ \t]*(?:\n|$))"
 )
-_ITS_OWN = r"(?:draft|rewrite|revision|(?:revised|edited|improved|updated|rewritten|shorter|final|polished) \w+)"
-_YOURS = r"(?:author|your (?:style|voice|manner|tone|usual|request|notes)|as requested|you asked|you requested)"
-_END = r"[^\n<]{0,80}:[*_]*[ \t]*(?:\n|$)"
-PREAMBLE = re.compile(
-    rf"[*_ \t]*(?:{_ASSENT}[!.,:;]*[ \t]+(?:[^\n<]{{0,80}}[ \t])?{_HERE}\b[^\n<]{{0,80}}\b{_NOUN}\b{_END}"
-    rf"|{_ASSENT}[!.,:;]*[ \t]+here (?:you go|it is|goes)[:!.]*[ \t]*(?:\n|$)"
-    rf"|{_HERE}\b[^\n<]{{0,60}}\b{_ITS_OWN}\b{_END}"
-    rf"|{_HERE}\b[^\n<]{{0,60}}\b{_NOUN}\b[^\n<]{{0,60}}\b{_YOURS}\b{_END})",
-    re.IGNORECASE,
-)
-LABEL = re.compile(
-    r"[#*_> \t]*(?:(?:edited|revised|improved|final|updated)[ \t]+(?:draft|version)[ \t]*[*_]*:?|draft[*_]*[ \t]*:)"
-    r"[*_ \t]*(?:\n|$)",
-    re.IGNORECASE,
-)
-TALK = re.compile(
-    rf"[*_ \t]*(?:{_ASSENT}\b|{_HERE}\b|i(?:['’]ll|['’]ve| will| have)\b|let me\b|based on\b|as requested\b"
-    r"|the (?:draft|text|author)\b|this (?:draft|text|version)\b)",
-    re.IGNORECASE,
-)
+LABEL = PHRASES.compile(r"[#*_> \t]*{labels}[*_ \t]*(?:\n|$)")
+TALK = PHRASES.compile(r"[*_ \t]*{talk}")
 FENCE = re.compile(r"[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w.+-]*+)[ \t]*+(?:\n|$)")
 UNFINISHED_FENCE = re.compile(r"(?:`{1,2}|~{1,2}|(?:`{3,}+|~{3,}+)[ \t]*+[\w.+-]{0,20}[ \t]*+)$")
 MARKDOWN = frozenset({"markdown", "md"})

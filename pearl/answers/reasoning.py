@@ -6,6 +6,7 @@ import re
 
 from pearl.answers.code_lines import LONGEST, CodeLines
 from pearl.answers.held import Held
+from pearl.answers.preamble import PHRASES
 
 _NAMES = (
     *("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad", "analysis"),
@@ -31,15 +32,8 @@ MARKS = re.compile(
 )
 LONGEST_MARK = 90  # characters
 # how models begin to think where the chat format has set the opening mark already: only the closing one comes
-UNMARKED = re.compile(
-    r"(?:(?:okay|ok|alright|hmm+|hm|so|first|well|now|right)\b[,.!…]*\s+){0,3}"
-    r"(?:the (?:user|author|request)|we (?:need|have) to|i (?:need|have) to|i should|they want|looking at"
-    r"|let(?: me|['’]s) (?:think|see|start|parse|break|draft|write|figure|unpack)|i(?:['’]m| am) (?:asked|supposed))\b",
-    re.IGNORECASE,
-)
-MAYBE_UNMARKED = re.compile(
-    r"(?:okay|ok|alright|hm+|so|first|well|now|right|the|we|i|they|looking|let)\b|[a-z]{0,7}\Z", re.IGNORECASE
-)
+UNMARKED = PHRASES.compile(r"(?:{hesitations}\b[,.!…]*\s+){0,3}{thinking}\b")
+MAYBE_UNMARKED = PHRASES.compile(r"{thinking_begins}\b|[a-z]{0,7}\Z")
 TELLING = 60  # characters that tell unmarked reasoning
 LINE_OF_MARKS = re.compile(r"[ \t]*(?:</?\w+>[ \t]*)*\Z")
 

@@ -7,36 +7,14 @@ from collections.abc import Sequence
 
 from pearl.manner.places import CLOSERS
 from pearl.manner.writing import Writing
+from pearl.text.phrases import Phrases
 from pearl.text.words import MARK, Spot, is_question
 
-GREETING = re.compile(
-    r"(?:hi|hiya|hello|hey|howdy|dear|greetings|good (?:morning|afternoon|evening|day)|morning|afternoon|evening"
-    r"|hallo|moin|servus|bonjour|salut|ciao|hola|liebe[rs]?|guten (?:morgen|tag|abend)|sehr geehrte[rs]?|chère?s?"
-    r"|querid[oa]s?|estimad[oa]s?|buen[oa]s (?:d[ií]as|tardes|noches)|buongiorno|olá|prezad[oa]s?|cześć"
-    r"|dzień dobry|witaj|привет|здравствуйте?|добр(?:ый день|ое утро|ый вечер)|дорог(?:ая|ой|ие)|γεια|καλημέρα"
-    r"|καλησπέρα|αγαπητ(?:ή|έ|οί)|merhaba|selam|sevgili|sayın"
-    r"|مرحبًا|مرحبا|السلام عليكم|عزيز(?:ي|تي)|أهلًا|أهلا|שלום|היי|नमस्ते"
-    r"|प्रिय|안녕하세요|안녕|chào|thưa|kính gửi)(?!\w)"
-    r"(?:[ \t]+[^\s,،;:!.?–—-]+){0,4}?[ \t]*(?:[,،;:!.–—-]|$)",
-    re.IGNORECASE | re.MULTILINE,
+PHRASES = Phrases.of("pearl", "letters")
+GREETING = PHRASES.compile(
+    r"{greetings}(?!\w)(?:[ \t]+[^\s,،;:!.?–—-]+){0,4}?[ \t]*(?:[,،;:!.–—-]|$)", re.IGNORECASE | re.MULTILINE
 )
-FAREWELL = re.compile(
-    r"(?:(?:best|kind|warm|many|with|my|all|the|very|yours) )*"
-    r"(?:regards|wishes|cheers|thanks(?: (?:again|a lot|so much|in advance))?"
-    r"|thank you(?: (?:again|very much|so much))?|best|yours(?: (?:sincerely|truly|faithfully|ever))?"
-    r"|sincerely|love|greetings|ciao|bye|take care|see you(?: \w+)?"
-    r"|talk soon|ttyl|rgds|thx|xo+|x+"
-    r"|(?:(?:mit|ganz|viele[nr]?|liebe[nr]?|herzliche[nr]?|beste[nr]?|schöne[nr]?|freundliche[nr]?) )*(?:grüße?n?|gruß)"
-    r"|mfg|lg|vg|bis (?:dann|bald|morgen)|tschüss|bises|bisous|cordialement|amicalement|à (?:bientôt|demain)"
-    r"|bien à vous|(?:un |muchos )?(?:saludos?|abrazos?)|besos|hasta (?:luego|pronto)|atentamente"
-    r"|(?:cordiali |distinti |cari )?saluti|a presto|(?:um )?abraço|pozdrawiam"
-    r"|do (?:zobaczenia|usłyszenia)|с уважением|обнимаю|до (?:встречи|свидания)"
-    r"|целую|φιλιά|τα λέμε|με εκτίμηση|sevgiler(?:imle)?|saygılar(?:ımla)?|görüşürüz|(?:مع )?تحياتي|إلى اللقاء|נשיקות"
-    r"|להתראות|בברכה|सादर|फिर मिलेंगे|धन्यवाद|감사합니다|또 봐요|thân mến|trân trọng"
-    r"|hẹn gặp lại|ขอบคุณครับ|ขอบคุณค่ะ|祝好|回头见"
-    r"|よろしくお願いします|ではまた)[ \t]*[,،，、.。!！–—-]*",
-    re.IGNORECASE,
-)
+FAREWELL = PHRASES.compile(r"(?:{before_farewells} )*{farewells}[ \t]*[,،，、.。!！–—-]*")
 SIGNED = re.compile(r"(?:[-–—/~][-–—/~ \t]*)?[^\W\d_][\w.'’-]*(?:[ \t]+[^\W\d_][\w.'’-]*){0,2}")
 NAMED = re.compile(r"(?:[-–—/~][-–—/~ \t]*)?(?:[^\W\d_a-z][\w.'’-]*(?:[ \t]+|$)){1,3}")
 FORMULA_WORDS, TAIL_LINES = 6, 3

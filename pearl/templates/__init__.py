@@ -66,11 +66,5 @@ def fill(text: str, /, **slots: str) -> str:
     return SLOT.sub(lambda match: slots[match[1]], text)
 
 
-@cache
-def assistant_phrases() -> dict[str, dict[str, Any]]:
-    """The phrases of a model that answers as an assistant, by language: regular expressions, and two parts of them."""
-    return _read("_assistant")
-
-
 def _read(name: str) -> dict[str, Any]:
     return tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))

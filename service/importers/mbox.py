@@ -20,7 +20,7 @@ from service.importers.mails.headers import HEADER_BYTES, parse_date, parse_send
 from service.importers.mails.kinds import ENCRYPTED, folder_name, label_names, why_left_out, why_out_of
 from service.importers.mails.message import Envelope, read_envelope
 from service.importers.mails.parts import MailPart, is_cut_off, parts_of, text_of
-from service.importers.mails.phrases import KNOWN
+from service.importers.mails.phrases import PHRASES
 from service.importers.mails.quotes import latest_quoted, split_mail
 from service.importers.mails.spans import Span
 from service.importers.requests import as_request
@@ -33,7 +33,7 @@ LEAST_WORDS = 10  # of an ending that is cut: "Thank you and best regards, Ann" 
 LEAST_TEXTS = 3  # that have the same ending
 PARAGRAPHS = 3  # of an ending, at most
 MOST_ADDRESSES = 10_000  # that are counted: memory must not grow with the source
-SENT = re.compile(KNOWN["sent_folders"], re.IGNORECASE)
+SENT = PHRASES.compile("{sent_folders}")
 MACHINE = re.compile(r"(?:no-?reply|do-?not-?reply|notifications?|mailer-daemon|bounces?)\b", re.IGNORECASE)
 
 

@@ -10,19 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from service.importers.commits.programs import KNOWN, LONGEST_LINE, MARK, is_generated
+from service.importers.commits.programs import LONGEST_LINE, PHRASES, is_generated
 from service.importers.quotes import tidy
 
 # a footer's parts
-POINTING = re.compile(KNOWN["pointing"], re.IGNORECASE)
-BETWEEN = re.compile(KNOWN["between"], re.IGNORECASE)
-TOKEN = re.compile(
-    rf"(?P<reference>{KNOWN['references']})(?=[\s.,;:)\]>*`]|\Z)|(?P<word>[A-Za-z]{{1,40}})(?=[\s.,;:=)\]*-]|\Z)"
-    r"|(?P<other>\[[\d*]|[^\s.,;:=()\[\]<>*&`-])"  # "[1]" and "[*]" are a text's footnotes
+POINTING = PHRASES.compile("{pointing}")
+BETWEEN = PHRASES.compile("{between}")
+TOKEN = PHRASES.compile(
+    r"(?P<reference>{references})(?=[\s.,;:)\]>*`]|\Z)|(?P<word>[A-Za-z]{1,40})(?=[\s.,;:=)\]*-]|\Z)"
+    r"|(?P<other>\[[\d*]|[^\s.,;:=()\[\]<>*&`-])",  # "[1]" and "[*]" are a text's footnotes
+    0,
 )
 SUBJECT_OF_HASH = re.compile(r"(?<=: )([0-9a-f]{7,64}) \(.*\)\Z", re.DOTALL)
 KEY = re.compile(r"([A-Za-z][\w-]*(?: [A-Za-z]+){0,2})(?: ?:(?=[\s#]|\Z)|(?<=[A-Z])=(?=\S))")
-KNOWN_KEY = re.compile(KNOWN["keys"])
+KNOWN_KEY = PHRASES.compile("{keys}", 0)
 NOTHING = ("", "none", "n/a")
 ADDRESS = re.compile(r"<[^<>\s@]+@[^<>\s@]+>|(?<!\S)@\w")
 PLAIN_WORD = re.compile(r"(?<!\S)[a-z]+(?=[.;!?]?(?:\s|\Z))")
@@ -35,7 +36,7 @@ QUOTED_OR_INDENTED = (" ", "\t", ">")
 GOES_ON = re.compile(r"[\s(]|--|[a-z]+(?!\S)|I?[0-9a-f]{7,64}\b")
 BEGINS_ANEW = re.compile(r"[-*\[]|\((?:cherry|backport)|Fix|Clos|Resolv|Ref|See|Relat|Depend")
 
-FRAMES = re.compile(rf"{KNOWN['frames']}|(?:^|(?<=[.!?)]) ){MARK}(?: {MARK})*[ \t]*$", re.MULTILINE)
+FRAMES = PHRASES.compile(r"{frames}|(?:^|(?<=[.!?)]) )(?i:{marks})(?: (?i:{marks}))*[ \t]*$", re.MULTILINE)
 
 
 def own_text(body: str) -> str:

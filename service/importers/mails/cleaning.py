@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from service.importers.commits.footers import own_text
-from service.importers.mails.phrases import BANNER_MARK, BANNERS
+from service.importers.mails.phrases import BANNER_MARK, BANNERS, PHRASES
 from service.importers.quotes import LINE_CHARACTERS, tidy
 
 SIGNED = re.compile(
@@ -19,14 +19,13 @@ ARMOUR = re.compile(
 ESCAPED_DASH = re.compile("^- ", re.MULTILINE)
 BANNER_LINES = 8  # a gateway's warning stands at the top
 # stand-ins for pictures and files; "[images of cats]" is a person's
-STAND_IN = re.compile(
-    r"[ \t]?\[(?:(?:image|inline image|bild|imagen|immagine|imagem|afbeelding|obraz|изображение|画像|图片|cid)"
+STAND_IN = PHRASES.compile(
+    r"[ \t]?\[(?:{pictures}"
     r"(?:\s?\d{0,4}|\s?:[^\[\]\n]{0,200}|[ .]?[^\[\]\n]{0,80}\b(?:png|jpe?g|gif|bmp|svg|webp|heic))"
     r"|embedded image[^\[\]\n]{0,200}|attachment \"[^\[\]\n]{1,300}\" deleted by [^\[\]\n]{1,100}"
     r"|non-text portions of this message have been removed)\]"
     r"|[ \t]?<image\d{1,6}\.\w{1,5}>|(?<!\S)<<(?:file: ?)?[^<>\n]{1,150}\.\w{2,5}>>(?!\S)"
-    r"|[ \t]?\(see attached file: [^()\n]{1,200}\)|\ufffc",
-    re.IGNORECASE,
+    r"|[ \t]?\(see attached file: [^()\n]{1,200}\)|\ufffc"
 )
 # files in a text: Eudora's paths, uuencode, BinHex, and base64 below its fields
 ATTACHED = re.compile(

@@ -8,12 +8,12 @@ import unicodedata
 
 from service.importers.mails.headers import decode_words, parameter
 from service.importers.mails.parts import MailPart, content_kind
-from service.importers.mails.phrases import KNOWN
+from service.importers.mails.phrases import PHRASES
 
 SPAM, DRAFT, TRASH, CHAT = "spam", "draft", "in the trash", "chat"
 AUTOMATIC, CALENDAR, RECEIPT, REACTION, ENCRYPTED = "automatic answer", "calendar", "receipt", "reaction", "encrypted"
 LABELS = {
-    reason: frozenset(KNOWN[f"{name}_folders"].casefold().split("|"))
+    reason: frozenset(map(str.casefold, PHRASES.entries(f"{name}_folders")))
     for reason, name in ((SPAM, "spam"), (DRAFT, "draft"), (TRASH, "trash"), (CHAT, "chat"))
 }
 LABEL = re.compile(r'"[^"]*"|[^,"]+')
@@ -33,8 +33,8 @@ BITS = (
     ("x-evolution", 0x4, DRAFT),
 )
 HEX = re.compile(r"(?:[0-9a-f]{8}-)?([0-9a-f]{1,8})\b", re.IGNORECASE)
-AUTOMATIC_SUBJECT = re.compile(rf"(?:{KNOWN['automatic']})\b|(?:{KNOWN['away']})\s?[:：]", re.IGNORECASE)
-CALENDAR_SUBJECT = re.compile(rf"(?:{KNOWN['calendar']}): (?>.*?@ ).*\d", re.IGNORECASE)  # and a date
+AUTOMATIC_SUBJECT = PHRASES.compile(r"{automatic}\b|{away}\s?[:：]")
+CALENDAR_SUBJECT = PHRASES.compile(r"{calendar}: (?>.*?@ ).*\d")  # and a date
 
 
 def why_left_out(fields: dict[str, str], parts: list[MailPart]) -> str | None:

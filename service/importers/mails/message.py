@@ -6,19 +6,17 @@ import re
 from dataclasses import dataclass
 
 from service.importers.mails.headers import decode_words, parse_date, parse_sender, split_header
+from service.importers.mails.phrases import PHRASES
 
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 LIST_TAG = re.compile(r"\[[^\[\]]{1,60}\]\s{0,5}")
 LIST_FIELDS = {"list-id", "list-post"}
 SUBJECT_CHARACTERS = 1_000
 # what programs put before a subject: Re:, Fwd:, [EXTERNAL], [PATCH 1/3]; the tag of a mailing list stays
-SUBJECT_MARK = re.compile(
-    r"(?:re|fwd?|aw|wg|sv|vs|vb|vl|antw|doorst|tr|rv|res|enc|rif|r|i|odp(?:owiedź)?|pd|ynt|i\u0307?lt|atb|vá|továbbítás|"
-    r"σχετ|απ|προθ|отв|пересл|trả lời|השב|הועבר|رد|إعادة توجيه|پاسخ|回复|答复|转发|回覆|轉寄|返信|転送|회신|전달)"
-    r"\.?(?:\[\d+\])?\s*[:：]"
+SUBJECT_MARK = PHRASES.compile(
+    r"{subject_marks}\.?(?:\[\d+\])?\s*[:：]"
     r"|\[\s*(?:ext(?:ern(?:al)?)?(?:[ -]?(?:e-?)?mail)?|(?:\w+ )?patch\b[^\[\]]*+)\s*\]\s*:?"
-    r"|\bexternal:",
-    re.IGNORECASE,
+    r"|\bexternal:"
 )
 
 

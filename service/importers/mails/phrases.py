@@ -11,36 +11,29 @@ from functools import cache
 
 import mailparser_reply
 
-from service.importers.words import known_words
+from pearl.text.phrases import Phrases
 
-KNOWN = known_words(__package__)
+PHRASES = Phrases.of("service", "mails")
 
 VERBS, SPOKEN, OPENERS, FIRST_PERSON, PARTICLES = (
-    frozenset(KNOWN[name].split("|")) for name in ("verbs", "spoken", "openers", "first_person", "particles")
+    frozenset(PHRASES.entries(name)) for name in ("verbs", "spoken", "openers", "first_person", "particles")
 )
-JOINED_VERBS = tuple(KNOWN["joined_verbs"].split("|"))
+JOINED_VERBS = tuple(PHRASES.entries("joined_verbs"))
 LABELS: dict[str, str] = {
-    label: kind for kind in ("other", "to", "sent", "subject", "from") for label in KNOWN[f"label_{kind}"].split("|")
+    label: kind for kind in ("other", "to", "sent", "subject", "from") for label in PHRASES.entries(f"label_{kind}")
 }
-SEPARATORS = re.compile(rf"(?:{KNOWN['separators']}).{{0,40}}", re.IGNORECASE)
-FORWARD_LINES = re.compile(rf"(?:{KNOWN['forwards']})\s*[:：]?", re.IGNORECASE)
-ABOVE = re.compile(
-    rf"\b(?:{KNOWN['above']})|{KNOWN['above_joined']}|\b(?:{KNOWN['not']})\b.{{1,40}}\b(?:{KNOWN['below']})",
-    re.IGNORECASE,
-)
-LINE = re.compile(rf"\b(?:{KNOWN['line']})|{KNOWN['line_joined']}", re.IGNORECASE)
-ANSWER = re.compile(KNOWN["answer"], re.IGNORECASE)
-LEAVE = re.compile(KNOWN["leave"], re.IGNORECASE)
-FOOTERS = re.compile(
-    rf"(?:{KNOWN['footer_verbs']})\s+(?:(?:{KNOWN['footer_links']})\b|\[?(?:proton|outlook|yahoo|gmail|iphone))"
-    rf"|{KNOWN['footers']}",
-    re.IGNORECASE,
-)
-DEVICES = re.compile(KNOWN["devices"], re.IGNORECASE)
-BANNERS = re.compile(KNOWN["banners"], re.IGNORECASE)
+SEPARATORS = PHRASES.compile("{separators}.{0,40}")
+FORWARD_LINES = PHRASES.compile(r"{forwards}\s*[:：]?")
+ABOVE = PHRASES.compile(r"\b{above}|{above_joined}|\b{not}\b.{1,40}\b{below}")
+LINE = PHRASES.compile(r"\b{line}|{line_joined}")
+ANSWER = PHRASES.compile("{answer}")
+LEAVE = PHRASES.compile("{leave}")
+FOOTERS = PHRASES.compile(r"{footer_verbs}\s+(?:{footer_links}\b|\[?(?:proton|outlook|yahoo|gmail|iphone))|{footers}")
+DEVICES = PHRASES.compile("{devices}")
+BANNERS = PHRASES.compile("{banners}")
 BANNER_MARK = re.compile(r"\W*(?:ext|extern|external)(?: ?(?:e-?mail|sender|message))?\W*", re.IGNORECASE)
-DISCLAIMERS = re.compile(KNOWN["disclaimers"], re.IGNORECASE)
-PAPER = re.compile(KNOWN["paper"], re.IGNORECASE)
+DISCLAIMERS = PHRASES.compile("{disclaimers}")
+PAPER = PHRASES.compile("{paper}")
 
 
 @cache

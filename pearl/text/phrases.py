@@ -1,0 +1,88 @@
+"""Lists of phrases by which texts are known, in TOML files with a section for each language.
+
+An entry is a part of a regular expression. ``{name}`` stands for any entry of that list: in an entry for one of its own
+section, in a pattern for one of any language.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, TypeVar
+
+import regex
+
+from pearl.errors import InputError
+
+SLOT = re.compile(r"\{([a-z_]+)\}")
+PatternT = TypeVar("PatternT")
+
+
+class Phrases:
+    """The lists of one file. Raises InputError that names the file, section and entry that cannot be used."""
+
+    def __init__(self, file: Traversable) -> None:
+        self._file = file
+        try:
+            self._sections: dict[str, Any] = tomllib.loads(file.read_text("utf-8"))
+        except ValueError as error:
+            raise self._fault(f"is not TOML: {error}") from None
+        self._lists: dict[str, list[str]] = {}
+        for name, _, entry in self._entries():
+            self._lists.setdefault(name, []).append(entry)
+
+    @classmethod
+    def of(cls, package: str, name: str) -> Phrases:
+        """Read the lists of that name that a package ships."""
+        return cls(files(package) / "phrases" / f"{name}.toml")
+
+    def entries(self, name: str) -> Sequence[str]:
+        """Return the entries of a list in all languages."""
+        return self._lists[name]
+
+    def compile(self, pattern: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+        """Compile a pattern with ``{name}`` in it."""
+        return self.compile_with(re.compile, pattern, flags)
+
+    def compile_with(self, compiler: Callable[[str, int], PatternT], pattern: str, flags: int) -> PatternT:
+        """Compile as another library does."""
+        try:
+            return compiler(_filled(pattern, self._lists), flags)
+        except (re.error, regex.error):
+            self.check(compiler, flags)
+            raise
+
+    def check(self, compiler: Callable[[str, int], object] = re.compile, flags: int = re.IGNORECASE) -> None:
+        """Compile each entry alone. It takes too long to be done whenever a program starts."""
+        for _, where, entry in self._entries():
+            try:
+                compiler(entry, flags)
+            except (re.error, regex.error) as error:
+                raise self._fault(f"{where} is no regular expression: {error}") from None
+
+    def _entries(self) -> Iterator[tuple[str, str, str]]:
+        """Yield each entry with the name of its list and its place in the file."""
+        for language, lists in self._sections.items():
+            if not isinstance(lists, dict):
+                raise self._fault(f"'{language}' must stand in the section of a language, below [en] or its like")
+            for name, entries in lists.items():
+                if not isinstance(entries, list) or not entries:
+                    raise self._fault(f"[{language}] {name} must be a list of phrases")
+                for number, entry in enumerate(entries, start=1):
+                    where = f"[{language}] {name}, entry {number}"
+                    if not isinstance(entry, str) or not entry:
+                        raise self._fault(f"{where} must be a phrase in quotes")
+                    try:
+                        yield name, f"{where}, {entry!r},", _filled(entry, lists)
+                    except KeyError as error:
+                        raise self._fault(f"{where} names the list {error}, which [{language}] lacks") from None
+
+    def _fault(self, what: str) -> InputError:
+        return InputError(f"{self._file}: {what}.", code="broken_phrases")
+
+
+def _filled(pattern: str, lists: Mapping[str, Sequence[str]]) -> str:
+    return SLOT.sub(lambda slot: f"(?:{'|'.join(lists[slot[1]])})", pattern)
