@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from pearl.errors import InputError
+from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
 from service.importers.csv_rows import read_rows
 from service.importers.disk_index import DiskIndex
-from service.importers.json_arrays import as_object, read_array
 from service.importers.quotes import Parts, split_quotes
 from service.importers.requests import as_request
 
@@ -70,7 +70,7 @@ def _read_package(archive: Archive, names: list[str], options: Options) -> Itera
 def _messages(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any]]:
     """The messages with their places in JSON's array, or with their lines in a table."""
     if name.lower().endswith(".json"):
-        return enumerate(read_array(stream), start=1)
+        return enumerate(JsonStream(stream).array(), start=1)
     return ((row.line, row.value) for row in read_rows(stream, ("ID", "Timestamp", "Contents")))
 
 
@@ -92,12 +92,12 @@ def _read_exported(archive: Archive, names: list[str], options: Options) -> Iter
         for name in names:
             # an error is reported when the same place is reached below
             with suppress(InputError), archive.open(name, options.advance) as stream:
-                for message in read_array(stream, "messages"):
+                for message in JsonStream(stream).array("messages"):
                     _note_text(written, message)
         for name in names:
             try:
                 with archive.open(name, options.advance) as stream:
-                    for number, message in enumerate(read_array(stream, "messages"), start=1):
+                    for number, message in enumerate(JsonStream(stream).array("messages"), start=1):
                         yield _exported_item(message, written, options, f"{archive.where(name)}:{number}")
             except InputError as error:
                 yield LeftOut.because_of(error, archive.where(name))

@@ -10,11 +10,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pearl.errors import InputError
+from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
 from service.importers.disk_index import DiskIndex
-from service.importers.json_arrays import as_object, read_array
 from service.importers.quotes import split_quotes
 from service.importers.requests import as_request
 
@@ -107,7 +107,7 @@ def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
     for path in archive.matching(name):
         try:
             with archive.open(path) as stream:
-                for entry in read_array(stream):
+                for entry in JsonStream(stream).array():
                     if isinstance(entry, dict) and isinstance(entry.get("id"), str):
                         yield entry
         except InputError as error:
@@ -116,7 +116,7 @@ def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
 
 def _read_day(day: _Day, options: Options) -> Iterator[SourceDocument | LeftOut]:
     with day.archive.open(day.name, options.advance) as stream:
-        for number, value in enumerate(read_array(stream), start=1):
+        for number, value in enumerate(JsonStream(stream).array(), start=1):
             where = f"{day.archive.where(day.name)}:{number}"
             try:
                 yield _item(day, as_object(value), options, where)

@@ -12,12 +12,12 @@ from typing import IO, Any
 from sqlalchemy import Connection
 
 from pearl.errors import InputError
+from pearl.files.json_stream import JsonStream, as_object
 from pearl.history.files import decompressed, parse_document, reading
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text.usable import check_id
 from service.importers.archive import CountingReader
 from service.importers.base import Items, LeftOut, Options, SourceDocument
-from service.importers.json_arrays import as_object, read_members
 from service.store import drafts, feedback, profiles, users, voices
 from service.store.voices import Voice
 
@@ -65,7 +65,7 @@ class ExportReader:
 
     def _documents(self, source: Path, stream: IO[bytes], options: Options) -> Items:
         position = 0
-        for index, (name, value) in enumerate(read_members(stream)):
+        for index, (name, value) in enumerate(JsonStream(stream).members()):
             if index == 0 and (name, value) != ("object", "export"):
                 raise InputError("is not an export of PEARL's ('object' is not 'export').", code="not_an_export")
             if name == "user_id" and self.user is None:

@@ -18,13 +18,13 @@ from typing import Any
 
 from eval.asking.json_lines import check_object
 from eval.recorded.forensics.csv_pairs import csv_members, csv_text
-from eval.recorded.forensics.json_stream import read_members
 from eval.recorded.forensics.pairs import KEYS, AnnotatedPairs, Annotator, Pair, checked_annotators, checked_pair
 from eval.recorded.forensics.service_export import EXPORTED, MARK, export_members
 from pearl.cli.options import writing
 from pearl.errors import InputError
+from pearl.files.json_stream import JsonStream
 from pearl.files.whole import opened
-from pearl.history.files import located, parse_numbered_lines
+from pearl.history.files import decompressed, located, parse_numbered_lines, reading
 
 PAIRS, ANNOTATORS, METADATA = "comparisons", "annotators", "metadata"
 VERSION = "2.0"
@@ -127,11 +127,35 @@ def _members(path: Path) -> Iterator[Member]:
     path = _local_file(path)
     if kind != ".json":
         return csv_members(path) if kind == ".csv" else _lines(path)
-    members = read_members(path, (PAIRS, *EXPORTED))
+    members = _document_members(path)
     first = next(members, None)
     if first and first[1:] == MARK:
         return export_members(path, members)
     return chain([first] if first else [], members)
+
+
+def _document_members(path: Path) -> Iterator[Member]:
+    """Members of a JSON document; an array of pairs, or of an export's parts, one item after another."""
+    with reading(path) as raw:
+        stream = JsonStream(decompressed(raw), "strict", json.JSONDecoder(parse_constant=_refuse_constant))
+        try:
+            first = stream.peek()
+            if first not in ("{", ""):
+                raise InputError("must be one object with metadata, annotators and comparisons", code="invalid_json")
+            for name, value in stream.members((PAIRS, *EXPORTED)) if first else ():
+                yield stream.line, name, value
+            if stream.peek():
+                raise InputError("goes on after the object; is it JSON Lines? Name it .jsonl then", code="invalid_json")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: is not UTF-8 ({error.reason}).", code="invalid_unicode") from error
+        except InputError as error:
+            raise InputError(f"{path}:{stream.line}: {error.message}.", code=error.code) from None
+    if not first:
+        raise InputError(f"{path}: is empty.", code="empty_file")
+
+
+def _refuse_constant(constant: str) -> None:
+    raise InputError(f"has {constant}, which is no number of JSON", code="invalid_json")
 
 
 def _local_file(path: Path) -> Path:

@@ -6,11 +6,11 @@ import json
 import pytest
 
 from pearl.errors import InputError
-from service.importers.json_arrays import CHUNK_BYTES, as_object, read_array, read_members
+from pearl.files.json_stream import CHUNK_BYTES, JsonStream, as_object
 
 
 def elements(text: str | bytes, member: str | None = None) -> list[object]:
-    return list(read_array(io.BytesIO(text if isinstance(text, bytes) else text.encode()), member))
+    return list(JsonStream(io.BytesIO(text if isinstance(text, bytes) else text.encode())).array(member))
 
 
 @pytest.mark.parametrize("value", [[], [1], [{"a": 1}, {"b": [2]}], ["é", None, 2.5, True]])
@@ -26,7 +26,7 @@ def test_a_member_of_an_object():
 
 @pytest.mark.parametrize("width", range(CHUNK_BYTES - 12, CHUNK_BYTES + 12))
 def test_elements_across_the_chunks(width):
-    value = ["x" * width, 1234567, {"é": "ü" * 10}, 98765]
+    value = ["x" * width, 1234567, -2.5e30, {"é": "ü" * 10}, 98765]
     assert elements(json.dumps(value, ensure_ascii=False)) == value
 
 
@@ -58,7 +58,7 @@ def test_a_member_that_is_not_there():
 
 
 def test_elements_before_the_damage_are_read():
-    reading = read_array(io.BytesIO(b'[{"a": 1}, {"a": '))
+    reading = JsonStream(io.BytesIO(b'[{"a": 1}, {"a": ')).array()
     assert next(reading) == {"a": 1}
     with pytest.raises(InputError):
         next(reading)
@@ -76,7 +76,7 @@ def test_as_object():
 
 def test_a_number_of_more_digits_than_python_reads():
     stream = io.BytesIO(b"[1" + b"1" * 8_000 + b', -2, {"a": 3}]')
-    assert list(read_array(stream)) == [float("inf"), -2, {"a": 3}]
+    assert list(JsonStream(stream).array()) == [float("inf"), -2, {"a": 3}]
 
 
 @pytest.mark.parametrize("element", ["1", '"1', "[1,"])
@@ -90,13 +90,13 @@ def test_a_long_element_is_not_read_again_for_every_chunk(element):
 
     stream = Counting(b"[" + element.encode() * CHUNK_BYTES * 60)
     with pytest.raises(InputError):
-        list(read_array(stream))
+        list(JsonStream(stream).array())
     assert stream.reads <= 10  # 60 chunks, each time twice as much
 
 
 def test_an_element_that_is_far_too_long(monkeypatch):
-    monkeypatch.setattr("service.importers.json_arrays.MAX_ELEMENT_CHARACTERS", CHUNK_BYTES)
-    reading = read_array(io.BytesIO(b"[1, " + b"1" * CHUNK_BYTES * 4))
+    monkeypatch.setattr("pearl.files.json_stream.MAX_ELEMENT_CHARACTERS", CHUNK_BYTES)
+    reading = JsonStream(io.BytesIO(b"[1, " + b"1" * CHUNK_BYTES * 4)).array()
     assert next(reading) == 1
     with pytest.raises(InputError, match="an element has more than 65,536 characters"):
         next(reading)
@@ -106,6 +106,6 @@ def test_an_element_that_is_far_too_long(monkeypatch):
 def test_a_members_name_that_is_no_string(name, kind):
     text = f'{{"a": 1, {name}: [2]}}'
     with pytest.raises(InputError, match=f"a member's name is {kind}"):
-        list(read_members(io.BytesIO(text.encode())))
+        list(JsonStream(io.BytesIO(text.encode())).members())
     with pytest.raises(InputError, match=f"a member's name is {kind}"):
         elements(text, "b")
