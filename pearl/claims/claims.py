@@ -113,7 +113,8 @@ class _Check:
     def _commitments(self, clauses: Sequence[Claim]) -> Iterator[Claim]:
         """Yield the promises that the writer makes: not those of a sample, and not what is quoted."""
         quoted = [fact for fact in facts(self.draft.text) if fact.kind == "quote"]
-        others = _Spots((spot.start or 0, spot.end or 0) for spot in (*clauses, *quoted))
+        spots = [(claim.start or 0, claim.end or 0) for claim in clauses]
+        others = _Spots([*spots, *((quote.start, quote.end) for quote in quoted)])
         for sentence in SENTENCE.finditer(self.draft.text):
             match = words().commitments.search(sentence[0])
             if match is None:

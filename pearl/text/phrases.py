@@ -29,7 +29,7 @@ class Phrases:
         try:
             self._sections: dict[str, Any] = tomllib.loads(file.read_text("utf-8"))
         except ValueError as error:
-            raise self._fault(f"is not TOML: {error}") from None
+            raise self.fault(f"is not TOML: {error}") from None
         self._lists: dict[str, list[str]] = {}
         for name, _, entry in self._entries():
             self._lists.setdefault(name, []).append(entry)
@@ -42,6 +42,14 @@ class Phrases:
     def entries(self, name: str) -> Sequence[str]:
         """Return the entries of a list in all languages."""
         return self._lists[name]
+
+    def by_language(self, name: str) -> Sequence[Sequence[str]]:
+        """Return the entries of a list, language by language."""
+        return [lists[name] for lists in self._sections.values() if name in lists]
+
+    def fault(self, what: str) -> InputError:
+        """Return the error for lists that do not hold what their reader needs."""
+        return InputError(f"{self._file}: {what}.", code="broken_phrases")
 
     def compile(self, pattern: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
         """Compile a pattern with ``{name}`` in it."""
@@ -61,27 +69,24 @@ class Phrases:
             try:
                 compiler(entry, flags)
             except (re.error, regex.error) as error:
-                raise self._fault(f"{where} is no regular expression: {error}") from None
+                raise self.fault(f"{where} is no regular expression: {error}") from None
 
     def _entries(self) -> Iterator[tuple[str, str, str]]:
         """Yield each entry with the name of its list and its place in the file."""
         for language, lists in self._sections.items():
             if not isinstance(lists, dict):
-                raise self._fault(f"'{language}' must stand in the section of a language, below [en] or its like")
+                raise self.fault(f"'{language}' must stand in the section of a language, below [en] or its like")
             for name, entries in lists.items():
                 if not isinstance(entries, list) or not entries:
-                    raise self._fault(f"[{language}] {name} must be a list of phrases")
+                    raise self.fault(f"[{language}] {name} must be a list of phrases")
                 for number, entry in enumerate(entries, start=1):
                     where = f"[{language}] {name}, entry {number}"
                     if not isinstance(entry, str) or not entry:
-                        raise self._fault(f"{where} must be a phrase in quotes")
+                        raise self.fault(f"{where} must be a phrase in quotes")
                     try:
                         yield name, f"{where}, {entry!r},", _filled(entry, lists)
                     except KeyError as error:
-                        raise self._fault(f"{where} names the list {error}, which [{language}] lacks") from None
-
-    def _fault(self, what: str) -> InputError:
-        return InputError(f"{self._file}: {what}.", code="broken_phrases")
+                        raise self.fault(f"{where} names the list {error}, which [{language}] lacks") from None
 
 
 def _filled(pattern: str, lists: Mapping[str, Sequence[str]]) -> str:
