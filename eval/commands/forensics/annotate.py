@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,8 +12,8 @@ from typer import Option
 
 from eval.asking.bench import JudgeSession
 from eval.asking.verdict import counts
-from eval.commands.forensics.asking import PairsOptions, check_out
-from eval.commands.judge.made import ask_judge, ask_model
+from eval.commands.judge.made import SharedOptions, Temperature, ask_judge, ask_model
+from eval.commands.options import PresetName, option
 from eval.judges.judge import Questions
 from eval.judges.traits import (
     ABOUT_PAIRS,
@@ -28,12 +28,12 @@ from eval.judges.traits import (
 )
 from eval.recorded.forensics.by_rule import BY_RULE, diction, with_rules, with_words_of, words_json
 from eval.recorded.forensics.identity import with_models
-from eval.recorded.forensics.pair_files import read_pairs, write_pairs
+from eval.recorded.forensics.pair_files import kind_of, read_pairs, write_pairs
 from eval.recorded.forensics.pairs import MODEL_IDENTITY, AnnotatedPairs, Vote, named
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
-from pearl.cli.options import bundled
+from pearl.cli.options import bundled, check_apart, check_writable
 from pearl.errors import InputError
 
 ABOUT = f"""{ABOUT_PAIRS}
@@ -50,6 +50,21 @@ EXAMPLES = """
   pearl forensics annotate --pairs drafts.json --out mine.json --traits published --traits mine.txt --votes 3
 """
 EVERY = "all"  # of the target models
+VotesOnPair = Annotated[int | None, Option(min=1, help="Votes on each pair; the preset's number by default.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairsOptions(SharedOptions):
+    """The options of annotate and discover. A vote is drawn at temperature 0; several differ in their orders."""
+
+    items: Annotated[Path, option("--pairs", metavar="PAIRS", help="Pairs of texts: .json, .jsonl or .csv, or .gz.")]
+    preset: PresetName = PRESETS.default
+    temperature: Temperature = 0.0
+
+    def drawing(self) -> dict[str, Any]:
+        """The options that a reply depends on, and which pairs are asked about: for the head of a result."""
+        names = ("preset", "choose", "temperature", "top_p", "max_tokens", "limit")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +72,7 @@ class AnnotateOptions:
     """``votes`` None: the preset's number."""
 
     out: Annotated[Path, Option(metavar="PAIRS", help="Write the pairs with the new annotations.")]
-    votes: Annotated[int | None, Option(min=1, help="Votes on each pair; the preset's number by default.")] = None
+    votes: VotesOnPair = None
     rules: Annotated[bool, Option("--rules", help="Annotate by rule; no model is asked unless --traits is given.")] = (
         False
     )
@@ -116,6 +131,15 @@ def annotate(traits: TraitOptions, asking: PairsOptions, given: AnnotateOptions)
     asked = replace(asking, max_tokens=asking.max_tokens or longest_reply(options))
     head = partial(head_of, given, asking, options)
     ask_model(asked, outputs, head, lambda at: at.estimate(Questions(JUDGE, items.every, options)), report)
+
+
+def check_out(out: Path, others: Mapping[str, str | Path | None]) -> None:
+    """Check, before anybody is asked, that annotated pairs can be written, and not to a file of the ``others``.
+    Raises InputError: a CSV cannot hold them."""
+    if kind_of(out) == ".csv":
+        raise InputError(f"--out {out}: a CSV has no place for these annotators; write .json or .jsonl.", param="out")
+    check_writable("--out", out)
+    check_apart({"--out": out, **others})
 
 
 def head_of(given: AnnotateOptions, asking: PairsOptions, options: TraitOptions | None, judge: str | None) -> Head:

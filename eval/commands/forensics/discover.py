@@ -11,7 +11,7 @@ from typer import Option
 
 from eval.asking.bench import JudgeSession
 from eval.asking.json_lines import write_lines
-from eval.commands.forensics.asking import PairsOptions, check_out
+from eval.commands.forensics.annotate import PairsOptions, VotesOnPair, check_out
 from eval.commands.judge.made import ask_model
 from eval.judges import traits
 from eval.judges.discover import (
@@ -67,7 +67,7 @@ class DiscoverOptions:
     proposals: Annotated[int, Option(min=1, max=10, help="Rules that the model proposes in one reply.")] = 3
     clusters: Annotated[int, Option(min=1, help="Candidates to vote on at most.")] = 20
     least: Annotated[float, Option(min=0, max=1, help="Share of votes for a rule that it needs to stay.")] = 0.1
-    votes: Annotated[int | None, Option(min=1, help="Votes on each pair; the preset's number by default.")] = None
+    votes: VotesOnPair = None
     per_call: Annotated[int, Option(min=1, max=40, help="Candidates to ask about in one call at most.")] = 40
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from typer import Option
 
 from eval.asking.bench import Asking, bench
-from eval.commands.forensics.asking import check_out
+from eval.commands.forensics.annotate import check_out
 from eval.commands.options import DraftingOptions, DryRun, PriceOptions
 from eval.commands.studies.generation import counts
 from eval.commands.writing import WritingPlan, drafts_of, writer
