@@ -19,12 +19,9 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Words and sentences of a draft that the sent text kept, changed, added and removed.
+    """Words and sentences of a draft that the sent text kept, changed, added and removed."""
 
-    ``words_kept`` is the longest common subsequence of words; capitals and marks do not count.
-    """
-
-    words_kept: int
+    words_kept: int  # in the longest common subsequence of words, without capitals and marks
     words_added: int
     words_removed: int
     sentences_kept: int
@@ -50,7 +47,7 @@ class Edit:
 
 
 def edit_between(draft: str, sent: str) -> Edit:
-    """The edit that made the sent text of the draft; a text without words is the draft's where it is the same."""
+    """The edit that made the sent text from the draft; equal texts without words count as one word, kept."""
     before, after = Writing(draft), Writing(sent)
     if not before.words and draft.strip() == sent.strip():
         return Edit(1, 0, 0, 1, 0, 0, 0)

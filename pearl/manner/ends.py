@@ -38,8 +38,8 @@ def sign_off(writing: Writing) -> Sequence[Spot]:
         line = writing.text[start:end]
         under = [MARK.sub("x", writing.text[begin:stop]) for begin, stop in tail if begin > start]
         formula = FAREWELL.fullmatch(line) is not None
-        own = line.endswith((",", "،", "，")) and len(line.split()) <= FORMULA_WORDS and bool(under)
-        if (formula or own) and all(SIGNED.fullmatch(name) for name in under):
+        short = line.endswith((",", "،", "，")) and len(line.split()) <= FORMULA_WORDS and bool(under)
+        if (formula or short) and all(SIGNED.fullmatch(name) for name in under):
             return [(start, tail[-1][1])]
     last = writing.paragraphs[-1] if len(writing.paragraphs) > 1 else (0, 0)
     return [last] if NAMED.fullmatch(MARK.sub("x", writing.text[slice(*last)])) else []
@@ -50,8 +50,8 @@ def closing_question(writing: Writing) -> Sequence[Spot]:
     before = sign_off(writing)
     end = before[0][0] if before else len(writing.text)
     sentences = [spot for spot in writing.sentences if spot[0] < end]
-    asked = sentences and is_question(writing.text[sentences[-1][0] : end].rstrip().rstrip(CLOSERS))
-    return sentences[-1:] if asked else []
+    asks = sentences and is_question(writing.text[sentences[-1][0] : end].rstrip().rstrip(CLOSERS))
+    return sentences[-1:] if asks else []
 
 
 def no_closing_mark(writing: Writing) -> Sequence[Spot]:

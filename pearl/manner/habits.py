@@ -1,7 +1,7 @@
 """A person's habits: traits and words of which they have more or less than others, with the texts that show it.
 
-A habit needs five texts of three days. It decays: when the newest ten texts have a rate that is not unusual any more,
-and whose interval leaves out the rate of all texts, it is gone; a word goes when none of the newest twenty has it.
+A habit needs five texts from three days. It is dropped when the rate of the newest ten texts is no longer unusual and
+its interval excludes the rate of all texts; a word is dropped when none of the newest twenty texts has it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pearl.text.words import SIGN
 LEAST_TEXTS, LEAST_OCCASIONS = 5, 3
 NEWEST = 10  # texts that can contradict a habit
 EXAMPLES = 3
-SAMPLED, SAMPLED_CHARACTERS = 100, 2_000  # texts and their beginnings tell the language
-TELLING_CHARACTERS = 500  # tell that of one text
+SAMPLED, SAMPLED_CHARACTERS = 100, 2_000  # texts, and characters of each, to tell a history's language by
+TELLING_CHARACTERS = 500  # of one text, to tell its language by
 MOST_WORDS, LEAST_Z = 15, 3.29
 MOST_USUAL = 0.5  # uses per 100 words; nobody can be told to write 'the' more often
 DAY_S = 86_400.0
@@ -44,19 +44,18 @@ class HabitExample:
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """A trait or word, the person's rate of it and the usual one. ``text`` says it to the person, ``instruction`` to a
-    model. ``texts`` and ``occasions`` count the texts that show it, and their days."""
+    """A trait or word, with the person's rate of it and the usual one."""
 
     name: str
     label: str
     direction: str  # "more" or "less"
-    text: str
-    instruction: str
+    text: str  # says it to the person
+    instruction: str  # says it to a model
     rate: Interval
     usual: float
     unit: str
-    texts: int
-    occasions: int
+    texts: int  # that show it
+    occasions: int  # the days of these texts
     examples: tuple[HabitExample, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -65,12 +64,11 @@ class Habit:
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """The habits that texts show. ``needs`` says in words what the texts lack for a card, None where there is enough;
-    ``left_out`` of them are in a language that the usual rates are not of."""
+    """The habits that texts show."""
 
     listed: tuple[Habit, ...]
-    needs: str | None
-    left_out: int
+    needs: str | None  # what the texts lack for a card, in words; None if they are enough
+    left_out: int  # texts in another language than that of the usual rates
 
 
 def occasions(documents: Sequence[Document]) -> int:
@@ -86,25 +84,25 @@ def readable(documents: Sequence[Document], usual_rates: UsualRates) -> list[Doc
 
 def habits(documents: Sequence[Document], usual_rates: UsualRates) -> Habits:
     """The habits that texts show, oldest text first: traits in their declared order, then words by z-score."""
-    own = readable(documents, usual_rates)
-    left_out = len(documents) - len(own)
-    if needs := _lacking(documents, own, usual_rates):
+    kept = readable(documents, usual_rates)
+    left_out = len(documents) - len(kept)
+    if needs := _lacking(documents, kept, usual_rates):
         return Habits((), needs, left_out)
-    writings = [Writing(document.text) for document in own]
-    texts = [document.text for document in own]
+    writings = [Writing(document.text) for document in kept]
+    texts = [document.text for document in kept]
     counts = Counts.of(texts)
     newest = Counts.of(texts[-NEWEST:]).intervals() if len(texts) > NEWEST else [None] * len(TRAITS)
     of_traits = [
-        _habit_of(trait, rate, recent, usual_rates.traits[trait.name], own, writings)
+        _habit_of(trait, rate, recent, usual_rates.traits[trait.name], kept, writings)
         for trait, rate, recent in zip(TRAITS, counts.intervals(), newest, strict=True)
         if rate is not None and trait.name in usual_rates.traits
     ]
-    return Habits((*filter(None, of_traits), *_word_habits(own, writings, usual_rates)), None, left_out)
+    return Habits((*filter(None, of_traits), *_word_habits(kept, writings, usual_rates)), None, left_out)
 
 
-def _lacking(documents: Sequence[Document], own: Sequence[Document], usual_rates: UsualRates) -> str | None:
-    """The lack of texts, days or a measure in their language that keeps a history from a card, in words; None where
-    there is enough. ``own`` are the documents in the language of the usual rates."""
+def _lacking(documents: Sequence[Document], kept: Sequence[Document], usual_rates: UsualRates) -> str | None:
+    """A sentence on what a history lacks for a card: texts, days, or usual rates in its language; None if it is enough.
+    ``kept`` are the documents in the language of the usual rates."""
     days = occasions(documents)
     if len(documents) < LEAST_TEXTS or days < LEAST_OCCASIONS:
         return (
@@ -112,8 +110,8 @@ def _lacking(documents: Sequence[Document], own: Sequence[Document], usual_rates
             f"{counted(len(documents), 'text')} from {counted(days, 'day')}. Import more of what you wrote, with its "
             "times."
         )
-    enough = len(own) >= LEAST_TEXTS and occasions(own) >= LEAST_OCCASIONS
-    sample = (document.text[:SAMPLED_CHARACTERS] for document in own[-SAMPLED:])
+    enough = len(kept) >= LEAST_TEXTS and occasions(kept) >= LEAST_OCCASIONS
+    sample = (document.text[:SAMPLED_CHARACTERS] for document in kept[-SAMPLED:])
     if not enough or not usual_rates.reads(word_counts(sample)):
         return (
             f"The {usual_rates.source} write English, and these texts do not, so there is nothing to hold them against."
@@ -145,13 +143,13 @@ def _habit_of(
     if shown < LEAST_TEXTS or days < LEAST_OCCASIONS:
         return None
     does, unit = trait.more if more else trait.less, trait.unit
-    usual, own = unit.shown(bounds.usual), unit.shown(rate.value)
+    usual, shown_rate = unit.shown(bounds.usual), unit.shown(rate.value)
     return Habit(
         trait.name,
         trait.label,
         "more" if more else "less",
-        f"You {does} than others: {own} ({unit.ends(rate.low, rate.high)}), others {usual}.",
-        f"{does[0].upper()}{does[1:]} than usual: {own} (usual: {usual}).",
+        f"You {does} than others: {shown_rate} ({unit.ends(rate.low, rate.high)}), others {usual}.",
+        f"{does[0].upper()}{does[1:]} than usual: {shown_rate} (usual: {usual}).",
         rate,
         bounds.usual,
         f"share of {unit.name}" if unit.share else unit.name,
@@ -169,8 +167,8 @@ def _contradicts(recent: Interval, rate: Interval, bounds: Bounds, more: bool) -
 
 
 def _word_habits(documents: Sequence[Document], writings: Sequence[Writing], usual_rates: UsualRates) -> list[Habit]:
-    own = usual_rates.comparable(word_counts(document.text for document in documents))
-    uses = distinctive_words(own, usual_rates.words)
+    counts = usual_rates.comparable(word_counts(document.text for document in documents))
+    uses = distinctive_words(counts, usual_rates.words)
     word_habits: list[Habit] = []
     recent = {word for writing in writings[-2 * NEWEST :] for word in writing.lower_words}
     for use in uses:
@@ -180,7 +178,7 @@ def _word_habits(documents: Sequence[Document], writings: Sequence[Writing], usu
             continue
         shown, days, examples = _evidence(documents, writings, partial(_has, use.word), partial(_around, use.word))
         if shown >= LEAST_TEXTS and days >= LEAST_OCCASIONS:
-            word_habits.append(_word_habit(use, sum(own.values()), shown, days, examples))
+            word_habits.append(_word_habit(use, sum(counts.values()), shown, days, examples))
     return word_habits
 
 
@@ -188,13 +186,13 @@ def _word_habit(use: WordUse, total: float, shown: int, days: int, examples: tup
     spread = Z * 100 * (use.count**0.5) / total  # a Poisson count's
     rate = Interval(use.rate, max(0.0, use.rate - spread), use.rate + spread)
     unit = BY_NAME["commas"].unit
-    own, usual = unit.shown(use.rate), unit.shown(use.other_rate)
+    often, usual = unit.shown(use.rate), unit.shown(use.other_rate)
     return Habit(
         f"{WORD}{use.word}",
         f"“{use.word}”",
         "more",
-        f"You use the word “{use.word}” more than others: {own} ({unit.ends(rate.low, rate.high)}), others {usual}.",
-        f"Use the word “{use.word}” where it fits: {own} (usual: {usual}).",
+        f"You use the word “{use.word}” more than others: {often} ({unit.ends(rate.low, rate.high)}), others {usual}.",
+        f"Use the word “{use.word}” where it fits: {often} (usual: {usual}).",
         rate,
         use.other_rate,
         unit.name,
@@ -210,9 +208,10 @@ def _evidence(
     shows: Callable[[Writing], bool],
     excerpt_of: Callable[[Writing], str],
 ) -> tuple[int, int, tuple[HabitExample, ...]]:
-    """The number of texts that show a habit, of their days, and the newest of them."""
+    """The number of texts that show a habit, the number of their days, and the newest of them as examples."""
     these = [pair for pair in zip(documents, writings, strict=True) if shows(pair[1])]
-    examples = [HabitExample(it.id, it.timestamp, excerpt_of(writing)) for it, writing in reversed(these[-EXAMPLES:])]
+    newest = reversed(these[-EXAMPLES:])
+    examples = [HabitExample(document.id, document.timestamp, excerpt_of(writing)) for document, writing in newest]
     return len(these), occasions([document for document, _ in these]), tuple(examples)
 
 

@@ -18,18 +18,18 @@ LEAST_PAIRS = 5
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A trait in sent texts against drafts. ``raised`` and ``lowered`` count pairs; ``p_value`` is the sign test's."""
+    """A trait in sent texts against drafts."""
 
     name: str
     label: str
-    draft: float
-    sent: float
+    draft: float  # rate
+    sent: float  # rate
     difference: Interval
     unit: str
-    raised: int
-    lowered: int
-    p_value: float
-    p_corrected: float
+    raised: int  # pairs
+    lowered: int  # pairs
+    p_value: float  # of the sign test
+    p_corrected: float  # by Holm
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -1,5 +1,5 @@
 """Rates of traits over texts, with intervals: Wilson's for a share of texts, else by bootstrap over texts. A trait that
-is not found at all is in no resample either; there Wilson's upper end stands."""
+is not found in any text has no spread over resamples; its upper end is Wilson's."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The traits' places and bases in each text, (N, F) each, in the order of ``traits``."""
+    """Counts of traits in texts."""
 
     traits: tuple[Trait, ...]
-    found: Floats
-    bases: Floats
+    found: Floats  # how often each text has each trait, (N, F)
+    bases: Floats  # what the trait's rate is taken of, such as the text's words, (N, F)
 
     @classmethod
     def of(cls, texts: Sequence[str], traits: tuple[Trait, ...] = TRAITS) -> Counts:
@@ -42,8 +42,8 @@ class Counts:
             return [None] * len(self.traits)
         resampled = self.resampled()
         return [
-            _interval(trait, int(places), int(base), resampled[:, at])
-            for at, (trait, places, base) in enumerate(
+            _interval(trait, int(places), int(base), resampled[:, index])
+            for index, (trait, places, base) in enumerate(
                 zip(self.traits, self.found.sum(axis=0), self.bases.sum(axis=0), strict=True)
             )
         ]

@@ -1,4 +1,4 @@
-"""The manner of many authors, to hold one person's against: figures alone, which ``pearl eval manner`` writes."""
+"""The manner of many authors, which one person's is compared with: only figures, written by ``pearl eval manner``."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from pearl.stats.bootstrap import Floats
 
 ANY, COMMIT, MESSAGE = "any", "commit", "message"
 OF_TEMPLATE = {COMMIT: COMMIT, MESSAGE: MESSAGE}  # a template that is not named here: any kind of text
-COMMON = 0.3  # a word is in the vocabulary if so many authors of each history use it: manner, no subjects and no names
+COMMON = 0.3  # share of each history's authors that use a word of the vocabulary: manner, no subjects and no names
 LEAST_SD = 1e-3
 DIGITS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A rate over authors: mean, standard deviation, lower and upper quartile."""
+    """A rate over authors."""
 
     mean: float
-    sd: float
-    low: float
-    high: float
+    sd: float  # standard deviation
+    low: float  # lower quartile
+    high: float  # upper quartile
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Rates of traits, and of common words per 100, over the authors of one kind of text."""
+    """Rates of traits and common words over the authors of one kind of text."""
 
     kind: str
     authors: int
     texts: int
-    word_total: int
+    word_total: int  # words of all texts
     traits: Mapping[str, Spread]
-    words: Mapping[str, Spread]
+    words: Mapping[str, Spread]  # uses per 100 words
 
     @classmethod
     def of(cls, kind: str, histories: Sequence[Sequence[Sequence[str]]]) -> Reference:
@@ -57,8 +57,8 @@ class Reference:
             len(authors),
             sum(map(len, authors)),
             sum(of_author.total() for of_author in counts),
-            {trait.name: _spread(rates[:, at]) for at, trait in enumerate(TRAITS)},
-            {word: _spread(uses[:, at]) for at, word in enumerate(common)},
+            {trait.name: _spread(rates[:, index]) for index, trait in enumerate(TRAITS)},
+            {word: _spread(uses[:, index]) for index, word in enumerate(common)},
         )
 
     def standardised(self, texts: Sequence[str]) -> Floats:
@@ -72,7 +72,7 @@ class Reference:
 
     def to_json(self) -> dict[str, object]:
         def rows(spreads: Mapping[str, Spread]) -> dict[str, list[float]]:
-            return {name: [it.mean, it.sd, it.low, it.high] for name, it in spreads.items()}
+            return {name: [one.mean, one.sd, one.low, one.high] for name, one in spreads.items()}
 
         return {
             "kind": self.kind,

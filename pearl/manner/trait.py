@@ -17,12 +17,12 @@ EXCERPT = 80  # characters of a text that show a trait
 
 @dataclass(frozen=True, slots=True)
 class TraitUnit:
-    """The base of a rate. ``base`` counts it in a text; a share is found at most once in each."""
+    """What a rate is taken of."""
 
     name: str
-    base: Callable[[Writing], int]
+    base: Callable[[Writing], int]  # counts it in a text
     scale: float = 1.0
-    share: bool = False
+    share: bool = False  # found at most once in each unit
 
     def shown(self, value: float) -> str:
         """The rate in plain words: '12% of texts', '1.3 per 100 words', '14.2 words per sentence'."""
@@ -48,17 +48,14 @@ LETTERS_PER_WORD = TraitUnit("letters per word", lambda writing: len(writing.spa
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """Something that is found in a text, place by place, and counted.
-
-    ``does`` says what a person does who has more or less of it than others: "use more|fewer dashes".
-    """
+    """Something that is found in a text and counted."""
 
     name: str
     label: str
-    measures: str
+    measures: str  # what is counted, as a sentence
     unit: TraitUnit
     find: Find
-    does: str
+    does: str  # what a person does who has more or less of it than others: "use more|fewer dashes"
 
     @property
     def more(self) -> str:
@@ -86,8 +83,8 @@ class Trait:
 
 def excerpt(text: str, start: int, end: int) -> str:
     """At most 80 characters around a place, on one line, with '…' where the text goes on."""
-    room = max(0, EXCERPT - (end - start))
-    begin = max(0, start - room // 2) if len(text) > EXCERPT else 0
+    around = max(0, EXCERPT - (end - start))
+    begin = max(0, start - around // 2) if len(text) > EXCERPT else 0
     stop = min(len(text), begin + EXCERPT)
     begin = character_start(text, max(0, stop - EXCERPT))
     stop = character_start(text, stop)

@@ -1,4 +1,4 @@
-"""The measure that a person's rates are held against: many authors, or a model's drafts for the same requests."""
+"""The usual rates that a person's are compared with: of many authors, or of a model's drafts for the same requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIXED, LEAST_WORDS_OF_TEXT = 0.25, 8
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A usual rate, and the ends that a rate must lie beyond to be unusual."""
+    """A usual rate, and the bounds beyond which a rate is unusual."""
 
     usual: float
     low: float
@@ -30,16 +30,16 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class UsualRates:
-    """``source`` names it in words. ``words`` are counts; with a ``vocabulary``, others are not compared."""
+    """Usual rates of traits and words."""
 
-    source: str
+    source: str  # whose rates they are, in words
     traits: Mapping[str, Bounds]
-    words: Mapping[str, float]
-    vocabulary: frozenset[str] | None
+    words: Mapping[str, float]  # counts
+    vocabulary: frozenset[str] | None  # the words that are compared; None: all
 
     @classmethod
     def of_authors(cls, reference: Reference) -> UsualRates:
-        """Unusual is what lies beyond the middle half of authors."""
+        """Rates outside the middle half of authors are unusual."""
         words = {word: spread.mean * reference.word_total / 100 for word, spread in reference.words.items()}
         return cls(
             f"{reference.authors:,} authors",
@@ -50,14 +50,14 @@ class UsualRates:
 
     @classmethod
     def of_drafts(cls, drafts: Sequence[str]) -> UsualRates:
-        """Unusual is what lies beyond the 95% interval of the drafts' rate."""
+        """Rates outside the 95% interval of the drafts' rate are unusual."""
         intervals = zip(TRAITS, Counts.of(drafts).intervals(), strict=True)
-        bounds = {trait.name: Bounds(it.value, it.low, it.high) for trait, it in intervals if it is not None}
+        bounds = {trait.name: Bounds(rate.value, rate.low, rate.high) for trait, rate in intervals if rate is not None}
         return cls(f"{len(drafts):,} drafts of the model for the same requests", bounds, word_counts(drafts), None)
 
     def languages_apart(self, texts: Sequence[str]) -> Sequence[bool]:
-        """True for each text in a language that the authors write. All are where fewer than a quarter are in another:
-        commands and lists have few common words in any language."""
+        """True for each text in a language of the authors; for all if fewer than a quarter are in another: commands and
+        lists have few common words in any language."""
         counts = [word_counts([text]) for text in texts]
         long = [of_text for of_text in counts if of_text.total() >= LEAST_WORDS_OF_TEXT]
         if sum(not self._known(of_text) for of_text in long) < MIXED * len(long) or not long:

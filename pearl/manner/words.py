@@ -16,38 +16,38 @@ LEAST_Z = 1.96
 
 @dataclass(frozen=True, slots=True)
 class WordUse:
-    """A word in two sets of texts: how often it stands in each, the log-odds ratio and its z-score."""
+    """A word in the person's texts and in others'."""
 
     word: str
     count: int
     other_count: int
     rate: float  # per 100 words
     other_rate: float
-    log_odds: float
-    z: float
+    log_odds: float  # ratio
+    z: float  # z-score of the ratio
 
 
 def word_counts(texts: Iterable[str]) -> Counter[str]:
-    """The number of times that each word stands in the texts, in small letters; what has a digit is no word."""
+    """The count of each word in the texts, lower-cased; runs with a digit are no words."""
     return Counter(word for text in texts for word in Writing(text).lower_words if not any(map(str.isdigit, word)))
 
 
-def distinctive_words(own: Mapping[str, float], others: Mapping[str, float]) -> list[WordUse]:
-    """Every word of either set, by falling z-score: the most the person's own first. Both sets together give the
-    prior's proportions; a word that neither has counts as half an occurrence in it."""
-    known = Counter(own) + Counter(others)
-    vocabulary = sorted({*own, *others})
+def distinctive_words(person: Mapping[str, float], others: Mapping[str, float]) -> list[WordUse]:
+    """Every word of either set by falling z-score, so the person's most typical words first. Both sets together give
+    the prior's proportions; a word that neither has counts as half an occurrence in it."""
+    known = Counter(person) + Counter(others)
+    vocabulary = sorted({*person, *others})
     if len(vocabulary) < 2:  # a word that is alone has no odds
         return []
     weight = PRIOR_WORDS / (sum(known.values()) + 0.5 * sum(word not in known for word in vocabulary))
-    n, m = sum(own.values()), sum(others.values())
+    n, m = sum(person.values()), sum(others.values())
     uses = []
     for word in vocabulary:
         prior = weight * known.get(word, 0.5)
-        mine, theirs = own.get(word, 0) + prior, others.get(word, 0) + prior
-        log_odds = math.log(mine / (n + PRIOR_WORDS - mine)) - math.log(theirs / (m + PRIOR_WORDS - theirs))
-        z = log_odds / math.sqrt(1 / mine + 1 / theirs)
-        counts = int(own.get(word, 0)), int(others.get(word, 0))
-        rates = (100 * own.get(word, 0) / n if n else 0.0), (100 * others.get(word, 0) / m if m else 0.0)
+        count, other_count = person.get(word, 0) + prior, others.get(word, 0) + prior
+        log_odds = math.log(count / (n + PRIOR_WORDS - count)) - math.log(other_count / (m + PRIOR_WORDS - other_count))
+        z = log_odds / math.sqrt(1 / count + 1 / other_count)
+        counts = int(person.get(word, 0)), int(others.get(word, 0))
+        rates = (100 * person.get(word, 0) / n if n else 0.0), (100 * others.get(word, 0) / m if m else 0.0)
         uses.append(WordUse(word, *counts, *rates, log_odds, z))
     return sorted(uses, key=lambda use: (-use.z, use.word))
