@@ -18,19 +18,18 @@ from pearl.records import Usage
 from pearl.text.usable import storable
 
 EMPTY_ANSWER = "empty_answer"
-COMMIT_S = 0.002  # a reply waits no longer to be committed: what a kill can lose
+COMMIT_S = 0.002  # a reply waits at most this long for its commit; a kill can lose those that wait
 
 
 @dataclass(frozen=True, slots=True)
 class AskedModel:
-    """A model that judges or writes. ``identity`` is what the keys of its replies call it: the model, and its rules
-    where they are ours; ``name`` what others call it."""
+    """A model that judges or writes."""
 
     ask: Ask
-    identity: str
+    identity: str  # in the keys of its replies: the model, and its rules where they are ours
     decoding: Decoding
     count_tokens: Callable[[str], int]
-    name: str = ""
+    name: str = ""  # what others call it
 
     @property
     def names(self) -> frozenset[str]:
@@ -47,26 +46,25 @@ class AskedModel:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The limits of a run: calls under way at once, prices, and a cap on cost. Nothing is asked any more where
-    ``go_on`` says no; ``refuse_empty``: an empty reply fails, so that the next run asks again."""
+    """The limits of a run."""
 
-    in_flight: int = 8
+    in_flight: int = 8  # calls under way at once
     prices: Prices = NO_PRICES
-    cap: float | None = None
-    go_on: Callable[[], bool] = lambda: True
-    refuse_empty: bool = False
+    cap: float | None = None  # on the cost
+    go_on: Callable[[], bool] = lambda: True  # nothing is asked once it returns False
+    refuse_empty: bool = False  # an empty reply fails, so that the next run asks again
 
 
 @dataclass(slots=True)
 class AskingOutcome:
-    """The outcome of a run. ``failed``: why there is no reply, by key; ``usage`` is that of this run's calls."""
+    """The outcome of a run."""
 
     calls: int = 0
     repeated: int = 0
-    usage: Usage = NO_USAGE
+    usage: Usage = NO_USAGE  # of this run's calls
     cost: float | None = None
     seconds: float = 0.0
-    failed: dict[bytes, Failed] = field(default_factory=dict)
+    failed: dict[bytes, Failed] = field(default_factory=dict)  # why there is no reply, by key
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -81,7 +79,7 @@ class AskingOutcome:
 
 
 def survey(judge: AskedModel, questions: Iterable[Question], store: ReplyStore) -> Survey:
-    """Count the questions to ask, one in memory at a time; a question that is asked twice counts once."""
+    """Count the questions to ask, with one in memory at a time; a repeated question counts once."""
     seen: set[bytes] = set()
     missing, most = 0, Usage()
     for question in questions:
@@ -112,8 +110,8 @@ async def elicit(
     terms: Terms,
     watch: Watch,
 ) -> AskingOutcome:
-    """Ask what is not kept. Raises ChatError when the endpoint is down, PearlError at the cap; then, too, all replies
-    that came are kept."""
+    """Ask the questions without a kept reply. Raises ChatError when the endpoint is down, PearlError at the cap; all
+    replies that came are kept even then."""
     run = _Run(judge, _missing(judge, questions, store), store, terms, watch)
     try:
         return await run.run()
@@ -125,13 +123,13 @@ async def elicit(
 
 
 def replies(
-    judge: AskedModel, questions: Iterable[Question], store: ReplyStore, asked: AskingOutcome
+    judge: AskedModel, questions: Iterable[Question], store: ReplyStore, outcome: AskingOutcome
 ) -> Iterator[Reply | Failed]:
     """Yield the reply or failure of each question, in order."""
     for question in questions:
         key = judge.key(question)
         reply = store.get(key)
-        yield asked.failed.get(key, Failed("not_asked")) if reply is None else reply
+        yield outcome.failed.get(key, Failed("not_asked")) if reply is None else reply
 
 
 async def generate(
@@ -144,9 +142,9 @@ async def generate(
     go_on: Callable[[], bool] = lambda: True,
     in_flight: int = 1,
 ) -> list[Reply | Failed]:
-    """A text for each prompt, in order; what is kept is not asked again, and what is asked twice is asked once.
+    """Write a text for each prompt, in order; a prompt with a kept reply is not asked, a repeated one is asked once.
 
-    OUT_OF_TIME stands for a text where ``go_on`` says no. Raises ChatError when the model is down.
+    A prompt fails as OUT_OF_TIME once ``go_on`` returns False. Raises ChatError when the model is down.
     """
     writer, questions = _writer(model, identity, decoding), [Question(prompt) for prompt in prompts]
     terms = Terms(in_flight, go_on=go_on, refuse_empty=True)
@@ -193,11 +191,11 @@ class _Run:
         self._terms = terms
         self._watch = watch
         self._patience = Patience(judge.ask, watch.waits, go_on=terms.go_on)
-        self._purse = SpendingCap(terms.prices, terms.cap)
+        self._spending = SpendingCap(terms.prices, terms.cap)
         self._new = asyncio.Event()
         self._committed = 0.0
         self._capped = False
-        self._asked = AskingOutcome()
+        self._outcome = AskingOutcome()
 
     async def run(self) -> AskingOutcome:
         started = time.monotonic()
@@ -210,42 +208,43 @@ class _Run:
                 committing.cancel()
         finally:
             self._kept.commit()
-        asked = self._asked
-        asked.seconds = time.monotonic() - started
-        asked.repeated, asked.usage, asked.cost = self._patience.repeated, self._purse.usage, self._purse.spent
+        outcome = self._outcome
+        outcome.seconds = time.monotonic() - started
+        outcome.repeated, outcome.usage = self._patience.repeated, self._spending.usage
+        outcome.cost = self._spending.spent
         if self._capped:
             raise PearlError(
-                f"--max-cost {self._terms.cap:g}: stopped after {asked.calls:,} calls, which cost {asked.cost:.4g}; "
-                "their replies are kept. Raise it to go on.",
+                f"--max-cost {self._terms.cap:g}: stopped after {outcome.calls:,} calls, which cost "
+                f"{outcome.cost:.4g}; their replies are kept. Raise it to go on.",
                 code="spending_cap",
             )
-        return asked
+        return outcome
 
     async def _work(self) -> None:
         for key, question in self._todo:
             most = self._judge.most(question)
-            if self._capped or not await self._purse.set_aside(most):
+            if self._capped or not await self._spending.set_aside(most):
                 self._capped = True
                 return
             decoding = replace(self._judge.decoding, seed=question.sample)
             reply = await self._patience.answer(question.messages, decoding)
             if isinstance(reply, Failed):
-                self._purse.settle(most, Usage())
+                self._spending.settle(most, Usage())
             else:
                 # an endpoint that does not say what it used is taken to have used all it may
-                self._purse.settle(most, reply.usage if reply.usage.total_tokens else most)
+                self._spending.settle(most, reply.usage if reply.usage.total_tokens else most)
                 if self._terms.refuse_empty and not storable(reply.text).strip():
                     reply = Failed(EMPTY_ANSWER)
             if isinstance(reply, Failed):
-                self._asked.failed[key] = reply
+                self._outcome.failed[key] = reply
             else:
                 self._keep(key, reply)
-            if reply != Failed(OUT_OF_TIME):  # nobody was asked
-                self._asked.calls += 1
+            if reply != Failed(OUT_OF_TIME):  # the model was not asked
+                self._outcome.calls += 1
                 self._watch.advance(isinstance(reply, Failed))
 
     def _keep(self, key: bytes, reply: Reply) -> None:
-        """Here too, for with many calls in flight one turn of the loop takes long."""
+        """Keep a reply; commit it here if the last commit is old: with many calls a turn of the loop takes long."""
         self._kept.add(key, reply)
         if time.monotonic() - self._committed > COMMIT_S:
             self._kept.commit()

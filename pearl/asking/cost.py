@@ -14,7 +14,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Money per million tokens, in whatever currency; None where nobody said."""
+    """Prices of a million tokens, in any one currency; None where they are not known."""
 
     prompt: float | None = None
     completion: float | None = None
@@ -31,12 +31,13 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The number of different ``questions`` and of those with ``kept`` replies. ``most``: prompt tokens as the model
-    counts them, which errs upwards, and answers of the greatest length allowed."""
+    """The questions of a run, counted before it."""
 
-    questions: int
-    kept: int
-    most: Usage
+    questions: int  # different ones
+    kept: int  # of these, with a kept reply
+    most: (
+        Usage  # prompt tokens as the model counts them, which errs upwards, and answers of the greatest length allowed
+    )
 
     @property
     def missing(self) -> int:
@@ -54,7 +55,7 @@ class Survey:
 
 
 class SpendingCap:
-    """``cap`` is for one run. What a call may cost at most is set aside until it is known what it did cost."""
+    """The cap on the cost of one run. The most that a call may cost is set aside until its real cost is known."""
 
     def __init__(self, prices: Prices = NO_PRICES, cap: float | None = None) -> None:
         if cap is not None and prices.of(Usage()) is None:
@@ -62,7 +63,7 @@ class SpendingCap:
         self._prices = prices
         self._cap = cap
         self._set_aside = 0.0
-        self._under_way = 0  # calls that it is set aside for
+        self._under_way = 0  # calls that cost is set aside for
         self._settled = asyncio.Event()
         self.usage = Usage()
 
@@ -71,7 +72,7 @@ class SpendingCap:
         return self._prices.of(self.usage)
 
     async def set_aside(self, most: Usage) -> bool:
-        """True when the call may be made; waits while calls under way may still turn out cheaper."""
+        """Set aside the most a call may cost; return False if the cap forbids it even after all calls under way."""
         cost = self._prices.of(most) or 0.0
         while self._cap is not None and (self.spent or 0.0) + self._set_aside + cost > self._cap:
             if not self._under_way:
@@ -83,7 +84,7 @@ class SpendingCap:
         return True
 
     def settle(self, most: Usage, used: Usage) -> None:
-        """``used`` is nothing where the call came to nothing."""
+        """Replace what was set aside for a call by what it used: nothing if it failed."""
         self.usage += used
         self._under_way -= 1
         # nothing is left of it by rounding when no call is under way

@@ -31,14 +31,14 @@ TABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A prompt; ``sample`` tells the draws of one question apart."""
+    """A prompt, and which draw of its reply is meant."""
 
     messages: tuple[Message, ...]
-    sample: int = 0
+    sample: int = 0  # number of the draw
 
 
 def key_of(model: str, decoding: Decoding, question: Question) -> bytes:
-    """The same for the same question to the same model, and for nothing else. ``model`` names it and its rules."""
+    """The key of a question to a model, which no other question or model has. ``model`` names it and its rules."""
     parts = [
         SCHEMA_VERSION,
         model,
@@ -73,7 +73,7 @@ class ReplyStore:
         return None if row is None else Reply(row[0], row[1], Usage(row[2], row[3]))
 
     def add(self, key: bytes, reply: Reply) -> None:
-        """Kept for good from the next :meth:`commit` on, which must follow within milliseconds."""
+        """Add a reply, to be written by the next :meth:`commit`, which must follow within milliseconds."""
         self._new[key] = Reply(storable(reply.text), reply.finish_reason, reply.usage)
 
     def commit(self) -> None:
@@ -94,9 +94,9 @@ class ReplyStore:
 
 @contextmanager
 def open_replies(path: Path, option: str | None = "replies") -> Iterator[ReplyStore]:
-    """The file's replies; it is made where there is none. What was committed outlives a kill of the process.
+    """Open a file of replies; create it if it is missing. Committed replies survive a kill of the process.
 
-    Raises InputError when it cannot be used, or holds something else; ``option`` names it, None where none does.
+    Raises InputError when it cannot be used, or holds something else; ``option`` names the file, if any does.
     """
     advice = "delete it to ask for its replies again" if option is None else f"give another --{option}"
     try:
@@ -119,7 +119,7 @@ def open_replies(path: Path, option: str | None = "replies") -> Iterator[ReplySt
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, option: str | None, advice: str) -> None:
-    """Two runs may open a new file at once, so the table is made where nobody else can be making it."""
+    """Create the table in a transaction that locks the file, since two runs may open a new file at once."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != APPLICATION_ID:

@@ -1,4 +1,4 @@
-"""Calls that fail for now are repeated, unchanged; what a rate limit says holds for every call to the endpoint."""
+"""Repetition of calls that fail for now; a rate limit holds for every call to the endpoint."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ OUT_OF_TIME = "out_of_time"
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """There is no reply, and why."""
+    """A call without a reply."""
 
-    reason: str
+    reason: str  # the error's code
 
 
 Ask: TypeAlias = Callable[[Sequence[Message], Decoding], Awaitable[Reply]]
 
 
 class Watch(Protocol):
-    """Told how a run goes."""
+    """An observer of a run."""
 
     def advance(self, failed: bool) -> None: ...
 
     def waits(self, seconds: float) -> None:
-        """Tell of a wait for the endpoint's rate limit."""
+        """Report a wait for the endpoint's rate limit."""
         ...
 
 
@@ -61,8 +61,8 @@ def asking(model: ChatModel) -> Ask:
 
 
 class Patience:
-    """``tell`` hears, once for each pause, how many seconds the rate limit makes everybody wait. Where ``go_on`` says
-    no, nothing is asked, or asked again, and OUT_OF_TIME is why there is no reply."""
+    """Calls to an endpoint, repeated where they fail for now. ``tell`` is called once per pause with the seconds that
+    all calls wait. Once ``go_on`` returns False, nothing is asked, and calls fail as OUT_OF_TIME."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Patience:
         self._go_on = go_on
         self._clock = clock
         self._sleep = sleep
-        self._open_at = 0.0  # by the clock; before it nobody calls
+        self._open_at = 0.0  # by the clock; there are no calls before it
         self._pause = FIRST_PAUSE_S
         self._limited_since: float | None = None
         self._failed_in_a_row = 0
@@ -86,7 +86,7 @@ class Patience:
         self.repeated = 0  # calls that were made again
 
     async def answer(self, messages: Sequence[Message], decoding: Decoding) -> Reply | Failed:
-        """The reply, or why there is none. Raises ChatError where no other question would fare better."""
+        """Ask, and return the reply or why there is none. Raises ChatError if any other question would fail, too."""
         tries = 0
         while True:
             await self._wait_for_limit()

@@ -32,25 +32,24 @@ CUT_OFF = "length"
 
 @dataclass(frozen=True, slots=True)
 class WrittenText:
-    """A text, or the code of the ``failure`` that stands in its place. ``cut_off``: it hit the limit of tokens."""
+    """A text, or why there is none."""
 
     text: str | None
-    failure: str | None = None
-    cut_off: bool = False
+    failure: str | None = None  # the code
+    cut_off: bool = False  # at the limit of tokens
 
 
 @dataclass(frozen=True, slots=True)
 class WritingContext:
-    """A place to write drafts: the model, its identity in the keys of its answers, how it decodes, the kept answers,
-    a watch over drafts or revisions, the time allowed, and the number of calls under way at once."""
+    """The model that writes drafts, and the limits it writes in."""
 
     model: ChatModel
-    identity: str
+    identity: str  # of the model, in the keys of its answers
     decoding: Decoding
     kept: ReplyStore
-    watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED
-    budget: Budget = field(default_factory=lambda: Budget(None))
-    in_flight: int = 1
+    watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED  # observes drafts, or revisions
+    budget: Budget = field(default_factory=lambda: Budget(None))  # time allowed
+    in_flight: int = 1  # calls under way at once
 
 
 async def write_drafts(
@@ -59,25 +58,25 @@ async def write_drafts(
     """Write a draft for each prompt of each system; every system has the same number of prompts.
 
     Drafts that are not written when ``share`` of the context's time has passed fail as OUT_OF_TIME. Raises ChatError
-    when the model is down. Works case by case, not system by system: what is done then says how long the rest takes,
-    and a local model keeps what it read.
+    when the model is down. Works case by case, not system by system, so that the cases done so far tell how long the
+    rest takes, and a local model keeps what it read.
     """
     all_inputs = list(zip(*systems, strict=True))
     order = _order(len(all_inputs))
-    mixed = [inputs for place in order for inputs in all_inputs[place]]
+    mixed = [inputs for index in order for inputs in all_inputs[index]]
     most = context.decoding.max_tokens
     prompts = [prompt_or_none(partial(draft_prompt, inputs, context.model, most)) for inputs in mixed]
     texts = [draft_of(answer) for answer in await _answers(context, "drafts", prompts, context.decoding, share)]
     # an assistant's answer, as the service does
-    refused = [place for place, text in enumerate(texts) if _is_no_draft(text)]
-    prompts = [prompt_or_none(partial(second_prompt, mixed[place], context.model, most)) for place in refused]
+    refused = [index for index, text in enumerate(texts) if _is_no_draft(text)]
+    prompts = [prompt_or_none(partial(second_prompt, mixed[index], context.model, most)) for index in refused]
     answers = await _answers(context, "second drafts", prompts, context.decoding, share) if refused else []
-    for place, answer in zip(refused, answers, strict=True):
+    for index, answer in zip(refused, answers, strict=True):
         second = draft_of(answer)
-        texts[place] = texts[place] if second.text is None else second
+        texts[index] = texts[index] if second.text is None else second
     drafts = iter(texts)
-    written = {place: [next(drafts) for _ in systems] for place in order}
-    return [[written[place][system] for place in range(len(all_inputs))] for system in range(len(systems))]
+    written = {index: [next(drafts) for _ in systems] for index in order}
+    return [[written[index][system] for index in range(len(all_inputs))] for system in range(len(systems))]
 
 
 async def write_revised(
@@ -87,8 +86,8 @@ async def write_revised(
     ChatError when the model is down."""
     drafts = await write_drafts(context, systems, 0.5)
     return [
-        (mine, await write_revisions(context, all_inputs, mine, 0.5 + 0.5 * number / len(systems)))
-        for number, (all_inputs, mine) in enumerate(zip(systems, drafts, strict=True), start=1)
+        (of_system, await write_revisions(context, all_inputs, of_system, 0.5 + 0.5 * number / len(systems)))
+        for number, (all_inputs, of_system) in enumerate(zip(systems, drafts, strict=True), start=1)
     ]
 
 
@@ -102,19 +101,19 @@ async def write_revisions(
     """
     decoding = revision_decoding(context.decoding)
     revised = list(drafts)
-    texts = {place: text for place in _order(len(drafts)) if (text := drafts[place].text) is not None}
+    texts = {index: text for index in _order(len(drafts)) if (text := drafts[index].text) is not None}
     prompts = [
-        prompt_or_none(partial(revision_prompt, all_inputs[place], text, context.model, decoding.max_tokens))
-        for place, text in texts.items()
+        prompt_or_none(partial(revision_prompt, all_inputs[index], text, context.model, decoding.max_tokens))
+        for index, text in texts.items()
     ]
     answers = await _answers(context, "revisions", prompts, decoding, share)
-    for place, prompt, answer in zip(texts, prompts, answers, strict=True):
-        revised[place] = read_revision(answer, "" if prompt is None else prompt.begun)
+    for index, prompt, answer in zip(texts, prompts, answers, strict=True):
+        revised[index] = read_revision(answer, "" if prompt is None else prompt.begun)
     return revised
 
 
 def _order(count: int) -> list[int]:
-    """The places of all cases, mixed: where the time is up, those that were written are a sample."""
+    """The indices of all cases, shuffled: those written before the time is up are a sample."""
     return random.Random(0).sample(range(count), count)
 
 
@@ -131,9 +130,9 @@ async def _answers(
 ) -> list[Reply | Failed]:
     """Replies to the prompts that fit the model; a request that does not fit by itself fails."""
     fitting = [prompt.messages for prompt in prompts if prompt is not None]
-    asked = context.model, context.identity, fitting, decoding, context.kept
-    watch = context.watch(label, missing(*asked))
-    replies = iter(await generate(*asked, watch, context.budget.until(share), context.in_flight))
+    arguments = context.model, context.identity, fitting, decoding, context.kept
+    watch = context.watch(label, missing(*arguments))
+    replies = iter(await generate(*arguments, watch, context.budget.until(share), context.in_flight))
     return [Failed(ContextExceeded.default_code) if prompt is None else next(replies) for prompt in prompts]
 
 
