@@ -17,18 +17,18 @@ from pearl.errors import ContextExceeded
 
 @dataclass(frozen=True, slots=True)
 class EditingContext:
-    """A place to edit drafts: the model, its identity in the keys of its replies, the kept replies, and the limits."""
+    """The model that edits drafts, and the limits it edits in."""
 
     model: ChatModel
-    identity: str
+    identity: str  # of the model, in the keys of its replies
     kept: ReplyStore
     terms: Terms
 
     async def candidates(
         self, draft: str, count: int, watch: Watch, instructions: str = ""
     ) -> tuple[list[Candidate], AskingOutcome]:
-        """``count`` candidates, and what asking for those without a kept reply came to. Raises ChatError when the model
-        is down, PearlError at the cap on cost."""
+        """Ask for ``count`` candidates; return them, and the outcome of asking for those without a kept reply. Raises
+        ChatError when the model is down, PearlError at the cap on cost."""
         if self.model.continues:
             return await self._in_steps(draft, count, watch, instructions)
         try:
@@ -36,22 +36,22 @@ class EditingContext:
         except ContextExceeded as error:
             return [Candidate(None, error.code)] * count, AskingOutcome()
         editor, questions = self._editor(decoding), [Question(messages, sample) for sample in range(count)]
-        asked = await elicit(editor, questions, self.kept, self.terms, watch)
-        return [candidate_of(draft, reply) for reply in replies(editor, questions, self.kept, asked)], asked
+        outcome = await elicit(editor, questions, self.kept, self.terms, watch)
+        return [candidate_of(draft, reply) for reply in replies(editor, questions, self.kept, outcome)], outcome
 
     async def _in_steps(
         self, draft: str, count: int, watch: Watch, instructions: str
     ) -> tuple[list[Candidate], AskingOutcome]:
-        """One candidate after the other: such a model runs on this machine."""
+        """Ask for one candidate after the other, since such a model runs on this machine."""
         total, candidates = AskingOutcome(), []
 
         async def say(messages: Sequence[Message], decoding: Decoding) -> Reply | Failed:
             editor, question = self._editor(decoding), Question(tuple(messages), decoding.seed)
-            asked = await elicit(editor, [question], self.kept, self.terms, UNWATCHED)
-            total.calls, total.seconds = total.calls + asked.calls, total.seconds + asked.seconds
-            total.repeated, total.usage = total.repeated + asked.repeated, total.usage + asked.usage
-            total.failed |= asked.failed
-            return next(replies(editor, [question], self.kept, asked))
+            outcome = await elicit(editor, [question], self.kept, self.terms, UNWATCHED)
+            total.calls, total.seconds = total.calls + outcome.calls, total.seconds + outcome.seconds
+            total.repeated, total.usage = total.repeated + outcome.repeated, total.usage + outcome.usage
+            total.failed |= outcome.failed
+            return next(replies(editor, [question], self.kept, outcome))
 
         for sample in range(count):
             candidates.append(await candidate_in_steps(say, draft, instructions, sample))

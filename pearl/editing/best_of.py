@@ -1,8 +1,8 @@
 """The best of several candidates by reward (papers/writing-quality-rewards.txt, sections 5.2 and 6).
 
 Candidates below the draft are dropped, the best of the rest is chosen, and a random one of them is the control. Where
-it is known how likely a text is the writer's own, it counts with a weight, and a candidate that is less likely theirs
-than the draft by more than a margin is never chosen.
+the likeness of the draft to the writer is known, likeness counts with a weight, and a candidate whose likeness is below
+the draft's by more than a margin is never chosen.
 """
 
 from __future__ import annotations
@@ -17,29 +17,28 @@ from pearl.records import TextScores
 from pearl.stats.bootstrap import Floats
 
 Rewards = Callable[[Sequence[str]], Floats]  # quality from 1 to 10, higher is better
-Likenesses = Callable[[Sequence[str]], Sequence[float | None]]  # P(this person wrote it); None where nobody can say
+Likenesses = Callable[[Sequence[str]], Sequence[float | None]]  # P(this person wrote it); None if unknown
 LOWEST, HIGHEST = 1.0, 10.0
 BELOW, LESS_LIKELY = "below_draft", "less_likely_theirs"
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The weight of likeness beside quality, both from 0 to 1, and the likeness that a candidate may lose."""
+    """The balance of likeness and quality, both from 0 to 1."""
 
-    weight: float = 0.3
-    margin: float = 0.1
+    weight: float = 0.3  # of likeness; quality has the rest
+    margin: float = 0.1  # likeness that a candidate may lose
 
 
 @dataclass(frozen=True, slots=True)
 class EditSelection:
-    """``scores`` are None for candidates without a text, ``dropped`` gives the reason for each one that was dropped.
-    ``best`` and ``random`` are places among the candidates; None: the draft stays, and there is none."""
+    """The choice among candidates."""
 
     draft: TextScores
-    scores: tuple[TextScores | None, ...]
-    dropped: dict[int, str]
-    best: int | None
-    random: int | None
+    scores: tuple[TextScores | None, ...]  # None for candidates without a text
+    dropped: dict[int, str]  # the reason, by the candidate's index
+    best: int | None  # index of the candidate; None: the draft stays
+    random: int | None  # index of the control; None: no candidate is eligible
 
     @property
     def scores_of_choice(self) -> TextScores:
@@ -56,7 +55,7 @@ def select(
     seed: int = 0,
 ) -> EditSelection:
     """Score the draft and every candidate, and choose. ``texts`` are None for candidates that failed. The control is
-    drawn anew for each draft: with one draw for all it would be the same place wherever as many are eligible."""
+    drawn anew for each draft; one draw would give the same index wherever as many are eligible."""
     distinct = list(dict.fromkeys([draft, *(text for text in texts if text is not None)]))
     quality = np.asarray(rewards(distinct), np.float64)
     likeness = [None] * len(distinct) if likenesses is None else likenesses(distinct)
@@ -65,15 +64,15 @@ def select(
     }
     before = by_text[draft]
     scores = tuple(None if text is None else by_text[text] for text in texts)
-    scored = {place: candidate for place, candidate in enumerate(scores) if candidate is not None}
-    reasons = {place: _drop(candidate, before, balance) for place, candidate in scored.items()}
-    eligible = [place for place, reason in reasons.items() if reason is None]
+    scored = {index: candidate for index, candidate in enumerate(scores) if candidate is not None}
+    reasons = {index: _drop(candidate, before, balance) for index, candidate in scored.items()}
+    eligible = [index for index, reason in reasons.items() if reason is None]
     compared = before.likeness is not None
-    best = max(eligible, key=lambda place: _value(scored[place], balance, compared), default=None)
+    best = max(eligible, key=lambda index: _value(scored[index], balance, compared), default=None)
     if best is not None and _value(scored[best], balance, compared) <= _value(before, balance, compared):
         best = None
     control = random.Random(f"{seed} {draft}").choice(eligible) if eligible else None
-    dropped = {place: reason for place, reason in reasons.items() if reason is not None}
+    dropped = {index: reason for index, reason in reasons.items() if reason is not None}
     return EditSelection(before, scores, dropped, best, control)
 
 

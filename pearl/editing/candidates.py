@@ -19,12 +19,11 @@ NO_EDIT, NOT_EXECUTED = "no_edit", "not_executed"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An edited draft, or the code of the ``failure`` that stands in its place. ``refused``: edits that were proposed
-    and not executed, also those of a failure."""
+    """An edited draft, or why there is none."""
 
     execution: Execution | None
-    failure: str | None = None
-    refused: tuple[RefusedEdit, ...] = ()
+    failure: str | None = None  # the code
+    refused: tuple[RefusedEdit, ...] = ()  # edits that were proposed and not executed, also those of a failure
 
     @property
     def text(self) -> str | None:
@@ -32,7 +31,7 @@ class Candidate:
 
 
 def candidate_of(draft: str, reply: Reply | Failed) -> Candidate:
-    """The draft with the edits of a reply in three parts executed."""
+    """Execute the edits of a reply in three parts on the draft."""
     if isinstance(reply, Failed):
         return Candidate(None, reply.reason)
     try:
@@ -43,7 +42,7 @@ def candidate_of(draft: str, reply: Reply | Failed) -> Candidate:
 
 
 def executed(draft: str, edits: Sequence[SpanEdit], unmatched: Sequence[RefusedEdit] = ()) -> Candidate:
-    """The draft with the edits in place; ``unmatched`` were refused before. A text that is the draft, or empty, is a
+    """Execute edits on the draft; ``unmatched`` were refused before. A result that equals the draft, or is empty, is a
     failure."""
     execution = execute(draft, edits)
     refused = (*execution.refused, *unmatched)

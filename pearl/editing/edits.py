@@ -40,18 +40,18 @@ class SpanEdit:
 
 @dataclass(frozen=True, slots=True)
 class RefusedEdit:
-    """An edit that was not executed; ``reason`` is one of REASONS."""
+    """An edit that was not executed."""
 
     edit: SpanEdit
-    reason: str
+    reason: str  # one of REASONS
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """The edited text, the edits that made it, in the order of the draft, and those that were refused."""
+    """The result of executing edits on a draft."""
 
-    text: str
-    placed: tuple[PlacedEdit, ...]
+    text: str  # edited
+    placed: tuple[PlacedEdit, ...]  # in the order of the draft
     refused: tuple[RefusedEdit, ...]
 
 
@@ -77,7 +77,7 @@ def execute(draft: str, edits: Sequence[SpanEdit], *, tidy: bool = True) -> Exec
             refused.append(RefusedEdit(edit, reason))
     placeable.sort(key=lambda placed: placed.start)
     overlapping = _overlapping(placeable)
-    refused += [RefusedEdit(SpanEdit(it.span, it.rewrite, it.category), OVERLAPS) for it in overlapping]
+    refused += [RefusedEdit(SpanEdit(edit.span, edit.rewrite, edit.category), OVERLAPS) for edit in overlapping]
     placed = [edit for edit in placeable if edit not in overlapping]
     if tidy:
         placed = _tidied(draft, placed)
@@ -85,7 +85,7 @@ def execute(draft: str, edits: Sequence[SpanEdit], *, tidy: bool = True) -> Exec
 
 
 def replaced(draft: str, placed: Sequence[PlacedEdit]) -> str:
-    """The draft with the rewrites in place; edits are in the order of the draft."""
+    """The draft with each span replaced by its rewrite; edits are in the order of the draft."""
     pieces, done = [], 0
     for edit in placed:
         pieces += [draft[done : edit.start], edit.rewrite]
@@ -94,7 +94,7 @@ def replaced(draft: str, placed: Sequence[PlacedEdit]) -> str:
 
 
 def occurrences(text: str, span: str) -> list[int]:
-    """Every place where the span occurs, overlapping ones included."""
+    """The start of every occurrence of the span, overlapping ones included."""
     starts, start = [], text.find(span)
     while start >= 0:
         starts.append(start)

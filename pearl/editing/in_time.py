@@ -23,11 +23,11 @@ LONG = 10_000  # characters of a reply that takes a while to read, in a thread t
 async def write_candidates(
     model: ChatModel, draft: str, instructions: str, count: int, seconds: float, began: float | None = None
 ) -> tuple[list[Candidate], Usage]:
-    """``count`` candidates and what they used. One that fails or is not there when the time is up is a failure; the
-    calls under way are cancelled then.
+    """Ask for ``count`` candidates; return them and the tokens used. Calls still under way when the time is up are
+    cancelled, and fail as OUT_OF_TIME.
 
-    Several are asked for at once; of a model on this machine one after the other, so that time runs out between whole
-    ones, not in the first step of all.
+    An endpoint is asked for several at once, a model on this machine for one after the other, so that some candidates
+    are whole when the time runs out.
     """
     usage = Usage()
     candidates: dict[int, Candidate] = {}

@@ -27,7 +27,7 @@ Categories of weak spans:
 {categories}
 
 Copy a span letter by letter from the draft, long enough that it occurs only once. Spans do not overlap. A rewrite adds
-no facts, keeps the writer's tone, and may be empty to delete the span. A few good edits are better than many.{told}
+no facts, keeps the writer's tone, and may be empty to delete the span. A few good edits are better than many.{standing}
 
 Answer in three parts, in exactly this form:
 
@@ -59,14 +59,14 @@ Messages = tuple[Message, ...]
 
 
 def editor_prompt(draft: str, instructions: str = "", *, example: bool = False) -> Messages:
-    """Messages that ask for edits of the draft, with ``example`` behind a question that is answered."""
+    """Messages that ask for edits of the draft; with ``example``, after a question with its answer."""
     categories = "\n".join(f"- {name}: {about}" for name, about in CATEGORIES.items())
     standing = INSTRUCTIONS + instructions.strip() if instructions.strip() else ""
-    task, asked = TASK.format(categories=categories, told=standing), DRAFT.format(draft=fenced(draft))
-    turns: Messages = (Message("user", task + asked),)
+    task, question = TASK.format(categories=categories, standing=standing), DRAFT.format(draft=fenced(draft))
+    turns: Messages = (Message("user", task + question),)
     if example:
         answered = Message("assistant", reply_of(EXAMPLE_EDITS, execute(EXAMPLE, EXAMPLE_EDITS).text))
-        turns = (Message("user", task + DRAFT.format(draft=EXAMPLE)), answered, Message("user", asked.strip()))
+        turns = (Message("user", task + DRAFT.format(draft=EXAMPLE)), answered, Message("user", question.strip()))
     return (Message("system", SYSTEM), *turns)
 
 

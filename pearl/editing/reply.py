@@ -27,20 +27,20 @@ ARROWS = tuple(re.compile(rf"{close}[ \t]*(?:->|→|=>|–>)[ \t]*{opening}") fo
 
 @dataclass(frozen=True, slots=True)
 class NumberedSpan:
-    """A span of a part with its number, and its category in Part 1 or its rewrite in Part 2."""
+    """An entry of Part 1 or Part 2."""
 
     number: int
     span: str
-    said: str
+    said: str  # the category in Part 1, the rewrite in Part 2
 
 
 @dataclass(frozen=True, slots=True)
 class EditorReply:
-    """``text`` is Part 3; None where the reply ends before it."""
+    """The parts of an editor's reply."""
 
-    listed: tuple[NumberedSpan, ...]
-    rewritten: tuple[NumberedSpan, ...]
-    text: str | None
+    listed: tuple[NumberedSpan, ...]  # Part 1
+    rewritten: tuple[NumberedSpan, ...]  # Part 2
+    text: str | None  # Part 3; None if the reply ends before it
 
     def edits(self) -> tuple[tuple[SpanEdit, ...], tuple[RefusedEdit, ...]]:
         """The edits that both parts agree on, and what only one of them has."""

@@ -88,8 +88,8 @@ def sentences(draft: str) -> list[str]:
 
 def _find(spans: Sequence[str]) -> tuple[Message, ...]:
     listed = "\n".join(f"{number}. {_line(span)}" for number, span in enumerate(spans, start=1))
-    asked = FIND.format(categories=", ".join(CATEGORIES))
-    return Message("system", SYSTEM), Message("user", f"{asked}\n\n<draft>\n{listed}\n</draft>")
+    question = FIND.format(categories=", ".join(CATEGORIES))
+    return Message("system", SYSTEM), Message("user", f"{question}\n\n<draft>\n{listed}\n</draft>")
 
 
 def _rewrite(span: str, category: str, instructions: str) -> tuple[Message, ...]:
