@@ -27,13 +27,12 @@ VARIABLES = ("intercept", "words_ratio", "characters_ratio", "history", "surpris
 
 @dataclass(frozen=True, slots=True)
 class LikenessEvidence:
-    """Mean log ratios of a token by both models, the impostors' mean surprise at a masked word, all in nats, and the
-    number of words of the text and of the history."""
+    """What speaks for and against a person having written a text."""
 
-    words_ratio: float
-    characters_ratio: float
-    surprise: float
-    words: int
+    words_ratio: float  # mean log ratio of a masked word, person to impostors, in nats
+    characters_ratio: float  # the same of a character
+    surprise: float  # the impostors' mean surprise at a masked word, in nats
+    words: int  # of the text
     history_words: int
 
     def variables(self) -> Floats:
@@ -43,12 +42,11 @@ class LikenessEvidence:
 
 @dataclass(frozen=True, slots=True)
 class LikenessCalibration:
-    """The coefficients of VARIABLES, the power of the length by which they are weighed, and the lowest and the highest
-    value of each variable: beyond what people wrote, nothing is known of its weight."""
+    """A fitted logistic regression."""
 
-    coefficients: tuple[float, ...]
-    power: float
-    ranges: tuple[tuple[float, float], ...]
+    coefficients: tuple[float, ...]  # of VARIABLES
+    power: float  # of the text's length, by which the evidence is weighed
+    ranges: tuple[tuple[float, float], ...]  # lowest and highest value of each variable; values outside are clipped
 
     @classmethod
     def from_json(cls, value: Any) -> LikenessCalibration:

@@ -21,8 +21,8 @@ WORDS_ORDER, CHARACTERS_ORDER = 3, 4
 WORDS_DISCOUNT, CHARACTERS_DISCOUNT, REFERENCE_DISCOUNT = 0.6, 0.9, 0.75
 FEW = 50  # people; docs/judging.md has the figures
 AGAINST_FEW = f"against fewer than {FEW} probabilities come out too high, while texts keep their order."
-TEXTS_OF_AN_AUTHOR = 200  # else a few prolific ones are the register
-SAME_PERSON = 0.2  # of somebody's different texts
+TEXTS_OF_AN_AUTHOR = 200  # at most, or a few prolific authors dominate the register
+SAME_PERSON = 0.2  # share of different texts in common
 # Of a text's words, or it is in another language than the impostors write. Of 4,985 texts of commits, chat and mail in
 # English 2 have less than .45 of a shipped vocabulary; half of the translated messages in Dutch or Portuguese
 # have .3, about a tenth .45. The vocabulary of a few impostors of one's own is smaller.
@@ -33,15 +33,15 @@ FOLDER = Path(__file__).parent / "registers"
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One way to read texts, masked words or characters, and how the impostors write in it."""
+    """One way to read texts, as masked words or characters, and the impostors' model of it."""
 
-    order: int
+    order: int  # of the n-grams
     discount: float  # of the person's model
     impostors: NgramModel
 
     @property
     def rare(self) -> float:
-        """The probability of a token that nobody has used."""
+        """The probability of a token that no text has."""
         return 1.0 / (len(self.impostors.levels[0].grams) + 50)
 
     def read(self, texts: Sequence[Tokens]) -> ReadStream:
@@ -51,10 +51,10 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class ReadStream:
-    """N-grams, and the probability of the token at each place for the impostors, (P,)."""
+    """Texts read as one kind of token."""
 
     grams: Grams
-    impostors: Floats
+    impostors: Floats  # the impostors' probability of each token, (P,)
 
     @property
     def surprise(self) -> float:
@@ -68,24 +68,24 @@ class ReadStream:
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A text as the impostors would have written it, ready for any person's models; ``length`` in words."""
+    """A text with the impostors' probabilities of it, ready for any person's models."""
 
     words: ReadStream
     characters: ReadStream
-    length: int
+    length: int  # in words
 
 
 @dataclass(frozen=True, slots=True)
 class Impostors:
-    """The impostors of one register. ``removed`` are those who turned out to be the person."""
+    """The impostors of one register."""
 
     name: str
     masking: Masking
     words: Stream
     characters: Stream
-    authors: int
-    removed: tuple[str, ...] = ()
-    kind: str = GIVEN
+    authors: int  # how many
+    removed: tuple[str, ...] = ()  # authors who turned out to be the person
+    kind: str = GIVEN  # or SHIPPED
 
     @classmethod
     def of(
@@ -97,21 +97,22 @@ class Impostors:
         least_authors: int = 1,
         within: Impostors | None = None,
     ) -> Impostors:
-        """The figures of the texts by author, without authors who are the ``person``: who share a fifth of their texts
-        with them. What fewer than ``least_authors`` use is left out, and, where ``within`` is given, words and n-grams
-        that it lacks: what is common among more people, as often as these use it.
+        """Fit to texts by author. Authors who share a fifth of their texts with the ``person`` are the person, and are
+        removed. Words and n-grams that fewer than ``least_authors`` use are left out, and so are those that ``within``
+        lacks, if it is given: then the vocabulary is common to more people, and the counts are these authors'.
 
         Raises InputError where no impostor is left.
         """
-        mine = set(distinct(person))
-        removed = tuple(author for author, theirs in texts.items() if is_same_person(mine, set(distinct(theirs))))
-        others = {author: distinct(theirs)[:TEXTS_OF_AN_AUTHOR] for author, theirs in texts.items()}
-        others = {author: theirs for author, theirs in others.items() if theirs and author not in removed}
+        texts = {author: distinct(written) for author, written in texts.items()}
+        of_person = set(distinct(person))
+        removed = tuple(author for author, written in texts.items() if is_same_person(of_person, set(written)))
+        kept = {author: written for author, written in texts.items() if written and author not in removed}
+        others = {author: written[:TEXTS_OF_AN_AUTHOR] for author, written in kept.items()}
         if not others:
             raise InputError("There is no impostor: all texts are the person's own.", code="no_impostors")
         masking = Masking.of(others, least_authors=least_authors) if within is None else within.masking
-        every = [text for theirs in others.values() for text in theirs]
-        authors = np.repeat(np.arange(len(others)), [len(theirs) for theirs in others.values()])
+        every = [text for written in others.values() for text in written]
+        authors = np.repeat(np.arange(len(others)), [len(written) for written in others.values()])
 
         counted = authors if least_authors > 1 else None
         common = (within.words.impostors, within.characters.impostors) if within else (None, None)
@@ -177,10 +178,10 @@ class Impostors:
         )
 
 
-def is_same_person(mine: set[str], theirs: set[str]) -> bool:
+def is_same_person(first: set[str], second: set[str]) -> bool:
     """True when two sets of different texts share a fifth of the smaller one."""
-    shared = len(mine & theirs)
-    return shared > 0 and shared >= SAME_PERSON * min(len(mine), len(theirs))
+    shared = len(first & second)
+    return shared > 0 and shared >= SAME_PERSON * min(len(first), len(second))
 
 
 @cache

@@ -27,33 +27,30 @@ TOO_SHORT, SMALL_HISTORY, OTHER_LANGUAGE = "too_short", "history_too_small", "ot
 
 @dataclass(frozen=True, slots=True)
 class LikenessScore:
-    """The probability that the person wrote the text, where people are as likely as not to have; None where that cannot
-    be said, and the verdict says why. ``log_ratio``: nats a token by which the person's model of masked words beats the
-    impostors'."""
+    """The likelihood that the person wrote a text."""
 
-    probability: float | None
+    probability: float | None  # at even odds before; None if it cannot be said, for the reason that the verdict gives
     verdict: str
     words: int
-    log_ratio: float | None = None
+    log_ratio: float | None = None  # nats a token by which the person's model of masked words beats the impostors'
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """One person's models. ``texts`` and ``words`` are the number of those fitted, ``left_out`` those in a language
-    that the impostors do not write."""
+    """One person's models."""
 
     reference: Impostors
     words_model: NgramModel | None
     characters_model: NgramModel | None
-    texts: int
-    words: int
-    left_out: int
+    texts: int  # fitted
+    words: int  # fitted
+    left_out: int  # texts in a language that the impostors do not write
     calibrated: LikenessCalibration
 
     @classmethod
     def fit(cls, texts: Sequence[str], reference: Impostors | None = None) -> Likeness:
-        """The models of a person's texts, a repeated one once; without ``reference`` against the shipped register that
-        foretells them best."""
+        """Fit models to a person's texts, each text once; without ``reference`` against the shipped register that
+        predicts them best."""
         different = distinct(texts)
         if reference is None:
             reference = nearest_register(different)

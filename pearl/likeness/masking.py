@@ -36,10 +36,10 @@ class Masking:
 
     @classmethod
     def of(cls, texts: Mapping[str, Sequence[str]], *, least_authors: int = 1, size: int = VOCABULARY) -> Masking:
-        """The most frequent words of the texts by author that at least so many authors use."""
+        """The most frequent words of the texts by author that at least ``least_authors`` use."""
         used, texts_with, authors = Counter[str](), Counter[str](), Counter[str]()
-        for theirs in texts.values():
-            words = [_words(text) for text in theirs]
+        for written in texts.values():
+            words = [_words(text) for text in written]
             used.update(word for of_text in words for word in of_text)
             texts_with.update(word for of_text in words for word in set(of_text))
             authors.update({word for of_text in words for word in of_text})

@@ -25,12 +25,11 @@ END = np.uint64(2**63 - 1)
 
 @dataclass(frozen=True, slots=True)
 class Grams:
-    """Texts as n-grams: ``hashes[k]`` (T,) those of length k + 1 that end at each token, ``places`` (P,) the tokens to
-    predict, ``text`` (P,) which text each is of."""
+    """Texts as n-grams."""
 
-    hashes: tuple[Hashes, ...]
-    places: NDArray[np.intp]
-    text: NDArray[np.intp]
+    hashes: tuple[Hashes, ...]  # hashes[k] (T,): the n-gram of length k + 1 that ends at each token
+    places: NDArray[np.intp]  # indices of the tokens to predict, (P,)
+    text: NDArray[np.intp]  # the text that each of them is in, (P,)
 
     @classmethod
     def of(cls, texts: Sequence[Tokens], order: int) -> Grams:
@@ -66,22 +65,21 @@ def _mix(values: Tokens) -> Tokens:
 
 @dataclass(frozen=True, slots=True)
 class NgramLevel:
-    """The n-grams of one length, sorted, with their counts, (G,), and their contexts, sorted, with the sum of the
-    counts and the number of different continuations of each, (C,)."""
+    """The n-grams of one length, and their contexts."""
 
-    grams: Hashes
-    counts: NDArray[np.float32]
-    contexts: Hashes
-    totals: NDArray[np.float32]
-    kinds: NDArray[np.float32]
+    grams: Hashes  # sorted, (G,)
+    counts: NDArray[np.float32]  # (G,)
+    contexts: Hashes  # sorted, (C,)
+    totals: NDArray[np.float32]  # sum of the counts in each context, (C,)
+    kinds: NDArray[np.float32]  # different continuations of each context, (C,)
 
 
 @dataclass(frozen=True, slots=True)
 class NgramModel:
-    """Counts of n-grams of every length up to the order, the shortest first; all but the longest are counts of
-    different continuations to the left, as Kneser and Ney have it."""
+    """An n-gram model. Counts of all but the longest n-grams are of different tokens to their left, as in Kneser and
+    Ney."""
 
-    levels: tuple[NgramLevel, ...]
+    levels: tuple[NgramLevel, ...]  # n-grams of every length up to the order, the shortest first
     discount: float
 
     @classmethod
@@ -93,8 +91,8 @@ class NgramModel:
         least: int = 1,
         within: NgramModel | None = None,
     ) -> NgramModel:
-        """The model of texts. With the author of each text, only n-grams of at least so many authors are kept; with
-        another model, only those that ``within`` has."""
+        """Fit to texts. With the author of each text, only n-grams of at least ``least`` authors are kept; with
+        ``within``, only those that this model has."""
         order = len(grams.hashes)
         distinct = [np.unique(grams.at(k), return_index=True, return_counts=True) for k in range(1, order + 1)]
         levels = []
@@ -109,10 +107,10 @@ class NgramModel:
                 common &= _authors_of(known, grams.at(k), authors[grams.text]) >= least
             if within is not None:
                 common &= np.isin(known, within.levels[k - 1].grams)
-            contexts, place = np.unique(grams.before(k - 1, places[common]), return_inverse=True)
+            contexts, context_of = np.unique(grams.before(k - 1, places[common]), return_inverse=True)
             some = counts[common].astype(np.float32)
-            totals = np.bincount(place, weights=some).astype(np.float32)
-            levels.append(NgramLevel(known[common], some, contexts, totals, np.bincount(place).astype(np.float32)))
+            totals = np.bincount(context_of, weights=some).astype(np.float32)
+            levels.append(NgramLevel(known[common], some, contexts, totals, np.bincount(context_of).astype(np.float32)))
         return cls(tuple(levels), discount)
 
     def probabilities(self, grams: Grams, base: Floats | float) -> Floats:
@@ -132,8 +130,8 @@ def _lookup(known: Hashes, values: NDArray[np.float32], wanted: Hashes) -> Float
     """The value of each hash, 0 for one that is not known."""
     if not len(known):
         return np.zeros(len(wanted))
-    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return np.where(known[place] == wanted, values[place], 0.0).astype(np.float64)
+    index = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[index] == wanted, values[index], 0.0).astype(np.float64)
 
 
 def _authors_of(known: Hashes, grams: Hashes, authors: NDArray[np.intp]) -> NDArray[np.intp]:
