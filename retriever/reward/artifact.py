@@ -28,27 +28,21 @@ COSINE, SCORES = "cosine", "scores"  # how a pair is decided
 
 @dataclass(frozen=True, slots=True)
 class RewardArtifact:
-    """The contents of ``artifact.json``.
-
-    ``variant``: P, R or PR, what it was trained on. ``base``: the encoder's name and ``base_digest`` its files'.
-    ``layers``: those after which the tokens' mean is taken, 0 the embeddings; the means stand side by side.
-    ``pairs``: ``cosine`` of two texts read together, or their ``scores``. ``training``: choices, seed and data.
-    ``figures``: measured while training, each an interval or a number. ``may_ship``: no trivial rule was better on
-    pairs of another kind than it learned from; false where there were none. ``files``: SHA-256 of every other file.
-    """
+    """The contents of ``artifact.json``."""
 
     name: str
-    variant: str
+    variant: str  # what it was trained on: P, R or PR
     preset: str
-    base: str
-    base_digest: str
-    layers: tuple[int, ...]
+    base: str  # the encoder's name
+    base_digest: str  # of the encoder's files
+    layers: tuple[int, ...]  # after which the tokens' means are taken and joined; 0 are the embeddings
     max_tokens: int
-    pairs: str
-    training: dict[str, Any] = field(default_factory=dict)
-    figures: dict[str, Any] = field(default_factory=dict)
+    pairs: str  # COSINE of two texts read together, or their SCORES
+    training: dict[str, Any] = field(default_factory=dict)  # choices, seed and data
+    figures: dict[str, Any] = field(default_factory=dict)  # measured while training, each an interval or a number
+    # true if no trivial rule was better on pairs of another kind than those in training; false without such pairs
     may_ship: bool = False
-    files: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)  # SHA-256 of every other file
     format: int = FORMAT
     kind: str = KIND
 

@@ -21,17 +21,15 @@ _erf = np.vectorize(math.erf, otypes=[float])
 
 @dataclass(frozen=True, slots=True)
 class ScoreHead:
-    """``mean`` and ``scale`` (V,) standardise a vector; ``inner`` (H, V) and ``inner_bias`` (H,) are the hidden layer,
-    without rows where there is none; ``outer`` (H,) or (V,) and ``bias`` (1,) give the logit. ``ends`` (2,) are the
-    scores that a logit of minus and plus infinity stand for."""
+    """A linear head, or a network with a hidden layer, on standardised vectors."""
 
-    mean: Floats
-    scale: Floats
-    inner: Floats
-    inner_bias: Floats
-    outer: Floats
-    bias: Floats
-    ends: Floats
+    mean: Floats  # (V,)
+    scale: Floats  # standard deviation, (V,)
+    inner: Floats  # the hidden layer, (H, V); H = 0 without one
+    inner_bias: Floats  # (H,)
+    outer: Floats  # gives the logit, (H,), or (V,) without a hidden layer
+    bias: Floats  # of the logit, (1,)
+    ends: Floats  # the scores of a logit of minus and plus infinity, (2,)
 
     def scores(self, vectors: NDArray[np.floating]) -> Floats:
         """(B, V) -> (B,), from 1 to 10"""

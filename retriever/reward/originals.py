@@ -1,4 +1,4 @@
-"""The paragraph that lies under a text: an edited text still shares most of its word sequences with the draft."""
+"""Groups of texts that are versions of one paragraph: an edited text still shares word sequences with its draft."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retriever.history.lexical import words
 from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph
 
 LENGTH = 5  # words of a sequence
-SHARE = 0.1  # of the shorter text's sequences: lightly and heavily edited texts lie above it, other texts below
+SHARE = 0.1  # of the shorter text's sequences: edited texts share more with their draft, other texts share less
 
 
 def underlying(texts: Sequence[str]) -> list[int]:
@@ -21,21 +21,21 @@ def underlying(texts: Sequence[str]) -> list[int]:
     sequences = [_sequences(text) for text in distinct]
     group = list(range(len(distinct)))
 
-    def root(place: int) -> int:
-        while group[place] != place:
-            group[place] = group[group[place]]
-            place = group[place]
-        return place
+    def root(index: int) -> int:
+        while group[index] != index:
+            group[index] = group[group[index]]
+            index = group[index]
+        return index
 
     seen: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place, own in enumerate(sequences):
-        shared = Counter(earlier for sequence in own for earlier in seen[sequence])
+    for index, of_text in enumerate(sequences):
+        shared = Counter(earlier for sequence in of_text for earlier in seen[sequence])
         for earlier, number in shared.items():
-            if number >= SHARE * min(len(own), len(sequences[earlier])):
-                group[root(place)] = root(earlier)
-        for sequence in own:
-            seen[sequence].append(place)
-    number_of = {text: root(place) for place, text in enumerate(distinct)}
+            if number >= SHARE * min(len(of_text), len(sequences[earlier])):
+                group[root(index)] = root(earlier)
+        for sequence in of_text:
+            seen[sequence].append(index)
+    number_of = {text: root(index) for index, text in enumerate(distinct)}
     return [number_of[text] for text in texts]
 
 

@@ -48,8 +48,8 @@ def _not_json(path: Path, content: bytes, error: orjson.JSONDecodeError) -> Inpu
         content.decode()
     except UnicodeDecodeError as not_utf8:
         return InputError(f"{path}: is not UTF-8 (byte {not_utf8.start + 1} of the file).", code="invalid_json")
-    place, _, field = (field_not_finite(content) or "").partition(".")
-    if place:
-        at = f"record {int(place) + 1}: {field}" if field else f"record {int(place) + 1}"
+    index, _, field = (field_not_finite(content) or "").partition(".")
+    if index:
+        at = f"record {int(index) + 1}: {field}" if field else f"record {int(index) + 1}"
         return InputError(f"{path}: {at}: {NOT_FINITE}.", param=field or None, code="invalid_json")
     return InputError(f"{path}: is not JSON: {error}", code="invalid_json")

@@ -38,14 +38,14 @@ THOUGHTS = re.compile(r"\n+Some Thoughts:")  # the published mark of reasons beh
 
 @dataclass(frozen=True, slots=True)
 class QualityPair:
-    """``preferred`` is 1 or 2; ``rationale``: why, where the record says it."""
+    """Two paragraphs, and the better one."""
 
     line: int
     first: str
     second: str
-    preferred: int
+    preferred: int  # 1 or 2
     origin: str = UNSTATED
-    rationale: str = ""
+    rationale: str = ""  # the reasons, if the record gives them
 
     @property
     def better(self) -> str:
@@ -83,14 +83,13 @@ class ScoredParagraph:
 
 @dataclass(frozen=True, slots=True)
 class EditTrace:
-    """A draft, the edits proposed for it, and the text they make. ``unmatched``: spans that only Part 1 or only Part 2
-    has."""
+    """A draft, the edits proposed for it, and the text they make."""
 
     line: int
     draft: str
     edits: tuple[SpanEdit, ...]
     edited: str
-    unmatched: tuple[RefusedEdit, ...] = ()
+    unmatched: tuple[RefusedEdit, ...] = ()  # spans that only Part 1 or only Part 2 has
 
 
 QualityRecord = QualityPair | ScoredParagraph | EditTrace
@@ -139,30 +138,30 @@ def parse_record(value: dict[str, Any], line: int) -> QualityRecord:
 
 def _chat(messages: Any, line: int) -> QualityRecord:
     """A pair, a score or a trace of edits from what the user asks and the assistant answers."""
-    asked, answer = (_said(messages, role) for role in ("user", "assistant"))
+    question, answer = (_said(messages, role) for role in ("user", "assistant"))
     if PARTS.search(answer):
-        return _trace(asked, answer, line)
+        return _trace(question, answer, line)
     reply = _answered(answer)
     if "preference" in reply:
         first, second = (
-            _paragraph(text, f"Paragraph {number}") for number, text in enumerate(_two_paragraphs(asked), start=1)
+            _paragraph(text, f"Paragraph {number}") for number, text in enumerate(_two_paragraphs(question), start=1)
         )
         preferred = _preference(reply["preference"], "preference")
-        return QualityPair(line, first, second, preferred, rationale=_reasons(asked, reply))
+        return QualityPair(line, first, second, preferred, rationale=_reasons(question, reply))
     if "score" in reply:
-        text = _paragraph(_between(asked, SINGLE, ASKED), "Paragraph")
-        return ScoredParagraph(line, text, _score(reply["score"], "score"), _reasons(asked, reply))
+        text = _paragraph(_between(question, SINGLE, ASKED), "Paragraph")
+        return ScoredParagraph(line, text, _score(reply["score"], "score"), _reasons(question, reply))
     raise InputError(
         "the assistant's message must be a JSON object with preference or score, or have Part 1 to Part 3.",
         param="messages",
     )
 
 
-def _two_paragraphs(asked: str) -> tuple[str | None, str | None]:
+def _two_paragraphs(question: str) -> tuple[str | None, str | None]:
     """The texts behind the marks of the two paragraphs, None where a mark is missing. An empty line stands before the
     second mark, so a line within a paragraph that only reads like it is no mark. Raises InputError where several could
     be."""
-    both = _between(asked, ONE, ASKED)
+    both = _between(question, ONE, ASKED)
     if both is None:
         return None, None
     marks = list(TWO.finditer(both))
@@ -191,11 +190,11 @@ def _answered(answer: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _reasons(asked: str, reply: dict[str, Any]) -> str:
+def _reasons(question: str, reply: dict[str, Any]) -> str:
     """The reasons in the answer, or behind the question; empty without any."""
-    question = [mark.end() for mark in ASKED.finditer(asked)]
-    behind = THOUGHTS.search(asked, question[-1]) if question else None
-    return _rationale(reply.get("reason", asked[behind.end() :] if behind else None), "reason")
+    ends = [mark.end() for mark in ASKED.finditer(question)]
+    behind = THOUGHTS.search(question, ends[-1]) if ends else None
+    return _rationale(reply.get("reason", question[behind.end() :] if behind else None), "reason")
 
 
 def _said(messages: Any, role: str) -> str:
@@ -213,8 +212,8 @@ def _between(text: str, start: re.Pattern[str], end: re.Pattern[str]) -> str | N
     return text[begun.end() : ends[-1].start()] if begun and ends else None
 
 
-def _trace(asked: str, answer: str, line: int) -> EditTrace:
-    begun = EDITED.search(asked)
+def _trace(question: str, answer: str, line: int) -> EditTrace:
+    begun = EDITED.search(question)
     if begun is None:
         raise InputError("the user's message holds no paragraph to edit.", param="messages", code="missing_field")
     try:
@@ -225,7 +224,7 @@ def _trace(asked: str, answer: str, line: int) -> EditTrace:
         raise InputError("the assistant's message must have Part 1, Part 2 and Part 3.", param="messages")
     edits, unmatched = reply.edits()
     draft, edited = (
-        _paragraph(asked[begun.end() :].removesuffix("\n</draft>"), "paragraph"),
+        _paragraph(question[begun.end() :].removesuffix("\n</draft>"), "paragraph"),
         _paragraph(reply.text, "Part 3"),
     )
     return EditTrace(line, draft, edits, edited, unmatched)

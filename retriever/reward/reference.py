@@ -1,4 +1,4 @@
-"""The same vectors under torch: the reference, and what runs where the runtime does not know an encoder."""
+"""Paragraph vectors under torch: the reference, used for encoders that the runtime does not know."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class TorchVectors:
         import torch
 
         vectors: list[Any] = [None] * len(texts)
-        by_length = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        by_length = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         with self._lock, torch.inference_mode():
             for start in range(0, len(by_length), AT_ONCE):
                 some = by_length[start : start + AT_ONCE]
-                tokens = self._tokens([texts[place] for place in some])
-                for place, vector in zip(some, layer_means(self._model, tokens, self._layers).numpy(), strict=True):
-                    vectors[place] = vector
+                tokens = self._tokens([texts[index] for index in some])
+                for index, vector in zip(some, layer_means(self._model, tokens, self._layers).numpy(), strict=True):
+                    vectors[index] = vector
         return np.stack(vectors)
 
     def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
@@ -82,7 +82,7 @@ def token_places(tokens: Any) -> Any:
     import torch
 
     rows = (tokens.sequence_ids(row) for row in range(len(tokens["input_ids"])))
-    return torch.tensor([[-1 if place is None else place for place in row] for row in rows])
+    return torch.tensor([[-1 if text is None else text for text in row] for row in rows])
 
 
 def pair_means(model: Any, tokens: Any, places: Any) -> Any:

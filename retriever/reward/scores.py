@@ -1,4 +1,4 @@
-"""The scores of a reward model that somebody named, or a clear error."""
+"""The scores of a reward model named by an option or setting, or a clear error."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class PairVectors(Protocol):
 
 
 def paragraph_vectors(folder: Path, layers: Sequence[int], max_tokens: int) -> ParagraphVectors:
-    """The runtime's where it computes this encoder, else torch's. Raises InputError for what cannot be loaded."""
+    """Open the encoder by the runtime if that knows it, else by torch. Raises InputError for what cannot be loaded."""
     known = model_folder(folder, max_tokens)
     try:
         return _RuntimeParagraphs(known, layers) if known is not None else _reference(folder, layers, max_tokens)
@@ -49,7 +49,7 @@ def paragraph_vectors(folder: Path, layers: Sequence[int], max_tokens: int) -> P
 
 
 def pair_vectors(folder: Path, max_tokens: int) -> PairVectors:
-    """The same for pairs, after the last layer."""
+    """Like :func:`paragraph_vectors`, for pairs, after the last layer."""
     known = model_folder(folder, max_tokens)
     try:
         return _RuntimePairs(known) if known is not None else _reference(folder, (-1,), max_tokens)
