@@ -1,5 +1,5 @@
-"""A history labels itself: texts of the past stand for the unknown target, and what they share with a candidate is
-what the target may share with it.
+"""Signals of copying: past texts stand for the unknown target, and the n-grams they share with a candidate are those
+that the target may share with it.
 
 Dimensions in comments: C candidates oldest first, J texts that stand for the target.
 """
@@ -17,7 +17,7 @@ from retriever.history.ragged import Places, Ragged
 
 Floats = NDArray[np.float32]
 
-SEEN_WORDS = 125  # about what the auxiliary model sees of a document: what comes later cannot help it
+SEEN_WORDS = 125  # about as many as the auxiliary model sees of a document; later ones cannot help
 STANDING = 16
 LIKENESS_WIDTH = 0.2
 RECENT = 8
@@ -26,19 +26,14 @@ RECENCY_DECAY = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """N-grams that candidates share with past texts standing in for the target: log(1 + n-grams), (C,) each.
+    """N-grams that candidates share with past texts standing in for the target, as log(1 + n-grams)."""
 
-    With those most ``similar`` to the request, weighted by likeness, with the most ``recent``, weighted by recency,
-    the ``most`` with any of them, and the ``share`` of the candidate's own n-grams; and how long those texts are,
-    log(1 + words).
-    """
-
-    similar: Floats
-    recent: Floats
-    most: Floats
-    share: Floats
-    similar_words: float
-    recent_words: float
+    similar: Floats  # with the texts most similar to the request, weighted by likeness, (C,)
+    recent: Floats  # with the most recent texts, weighted by recency, (C,)
+    most: Floats  # the most with any of these texts, (C,)
+    share: Floats  # n-grams of ``similar`` as a share of the candidate's, no logarithm, (C,)
+    similar_words: float  # mean length of the similar texts, log(1 + words)
+    recent_words: float  # mean length of the recent texts, log(1 + words)
 
 
 class CopyIndex:
@@ -67,7 +62,7 @@ class CopyIndex:
         return float(self.neighbours[-RECENT:].mean())
 
     def copies(self, likeness: Floats) -> Copies:
-        """``likeness`` of each text's own request to the request, (C,)."""
+        """The n-grams shared, given the ``likeness`` of each text's request to the present one, (C,)."""
         similar = np.argsort(-likeness, kind="stable")[:STANDING]  # (J,)
         closeness = np.exp((likeness[similar] - likeness[similar[0]]) / LIKENESS_WIDTH)
         by_likeness, most_similar = self._shared(similar, closeness)

@@ -28,8 +28,8 @@ def pairs_and_triples(words: Ragged) -> tuple[Terms, Places]:
     for factors in (OF_PAIR, OF_TRIPLE):
         starts, owners = words.runs(len(factors))
         terms = np.zeros(len(starts), np.uint64)
-        for place, factor in enumerate(factors):
-            terms += words.values[starts + place] * factor
+        for offset, factor in enumerate(factors):
+            terms += words.values[starts + offset] * factor
         runs.append((terms, owners))
     (pairs, of_pairs), (triples, of_triples) = runs
     return np.concatenate((pairs, triples)), np.concatenate((of_pairs, of_triples))
@@ -40,7 +40,7 @@ def letter_triples(texts: Sequence[str]) -> tuple[Terms, Places]:
     codes = np.frombuffer("".join(f" {text} " for text in texts).encode("utf-32-le"), np.uint32).astype(np.uint64)
     letters = Ragged.of(codes, [len(text) + 2 for text in texts])
     starts, owners = letters.runs(3)
-    first, second, third = (codes[starts + place] for place in range(3))
+    first, second, third = (codes[starts + offset] for offset in range(3))
     return _mixed(first << (LETTER_BITS + LETTER_BITS) | second << LETTER_BITS | third), owners
 
 

@@ -58,8 +58,8 @@ class BM25Index:
         self._mean_idf = (spread * self._idf(np.arange(1, len(spread) + 1))).sum() / max(spread.sum(), 1)
 
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
-        asked = Counter(words(request.text))
-        return self.weigh(self.postings.find(word_hashes(asked)), np.array(list(asked.values())))
+        times = Counter(words(request.text))
+        return self.weigh(self.postings.find(word_hashes(times)), np.array(list(times.values())))
 
     def weigh(self, hits: Hits, times: Places) -> Scores:
         """The scores for words that were found, each ``times`` (Q,) in the request."""

@@ -1,4 +1,4 @@
-"""In which documents a term is: what turns a loop over documents into a look at the few that share something.
+"""An index from terms to documents, to look only at the few documents that share something.
 
 Dimensions in comments: C documents, P pairs of a term and a document, Q terms that are looked for, H hits.
 """
@@ -16,15 +16,13 @@ from retriever.history.ragged import Places, Terms, ranges
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Every occurrence of terms in documents: the ``places`` of the terms among those that were looked for, the
-    ``documents``, and how often the term is in the document, (H,) each; ``found``: in how many documents, (Q,);
-    ``size``: C."""
+    """Every occurrence of terms in documents."""
 
-    places: Places
-    documents: Places
-    counts: NDArray[np.int32]
-    found: Places
-    size: int
+    places: Places  # indices of the terms among those looked for, (H,)
+    documents: Places  # (H,)
+    counts: NDArray[np.int32]  # how often the term is in the document, (H,)
+    found: Places  # in how many documents each term is, (Q,)
+    size: int  # C
 
     def terms(self) -> Places:
         """The number of the terms that each document has, (C,)."""
@@ -54,7 +52,7 @@ class Postings:
         self._counts = np.diff(first, append=len(pairs)).astype(np.int32)  # (P,)
 
     def find(self, terms: Terms) -> Hits:
-        """Terms that are given twice are found twice."""
+        """Find the documents of each term; a repeated term is found again."""
         wanted = terms & ~self._low
         starts = np.searchsorted(self._pairs, wanted)
         counts = np.searchsorted(self._pairs, wanted | self._low) - starts

@@ -17,11 +17,11 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """``values`` (V,); ``lengths`` and ``starts`` of the lists in it, (L,) each."""
+    """Lists of different lengths in one array."""
 
-    values: Terms
-    lengths: Places
-    starts: Places
+    values: Terms  # (V,)
+    lengths: Places  # of the lists, (L,)
+    starts: Places  # of the lists in ``values``, (L,)
 
     @classmethod
     def of(cls, values: Terms, lengths: Sequence[int] | Places) -> Ragged:
@@ -56,9 +56,9 @@ class Ragged:
     def _common(self, values: Terms, first: Places, step: int) -> Places:
         counts = np.zeros(len(self.lengths), np.intp)
         alike = np.arange(len(counts))  # the lists that were alike so far
-        for place, value in enumerate(values):
-            alike = alike[self.lengths[alike] > place]
-            alike = alike[self.values[first[alike] + step * place] == value]
+        for offset, value in enumerate(values):
+            alike = alike[self.lengths[alike] > offset]
+            alike = alike[self.values[first[alike] + step * offset] == value]
             if not len(alike):
                 break
             counts[alike] += 1

@@ -1,4 +1,4 @@
-"""Readings of each document of a history by itself, which stay whatever happens to the others.
+"""Readings of each document of a history by itself, which stay valid when other documents change.
 
 Dimensions in comments: C documents, E embedding size.
 """
@@ -23,31 +23,31 @@ LONGEST_AREA = 60
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """The readings of documents: hashes of the words of each text and request; the request's words between spaces, and
-    their total weight; the hash of the request's area, 0 without one; the embeddings of the text, and of the request,
-    or of the text if there is none."""
+    """The readings of documents."""
 
-    words: Ragged
-    request_words: Ragged
-    requests: tuple[str, ...]
-    request_weights: NDArray[np.float32]  # (C,)
-    areas: Terms  # (C,)
+    words: Ragged  # hashes of each text's words
+    request_words: Ragged  # hashes of each request's words
+    requests: tuple[str, ...]  # words of each request, with spaces between
+    request_weights: NDArray[np.float32]  # total weight of the request's words, (C,)
+    areas: Terms  # hash of the request's area, 0 without one, (C,)
     text_vectors: Vectors  # (C, E)
-    request_vectors: Vectors  # (C, E)
+    request_vectors: Vectors  # of the request, or of the text if there is none, (C, E)
 
     @classmethod
     def of(cls, documents: Sequence[Document], encoder: Encoder, weights: WordWeights) -> Readings:
         """``documents``: at least one."""
         texts = [document.text for document in documents]
         requests = [document.request or "" for document in documents]
-        asked = [request or text for request, text in zip(requests, texts, strict=True)]
-        vectors = encoder.encode_documents([*texts, *asked])
+        request_texts = [request or text for request, text in zip(requests, texts, strict=True)]
+        vectors = encoder.encode_documents([*texts, *request_texts])
         tokenised = [words(request) for request in requests]
         return cls(
             hashed_words(texts),
-            Ragged.of(word_hashes(word for own in tokenised for word in own), [len(own) for own in tokenised]),
+            Ragged.of(
+                word_hashes(word for tokens in tokenised for word in tokens), [len(tokens) for tokens in tokenised]
+            ),
             tuple(map(" ".join, tokenised)),
-            np.array([weights.sum(frozenset(own)) for own in tokenised], np.float32),
+            np.array([weights.sum(frozenset(tokens)) for tokens in tokenised], np.float32),
             area_hashes(requests),
             vectors[: len(texts)],
             vectors[len(texts) :],

@@ -28,7 +28,7 @@ Floats = NDArray[np.float32]
 
 UNKNOWN_GAP = -1.0
 MINUTE, DAY = 60.0, 86400.0
-COMPARED_LETTERS = 400  # the time is their product: a page against the pages of a history would take seconds
+COMPARED_LETTERS = 400  # of each request; time grows with the product of lengths, and pages would take seconds
 
 # what a head is trained on, in this order; another list is another kind of artifact
 NAMES = (
@@ -92,7 +92,7 @@ class SignalIndex:
         self._encoder = encoder
         self._weights = weights
         self._order = oldest_first(documents)
-        self._documents = [documents[place] for place in self._order]
+        self._documents = [documents[index] for index in self._order]
         self._readings = self._read(previous)
         times = [math.nan if document.timestamp is None else document.timestamp for document in self._documents]
         self._times = np.array(times)  # (C,)
@@ -131,8 +131,8 @@ class SignalIndex:
         return vector
 
     def relatedness(self, request: Request) -> Floats:
-        """The better of the request's cosines with each text and with its own request, (C,), in the documents' order;
-        NaN where an embedding is not there yet."""
+        """The better of the request's cosines with each text and with its request, (C,), in the documents' order; NaN
+        where an embedding is not there yet."""
         vector = self._vector(request)  # (E,)
         cosines = np.empty(len(self._order), np.float32)
         cosines[self._order] = np.maximum(self._readings.text_vectors @ vector, self._readings.request_vectors @ vector)
@@ -165,8 +165,8 @@ class SignalIndex:
             if name in of_all:
                 row[:] = of_all[name]
             elif name.endswith("_below_best"):
-                own = signals[name.removesuffix("_below_best")]
-                row[:] = own - _best(own)
+                values = signals[name.removesuffix("_below_best")]
+                row[:] = values - _best(values)
             elif name == "log_gap_above_least":
                 row[:] = signals["log_gap"] - signals["log_gap"].min()
             elif name.startswith("best_"):
@@ -179,45 +179,45 @@ class SignalIndex:
 
     def _likeness(self, request: Request, vector: Floats) -> dict[str, Floats]:
         """Likeness of the request to each text and to the request that the text answered."""
-        asked = words(request.text)
-        hashed, joined, own = word_hashes(asked), " ".join(asked), self._readings
-        times = Counter(asked)  # (Q,)
+        tokens = words(request.text)
+        hashed, joined, readings = word_hashes(tokens), " ".join(tokens), self._readings
+        times = Counter(tokens)  # (Q,)
         different, counts = word_hashes(times), np.array(list(times.values()))
         weights = self._weights.of(list(times))
         in_texts, in_requests = self._texts.postings.find(different), self._requests.postings.find(different)
         shared = in_requests.sums(weights)
-        weight = self._weights.sum(frozenset(asked)) or 1.0
+        weight = self._weights.sum(frozenset(tokens)) or 1.0
         return {
             "bm25_text": self._texts.weigh(in_texts, counts) / max(len(times), 1),
             "bm25_request": self._requests.weigh(in_requests, counts) / max(len(times), 1),
-            "cosine_text": own.text_vectors @ vector,
-            "cosine_request": own.request_vectors @ vector,
+            "cosine_text": readings.text_vectors @ vector,
+            "cosine_request": readings.request_vectors @ vector,
             "overlap_text": in_texts.sums(weights) / weight,
             "overlap_request": shared / weight,
-            "covered_request": shared / np.maximum(own.request_weights, 1e-6),
+            "covered_request": shared / np.maximum(readings.request_weights, 1e-6),
             "same_area": self._same_area(request),
             "trigrams_request": self._shared_triples(joined),
             "letters_request": self._alike_by_letters(joined),
-            "prefix_words": np.log1p(own.request_words.common_beginnings(hashed).astype(np.float32)),
-            "suffix_words": np.log1p(own.request_words.common_ends(hashed).astype(np.float32)),
+            "prefix_words": np.log1p(readings.request_words.common_beginnings(hashed).astype(np.float32)),
+            "suffix_words": np.log1p(readings.request_words.common_ends(hashed).astype(np.float32)),
         }
 
     def _same_area(self, request: Request) -> Floats:
         wanted = area_hashes([request.text])
         return np.asarray((self._readings.areas == wanted) & (wanted != 0), np.float32)
 
-    def _shared_triples(self, asked: str) -> Floats:
-        """The runs of three letters that the request and the documents' own share, of those of either, (C,)."""
-        wanted = np.unique(letter_triples([asked])[0])
+    def _shared_triples(self, request: str) -> Floats:
+        """Runs of three letters that both the request and each document's request have, of those in either, (C,)."""
+        wanted = np.unique(letter_triples([request])[0])
         shared = self._letters.find(wanted).terms()
         either = len(wanted) + self._different_letters - shared
         return np.asarray(shared / np.maximum(either, 1), np.float32)
 
-    def _alike_by_letters(self, asked: str) -> Floats:
-        """Likeness, letter by letter, of the request to the documents' own requests, 0 to 1, (C,)."""
-        if not asked:  # else the library would find it the same as the request of a document without one
+    def _alike_by_letters(self, request: str) -> Floats:
+        """Likeness, letter by letter, of the request to each document's request, 0 to 1, (C,)."""
+        if not request:  # else the library would find it the same as the request of a document without one
             return np.zeros(len(self._order), np.float32)
-        ratios = process.cdist([asked[:COMPARED_LETTERS]], self._beginnings, scorer=fuzz.ratio)[0]
+        ratios = process.cdist([request[:COMPARED_LETTERS]], self._beginnings, scorer=fuzz.ratio)[0]
         return np.asarray(ratios / np.float32(100), np.float32)
 
     def _age(self, request: Request) -> dict[str, Floats]:

@@ -35,7 +35,7 @@ class WordWeights:
     @classmethod
     def of_histories(cls, histories: Iterable[Sequence[Document]]) -> WordWeights:
         """Counted over all texts, each with the request that it answered."""
-        return cls.count(f"{document.request or ''} {document.text}" for own in histories for document in own)
+        return cls.count(f"{document.request or ''} {document.text}" for history in histories for document in history)
 
     def of(self, vocabulary: Sequence[str]) -> Floats:
         return self.weights[[bucket(word) for word in vocabulary]]
