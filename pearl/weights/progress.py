@@ -11,7 +11,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from pearl.runtime.progress import duration
 
-TOLD_S = 10.0  # between two lines where nobody can see a bar
+TOLD_S = 10.0  # between two lines where there is no terminal for a bar
 MB = 1_000_000
 
 
@@ -56,7 +56,7 @@ class Transfer:
 
 
 def bytes_bar(console: Console) -> Progress:
-    """Nothing is drawn where nobody can see it."""
+    """A bar of bytes, drawn on a terminal only."""
     columns = (
         *(TextColumn("{task.description}"), BarColumn(), DownloadColumn()),
         *(TransferSpeedColumn(), TimeRemainingColumn()),

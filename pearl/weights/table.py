@@ -23,7 +23,7 @@ class WheelPart:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One GGUF file and what is known of it; None is what nobody has said."""
+    """One GGUF file and what is known of it; None where it is not known."""
 
     name: str
     parameters: int | None = None

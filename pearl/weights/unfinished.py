@@ -11,10 +11,10 @@ import orjson
 
 @dataclass(frozen=True, slots=True)
 class ResumeNote:
-    """Record of how far a file is whole."""
+    """How far a file is whole."""
 
     source: str
-    bytes: int = 0  # those before are whole
+    bytes: int = 0  # whole ones at the beginning
     parts: int = 0  # packages that are in it
     version: str = ""  # what a server calls this version of its file
 
@@ -29,7 +29,7 @@ class Unfinished:
 
     def resume(self, source: str) -> ResumeNote:
         """Return how far the file from that source is; begin an empty one if there is none, or one of another source.
-        What is behind the note's bytes is cut off."""
+        Cut off what lies behind the note's bytes."""
         note = self._read()
         if note is None or note.source != source:
             return self.begin(ResumeNote(source))
@@ -59,7 +59,7 @@ class Unfinished:
         written.replace(self._note)
 
     def clear_useless(self) -> None:
-        """Delete the folder where nothing is in it that could be gone on with."""
+        """Delete the folder if a later run could not go on from it."""
         note = self._read()
         if note is None or not note.bytes:
             self.clear()

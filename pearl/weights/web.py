@@ -15,7 +15,7 @@ from pearl.weights.progress import Transfer
 from pearl.weights.room import check_room
 from pearl.weights.unfinished import ResumeNote, Unfinished
 
-TRIES = 5  # one after the other that bring nothing
+TRIES = 5  # in a row without a new byte
 SILENCE_S, CONNECT_S = 30.0, 10.0
 NOTED = 8 << 20  # bytes between two notes of how far the file is
 BUSY = {408, 425, 429, 500, 502, 503, 504}
@@ -39,7 +39,7 @@ class Web:
         self._sleep = sleep
 
     def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None:
-        """Write what is not there yet. Raises PearlError where the server does not give it."""
+        """Download the missing bytes. Raises PearlError if the server does not give them."""
         note = unfinished.resume(self.shown)
         failed, came = 0, False
         timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
@@ -61,7 +61,7 @@ class Web:
                     raise self._failed(why(error, self._url), note) from error
 
     def _ask(self, client: httpx2.Client, unfinished: Unfinished, note: ResumeNote, transfer: Transfer) -> None:
-        """Ask for what is behind the note's bytes, or for all of it where the server's file may be another one."""
+        """Request the bytes behind the note's, or the whole file if the server's may have changed."""
         headers = {"accept-encoding": "identity"}
         if note.bytes and note.version:
             headers |= {"range": f"bytes={note.bytes}-", "if-range": note.version}
@@ -115,13 +115,13 @@ def _noted(file: IO[bytes], unfinished: Unfinished, note: ResumeNote) -> ResumeN
     return note
 
 
-def _begins_at(answer: httpx2.Response, place: int) -> bool:
-    return str(answer.headers.get("content-range", "")).startswith(f"bytes {place}-")
+def _begins_at(answer: httpx2.Response, start: int) -> bool:
+    return str(answer.headers.get("content-range", "")).startswith(f"bytes {start}-")
 
 
 def _version(answer: httpx2.Response) -> str:
-    """Return what the server calls this version of the file; empty where nothing does so strictly, or where it is
-    compressed, for then bytes on the disk are not those that are counted."""
+    """Return the server's strong validator of the file, such as its ETag; empty without one, or if the file is
+    compressed, since the bytes on disk are then not those that are counted."""
     if answer.headers.get("content-encoding", "identity") != "identity":
         return ""
     tag = str(answer.headers.get("etag", ""))
