@@ -8,31 +8,31 @@ from typing import Any
 from pearl.errors import ChatError
 from pearl.records import Usage
 
-MOST_TOKENS = 1_000_000_000  # more were not counted by anybody
+MOST_TOKENS = 1_000_000_000  # a greater count is not believed
 REASONING_FIELDS = ("reasoning_content", "reasoning")  # where servers put what the model thinks
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The content of one event, or of a whole answer. ``choices`` is False if it has no place for an answer at all."""
+    """The content of one event, or of a whole answer."""
 
     text: str = ""
     finish_reason: str | None = None
     usage: Usage | None = None
-    choices: bool = False
+    choices: bool = False  # False if it has no field for an answer at all
     refused: bool = False
-    reasons: bool = False
+    reasons: bool = False  # True if it shows hidden reasoning
 
 
 def read_piece(value: object, part: str) -> Piece:
-    """``part`` is "delta" of an event and "message" of a whole answer. Raises ChatError where it is malformed."""
+    """Read an event (``part`` "delta") or a whole answer ("message"). Raises ChatError if it is malformed."""
     fields = _fields(value)
     choices = fields.get("choices")
     if not isinstance(choices, list | None):
         raise unreadable()
-    # we ask for one answer; of several the first is it
-    mine = [candidate for candidate in map(_fields, choices or ()) if candidate.get("index") in (0, None)][:1]
-    choice = mine[0] if mine else {}
+    # we ask for one answer; of several the first counts
+    first = [candidate for candidate in map(_fields, choices or ()) if candidate.get("index") in (0, None)][:1]
+    choice = first[0] if first else {}
     message = _fields(choice.get(part))
     finish = choice.get("finish_reason")
     thought = _fields(_fields(fields.get("usage")).get("completion_tokens_details")).get("reasoning_tokens")
@@ -68,10 +68,10 @@ def _usage(value: object) -> Usage | None:
 
 
 def _count(value: object) -> int:
-    """Some endpoints send 12.0, or null; what cannot be a number of tokens counts as none."""
+    """A number of tokens, 0 for what cannot be one. Some endpoints send 12.0, or null."""
     return int(value) if isinstance(value, int | float) and 0 <= value <= MOST_TOKENS else 0
 
 
 def _fields(value: object) -> dict[str, Any]:
-    """An object as the endpoint sent it; whatever else stands in its place counts as an empty one."""
+    """The object that the endpoint sent; an empty one for any other value."""
     return value if isinstance(value, dict) else {}

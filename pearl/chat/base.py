@@ -1,4 +1,4 @@
-"""Chat models: one protocol, whatever stands behind it."""
+"""Chat models: one protocol for all of them."""
 
 from __future__ import annotations
 
@@ -22,45 +22,38 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """Rules for choosing tokens. Temperature 0 takes the likeliest one every time (papers/pearl.txt, appendix A).
-
-    ``seed`` and ``choices`` are for a model on this machine: it draws the same from the same, and can be held to one of
-    answers. An endpoint draws anew each time, and is only asked. ``began`` is when the draft was begun that this answer
-    is a part of, by ``time.monotonic``: an endpoint's time is counted from there.
-    """
+    """Rules for choosing tokens. Temperature 0 takes the likeliest one every time (papers/pearl.txt, appendix A)."""
 
     max_tokens: int = 512
     temperature: float = 0.0
     top_p: float = 1.0
     stop: tuple[str, ...] = ()
-    seed: int = 0
-    choices: tuple[str, ...] = ()
+    seed: int = 0  # of a model on this machine; an endpoint draws anew each time
+    choices: tuple[str, ...] = ()  # the only answers allowed to a model on this machine; an endpoint does not know them
+    # when the draft of this answer was begun, by time.monotonic; the limit on an endpoint's time counts from there
     began: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of an answer as it arrives; the last one carries ``finish_reason`` and ``usage``."""
+    """A piece of an answer as it arrives."""
 
     text: str = ""
-    finish_reason: str | None = None
-    usage: Usage | None = None
+    finish_reason: str | None = None  # of the last one
+    usage: Usage | None = None  # of the last one
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer. ``finish_reason`` is "stop", or "length" where it hit ``max_tokens``."""
+    """A whole answer."""
 
     text: str
-    finish_reason: str
+    finish_reason: str  # "stop", or "length" if it hit ``max_tokens``
     usage: Usage
 
 
 class ChatModel(Protocol):
-    """Anything that answers messages. Raises ChatError; leaving the iterator early stops the generation.
-
-    ``continues``: it goes on with an answer that the last message, of the assistant, begins.
-    """
+    """Anything that answers messages. Raises ChatError; leaving the iterator early stops the generation."""
 
     @property
     def name(self) -> str: ...
@@ -69,18 +62,20 @@ class ChatModel(Protocol):
     def context_tokens(self) -> int: ...
 
     @property
-    def continues(self) -> bool: ...
+    def continues(self) -> bool:
+        """True if it goes on with an answer whose beginning is the last message, the assistant's."""
+        ...
 
     def count_tokens(self, text: str) -> int:
         """The tokens of a text, at least; an estimate errs upwards."""
         ...
 
     def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
-        """The answer, piece by piece, ended by a chunk with the finish reason."""
+        """Yield the answer piece by piece, with a last chunk for the finish reason."""
         ...
 
     async def check(self) -> None:
-        """Ask what stands behind the model whether it would answer; cheap. Raises ChatError with the reason."""
+        """Check cheaply that the model would answer. Raises ChatError with the reason if not."""
         ...
 
     async def close(self) -> None: ...
@@ -92,7 +87,7 @@ async def complete(model: ChatModel, messages: Sequence[Message], decoding: Deco
 
 
 async def gathered(chunks: AsyncGenerator[Chunk, None]) -> Reply:
-    """The answer that these pieces make."""
+    """Join the pieces of an answer."""
     texts, finish_reason, usage = [], "stop", Usage()
     async for chunk in chunks:
         texts.append(chunk.text)

@@ -12,7 +12,7 @@ from pearl.text.fences import APART
 
 # what stands for a message's text while the template is applied, between blanks that a template which trims takes away
 BLANK = "\v"
-PLACE = re.compile(f"({BLANK}?)\ue000(\\d+)\ue001({BLANK}?)")
+STAND_IN = re.compile(f"({BLANK}?)\ue000(\\d+)\ue001({BLANK}?)")
 WRITTEN = re.compile(r"\[/?[A-Z_]+\]|<</?[A-Z]+>>|<\|[^|<>\s]+\|>|</?[a-z_]+>")
 
 Tokenize = Callable[[str], list[int]]  # of a text, in which nothing becomes a control token
@@ -30,13 +30,13 @@ class ChatFormat:
     begin: Sequence[int] = ()  # tokens at the beginning of every prompt
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
-        """The tokens of a conversation; an answer that its last message, of the assistant, begins is gone on with.
+        """The tokens of a conversation. A last message of the assistant is the beginning of the answer to go on with.
 
         Raises ChatError if the template leaves a message out.
         """
         begun = messages[-1].content if messages[-1].role == "assistant" else ""
-        asked = messages[:-1] if begun else messages
-        stand_ins = [Message(message.role, f"{BLANK}\ue000{place}\ue001{BLANK}") for place, message in enumerate(asked)]
+        turns = messages[:-1] if begun else messages
+        stand_ins = [Message(message.role, f"{BLANK}\ue000{index}\ue001{BLANK}") for index, message in enumerate(turns)]
         pieces = self._pieces(self.apply(stand_ins))
         written = {mark for piece in pieces if isinstance(piece, str) for mark in WRITTEN.findall(piece)}
         tokens, text, said = list(self.begin), "", set()
@@ -47,32 +47,32 @@ class ChatFormat:
             elif isinstance(piece, str):
                 text += piece
             else:
-                content = _broken(asked[int(piece[2])].content, written)
+                content = _broken(turns[int(piece[2])].content, written)
                 content = content if piece[1] else content.lstrip()
                 text += content if piece[3] else content.rstrip()
                 said.add(int(piece[2]))
-        if missing := set(range(len(asked))) - said:
-            role = asked[min(missing)].role
+        if missing := set(range(len(turns))) - said:
+            role = turns[min(missing)].role
             raise ChatError(f"The model's chat template leaves out a message of the {role}.", code="llm_failed")
         tokens += self._plain(text + _broken(begun, written))
         twice = tokens[len(self.begin) : 2 * len(self.begin)] == list(self.begin)
         return tokens[len(self.begin) :] if twice else tokens
 
     def _pieces(self, applied: str) -> list[int | str | re.Match[str]]:
-        """A conversation's control tokens, plain texts of the template, and places of the messages."""
+        """A conversation's control tokens, plain texts of the template, and stand-ins of the messages."""
         marks = sorted(filter(None, self.marks), key=len, reverse=True)
-        pattern = "|".join((f"(?P<place>{PLACE.pattern})", *map(re.escape, marks)))
+        pattern = "|".join((f"(?P<stand_in>{STAND_IN.pattern})", *map(re.escape, marks)))
         pieces: list[int | str | re.Match[str]] = []
         end = 0
         for match in re.finditer(pattern, applied):
             pieces.append(applied[end : match.start()])
-            place = PLACE.fullmatch(match[0])
-            pieces.append(place or self.marks[match[0]])
+            stand_in = STAND_IN.fullmatch(match[0])
+            pieces.append(stand_in or self.marks[match[0]])
             end = match.end()
         return [*pieces, applied[end:]]
 
     def _plain(self, text: str) -> list[int]:
-        """The tokens of a text. One that becomes a control token all the same, as the user's own tokens do, is cut."""
+        """The tokens of a text. Written control tokens that the tokenizer still reads as such are cut."""
         if not text:
             return []
         tokens = self.tokenize(text)

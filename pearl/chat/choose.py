@@ -64,8 +64,7 @@ def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, 
 
 
 def unnamed_weights(settings: Settings) -> Weights | None:
-    """The weights with which this machine writes because no model is named; None where one is, or another engine
-    writes."""
+    """The weights that this machine writes with if no model is named; None if one is, or if another engine writes."""
     if settings.engine != EMBEDDED_ENGINE or _named(settings):
         return None
     from pearl.weights.shelf import Shelf

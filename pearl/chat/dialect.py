@@ -34,10 +34,10 @@ GREEDY = "temperature=0"  # where only this value of it is refused
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The parameters one model takes. ``reasons``: its hidden reasoning counts among the tokens that it may write."""
+    """The parameters that one model takes."""
 
-    refused: frozenset[str] = frozenset()
-    reasons: bool = False
+    refused: frozenset[str] = frozenset()  # names of parameters
+    reasons: bool = False  # its hidden reasoning counts among the tokens that it may write
 
     @property
     def limit(self) -> str | None:

@@ -46,10 +46,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredCall:
-    """A call that was answered: the SDK's stream of events, or a whole answer; and the room it had for reasoning."""
+    """A call that was answered."""
 
-    received: object
-    room: int
+    received: object  # the SDK's stream of events, or a whole answer
+    room: int  # tokens it had for reasoning
 
 
 class EndpointChatModel:
@@ -112,7 +112,7 @@ class EndpointChatModel:
     async def _answering(
         self, messages: Sequence[Message], decoding: Decoding, *, stream: bool
     ) -> AsyncGenerator[Chunk, None]:
-        """The answer; asked for again with more room where a model reasoned until it had no token left for it."""
+        """Yield the answer; ask again with more room if reasoning used up all tokens."""
         deadline = (time.monotonic() if decoding.began is None else decoding.began) + self._limits.budget_s
         while True:
             call = await self._call(messages, decoding, deadline, stream=stream)
@@ -151,8 +151,8 @@ class EndpointChatModel:
                     raise self._explained(error) from error.__cause__
                 self._learn(learned)
             except ChatError as error:
-                asked = asked_to_wait(error.__cause__)
-                pause = _pause(tries) if asked is None else asked
+                wait = asked_to_wait(error.__cause__)
+                pause = _pause(tries) if wait is None else wait
                 if error.code not in REPEATED or tries == self._max_retries or time.monotonic() + pause > deadline:
                     raise
                 tries += 1
@@ -167,7 +167,7 @@ class EndpointChatModel:
         )
 
     def _learn(self, learned: Dialect) -> None:
-        """Remember it, beside what other calls learned meanwhile."""
+        """Add to the dialect what was learned; other calls may have added to it meanwhile."""
         known = self.dialect
         self.dialect = Dialect(known.refused | learned.refused, known.reasons or learned.reasons)
         if self.dialect != known:
@@ -179,7 +179,7 @@ class EndpointChatModel:
         return ChatRejected(f"{error.message} It was asked without {without} already.") if without else error
 
     def _room(self, messages: Sequence[Message], decoding: Decoding) -> int:
-        """Tokens for hidden reasoning. Whose limit counts it by name has a wide context; others keep to ours."""
+        """Tokens for hidden reasoning. A model without ``max_tokens`` has a wide context; for others they must fit ours."""
         most = self._limits.reasoning_tokens if self.dialect.reasons else 0
         if self.dialect.limit != "max_tokens":
             return most

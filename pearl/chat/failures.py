@@ -26,9 +26,9 @@ from pearl.errors import (
 )
 
 PASSING = frozenset({408, 409, 425, 429})  # of the 4xx: what may be taken later
-LONGEST_WAIT_S = 3600.0  # who is told to wait longer asks anew
+LONGEST_WAIT_S = 3600.0  # longer waits are cut to it
 SENTENCE_CHARACTERS = 300
-QUOTED_CHARACTERS = 16  # so much of a prompt within an endpoint's sentence is a quotation
+QUOTED_CHARACTERS = 16  # of a prompt in an endpoint's sentence that count as a quotation
 DEPTH = 5  # of an error's body; real ones have three levels
 TOO_LONG = re.compile(
     r"(context|prompt|input).{0,40}(length|window|too (long|large)|exceed)|too many (input )?tokens", re.IGNORECASE
@@ -90,11 +90,11 @@ def complaint_of(error: BaseException | None) -> Complaint:
             for item in value[:DEPTH]:
                 read(item, depth + 1)
         elif isinstance(value, dict) and depth < DEPTH:
-            place = [step for step in _listed(value.get("loc")) if isinstance(step, str)]
-            fields.update(place, (name for name in (value.get("param"),) if isinstance(name, str)))
+            path = [step for step in _listed(value.get("loc")) if isinstance(step, str)]
+            fields.update(path, (name for name in (value.get("param"),) if isinstance(name, str)))
             kinds.update(kind for name in ("code", "type") if isinstance(kind := value.get(name), str))
-            if place:
-                sentences.append(f"{'.'.join(place)}:")
+            if path:
+                sentences.append(f"{'.'.join(path)}:")
             for name in ("error", "message", "msg", "detail", "errors"):
                 read(value.get(name), depth + 1)
 

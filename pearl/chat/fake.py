@@ -46,8 +46,8 @@ class FakeChatModel:
                     raise item
                 words += 1
                 yield Chunk(item)
-            asked = sum(self.count_tokens(message.content) for message in messages)
-            yield Chunk(finish_reason="stop", usage=Usage(asked, words))
+            prompt_tokens = sum(self.count_tokens(message.content) for message in messages)
+            yield Chunk(finish_reason="stop", usage=Usage(prompt_tokens, words))
         except GeneratorExit:
             self.left_early += 1
             raise

@@ -41,8 +41,8 @@ CHATML_END = "<|im_end|>"  # in usual characters, for a file that has neither a 
 
 
 class _Answer:
-    """An answer while the library's events arrive, in one step or several. Of a model that imitates, one of ``usual``
-    tokens ends with its sentence: by itself it goes on, in circles, to the limit."""
+    """An answer that grows with the library's events, in one step or several. A model that imitates is stopped at the
+    end of a sentence after ``usual`` tokens; by itself it would repeat itself up to the limit."""
 
     def __init__(self, put: Put, prompt_tokens: int, most: int, usual: float) -> None:
         self.text, self.tokens = "", 0
@@ -80,7 +80,7 @@ class _Answer:
 class GgufChatModel:
     """Loaded on first use; as many generations at a time as there are copies, further ones wait their turn.
 
-    Copies share the weights in memory; each has a context of its own.
+    Copies share the weights in memory; each has its own context.
     """
 
     continues = True
@@ -195,7 +195,7 @@ class GgufChatModel:
         """Return at once: the model is in this process, and loads before it is ready."""
 
     async def close(self) -> None:
-        """Generations that wait for their turn fail; one that runs may end."""
+        """Close the model: generations that wait for their turn fail, those that run may end."""
         self._turns.shutdown(wait=False, cancel_futures=True)
         with self._loading:
             self.__dict__.pop("_parts", None)  # the memory is given back when the last generation has ended

@@ -1,4 +1,4 @@
-"""Fields of a GGUF file, such as its chat template and the marks that control the model, and the places of its tensors.
+"""Fields of a GGUF file, such as its chat template and its control tokens, and the offsets of its tensors.
 
 Why not the library ``gguf``: it takes seven seconds for a large vocabulary, and this under one.
 """
@@ -44,12 +44,12 @@ SAMPLE = 1 << 20  # bytes at both ends that tell a file from another
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """The fields of a file; ``digest`` tells it from others of the same name."""
+    """The fields of a file."""
 
     path: Path
     fields: Mapping[str, Any]
     size: int  # bytes
-    digest: str
+    digest: str  # tells it from other files of the same name
 
     @property
     def architecture(self) -> str:
@@ -99,11 +99,11 @@ def _like_a_mark(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor's packing as GGUF numbers it, its shape, and the place of its first byte in the file."""
+    """A tensor in a file."""
 
-    packing: int
+    packing: int  # GGUF's number of it
     shape: tuple[int, ...]
-    place: int
+    offset: int  # of its first byte in the file
 
     @property
     def size(self) -> int:
@@ -141,7 +141,7 @@ class Contents:
         """Read what stands before the tensors. Raises ValueError if the file is cut off or no GGUF file."""
         self._data = data
         self._skipped = skipped
-        self._place = len(MAGIC)
+        self._position = len(MAGIC)
         if data[: len(MAGIC)] != MAGIC:
             raise ValueError("it does not begin as a GGUF file does")
         try:
@@ -153,9 +153,9 @@ class Contents:
         except (struct.error, UnicodeDecodeError) as error:
             raise ValueError("it is cut off before its tensors begin") from error
         alignment = self.fields.get("general.alignment", 32)
-        begin = -(-self._place // alignment) * alignment
-        self.tensors = {name: Tensor(packing, shape, begin + place) for name, packing, shape, place in described}
-        end = max((tensor.place + tensor.size for tensor in self.tensors.values()), default=0)
+        begin = -(-self._position // alignment) * alignment
+        self.tensors = {name: Tensor(packing, shape, begin + offset) for name, packing, shape, offset in described}
+        end = max((tensor.offset + tensor.size for tensor in self.tensors.values()), default=0)
         if end > len(data):
             raise ValueError(f"it is cut off: {len(data):,} of {end:,} bytes are there")
 
@@ -176,11 +176,11 @@ class Contents:
                 return [self._value(kind) for _ in range(size)]
             for _ in range(size):
                 length = self._number("Q")
-                self._place += length
+                self._position += length
             return []
         format_ = f"<{size}{self._code(kind)}"
-        values = struct.unpack_from(format_, self._data, self._place)
-        self._place += struct.calcsize(format_)
+        values = struct.unpack_from(format_, self._data, self._position)
+        self._position += struct.calcsize(format_)
         return list(values)
 
     def _tensor(self) -> tuple[str, int, tuple[int, ...], int]:
@@ -195,14 +195,14 @@ class Contents:
         return NUMBERS[kind]
 
     def _number(self, code: str) -> Any:
-        (value,) = struct.unpack_from(f"<{code}", self._data, self._place)
-        self._place += struct.calcsize(f"<{code}")
+        (value,) = struct.unpack_from(f"<{code}", self._data, self._position)
+        self._position += struct.calcsize(f"<{code}")
         return value
 
     def _string(self) -> str:
         size = self._number("Q")
-        text = self._data[self._place : self._place + size]
+        text = self._data[self._position : self._position + size]
         if len(text) < size:
             raise struct.error("a text is cut off")
-        self._place += size
+        self._position += size
         return text.decode(errors="replace")

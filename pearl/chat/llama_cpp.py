@@ -110,7 +110,7 @@ class LlamaCpp:
 
 
 def load_llama_cpp(file: ModelFile, *, context_tokens: int, slots: int) -> LlamaCpp:
-    """Load a file for so many answers at once, each with a context of its own. Raises ChatError with what to do."""
+    """Load a file for ``slots`` answers at once, each with its own context. Raises ChatError with what to do."""
     check_processor()
     _check_sockets()
     _check_memory(file, context_tokens, slots)

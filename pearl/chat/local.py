@@ -111,11 +111,11 @@ class LocalChatModel:
                     f"The chat template of {self.name} does not take this conversation ({error}); name another model, "
                     "or serve it behind an endpoint that does."
                 ) from error
-            asked = int(prompt["input_ids"].shape[1])
-            if asked + decoding.max_tokens > self.context_tokens:
+            prompt_tokens = int(prompt["input_ids"].shape[1])
+            if prompt_tokens + decoding.max_tokens > self.context_tokens:
                 raise ContextExceeded(
-                    f"The prompt has {asked} tokens; with {decoding.max_tokens} for the answer it does not fit the "
-                    f"window of {self.context_tokens} of {self.name}; shorten it."
+                    f"The prompt has {prompt_tokens} tokens; with {decoding.max_tokens} for the answer it does not fit "
+                    f"the window of {self.context_tokens} of {self.name}; shorten it."
                 )
             torch.manual_seed(decoding.seed)
             draws = {"do_sample": True, "temperature": decoding.temperature, "top_p": decoding.top_p}
@@ -125,14 +125,14 @@ class LocalChatModel:
                 stopping_criteria=[lambda *_: torch.tensor([left.is_set()])],
                 pad_token_id=tokenizer.pad_token_id,
                 **(draws if decoding.temperature else {"do_sample": False}),
-            )[0, asked:]
-        own = model.generation_config.eos_token_id  # of some models a list
-        ends = {tokenizer.eos_token_id, *(own if isinstance(own, list) else [own])}
+            )[0, prompt_tokens:]
+        end = model.generation_config.eos_token_id  # of some models a list
+        ends = {tokenizer.eos_token_id, *(end if isinstance(end, list) else [end])}
         whole = len(tokens) < decoding.max_tokens or int(tokens[-1]) in ends
         text = tokenizer.decode(tokens, skip_special_tokens=True).strip()
-        places = [place for stop in decoding.stop if (place := text.find(stop)) >= 0]
-        text = text[: min(places)] if places else text
-        return text, "stop" if whole or places else "length", Usage(asked, len(tokens))
+        starts = [start for stop in decoding.stop if (start := text.find(stop)) >= 0]
+        text = text[: min(starts)] if starts else text
+        return text, "stop" if whole or starts else "length", Usage(prompt_tokens, len(tokens))
 
     async def check(self) -> None:
         """Return at once: the model is in this process."""

@@ -61,8 +61,8 @@ class BoundedStream(httpx2.AsyncByteStream):
             read += len(received)
             if read > MOST_BYTES:
                 raise _too_long(MOST_BYTES, "one answer")
-            for place in range(0, len(received), AT_ONCE):
-                piece = received[place : place + AT_ONCE]
+            for start in range(0, len(received), AT_ONCE):
+                piece = received[start : start + AT_ONCE]
                 end = end[-3:] + piece
                 event += len(piece)
                 for ended in EVENT_END.finditer(end):
