@@ -37,14 +37,13 @@ TOKENIZER = {".json", ".txt", ".model"}  # suffixes of its files
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """``base`` names the weights, ``digest`` says which they were. ``prefix`` stands before their tensors' names in the
-    cross-encoder, which has no use for those ``left_out``."""
+    """The description of a low-rank difference from other weights."""
 
-    base: str
-    digest: str
+    base: str  # the name of the weights
+    digest: str  # of the weights
     rank: int
-    prefix: str
-    left_out: tuple[str, ...]
+    prefix: str  # of their tensors' names in the cross-encoder
+    left_out: tuple[str, ...]  # tensors that the cross-encoder does not use
 
     def write(self, folder: Path) -> None:
         (folder / MANIFEST).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
@@ -117,19 +116,21 @@ def _merge(folder: Path, base: Path, adapter: Adapter, out: Path) -> None:
         save_file(tensors, file)
 
 
-def _merged(adapter: Adapter, base: MappedWeights, own: MappedWeights) -> Iterator[tuple[str, NDArray[np.generic]]]:
+def _merged(adapter: Adapter, base: MappedWeights, factors: MappedWeights) -> Iterator[tuple[str, NDArray[np.generic]]]:
     """The cross-encoder's tensors by name, matrices packed. Raises ValueError where shapes do not fit."""
     for name in base.names:
         if name in adapter.left_out:
             continue
         inner = name if name.startswith(adapter.prefix) else adapter.prefix + name
         values = base[name]
-        if inner + UP in own:
-            values = values + own[inner + UP].astype(np.float32) @ own[inner + DOWN].astype(np.float32)  # (O, I)
+        if inner + UP in factors:
+            values = values + factors[inner + UP].astype(np.float32) @ factors[inner + DOWN].astype(
+                np.float32
+            )  # (O, I)
         yield from _stored(inner, values)
-    for name in own.names:
+    for name in factors.names:
         if not name.endswith((UP, DOWN, RANGE)):
-            yield from _stored(name, own[name].astype(np.float32))
+            yield from _stored(name, factors[name].astype(np.float32))
 
 
 def _stored(name: str, values: NDArray[np.generic]) -> Iterator[tuple[str, NDArray[np.generic]]]:

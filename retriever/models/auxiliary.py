@@ -26,10 +26,10 @@ Tokens = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """log p(target given prompt): the sum over the target's tokens in nats, and how many they are."""
+    """log p(target given prompt)."""
 
-    total: float
-    tokens: int
+    total: float  # sum over the target's tokens, nats
+    tokens: int  # of the target
 
     @property
     def mean(self) -> float:
@@ -37,7 +37,7 @@ class Likelihood:
 
 
 class AuxiliaryModel(Protocol):
-    """Scores token-exactly: prompt and target are tokenised on their own, and only the target's tokens count."""
+    """Scores token-exactly: prompt and target are tokenised separately, and only the target's tokens count."""
 
     name: str
     fingerprint: dict[str, str]
@@ -49,7 +49,7 @@ class AuxiliaryModel(Protocol):
     def decode(self, tokens: Sequence[int]) -> str: ...
 
     def likelihoods(self, groups: Sequence[PairGroup]) -> list[list[Likelihood]]:
-        """One list a group, in its order."""
+        """A list of likelihoods per group, in its order."""
         ...
 
     def remember(self, prompts: Sequence[Tokens], limit: int) -> RememberedPrompts:
@@ -105,7 +105,7 @@ class TransformersAuxiliary:
         return str(self._tokenizer.decode(tokens))
 
     def check_fits(self, tokens: int) -> None:
-        """Beyond its window a model answers, but its likelihoods mean nothing."""
+        """Raise InputError for more tokens than the model's window, beyond which its likelihoods mean nothing."""
         if self._window is not None and tokens > self._window:
             raise InputError(
                 f"A prompt and its target have {tokens} tokens; the window of the model '{self.name}' holds "
@@ -118,7 +118,7 @@ class TransformersAuxiliary:
 def in_batches(
     groups: Sequence[PairGroup], score: Callable[[list[tuple[Tokens, Tokens]]], list[Likelihood]]
 ) -> list[list[Likelihood]]:
-    """One list a group; ``score`` is given prompts with their targets, pairs of like length at a time."""
+    """A list of likelihoods per group; ``score`` gets pairs of prompt and target of like length at a time."""
     pairs = [pair for group in groups for pair in zip(group.prompts, group.targets, strict=True)]
     scored: dict[int, Likelihood] = {}
     for batch in pair_batches(pairs):

@@ -18,7 +18,7 @@ from retriever.models.encoder import NAMES, encoder_source, unusable_encoder
 
 KIND = "a bidirectional model of transformers, its folder"
 BATCH = 16  # texts
-DIGITS = 6  # what a text's neighbours in a batch change lies behind these
+DIGITS = 6  # a text's neighbours in a batch change only later digits
 
 
 class BertScore:
@@ -40,7 +40,7 @@ class BertScore:
             raise unusable_encoder(self._model, "be loaded for BERTScore", error, KIND, "bertscore") from error
 
     def check(self) -> None:
-        """See that the encoder can be used, before there is anything to compare. One that comes in packages is only
+        """Check that the encoder can be used, before there is anything to compare. One that comes in packages is only
         looked for, because loading it takes seconds; any other is loaded and compares. Raises InputError."""
         if self._model in NAMES:
             if find_spec("bert_score") is None:
@@ -59,13 +59,13 @@ class BertScore:
         return {"model": name, "layer": self._parts[2], "rescaled": False}
 
     def scores(self, targets: Sequence[str], drafts: Sequence[str]) -> list[float]:
-        """One a pair; 0 where either text is blank, which the library cannot encode."""
+        """The score of each pair; 0 if either text is blank, which the library cannot encode."""
         scores = [0.0] * len(targets)
-        filled = [place for place in range(len(targets)) if targets[place].strip() and drafts[place].strip()]
+        filled = [index for index in range(len(targets)) if targets[index].strip() and drafts[index].strip()]
         if filled:
-            alike = self._f1([targets[place] for place in filled], [drafts[place] for place in filled])
-            for place, score in zip(filled, alike, strict=True):
-                scores[place] = round(score, DIGITS)
+            alike = self._f1([targets[index] for index in filled], [drafts[index] for index in filled])
+            for index, score in zip(filled, alike, strict=True):
+                scores[index] = round(score, DIGITS)
         return scores
 
     def _f1(self, targets: list[str], drafts: list[str]) -> list[float]:

@@ -127,7 +127,7 @@ class CausalAuxiliary(TransformersAuxiliary):
         return [Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True)]
 
     def _score_packed(self, packed: PackedLlama, groups: list[PairGroup]) -> list[list[Likelihood]]:
-        """Groups end to end; the model's head runs on the targets' places alone."""
+        """Score groups end to end; the model's head runs on the targets' tokens only."""
         starts = [group.shared() for group in groups]
         pack = Pack.of(
             [
@@ -140,20 +140,20 @@ class CausalAuxiliary(TransformersAuxiliary):
         )
         parts = [part for span in pack.spans for part in span.parts]
         targets = [target for group in groups for target in group.targets]
-        places = [
-            place
+        positions = [
+            position
             for part, target in zip(parts, targets, strict=True)
-            for place in range(part.stop - len(target) - 1, part.stop - 1)
+            for position in range(part.stop - len(target) - 1, part.stop - 1)
         ]
         rows = torch.tensor([row for row, target in enumerate(targets) for _ in target])
         wanted = torch.tensor([token for target in targets for token in target])
-        hidden = packed.hidden(pack)[places]
+        hidden = packed.hidden(pack)[positions]
         totals = sums(log_probabilities(packed.head, hidden, wanted), rows, len(targets))
         likelihoods = iter(Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True))
         return [[next(likelihoods) for _ in group.targets] for group in groups]
 
     def _score(self, groups: list[PairGroup]) -> list[list[Likelihood]]:
-        """Groups with as many prompts each: their shared beginnings, then everything behind them."""
+        """Score groups of equal size: their shared beginnings first, then everything behind them."""
         shared = [group.shared() for group in groups]
         group_size = len(groups[0].prompts)
         beginning = self._beginning([group.prompts[0][:length] for group, length in zip(groups, shared, strict=True)])
@@ -184,15 +184,15 @@ class CausalAuxiliary(TransformersAuxiliary):
         starts: list[int],
         beginning: PromptPrefix,
     ) -> list[float]:
-        """The sum of each target's log-probabilities; the model's head runs on the targets' places alone."""
+        """The sum of each target's log-probabilities; the model's head runs on its tokens only."""
         tokens, mask = padded(suffixes, self._model.device)  # (B, S)
         full = torch.cat((beginning.mask, mask), dim=1)  # (B, P + S)
-        # padding stands between prefix and suffix, so places are counted, not taken from the columns
-        places = (full.cumsum(dim=1) - 1).clamp(min=0)[:, -tokens.shape[1] :]  # (B, S)
+        # padding stands between prefix and suffix, so positions are counted, not taken from the columns
+        positions = (full.cumsum(dim=1) - 1).clamp(min=0)[:, -tokens.shape[1] :]  # (B, S)
         hidden = self._model.base_model(
             input_ids=tokens,
             attention_mask=full,
-            position_ids=places,
+            position_ids=positions,
             past_key_values=beginning.cache,
             use_cache=beginning.cache is not None,
         ).last_hidden_state  # (B, S, hidden)
@@ -208,14 +208,14 @@ class CausalAuxiliary(TransformersAuxiliary):
 
 @dataclass(frozen=True, slots=True)
 class PromptPrefix:
-    """The state of a model after a batch of prefixes: its cache, None if they are empty, and their mask (B, P)."""
+    """The state of a model after a batch of prefixes."""
 
-    cache: Any
-    mask: Tensor
+    cache: Any  # None if they are empty
+    mask: Tensor  # (B, P)
 
 
 class Memory:
-    """Prompts of a causal model and what it computed of them, all but their last token, on which the target hangs."""
+    """Prompts of a causal model and its state after each, before the last token, which predicts the target's first."""
 
     def __init__(self, model: CausalAuxiliary, prompts: Sequence[Tokens], limit: int) -> None:
         self._model = model
@@ -277,12 +277,12 @@ def _packs(groups: Sequence[PairGroup]) -> Iterator[list[PairGroup]]:
     tokens = 0
     for group in groups:
         shared = group.shared()
-        own = sum(map(len, (*group.prompts, *group.targets))) - shared * (len(group.prompts) - 1)
-        if pack and tokens + own > BATCH_TOKENS:
+        size = sum(map(len, (*group.prompts, *group.targets))) - shared * (len(group.prompts) - 1)
+        if pack and tokens + size > BATCH_TOKENS:
             yield pack
             pack, tokens = [], 0
         pack.append(group)
-        tokens += own
+        tokens += size
     if pack:
         yield pack
 

@@ -27,9 +27,9 @@ from retriever.models.folder import BertFolder, Ids, model_folder
 Floats = NDArray[np.float32]
 KeptIds = dict[tuple[str, str], Ids]  # of documents, by their content
 
-REQUEST_WORDS = 48  # a request of a page leaves the document its place in a window of 128 tokens
+REQUEST_WORDS = 48  # so that a long request leaves room for the document in a window of 128 tokens
 ALL_WORDS = 0
-LATELY = 0.2  # what the newest measurement counts against those before it
+LATELY = 0.2  # weight of the newest measurement in the moving mean
 CHARACTERS = 32  # a token: what comes later does not fit into the window, but would be cut into tokens first
 
 
@@ -43,15 +43,15 @@ class PairReading:
 
     def pair(self, request: str, document: Document) -> tuple[str, str]:
         """The two texts that the model reads."""
-        return self.asked(request), self.own(document)
+        return self.request_part(request), self.document_part(document)
 
-    def asked(self, request: str) -> str:
+    def request_part(self, request: str) -> str:
         request = request[: self._longest]
         words = request.split()
         cut = self.request_words != ALL_WORDS and len(words) > self.request_words
         return " ".join(words[: self.request_words]) if cut else request
 
-    def own(self, document: Document) -> str:
+    def document_part(self, document: Document) -> str:
         with_request = document.request and self.own_requests
         return (f"{document.request}\n{document.text}" if with_request else document.text)[: self._longest]
 
@@ -67,7 +67,7 @@ class CrossEncoderModel:
         self._folder = folder
         self._reading = reading
         self._turn = threading.Lock()
-        self._seconds = 0.0  # that a document took of late
+        self._seconds = 0.0  # per document, as a moving mean
         self._lock = threading.Lock()
         self._loaded: _PairReader | None = None
 
@@ -77,9 +77,9 @@ class CrossEncoderModel:
 
     @contextmanager
     def turn(self, documents: int, clock: Clock) -> Iterator[bool]:
-        """All of the processor for one history after the other: read side by side, many would all be late.
+        """Hold the processor for one history at a time; in parallel all would miss their deadline.
 
-        False where the time is up before it comes, or where what is left is too short for so many documents.
+        Yields False if the time is up before its turn, or what is left is too short for so many documents.
         """
         waits = not self._turn.acquire(blocking=False)
         if waits and not self._turn.acquire(timeout=clock.left_s):
@@ -100,7 +100,7 @@ class CrossEncoderModel:
         self, request: Request, parts: Iterable[Sequence[Document]], kept_ids: KeptIds
     ) -> Generator[Floats, None, None]:
         """The logits of each part of the documents, (C,) each, one part after the other; the next is begun before one
-        ends. What the documents' tokens are is taken from ``kept_ids``, or put there."""
+        ends. The documents' tokens are taken from ``kept_ids``, or put there."""
         model, started, read = self._ready(), time.perf_counter(), 0
         with closing(model.outputs(request.text, parts, kept_ids)) as outputs:
             for some in outputs:
@@ -136,10 +136,10 @@ class _RuntimeReader:
     def outputs(
         self, request: str, parts: Iterable[Sequence[Document]], kept_ids: KeptIds, /
     ) -> Generator[Floats, None, None]:
-        asked = self._model.ids(self._reading.asked(request))
+        request_ids = self._model.ids(self._reading.request_part(request))
 
         def inputs(documents: Sequence[Document]) -> Iterator[tuple[Ids, Ids]]:
-            return ((asked, self._ids(document, kept_ids)) for document in documents)
+            return ((request_ids, self._ids(document, kept_ids)) for document in documents)
 
         return self._model.outputs_of_ids((inputs(documents), len(documents)) for documents in parts)
 
@@ -147,7 +147,7 @@ class _RuntimeReader:
         key = content(document)
         ids = kept_ids.get(key)
         if ids is None:
-            ids = kept_ids[key] = self._model.ids(self._reading.own(document))
+            ids = kept_ids[key] = self._model.ids(self._reading.document_part(document))
         return ids
 
 

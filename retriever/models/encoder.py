@@ -45,7 +45,7 @@ class ReadingEncoder(Encoder, Protocol):
     """An encoder that tells which texts it knows words of."""
 
     def reads(self, text: str) -> bool:
-        """False for a text of which no word is in the vocabulary: its vector is that of any such text."""
+        """False for a text without a word in the vocabulary; all such texts have the same vector."""
         ...
 
 
@@ -164,5 +164,5 @@ def unusable_encoder(model: str, what: str, error: Exception, kind: str, param: 
 
 
 def _of_unit_length(vectors: Vectors) -> Vectors:
-    """Here and not in the model, whose bfloat16 would leave lengths of 1.002."""
+    """Scale rows to unit length, in float32: the model's bfloat16 would leave lengths of 1.002."""
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12))

@@ -39,7 +39,7 @@ def model_fingerprint(name: str) -> str:
 
 
 def source_digest(source: str) -> str:
-    """The same of a folder or a hub's name alone, whatever is behind it."""
+    """Like :func:`model_fingerprint`, of a folder or a hub's name only."""
     folder = Path(source)
     return folder_digest(folder) if folder.is_dir() else _commit(source)
 
@@ -117,8 +117,8 @@ def manifest_record(kind: type[RecordT], content: Mapping[str, Any], path: Path)
 
 @contextmanager
 def saving_tensors(file: Path) -> Iterator[Path]:
-    """The file for safetensors to write, which others may read then, as the library would not let them. Raises the
-    system's own OSError as :func:`system_errors` does."""
+    """Yield the file for safetensors to write, then make it readable to others, which the library does not. Raises
+    OSError as :func:`system_errors` does."""
     with system_errors(file.parent):
         yield file
     file.chmod(0o644)
@@ -126,9 +126,8 @@ def saving_tensors(file: Path) -> Iterator[Path]:
 
 @contextmanager
 def system_errors(folder: Path) -> Iterator[None]:
-    """The place for a library to write to ``folder`` in. Raises the system's own OSError, such as that of a full disk,
-    where the library raises an error of its own: safetensors with the system's number in it, torch with nothing that
-    says why."""
+    """Let a library write to ``folder``. Raises the system's OSError, such as for a full disk, where the library raises
+    another error: that of safetensors holds the system's number, that of torch does not say why."""
     try:
         yield
     except SafetensorError as error:
@@ -137,7 +136,7 @@ def system_errors(folder: Path) -> Iterator[None]:
             raise
         raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
     except RuntimeError:
-        with TemporaryFile(dir=folder) as file:  # if that can be written, it was something else
+        with TemporaryFile(dir=folder) as file:  # if this can be written, the cause was another
             file.write(bytes(PROBE))
         raise
 

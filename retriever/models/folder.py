@@ -32,12 +32,11 @@ Ids = NDArray[np.int32]  # a text's tokens
 
 @dataclass(frozen=True, slots=True)
 class TokenTemplate:
-    """The special tokens that a tokenizer puts before, between and behind one text or two: their ids and types; and
-    the type of each text's own tokens."""
+    """The special tokens that a tokenizer puts around one text or two."""
 
-    specials: tuple[Ids, ...]
-    special_types: tuple[Ids, ...]
-    types: tuple[int, ...]
+    specials: tuple[Ids, ...]  # before, between and behind the texts
+    special_types: tuple[Ids, ...]  # types of the special tokens
+    types: tuple[int, ...]  # type of each text's tokens
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, *texts: str) -> TokenTemplate:
@@ -45,27 +44,27 @@ class TokenTemplate:
         first, second = (*texts, None)[:2]
         encoded = tokenizer.encode(first, second)
         ids, types = np.array(encoded.ids, np.int32), np.array(encoded.type_ids, np.int32)
-        whose = np.array([-1 if place is None else place for place in encoded.sequence_ids])
-        own = [np.flatnonzero(whose == place) for place in range(len(texts))]
-        if not all(len(places) for places in own):
+        text_of = np.array([-1 if text is None else text for text in encoded.sequence_ids])  # -1 for special tokens
+        positions = [np.flatnonzero(text_of == text) for text in range(len(texts))]  # of each text's tokens
+        if not all(map(len, positions)):
             raise ValueError("the tokenizer gives no token for a letter")
         # from the end of one text to the beginning of the next, and to both ends
-        starts = [0, *(int(places[-1]) + 1 for places in own)]
-        ends = [*(int(places[0]) for places in own), len(ids)]
+        starts = [0, *(int(of_text[-1]) + 1 for of_text in positions)]
+        ends = [*(int(of_text[0]) for of_text in positions), len(ids)]
         between = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
         return cls(
             tuple(ids[gap] for gap in between),
             tuple(types[gap] for gap in between),
-            tuple(int(types[places[0]]) for places in own),
+            tuple(int(types[of_text[0]]) for of_text in positions),
         )
 
     def filled(self, texts: Sequence[Ids], longest: int) -> tuple[Ids, Ids]:
         """Ids and types; of more than ``longest`` tokens the last of the longest text go first."""
         lengths = _shortened([len(text) for text in texts], longest - sum(map(len, self.specials)))
         ids, types = [self.specials[0]], [self.special_types[0]]
-        for place, (text, length) in enumerate(zip(texts, lengths, strict=True)):
-            ids += [text[:length], self.specials[place + 1]]
-            types += [np.full(length, self.types[place], np.int32), self.special_types[place + 1]]
+        for index, (text, length) in enumerate(zip(texts, lengths, strict=True)):
+            ids += [text[:length], self.specials[index + 1]]
+            types += [np.full(length, self.types[index], np.int32), self.special_types[index + 1]]
         return np.concatenate(ids), np.concatenate(types)
 
 
@@ -85,19 +84,18 @@ LETTERS = 64  # of a text for each token that fits; words are far shorter
 
 @dataclass(frozen=True, slots=True)
 class BertFolder:
-    """``templates``: of one text, and of two; ``longest``: tokens of an input; ``typed``: whether the second text's
-    tokens have another type."""
+    """An opened folder."""
 
     config: dict[str, Any]
     weights: MappedWeights
     tokenizer: Tokenizer
-    templates: tuple[TokenTemplate, TokenTemplate]
-    longest: int
-    typed: bool
+    templates: tuple[TokenTemplate, TokenTemplate]  # of one text, and of two
+    longest: int  # tokens of an input
+    typed: bool  # True if the second text's tokens have another type
 
     def ids(self, text: str) -> Ids:
-        """Its own tokens, more than fit: which of two texts is longer matters where they are shortened. What lies far
-        behind is not looked at: to tokenize a megabyte takes seconds, in which no other thread runs."""
+        """The text's tokens, even more than fit, since the longer of two texts is shortened later. Text far behind the
+        window is left out: tokenizing a megabyte takes seconds, in which no other thread runs."""
         return np.array(self.tokenizer.encode(text[: self.longest * LETTERS], add_special_tokens=False).ids, np.int32)
 
     def reads(self, text: str) -> bool:
@@ -121,7 +119,7 @@ class BertFolder:
 
 
 class PairFolder(BertFolder):
-    """The same for two texts read together: the mask is 1 in the first text, 2 in the second, 3 in special tokens."""
+    """A folder for two texts read together: the mask is 1 in the first text, 2 in the second, 3 in special tokens."""
 
     def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
         """(3, T): ids, types and that mask."""
@@ -134,7 +132,7 @@ class PairFolder(BertFolder):
 
 
 def model_folder(folder: Path, max_tokens: int | None = None) -> BertFolder | None:
-    """None for what the runtime does not compute, or not surely as transformers does, a damaged folder among it.
+    """Open a folder; None if the runtime does not compute the model surely as transformers does, or it is damaged.
 
     ``max_tokens`` None: as the tokenizer's configuration says.
     """
@@ -145,7 +143,7 @@ def model_folder(folder: Path, max_tokens: int | None = None) -> BertFolder | No
 
 
 def sentence_folder(folder: Path) -> BertFolder | None:
-    """The same for a sentence-transformers folder: of those whose vector is the mean over the tokens, no more."""
+    """Like :func:`model_folder`, for a sentence-transformers folder whose vector is the mean over the tokens."""
     try:
         modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
         kinds = [module["type"].rpartition(".")[2] for module in modules]
@@ -222,6 +220,6 @@ def _tokenizer(saved: str) -> Tokenizer:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Nothing where there is no such file."""
+    """The object in a file; an empty one if there is no file."""
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return content

@@ -218,8 +218,10 @@ class _Encoder:
         table = f"{self._prefix}encoder.relative_attention_bias.weight"
         if table not in self._weights:
             return mask
-        place = self._range(0)
-        apart = ops.subtract(ops.unsqueeze(place, integers(-2)), ops.unsqueeze(place, integers(-1)))  # (1, T, T)
+        positions = self._range(0)
+        apart = ops.subtract(
+            ops.unsqueeze(positions, integers(-2)), ops.unsqueeze(positions, integers(-1))
+        )  # (1, T, T)
         longest = self._config["max_position_embeddings"]
         buckets = ops.gather(integers(_buckets(longest)), ops.add(apart, integers(longest - 1)), integers(0))
         bias = ops.transpose(self._rows(table, buckets), integers([0, 3, 1, 2]))
@@ -242,6 +244,6 @@ def _turned(values: Node) -> Node:
 
 
 def _constant(values: Any) -> Node:
-    """Over the memory of the array itself, which must outlive the model; half precision alone is copied."""
+    """A constant in the memory of the array, which must outlive the model; only half precision is copied."""
     values = np.asarray(values)
     return ops.constant(values.astype(np.float32) if values.dtype == np.float16 else values, shared_memory=True)

@@ -41,8 +41,7 @@ def computed_by(model: str, device: str = "cpu") -> list[str | int]:
 
 
 def loss_key(*made_of: str | int) -> bytes:
-    """The same for a loss that is made by the same weights and arithmetic of the same prompt, limits and text, and for
-    no other."""
+    """The key of a loss, which no other weights, arithmetic, prompt, limits or text have."""
     return hashlib.sha256(json.dumps(made_of).encode()).digest()
 
 
@@ -53,7 +52,7 @@ class KeptLosses:
         self._connection = connection
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, float]:
-        """Those of these keys that were kept."""
+        """The kept losses among these keys."""
         losses: dict[bytes, float] = {}
         for start in range(0, len(keys), AT_ONCE):
             some = keys[start : start + AT_ONCE]
@@ -62,7 +61,7 @@ class KeptLosses:
         return losses
 
     def keep(self, losses: Mapping[bytes, float]) -> None:
-        """They outlive a kill of the process from here on."""
+        """Keep losses; they survive a kill of the process from here on."""
         with self._connection:
             self._connection.executemany("INSERT OR REPLACE INTO losses VALUES (?, ?)", losses.items())
 

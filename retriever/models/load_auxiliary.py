@@ -26,17 +26,17 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = AUTO) -> Auxi
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    place = device_named(device)
-    arithmetic = arithmetic_of(name, place.type, dtype)
+    torch_device = device_named(device)
+    arithmetic = arithmetic_of(name, torch_device.type, dtype)
     kind, rounded = torch.bfloat16 if arithmetic == BFLOAT16 else torch.float32, arithmetic == INT8
     try:
         if name == EMBEDDED:
-            return CausalAuxiliary.embedded(place, kind, rounded)
+            return CausalAuxiliary.embedded(torch_device, kind, rounded)
         if not AutoConfig.from_pretrained(name).is_encoder_decoder:
-            return CausalAuxiliary.load(name, place, kind, rounded)
+            return CausalAuxiliary.load(name, torch_device, kind, rounded)
         if rounded:
             raise ValueError("an encoder-decoder model cannot be computed in int8")
-        return Seq2SeqAuxiliary.load(name, place, kind)
+        return Seq2SeqAuxiliary.load(name, torch_device, kind)
     except (OSError, ValueError, SafetensorError) as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError(

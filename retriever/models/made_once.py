@@ -31,7 +31,7 @@ def made_once(home: Path, name: str, make: Callable[[Path], None]) -> Path:
 
 
 def _make(folder: Path, make: Callable[[Path], None]) -> None:
-    """The folder appears when all of it is there."""
+    """Make the folder under another name, and rename it when it is whole."""
     from filelock import FileLock
 
     partial = folder.with_name(f".{folder.name}.partial")

@@ -21,23 +21,23 @@ PLAIN = {"attention_bias": False, "mlp_bias": False, "hidden_act": "silu", "mode
 
 @dataclass(frozen=True, slots=True)
 class PackedSpan:
-    """The places of a group: of the shared tokens, and behind them of each prompt's rest with its target."""
+    """The positions of a group's tokens."""
 
-    shared: slice
-    parts: tuple[slice, ...]
+    shared: slice  # the beginning that its prompts share
+    parts: tuple[slice, ...]  # the rest of each prompt, with its target
 
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Tokens end to end with their places in their sequences, (N,) each, and the spans of the groups."""
+    """Sequences end to end."""
 
-    tokens: Tensor
-    places: Tensor
-    spans: tuple[PackedSpan, ...]
+    tokens: Tensor  # (N,)
+    places: Tensor  # position of each token in its sequence, (N,)
+    spans: tuple[PackedSpan, ...]  # of the groups
 
     @classmethod
     def of(cls, groups: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]]) -> Pack:
-        """Shared tokens, and the parts behind them, of each group."""
+        """Pack groups, each the shared tokens and the parts behind them."""
         tokens: list[int] = []
         places: list[int] = []
 
@@ -100,7 +100,7 @@ def _normed(states: Tensor, weight: Tensor, epsilon: float) -> Tensor:
 
 
 def _joined(modules: Sequence[Any]) -> Tensor:
-    """The matrices one below the other; the modules keep theirs as parts of it, so that memory holds them once."""
+    """Stack matrices by rows; the modules keep views of the stack, so that memory holds them once."""
     joined = torch.cat([module.weight.detach() for module in modules])
     for module, part in zip(modules, torch.split(joined, [len(module.weight) for module in modules]), strict=True):
         module.weight.data = part
@@ -170,7 +170,7 @@ class PackedLlama:
 
 
 def _rotated(heads: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
-    """Queries and keys turned by their places, (N, H + K, E)."""
+    """Queries and keys rotated by their positions, (N, H + K, E)."""
     first, second = heads.chunk(2, dim=2)
     turned = torch.empty_like(heads)
     half = first.shape[2]
@@ -182,7 +182,7 @@ def _rotated(heads: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
 def _attended(
     queries: Tensor, keys: Tensor, values: Tensor, spans: Sequence[PackedSpan], masks: dict[tuple[int, int], Tensor]
 ) -> Tensor:
-    """(N, H, E): each token looks at those before it in its own sequence."""
+    """(N, H, E): each token attends to those before it in its sequence."""
     attended = torch.empty_like(queries)
     for span in spans:
         shared = span.shared

@@ -21,14 +21,13 @@ UNPACKED = 2.2  # times the size of the parts: weights hardly shrink in a zip fi
 
 @dataclass(frozen=True, slots=True)
 class PartedWeights:
-    """``parts``: SHA-256 of each part by the module that holds it, in order. ``files``: SHA-256 of each file by its
-    path below the zip's only folder, which is named ``name``; other files of the zip are left out."""
+    """Published weights in parts."""
 
-    name: str
+    name: str  # also of the zip's only folder
     extra: str
     version: str
-    parts: Mapping[str, str]
-    files: Mapping[str, str]
+    parts: Mapping[str, str]  # SHA-256 of each part by the module that holds it, in order
+    files: Mapping[str, str]  # SHA-256 of each file by its path in the folder; other files are left out
 
     @property
     def fingerprint(self) -> str:
@@ -103,7 +102,7 @@ class PartedWeights:
 
 
 def _digest(path: Path) -> str:
-    """Empty where there is no such file."""
+    """SHA-256 of a file; empty if it is missing."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The same models under torch: the reference, and what runs where ``retriever.models.folder`` knows no better."""
+"""Models under torch: the reference, used for those that ``retriever.models.folder`` does not open."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SentenceModel:
             return self._encoded(self._model.encode_query, [text])
 
     def reads(self, text: str) -> bool:
-        """True, unasked: an encoder of another kind than the embedded ones was named for the texts that it gets."""
+        """True without a check: an encoder of another kind was named for the texts that it gets."""
         return True
 
     def _encoded(self, encode: Any, texts: Sequence[str]) -> Floats:
@@ -97,8 +97,8 @@ class PairModel:
 
 @contextmanager
 def _one_core() -> Iterator[None]:
-    """A second core makes a request of 40 words a third quicker while the machine is idle. But torch's threads wait for
-    each other after every layer: beside two other busy processes on two cores it took ten times as long as on one."""
+    """Run torch on one core. A second one makes a request of 40 words a third quicker on an idle machine, but torch's
+    threads wait for each other after every layer: beside two busy processes on two cores it took ten times as long."""
     import torch
 
     before = torch.get_num_threads()

@@ -40,7 +40,7 @@ class TextModel:
     """A compiled encoder; any number of threads may use it at once, and share the cores."""
 
     def __init__(self, folder: BertFolder, graph: Graph, arithmetic: Arithmetic | None = None) -> None:
-        """``arithmetic`` None: what is fastest here. Raises ValueError where weights are missing."""
+        """``arithmetic`` None: the fastest on this machine. Raises ValueError where weights are missing."""
         self._folder = folder
         arithmetic = arithmetic or fastest()
         try:
@@ -55,7 +55,7 @@ class TextModel:
         folder.weights.release()
 
     def ids(self, text: str) -> Ids:
-        """A text's own tokens: whoever reads it again and again can keep them."""
+        """The text's tokens, for a caller that reads it repeatedly to keep."""
         return self._folder.ids(text)
 
     def outputs(self, inputs: Sequence[Texts]) -> Floats:
@@ -75,9 +75,9 @@ class TextModel:
         begun: deque[Floats] = deque()  # parts of which all runs, or has run
 
         def finished() -> Any:
-            outputs, places, request = running.popleft()
+            outputs, indices, request = running.popleft()
             request.wait()
-            outputs[places] = request.get_output_tensor().data
+            outputs[indices] = request.get_output_tensor().data
             return request
 
         def ended() -> Iterator[Floats]:
@@ -87,11 +87,11 @@ class TextModel:
         try:
             for inputs, count in parts:
                 outputs = np.empty((count, self._width), np.float32)
-                for places, tokens in _batches(inputs, together):  # texts become tokens while others run
+                for indices, tokens in _batches(inputs, together):  # texts become tokens while others run
                     request = finished() if len(running) == CORES else self._compiled.create_infer_request()
                     yield from ended()
                     request.start_async([tokens])
-                    running.append((outputs, places, request))
+                    running.append((outputs, indices, request))
                 begun.append(outputs)
             while running:
                 finished()
@@ -103,19 +103,19 @@ class TextModel:
 
 
 def _batches(inputs: Iterable[NDArray[np.int32]], together: int) -> Iterator[tuple[list[int], NDArray[np.int32]]]:
-    """Places of inputs of one length, and their tokens (B, 3, T); B is at most ``together``."""
+    """Yield indices of inputs of one length and their tokens (B, 3, T); B is at most ``together``."""
     waiting: dict[int, list[tuple[int, NDArray[np.int32]]]] = {}
-    for place, tokens in enumerate(inputs):
-        own = waiting.setdefault(tokens.shape[1], [])
-        own.append((place, tokens))
-        if len(own) == together:
+    for index, tokens in enumerate(inputs):
+        group = waiting.setdefault(tokens.shape[1], [])
+        group.append((index, tokens))
+        if len(group) == together:
             yield _stacked(waiting.pop(tokens.shape[1]))
-    yield from map(_stacked, sorted(waiting.values(), key=lambda own: -own[0][1].size * len(own)))
+    yield from map(_stacked, sorted(waiting.values(), key=lambda group: -group[0][1].size * len(group)))
 
 
-def _stacked(own: list[tuple[int, NDArray[np.int32]]]) -> tuple[list[int], NDArray[np.int32]]:
-    places, tokens = zip(*own, strict=True)
-    return list(places), np.stack(tokens)
+def _stacked(group: list[tuple[int, NDArray[np.int32]]]) -> tuple[list[int], NDArray[np.int32]]:
+    indices, tokens = zip(*group, strict=True)
+    return list(indices), np.stack(tokens)
 
 
 @lru_cache(maxsize=1)

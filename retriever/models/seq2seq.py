@@ -74,10 +74,10 @@ class Seq2SeqAuxiliary(TransformersAuxiliary):
 
 @dataclass(frozen=True, slots=True)
 class EncodedPrompts:
-    """The encoder's states after a batch of prompts, (B, P, hidden), and their mask, (B, P)."""
+    """A batch of prompts after the encoder."""
 
-    states: Tensor
-    mask: Tensor
+    states: Tensor  # (B, P, hidden)
+    mask: Tensor  # (B, P)
 
 
 class Seq2SeqMemory:

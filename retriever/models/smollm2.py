@@ -102,7 +102,7 @@ def _values(data: mmap.mmap, gguf: Contents, name: str) -> NDArray[np.float32]:
 
 
 def _floats(data: mmap.mmap, tensor: Tensor) -> NDArray[np.float32]:
-    return np.frombuffer(data, np.float32, prod(tensor.shape), tensor.place).reshape(tensor.shape).copy()
+    return np.frombuffer(data, np.float32, prod(tensor.shape), tensor.offset).reshape(tensor.shape).copy()
 
 
 def _in_bytes(data: mmap.mmap, tensor: Tensor) -> NDArray[np.float32]:
@@ -126,7 +126,7 @@ UNPACKED = {F32: _floats, Q4_1: _in_four_bits, Q8_0: _in_bytes}
 def _blocks(data: mmap.mmap, tensor: Tensor) -> NDArray[np.uint8]:
     """(rows, blocks of a row, bytes of a block)"""
     rows, columns = tensor.shape
-    return np.frombuffer(data, np.uint8, tensor.size, tensor.place).reshape(rows, columns // BLOCK, -1)
+    return np.frombuffer(data, np.uint8, tensor.size, tensor.offset).reshape(rows, columns // BLOCK, -1)
 
 
 def _halves(blocks: NDArray[np.uint8], at: int) -> NDArray[np.float32]:
@@ -149,7 +149,7 @@ def _tokenizer(fields: Mapping[str, Any]) -> Any:
     of = {name.removeprefix("tokenizer.ggml."): value for name, value in fields.items()}
     words = of["tokens"]
     merges = [tuple(merge.split(" ")) for merge in fields[MERGES]]
-    tokenizer = Tokenizer(models.BPE({word: place for place, word in enumerate(words)}, merges))
+    tokenizer = Tokenizer(models.BPE({word: token for token, word in enumerate(words)}, merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     control = [word for word, kind in zip(words, of["token_type"], strict=True) if kind == CONTROL]

@@ -52,13 +52,17 @@ def test_a_pair_is_the_request_and_the_document_with_its_own() -> None:
 )
 def test_a_request_is_cut_where_the_training_says_so(reading: PairReading, words: int) -> None:
     asked = [str(number) for number in range(900)]
-    assert reading.asked(" ".join(asked)).split() == asked[:words]
+    assert reading.request_part(" ".join(asked)).split() == asked[:words]
 
 
 def test_a_long_window_is_filled_and_what_no_window_holds_is_not_cut_into_tokens() -> None:
     document = Document("1", "word " * 60_000)
-    assert len(PairReading(8192).own(document).split()) > 8192
-    assert len(PairReading(128).own(document)) == len(PairReading(128, ALL_WORDS).asked(document.text)) < 5_000
+    assert len(PairReading(8192).document_part(document).split()) > 8192
+    assert (
+        len(PairReading(128).document_part(document))
+        == len(PairReading(128, ALL_WORDS).request_part(document.text))
+        < 5_000
+    )
 
 
 def test_the_end_of_a_long_request_is_read_where_the_whole_is(cross_encoder_folder: Path) -> None:
