@@ -30,8 +30,7 @@ Positions = NDArray[np.intp]  # (C,)
 
 @dataclass(frozen=True, slots=True)
 class Helps:
-    """A logistic fit on dev: the log-odds that a document helps, its gain above 0, are ``slope`` times its score plus
-    ``intercept``."""
+    """A logistic fit on dev of the odds that a document helps, its gain above 0, to its score."""
 
     slope: float
     intercept: float
@@ -43,23 +42,15 @@ class Helps:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The meaning of a retriever's scores, as far as training has set it.
+    """The meaning of a retriever's scores, as far as training has set it; None: never."""
 
-    ``threshold`` is theta: s1 below it, and the draft is revised. ``floor``: a document below it is not worth a place
-    in the prompt. ``ask_below``: s1 below it, and the user is asked for what the history cannot supply;
-    ``ask_unrelated``: relatedness of the history below it, which counts in place of s1 where both are there.
-    ``margin``: a document that scores more than this below the best one is not worth a place either, where there are
-    enough. None: never. ``helps``: with which probability a document helps; None where no training said so.
-    ``thresholds``: theta by the name of the chat model that it was measured with.
-    """
-
-    threshold: float | None = None
-    floor: float | None = None
-    ask_below: float | None = None
-    margin: float | None = None
-    helps: Helps | None = None
-    thresholds: Mapping[str, float | None] | None = None
-    ask_unrelated: float | None = None
+    threshold: float | None = None  # theta: if s1 is below it, the draft is revised
+    floor: float | None = None  # a document that scores less is not shown to the chat model
+    ask_below: float | None = None  # if s1 is below it, the user is asked for what the history cannot supply
+    margin: float | None = None  # a document that scores more than this below the best is not shown in a long history
+    helps: Helps | None = None  # the probability that a document helps, if a training fitted it
+    thresholds: Mapping[str, float | None] | None = None  # theta by the name of the chat model it was measured with
+    ask_unrelated: float | None = None  # as ask_below for the history's relatedness; counts instead of it if both do
 
     def with_model(self, name: str) -> Calibration:
         """The calibration for drafts by the chat model of this name: theta is that of a model that was measured, never
@@ -161,8 +152,8 @@ class Retriever(ABC):
         """Prepare a history; its documents are in order of age, oldest first."""
 
     def update(self, previous: Index, documents: Sequence[Document]) -> Index:
-        """The index of a history that changed since ``previous``, which this retriever made: as ``index`` would make
-        it, where possible without computing again what did not change."""
+        """Index a history that changed since ``previous``, which this retriever made, as ``index`` would; where
+        possible what did not change is not computed again."""
         return self.index(documents)
 
     def rank(self, request: Request, documents: Sequence[Document]) -> list[ScoredDocument]:
@@ -185,7 +176,10 @@ def order(documents: Sequence[Document], scores: Scores, relatedness: Scores | N
     related: list[float | None] = [None] * len(scores)
     if relatedness is not None:
         related = [None if math.isnan(value) else value for value in relatedness.tolist()]
-    return [ScoredDocument(documents[place], float(scores[place]), related[place]) for place in best_first(scores)]
+    return [
+        ScoredDocument(documents[position], float(scores[position]), related[position])
+        for position in best_first(scores)
+    ]
 
 
 def best_first(scores: Scores) -> Positions:

@@ -22,19 +22,14 @@ from retriever.models.encoder import Encoder
 
 @dataclass(frozen=True, slots=True)
 class RetrieverEntry:
-    """A retriever that can be asked for by name.
-
-    ``summary`` is a noun phrase for tables and help. One that is not ``trained`` is a baseline where models are
-    compared. One that does not need the encoder is served without loading it. One that is not ``served`` is too slow
-    for that and left to ``pearl rank`` and ``pearl eval``.
-    """
+    """A retriever that can be asked for by name."""
 
     name: str
-    summary: str
+    summary: str  # a noun phrase for tables and help
     make: Callable[[Encoder], Retriever]
-    trained: bool = False
-    needs_encoder: bool = False
-    served: bool = True
+    trained: bool = False  # False for a baseline
+    needs_encoder: bool = False  # False: it is served without loading the encoder
+    served: bool = True  # False: too slow to serve, left to ``pearl rank`` and ``pearl eval``
 
 
 ENTRIES = (
@@ -64,7 +59,7 @@ SERVED = tuple(entry.name for entry in ENTRIES if entry.served)
 
 
 def is_named(name: str) -> bool:
-    """True for what can be asked for by name, without a folder to write to."""
+    """True for a retriever that can be asked for by name, without an artifact's folder."""
     kind, colon, _ = name.partition(":")
     return any(entry.name == name for entry in ENTRIES) or (kind == LikelihoodRetriever.name and bool(colon))
 

@@ -1,6 +1,6 @@
 """BM25 as the published systems compare with it: rank-bm25's Okapi variant, k1 = 1.5, b = 0.75.
 
-The trained retriever's signals come from an index of their own (``retriever.history.lexical``), which gives the same
+The trained retriever's signals come from another index (``retriever.history.lexical``), which gives the same
 scores at serving speed.
 """
 

@@ -40,27 +40,17 @@ SHIPPED = Path(__file__).parents[1] / "embedded"
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """The contents of ``artifact.json``. ``y0`` and ``tau`` are nats; ``threshold``, ``margin`` and floors are scores,
-    but for ``ask_unrelated``, a cosine. ``reranked`` and ``weight`` are the cascade's; ``max_tokens``,
-    ``request_words`` and ``own_requests`` the ``reading`` of its cross-encoder.
-
-    ``thresholds``: theta by the chat model that it was measured with; None where that is not said.
-
-    ``do_not_use``: why it is not to be used, each a clause; empty if it may be used.
-
-    ``training``: data fingerprints, seeds, options and versions. ``figures``: measured on held-out users, each an
-    interval. ``files``: SHA-256 of every other file.
-    """
+    """The contents of ``artifact.json``; ``threshold`` to ``ask_unrelated`` are its ``calibration``."""
 
     name: str
     encoder: str
-    y0: float
-    tau: float
+    y0: float  # nats
+    tau: float  # nats
     normalize: str
-    max_tokens: int
+    max_tokens: int  # of the cross-encoder's input
     signals: tuple[str, ...]
-    own_requests: bool = True
-    request_words: int = REQUEST_WORDS  # as all artifacts read that do not say it
+    own_requests: bool = True  # the cross-encoder reads the request of each document
+    request_words: int = REQUEST_WORDS  # that the cross-encoder reads; artifacts that do not say it read this many
     threshold: float | None = None
     floor: float | None = None
     ask_below: float | None = None
@@ -68,12 +58,12 @@ class Artifact:
     helps: Helps | None = None
     thresholds: dict[str, float | None] | None = None
     ask_unrelated: float | None = None
-    reranked: int = MOST
-    weight: float = 1.0
-    do_not_use: tuple[str, ...] = ()
-    training: dict[str, Any] = field(default_factory=dict)
-    figures: dict[str, Any] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
+    reranked: int = MOST  # documents that the cross-encoder reads
+    weight: float = 1.0  # of the cross-encoder in their scores
+    do_not_use: tuple[str, ...] = ()  # why it is not to be used, each a clause
+    training: dict[str, Any] = field(default_factory=dict)  # data fingerprints, seeds, options and versions
+    figures: dict[str, Any] = field(default_factory=dict)  # measured on held-out users, each an interval
+    files: dict[str, str] = field(default_factory=dict)  # SHA-256 of every other file
     format: int = FORMAT
 
     @property
@@ -90,7 +80,7 @@ class Artifact:
 
     @property
     def fingerprint(self) -> str:
-        """Identity of what its scores depend on: theta, margin and floors are none of it."""
+        """Identity of all that its scores depend on, which theta, margin and floors do not change."""
         cascade = [self.reranked, self.weight, None, self.max_tokens]  # None: a bound that artifacts had once
         reading = [self.request_words, self.own_requests]
         # what reads as all earlier artifacts did keeps its name, under which users have calibrated it

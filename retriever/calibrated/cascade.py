@@ -20,11 +20,10 @@ Reader = Callable[[Iterable[Positions]], Generator[Scores, None, None]]
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """``most`` documents are read at most; the score of one that was is the cross-encoder's logit with ``weight``, and
-    the first stage's score with the rest of it. The others keep the first stage's score."""
+    """The mix of a cross-encoder's logits with the first stage's scores; documents not read keep the latter."""
 
-    most: int = MOST
-    weight: float = 1.0
+    most: int = MOST  # documents to read
+    weight: float = 1.0  # of the logit; the first stage's score has the rest
 
     def scores(self, first: Scores, read: Reader, clock: Clock) -> Scores:
         """Calibrated scores, (C,), from the first stage's, and from the logits that ``read`` gives for one part of the

@@ -1,4 +1,4 @@
-"""The head: what the cheap signals say of the gain, beside the cross-encoder's logit.
+"""The head: a prediction of the gain from the cheap signals.
 
 Dimensions in comments: C candidates, S signals, M members of the ensemble, H hidden units.
 """
@@ -18,21 +18,17 @@ CLIP = 5.0  # standard deviations: a signal far outside what was seen in trainin
 
 @dataclass(frozen=True, slots=True)
 class SignalHead:
-    """The mean over small networks with two hidden layers each beside a linear one.
+    """The mean over small networks with two hidden layers each beside a linear one."""
 
-    The weights: ``mean`` and ``scale`` (S,), ``inner`` (M, S, H), ``inner_bias`` (M, H), ``middle`` (M, H, H),
-    ``middle_bias`` (M, H), ``outer`` (M, H), ``direct`` (M, S), ``bias`` (M,).
-    """
-
-    mean: Floats
-    scale: Floats
-    inner: Floats
-    inner_bias: Floats
-    middle: Floats
-    middle_bias: Floats
-    outer: Floats
-    direct: Floats
-    bias: Floats
+    mean: Floats  # (S,)
+    scale: Floats  # standard deviation, (S,)
+    inner: Floats  # (M, S, H)
+    inner_bias: Floats  # (M, H)
+    middle: Floats  # (M, H, H)
+    middle_bias: Floats  # (M, H)
+    outer: Floats  # (M, H)
+    direct: Floats  # the linear layer, (M, S)
+    bias: Floats  # (M,)
 
     def inputs(self, signals: Floats) -> Floats:
         """(C, S), standardised. A signal that is not known yet (NaN) counts as its mean in training, which says nothing

@@ -1,8 +1,8 @@
 """The level of a score: by how much the document that was chosen is expected to help.
 
-Which document helps most is told by comparing documents, and by how much is not: a head that chooses well among commits
-chooses well among mails, but its score means less there. So the level is a model of its own, of the chosen document
-alone. Dimensions in comments: C candidates, S signals, I inputs, T trees, N nodes of all trees.
+Comparing documents tells which helps most, but not by how much: a head that chooses well among commits chooses well
+among mails, but its score means less there. So the level is another model, of the chosen document alone.
+Dimensions in comments: C candidates, S signals, I inputs, T trees, N nodes of all trees.
 """
 
 from __future__ import annotations
@@ -33,18 +33,13 @@ def level_inputs(head: SignalHead, signals: Floats, scores: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The mean over regression trees, in which a node's left child follows it.
+    """The mean over regression trees, in which a node's left child follows it."""
 
-    ``roots`` (T,) are the places of the trees' first nodes. Each node has, (N,) each: ``asked``, the input that
-    decides, -1 in a leaf; ``most``, up to which that goes left; ``right``, the place of the other child; and ``value``,
-    the score that a leaf gives.
-    """
-
-    roots: NDArray[np.int32]
-    asked: NDArray[np.int8]
-    most: Floats
-    right: NDArray[np.int32]
-    value: Floats
+    roots: NDArray[np.int32]  # indices of the trees' first nodes, (T,)
+    asked: NDArray[np.int8]  # index of the input that decides, -1 in a leaf, (N,)
+    most: Floats  # up to which the input leads to the left child, (N,)
+    right: NDArray[np.int32]  # index of the right child, (N,)
+    value: Floats  # the score of a leaf, (N,)
 
     def moved(self, head: SignalHead, signals: Floats, scores: Floats) -> Floats:
         """The head's scores, (C,), all moved by as much as brings the best one to its level: no order and no distance

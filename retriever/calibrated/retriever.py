@@ -25,13 +25,12 @@ from retriever.models.encoder import Encoder
 
 @dataclass(frozen=True, slots=True)
 class CalibratedParts:
-    """``cross_encoder`` None: the first stage alone; ``level``, of the first stage alone, None: the head's score of the
-    document that it chooses says how much that helps."""
+    """The trained parts."""
 
     words: WordWeights
     head: SignalHead
-    cross_encoder: CrossEncoderModel | None = None
-    level: Level | None = None
+    cross_encoder: CrossEncoderModel | None = None  # None: the first stage alone
+    level: Level | None = None  # of the first stage alone; None: the head's score of the best says how much that helps
 
 
 class CalibratedRetriever(Retriever):
@@ -87,7 +86,7 @@ class CalibratedRetriever(Retriever):
             return first if parts.level is None else parts.level.moved(parts.head, found, first)
 
         def read(parts: Iterable[Positions]) -> Generator[Scores, None, None]:
-            return cross_encoder.read(request, ([documents[place] for place in some] for some in parts), kept_ids)
+            return cross_encoder.read(request, ([documents[position] for position in some] for some in parts), kept_ids)
 
         most = min(cascade.most, len(first))
         with clock.stage("cross_encoder_ms"), cross_encoder.turn(most, clock) as has_turn:
