@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class Budget:
-    """Minutes from now; None for as long as it takes. A step ends when its share of the whole has passed."""
+    """A number of minutes from now, None without a limit. A step ends when its share of them has passed."""
 
     def __init__(self, minutes: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         self.minutes = minutes
@@ -36,7 +36,7 @@ class Budget:
         return lambda: self.seconds_until(share) != 0.0
 
     def minutes_until(self, share: float) -> float | None:
-        """Minutes until this share has passed, at least one: a step that comes late still does a little."""
+        """Minutes until this share has passed, at least one, so that a late step still does a little."""
         left = self.seconds_until(share)
         return None if left is None else max(1.0, round(left / 60, 1))
 

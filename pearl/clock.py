@@ -1,4 +1,4 @@
-"""A clock of the stages of a piece of work, and of its time limit; and a time that nobody sets."""
+"""A clock of the stages of a piece of work and its time limit, and a time that goes on evenly."""
 
 from __future__ import annotations
 
@@ -20,15 +20,13 @@ def steady_time() -> float:
 
 @dataclass(slots=True)
 class Clock:
-    """Milliseconds by stage. ``limit_ms`` None: as long as it takes. ``cut_short`` says whether work was left out,
-    ``not_embedded`` how many texts had no embedding in time, and ``not_read`` whether the encoder knows no word of the
-    request."""
+    """The time of each stage, and the limit of them all."""
 
-    limit_ms: float | None = None
-    timings: dict[str, float] = field(default_factory=dict)
-    cut_short: bool = False
-    not_embedded: int = 0
-    not_read: bool = False
+    limit_ms: float | None = None  # None: as long as it takes
+    timings: dict[str, float] = field(default_factory=dict)  # milliseconds by stage
+    cut_short: bool = False  # True if work was left out
+    not_embedded: int = 0  # texts without an embedding in time
+    not_read: bool = False  # True if the encoder knows no word of the request
     started: float = field(default_factory=time.perf_counter)
     under_way: dict[str, float] = field(default_factory=dict)  # when each stage that has not ended yet began
 
@@ -47,7 +45,7 @@ class Clock:
 
     @property
     def left_s(self) -> float:
-        """Seconds until the limit, 0 when it has passed; -1 without one, as locks say for ever."""
+        """Seconds until the limit, 0 when it has passed; -1 without one, which locks take as for ever."""
         if self.limit_ms is None:
             return -1.0
         return max(0.0, (self.limit_ms - _milliseconds_since(self.started)) / 1000)

@@ -40,8 +40,8 @@ class MissingExtra(InputError):
 
 
 def missing_extra(module: str, package: str = "") -> MissingExtra | None:
-    """The error of a module that is not installed, when an extra brings it. Where several do, the one that is named as
-    ``package``, ours in use, comes first."""
+    """The error for a module that is not installed, if an extra brings it. Of several extras the one named as
+    ``package``, the package of ours in use, is preferred."""
     top = module.partition(".")[0]
     extras = [extra for extra, modules in EXTRAS.items() if top in modules]
     if not extras:

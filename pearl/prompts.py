@@ -36,37 +36,33 @@ CountTokens = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """An answered turn of a conversation; None for an answer that nothing was asked for."""
+    """An answered turn of a conversation."""
 
-    request: str | None
+    request: str | None  # None for an answer without a request
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class PromptInputs:
-    """A text to write. ``documents`` are best first; ``prior`` are earlier turns of a conversation, oldest first.
-
-    ``follow_up``: the part of the request that was asked last, where what was asked before is among ``prior``.
-    """
+    """A text to write."""
 
     template: Template
     request: str
-    documents: tuple[Document, ...] = ()
+    documents: tuple[Document, ...] = ()  # best first
     instructions: str = ""
-    prior: tuple[Exchange, ...] = ()
-    follow_up: str = ""
+    prior: tuple[Exchange, ...] = ()  # earlier turns of a conversation, oldest first
+    follow_up: str = ""  # the last part of the request, if the parts before it are in ``prior``
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """``used`` are the documents in it, best first; ``shortened`` of them were cut. ``begun`` is what the answer begins
-    with, where the last message is its beginning. ``form`` says how a first draft's documents are shown."""
+    """Messages to a model."""
 
     messages: tuple[Message, ...]
-    used: tuple[Document, ...]
-    shortened: int
-    begun: str = ""
-    form: str | None = None
+    used: tuple[Document, ...]  # the documents in it, best first
+    shortened: int  # how many of them were cut
+    begun: str = ""  # the beginning of the answer, if the last message is that
+    form: str | None = None  # how a first draft's documents are shown, such as TURNS
 
 
 def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
@@ -144,8 +140,8 @@ def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_toke
             "draft": fenced(draft),
             "instructions": _instructions(inputs.instructions),
         }
-        asked = (_system(inputs), Message("user", _tidy(fill(frame()["revise"], **slots))))
-        return (*asked, Message("assistant", begun)) if begun else asked
+        messages = (_system(inputs), Message("user", _tidy(fill(frame()["revise"], **slots))))
+        return (*messages, Message("assistant", begun)) if begun else messages
 
     room = _room(inputs, ask(""), model, max_tokens)
     shown, shortened = _documents_that_fit(inputs, _quoted, room, model.count_tokens)
@@ -154,7 +150,7 @@ def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_toke
 
 
 def revision_decoding(decoding: Decoding) -> Decoding:
-    """A draft's, with more room: the list of what is missing comes before the text."""
+    """The decoding of a revision: with more tokens than a draft, for the list of what is missing before the text."""
     return replace(decoding, max_tokens=decoding.max_tokens * 3 // 2)
 
 

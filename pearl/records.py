@@ -7,36 +7,30 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text a person wrote, with the request it answered where that is known.
-
-    ``timestamp`` is in Unix seconds, UTC. ``voice`` names the register it was written in.
-    """
+    """One text that a person wrote."""
 
     id: str
     text: str
-    timestamp: float | None = None
-    request: str | None = None
-    voice: str | None = None
+    timestamp: float | None = None  # Unix seconds, UTC
+    request: str | None = None  # that it answered, if known
+    voice: str | None = None  # the register it was written in
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request: the text asked for, and when (Unix seconds, UTC; None means now)."""
+    """A request for a text."""
 
     text: str
-    timestamp: float | None = None
+    timestamp: float | None = None  # Unix seconds, UTC; None: now
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredDocument:
-    """A candidate and its score; scores of one ranking are comparable with each other, higher is better.
-
-    ``relatedness`` says how much the document has to do with the request; None: not known.
-    """
+    """A candidate and its score."""
 
     document: Document
-    score: float
-    relatedness: float | None = None
+    score: float  # comparable within one ranking, higher is better
+    relatedness: float | None = None  # to the request, a cosine; None: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +58,23 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class DecidedBy:
-    """The source of theta, margin and k: a stable code, the calibration's id if it is one, and a sentence."""
+    """The source of theta, margin and k."""
 
-    code: str
-    id: str | None
-    message: str
+    code: str  # stable
+    id: str | None  # of the calibration, if it is one
+    message: str  # a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The documents found for a request. ``documents`` are those that went into the prompt, best first.
+    """The documents found for a request."""
 
-    ``top_score`` is s1, None when there was nothing to rank. ``threshold`` is theta, None until one is
-    trained; ``below_threshold`` is False without it. ``form`` is how the model was shown them (pearl/prompts.py), None
-    where no prompt was made.
-    """
-
-    documents: tuple[ScoredDocument, ...] = ()
-    top_score: float | None = None
-    threshold: float | None = None
-    below_threshold: bool = False
+    documents: tuple[ScoredDocument, ...] = ()  # in the prompt, best first
+    top_score: float | None = None  # s1; None if there was nothing to rank
+    threshold: float | None = None  # theta; None until one is trained
+    below_threshold: bool = False  # False without a threshold
     notes: tuple[Note, ...] = ()
-    form: str | None = None
+    form: str | None = None  # how the model was shown them (pearl/prompts.py); None if no prompt was made
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +88,11 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class PlacedEdit:
-    """An edit that was executed: ``span`` stood at ``start`` of the draft, and ``rewrite`` took its place."""
+    """An edit that was executed."""
 
-    start: int
+    start: int  # of the span in the draft
     span: str
-    rewrite: str
+    rewrite: str  # took the place of the span
     category: str = ""
 
     @property
@@ -113,37 +102,30 @@ class PlacedEdit:
 
 @dataclass(frozen=True, slots=True)
 class TextScores:
-    """``quality`` is from 1 to 10. ``likeness`` is None where it is not measured, or the text is too short to say."""
+    """The scores of a text."""
 
-    quality: float
-    likeness: float | None = None
+    quality: float  # from 1 to 10
+    likeness: float | None = None  # None if it is not measured, or the text is too short to say
 
 
 @dataclass(frozen=True, slots=True)
 class Editing:
-    """The choice among edits of a draft: how many were asked for, and how many failed or were dropped, by reason.
+    """The choice among edited candidates of a draft."""
 
-    ``refused`` counts proposed edits that could not be executed. Where one was ``chosen``, its ``edits`` in
-    ``first_text`` make the draft's text and its scores are those of the ``choice``; else they are the draft's. Both are
-    None without a reward model.
-    """
-
-    candidates: int
-    failed: dict[str, int]
-    dropped: dict[str, int]
-    refused: dict[str, int]
-    chosen: bool
-    draft: TextScores | None
-    choice: TextScores | None
-    first_text: str
-    edits: tuple[PlacedEdit, ...] = ()
+    candidates: int  # that were asked for
+    failed: dict[str, int]  # number of candidates by reason
+    dropped: dict[str, int]  # number of candidates by reason
+    refused: dict[str, int]  # number of edits that could not be executed, by reason
+    chosen: bool  # False: the draft stays
+    draft: TextScores | None  # None without a reward model
+    choice: TextScores | None  # of the chosen candidate, or of the draft if it stays; None without a reward model
+    first_text: str  # the draft before its edits
+    edits: tuple[PlacedEdit, ...] = ()  # of the chosen candidate, in ``first_text``
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A result of the drafting pipeline. ``timings`` are milliseconds by stage; ``decided_by`` is None where no history
-    was asked, ``quality`` without a reward model, ``editing`` where no candidates were asked for,
-    ``likeness`` where it is not told or cannot be said."""
+    """A result of the drafting pipeline."""
 
     id: str
     text: str
@@ -152,9 +134,9 @@ class Draft:
     revision: Revision
     questions: tuple[str, ...] = ()
     usage: Usage = Usage()
-    timings: dict[str, float] = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)  # milliseconds by stage
     finish_reason: str = "stop"
-    decided_by: DecidedBy | None = None
-    quality: float | None = None
-    editing: Editing | None = None
-    likeness: float | None = None
+    decided_by: DecidedBy | None = None  # None if no history was searched
+    quality: float | None = None  # None without a reward model
+    editing: Editing | None = None  # None if no candidates were asked for
+    likeness: float | None = None  # None if it is not measured, or cannot be said

@@ -40,7 +40,7 @@ JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSO
 
 
 def bundled(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of its parameters that are dataclasses; they are filled from these."""
+    """Give a command an option for each field of its dataclass parameters, which are filled from these options."""
     written = signature(command, eval_str=True)
     bundles: dict[str, Any] = {
         name: option.annotation for name, option in written.parameters.items() if is_dataclass(option.annotation)
@@ -100,8 +100,8 @@ def named_values(choose: Iterable[str] | None, names: Collection[str]) -> dict[s
 
 
 def write_json(target: str, value: Any, *, private: bool = False) -> None:
-    """One JSON document and a line break, whole or not at all; only the owner may read a ``private`` file. Raises
-    InputError when it cannot be written."""
+    """Write one JSON document and a line break, whole or not at all; only the owner may read a ``private`` file.
+    Raises InputError when it cannot be written."""
     text = _laid_out(_encodable(value))
     if target == "-":
         typer.echo(text)

@@ -1,4 +1,4 @@
-"""Warnings of libraries that tell of nothing wrong, and of nothing that a user could do."""
+"""Warnings of libraries about nothing that is wrong or that a user could mend."""
 
 from __future__ import annotations
 

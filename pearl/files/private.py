@@ -9,7 +9,7 @@ from pathlib import Path
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 OTHERS = 0o077
 
-# what PEARL puts into PEARL_HOME; a folder with anything else in it is somebody's, who may share it
+# what PEARL puts into PEARL_HOME; a folder with anything else in it may be shared on purpose
 OWN = (
     "pearl.",
     "sample.key",
@@ -23,8 +23,8 @@ OWN = (
 
 
 def private_folder(folder: Path) -> None:
-    """Make the folder, closed to others. One that exists is closed only if it is ours and holds nothing but PEARL's own
-    files: the files are private in any case."""
+    """Make the folder, closed to others. One that exists is closed only if it is ours and holds nothing but PEARL's
+    files, which are private in any case."""
     try:
         folder.mkdir(FOLDER_MODE, parents=True)
     except FileExistsError:

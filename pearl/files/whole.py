@@ -18,9 +18,9 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # of an OSError: a disk, a 
 
 @contextmanager
 def replaced_file(path: Path, *, private: bool = False) -> Iterator[Path]:
-    """A name to write to; the file takes the place of ``path`` when all went well, else that stays as it was.
+    """Yield a name to write to; its file replaces ``path`` if all went well, else that stays as it was.
 
-    Only the owner may read a ``private`` one; else the permissions of a file that is replaced stay. A file that is not
+    Only the owner may read a ``private`` file; else the permissions of the replaced one stay. A file that is not
     :func:`replaceable` is written to itself.
     """
     target = path.resolve()  # the file behind a link, which stays
@@ -29,7 +29,7 @@ def replaced_file(path: Path, *, private: bool = False) -> Iterator[Path]:
             private_file(target)
         yield path
         return
-    # its own name: of two runs that write one file at once the last is there whole
+    # with the process in its name: of two runs that write one file at once the last is there whole
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     before = target.stat().st_mode if target.exists() else None
     try:
@@ -44,16 +44,16 @@ def replaced_file(path: Path, *, private: bool = False) -> Iterator[Path]:
 
 
 def replaceable(path: Path) -> bool:
-    """False for a pipe and a device, and for a file in a folder that takes no other."""
+    """False for a pipe or device, and for a file in a folder where no other can be made."""
     # a pipe's name in /dev/fd resolves to one that does not exist
     return (path.is_file() or not path.exists()) and os.access(path.resolve().parent, os.W_OK)
 
 
 @contextmanager
 def opened(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
-    """The same, open for bytes; gzipped for a name that ends in ``.gz``.
+    """Like :func:`replaced_file`, open for bytes; gzipped for a name that ends in ``.gz``.
 
-    Equal content gives an equal file whenever it is written, for later steps know it by its digest.
+    Equal content gives an equal file whenever it is written, since later steps know it by its digest.
     """
     with replaced_file(path, private=private) as partial, partial.open("wb") as raw:
         if path.suffix != ".gz":

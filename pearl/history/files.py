@@ -36,22 +36,22 @@ MAX_LINE_BYTES = 16_000_000  # a document of a megabyte fits, however it is esca
 
 @dataclass(frozen=True, slots=True)
 class JsonLine:
-    """A line of a JSON Lines file, counted from 1: its object, or the error that says why there is none."""
+    """A line of a JSON Lines file."""
 
-    number: int
-    value: dict[str, Any] | InputError
+    number: int  # from 1
+    value: dict[str, Any] | InputError  # its object, or the error that says why there is none
 
 
 def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: None) -> Iterator[JsonLine]:
     """Stream the objects of a JSON Lines file; blank lines are passed over.
 
-    ``advance`` is told how many bytes of the file (compressed, where it is) were read since the last call.
+    ``advance`` gets the number of bytes of the file (compressed ones, if it is) read since the last call.
     Raises InputError when the file cannot be read; what is wrong with one line is in its JsonLine.
     """
     with reading(path) as raw, decompressed(raw) as stream:
-        done, told = 0, raw.seekable()  # a pipe cannot tell its position
+        done, seekable = 0, raw.seekable()  # a pipe cannot tell its position
         for line in chain(json_lines(stream), (None,)):  # None is for the bytes that follow the last one
-            position = raw.tell() if told else 0
+            position = raw.tell() if seekable else 0
             if position != done:
                 advance(position - done)
                 done = position
@@ -72,8 +72,8 @@ def json_lines(stream: IO[bytes]) -> Iterator[JsonLine]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[io.BufferedReader]:
-    """The file, open; where it is a pipe, it can be read once. Raises InputError when it cannot be read, also where it
-    is read or decompressed."""
+    """Open the file; a pipe can be read once. Raises InputError when it cannot be read, also later while it is read or
+    decompressed."""
     try:
         with path.open("rb") as raw:
             yield raw
@@ -101,7 +101,7 @@ def parse_numbered_lines(
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Put before the message of an InputError where in a file it is, and its field."""
+    """Put the place in a file, and the field, before the message of an InputError."""
     try:
         yield
     except InputError as error:
@@ -149,7 +149,7 @@ def check_unpacked(path: Path, unpacked: int, packed: int) -> None:
 
 
 def _bounded(stream: IO[bytes]) -> Iterator[bytes]:
-    """Lines; of one longer than MAX_LINE_BYTES only so much, so that memory does not grow with the file."""
+    """Yield lines, each cut at MAX_LINE_BYTES so that memory does not grow with the file."""
     while line := stream.readline(MAX_LINE_BYTES):
         rest = line
         while len(rest) == MAX_LINE_BYTES and not rest.endswith(b"\n"):

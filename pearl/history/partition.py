@@ -23,7 +23,7 @@ class HistorySlice:
     last: float = 1.0  # texts from here on are not looked at
 
     def places(self, documents: int) -> tuple[int, int]:
-        """The first place of a target, and the place behind the last document."""
+        """The first index of a target, and the end of the documents."""
         return round(self.first * documents), round(self.last * documents)
 
 
@@ -32,17 +32,13 @@ WHOLE = HistorySlice()
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A user's targets and the documents that may be their candidates, both oldest first.
-
-    The candidates of ``targets[i]`` are the first ``before[i]`` documents. ``temporal`` is False where there was no
-    time to go by.
-    """
+    """A user's targets and the documents that may be their candidates, both oldest first."""
 
     user_id: str
     documents: tuple[Document, ...]
     targets: tuple[Document, ...]
-    before: tuple[int, ...]
-    temporal: bool
+    before: tuple[int, ...]  # the candidates of targets[i] are the first before[i] documents
+    temporal: bool  # False if the documents have no times to order them by
 
     def requests(self) -> Iterator[tuple[Document, tuple[Document, ...]]]:
         """Each target with its candidates."""
@@ -70,12 +66,12 @@ def partition(
     Of a ``part`` rolling targets are drawn from all of it, at most half of its texts, for the others are candidates.
     """
     ordered = in_order(user_id, documents, seed)
-    first, last_place = part.places(len(ordered))
-    ordered = ordered[:last_place]
+    first, end = part.places(len(ordered))
+    ordered = ordered[:end]
     temporal = all(document.timestamp is not None for document in documents)
-    answering = [place for place, document in enumerate(ordered) if document.request and place >= first]
+    answering = [index for index, document in enumerate(ordered) if document.request and index >= first]
     if part != WHOLE and way == ROLLING:
-        answering = [place for place in answering if place >= least]
+        answering = [index for index in answering if index >= least]
         targets = min(targets, max(len(answering) // 2, 1))
         positions = _drawn(user_id, answering, targets, seed)
     else:
@@ -84,7 +80,7 @@ def partition(
     candidates = [(position, document) for position, document in enumerate(ordered) if document.text not in texts]
     last = min(positions, default=0) if way == LATEST else len(ordered)
     counted = [
-        (ordered[position], sum(1 for place, _ in candidates if place < min(position, last))) for position in positions
+        (ordered[position], sum(1 for index, _ in candidates if index < min(position, last))) for position in positions
     ]
     usable = [(target, count) for target, count in counted if count >= least]
     if not usable:
@@ -111,8 +107,8 @@ def _choose(
         return answering[-targets:]
     if way != ROLLING:
         raise InputError(f"There is no partition '{way}'; there are {', '.join(WAYS)}.", param="partition")
-    return _drawn(user_id, [place for place in answering if place >= max(documents // 2, least)], targets, seed)
+    return _drawn(user_id, [index for index in answering if index >= max(documents // 2, least)], targets, seed)
 
 
-def _drawn(user_id: str, places: list[int], targets: int, seed: int) -> list[int]:
-    return sorted(random.Random(f"{seed}:{user_id}:targets").sample(places, min(targets, len(places))))
+def _drawn(user_id: str, indices: list[int], targets: int, seed: int) -> list[int]:
+    return sorted(random.Random(f"{seed}:{user_id}:targets").sample(indices, min(targets, len(indices))))

@@ -1,4 +1,4 @@
-"""The split of users: to train, to choose by (early stopping, threshold, y0), and to look at once."""
+"""The split of users: train to fit, dev to choose by (early stopping, threshold, y0), test to measure once."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ SHARES = {TRAIN: 0.45, DEV: 0.15, TEST: 0.40}
 
 
 def split_of(user_id: str) -> str:
-    """A user's split, by a hash of the id alone: a user stays where they are when others come or go."""
-    place = int.from_bytes(hashlib.sha256(f"split:{user_id}".encode()).digest()[:8]) / 2**64
+    """A user's split, by a hash of the id alone, so that it does not change when other users come or go."""
+    point = int.from_bytes(hashlib.sha256(f"split:{user_id}".encode()).digest()[:8]) / 2**64
     for name in SPLITS:
-        place -= SHARES[name]
-        if place < 0:
+        point -= SHARES[name]
+        if point < 0:
             return name
     return TEST
 
 
 def check_split(name: str | None) -> None:
-    """Refuse a name that is no split's, with InputError; None is all of them."""
+    """Raise InputError for a name of no split; None is all of them."""
     if name is not None and name not in SPLITS:
         raise InputError(f"There is no split '{name}'; there are {', '.join(SPLITS)}.", param="split")
 

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-QUIET_S = 60.0  # between two lines where nobody can see a bar
+QUIET_S = 60.0  # between two lines where there is no terminal for a bar
 REDRAWN_S = 0.2  # a bar need not move at every call
 
 
 def bars(console: Console) -> Progress:
-    """Nothing is drawn where nobody can see it; a bar's ``rest`` is said behind it."""
+    """Bars, drawn on a terminal only, each with its ``rest`` behind it."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rest]}"))
     return Progress(*columns, console=console, disable=not console.is_terminal)
 
@@ -28,7 +28,7 @@ def duration(seconds: float) -> str:
 class ProgressLine:
     """Counts what is done of ``total``. The estimate is from this run's calls, the waiting for rate limits included.
 
-    ``closing``: where nobody sees a bar there is a last line, too.
+    ``closing``: without a terminal there is a last line, too.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class ProgressLine:
             self._say(f"{self._done:,} of {self._total:,}, {self._rest(now)}")
 
     def waits(self, seconds: float) -> None:
-        """Tell of a wait for the endpoint's rate limit."""
+        """Report a wait for the endpoint's rate limit."""
         self._say(f"the endpoint's rate limit makes us wait {seconds:.0f} s")
 
     def _say(self, what: str) -> None:
@@ -79,6 +79,6 @@ class ProgressLine:
 def watched(
     console: Console, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Callable[[str, int], ProgressLine]]:
-    """Yield a function that starts a tally for each lot of calls and shows their progress."""
+    """Yield a function that starts a progress line for a number of calls."""
     with bars(console) as progress:
         yield lambda label, total: ProgressLine(console, progress, label, total, clock=clock)

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 
 async def side_by_side(work: Callable[[], Awaitable[None]], count: int) -> None:
-    """``count`` times ``work`` at once; each takes what is next from one iterator, until it is empty.
+    """Run ``work`` ``count`` times at once; each takes the next items from one iterator until it is empty.
 
-    Raises what the first raises that fails; the others are cancelled then.
+    Raises the error of the first that fails, and cancels the others.
     """
     workers = [asyncio.ensure_future(work()) for _ in range(count)]
     try:

@@ -25,14 +25,12 @@ ROWS = 250  # resamples at a time: what is N wide must fit into memory
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A statistic of the records, and of each resample of them, (R,); NaN where it is undefined. ``clusters``: of a
-    share, those that it is counted in; ``none``: the value of a share of nothing, for a share on another scale, such as
-    a kappa, whose highest value is 1 as well."""
+    """A statistic; NaN where it is undefined."""
 
-    value: float
-    resampled: Floats
-    clusters: int | None = None
-    none: float = 0.0
+    value: float  # of the records
+    resampled: Floats  # of each resample of them, (R,)
+    clusters: int | None = None  # of a share: the number of clusters that it is counted in
+    none: float = 0.0  # value of a share of 0 on another scale with the same maximum 1, such as a kappa's
 
     @property
     def interval(self) -> Interval | None:
@@ -61,7 +59,7 @@ def drawn(clusters: Sequence[str], *records: Sequence[str]) -> tuple[str, ...]:
     """The names to resample: the ``clusters``, or the ``records`` in them where there is one cluster, of which every
     resample would be a copy and every interval without a width; and so on, where these are one, too. Without names of
     records each is one by itself."""
-    finer = records or ([str(place) for place in range(len(clusters))],)
+    finer = records or ([str(index) for index in range(len(clusters))],)
     return tuple(next((names for names in (clusters, *finer) if len(set(names)) > 1), clusters))
 
 

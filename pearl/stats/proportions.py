@@ -47,7 +47,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values corrected for their number by Holm's step-down method, in the order given."""
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     corrected, worst = [0.0] * len(p_values), 0.0
-    for place, index in enumerate(order):
-        worst = max(worst, min(1.0, (len(p_values) - place) * p_values[index]))
+    for rank, index in enumerate(order):
+        worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[index]))
         corrected[index] = worst
     return corrected

@@ -1,4 +1,4 @@
-"""Prompt templates: data with named slots, one TOML file a kind of text, and the frame they share."""
+"""Prompt templates: data with named slots, a TOML file for each kind of text, and the frame they share."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ SLOT = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The prompt's words for one kind of text. ``k``: the number of documents that help most (papers/pearl.txt: 3 for
-    posts, 4 for comments). ``examples``: requests and texts, by nobody, that show the form where no document does."""
+    """The prompt's words for one kind of text."""
 
     name: str
     description: str
-    k: int
+    k: int  # number of documents that help most (papers/pearl.txt: 3 for posts, 4 for comments)
     noun: str
     guidance: str
     task: str
-    examples: tuple[tuple[str, str], ...] = ()
+    examples: tuple[tuple[str, str], ...] = ()  # made-up requests and texts, for a prompt without documents
 
 
 @cache
