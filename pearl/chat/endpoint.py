@@ -179,7 +179,7 @@ class EndpointChatModel:
         return ChatRejected(f"{error.message} It was asked without {without} already.") if without else error
 
     def _room(self, messages: Sequence[Message], decoding: Decoding) -> int:
-        """Tokens for hidden reasoning. A model without ``max_tokens`` has a wide context; for others they must fit ours."""
+        """Tokens for hidden reasoning. A model without ``max_tokens`` has a wide context; for others they must fit."""
         most = self._limits.reasoning_tokens if self.dialect.reasons else 0
         if self.dialect.limit != "max_tokens":
             return most

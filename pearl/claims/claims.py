@@ -95,12 +95,14 @@ class _Check:
         return tuple(word for word, _, _ in self.draft.words[at : at + size])
 
     def _facts(self, clauses: Sequence[Claim]) -> Iterator[Claim]:
-        """Yield the facts that stand in no clause and in no code block, each once."""
-        spots = [(claim.start or 0, claim.end or 0) for claim in clauses]
-        covered = _Spots([*spots, *(match.span() for match in FENCED.finditer(self.draft.text))])
+        """Yield the facts that stand in no clause, each once; of a block of code its identifiers and links."""
+        covered = _Spots((claim.start or 0, claim.end or 0) for claim in clauses)
+        code = _Spots(match.span() for match in FENCED.finditer(self.draft.text))
         for fact in _distinct(facts(self.draft.text)):
             is_word = fact.kind in ("name", "code")
             if fact.start in covered or not self._is_fact(fact, self.draft) or self.relied.has(fact):
+                continue
+            if fact.start in code and fact.kind not in ("code", "link"):
                 continue
             if is_word and ACRONYM.fullmatch(fact.text):
                 continue
