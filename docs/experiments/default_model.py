@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from prompt_forms import Case, copied, loops, read
 
-from eval.drafts.comparison import Rouge, Sounding
+from eval.drafts.comparison import DraftLikeness, Rouge
 from pearl.answers.assistant import answers_as_assistant
 from pearl.answers.marks import CLOSING
 from pearl.asking.kept import open_replies
@@ -65,7 +65,7 @@ def figures(cases: Sequence[Case], drafts: Sequence[WrittenText]) -> tuple[dict[
     rouge = Rouge()
     pairs = [rouge.scores(case["target"], text) for case, text in zip(cases, texts, strict=True)]
     ones = np.array([one for one, _ in pairs])
-    likeness = Sounding([tuple(case["earlier"]) for case in cases]).features(texts)
+    likeness = DraftLikeness([tuple(case["earlier"]) for case in cases]).features(texts)
     found = {
         "rouge1": float(ones.mean()),
         "rouge2": mean(two for _, two in pairs),

@@ -248,7 +248,7 @@ def draft(rows: Sequence[Case], file: Path, asked: Sequence[tuple[str, str]]) ->
 
 def measured(rows: Sequence[Case], drafts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The figures of each form and system over the requests that all of them have, and their difference from none."""
-    from eval.drafts.comparison import Rouge, Sounding
+    from eval.drafts.comparison import DraftLikeness, Rouge
 
     by_key = {(case["kind"], case["split"], case["id"]): case for case in rows}
     texts: dict[tuple[str, str], dict[Any, str]] = {}
@@ -257,7 +257,7 @@ def measured(rows: Sequence[Case], drafts: Sequence[Mapping[str, Any]]) -> dict[
         texts.setdefault((row["form"], row["system"]), {})[key] = without_loops(unfenced(row["text"]))
     keys = sorted(set.intersection(*map(set, texts.values())))
     chosen = [by_key[key] for key in keys]
-    sounding, rouge = Sounding([tuple(case["earlier"]) for case in chosen]), Rouge()
+    sounding, rouge = DraftLikeness([tuple(case["earlier"]) for case in chosen]), Rouge()
     bootstrap = Bootstrap([case["owner"] for case in chosen], seed=0)
     columns = {}
     for way, mine in texts.items():

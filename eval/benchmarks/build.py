@@ -45,8 +45,8 @@ def build_items(source: str, folder: Path, options: BuildOptions) -> tuple[list[
     ledger = Ledger()
     pairs = SOURCES[source](folder, options, ledger)
     ledger.check_left(f"--data {folder}", pairs)
-    own = {} if source == "prism" else {"own": True}  # of its responses, written by models, people chose one
-    items = [pair.to_item(random.Random(f"{options.seed} {pair.id}").random() < 0.5) | own for pair in pairs]
+    own_texts = {} if source == "prism" else {"own": True}  # of its responses, written by models, people chose one
+    items = [pair.to_item(random.Random(f"{options.seed} {pair.id}").random() < 0.5) | own_texts for pair in pairs]
     findings = preflight(CHECKS, _recording(items))
     return items, {
         "source": source,

@@ -71,9 +71,9 @@ CHOICES = (
 )
 
 
-def _values(place: int) -> dict[str, str]:
-    """The value at the place in every choice: the first is the paper's, the second that of its authors' code."""
-    return {choice.name: list(choice.values)[place] for choice in CHOICES}
+def _values(index: int) -> dict[str, str]:
+    """The value with this index in every choice: 0 is the paper's, 1 that of its authors' code."""
+    return {choice.name: list(choice.values)[index] for choice in CHOICES}
 
 
 PRESETS = Presets(

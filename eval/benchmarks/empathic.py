@@ -58,11 +58,11 @@ def empathic_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[
         if ledger.keeps(f"{row['article_id']} {row['person_id']}", faults):
             essays[_code(row["article_id"])].append(row)
     pairs: list[PersonaPair] = []
-    for article, mine in essays.items():
+    for article, rows in essays.items():
         text = articles.get(article, "")
-        faults = {"essays on an article without text": not text.strip(), "article with one essay": len(mine) < 2}
+        faults = {"essays on an article without text": not text.strip(), "article with one essay": len(rows) < 2}
         if ledger.keeps(article, faults):
-            _add_pairs(pairs, article, text, mine, people, options, ledger)
+            _add_pairs(pairs, article, text, rows, people, options, ledger)
     return pairs
 
 
@@ -76,12 +76,12 @@ def _add_pairs(
     ledger: Ledger,
 ) -> None:
     least, before = 3 if options.choices["essay_tie"] == BELOW_3 else 2, len(pairs)
-    for own, other in combinations(essays, 2):
-        who, whose = _code(own["person_id"]), _code(other["person_id"])
+    for essay, other in combinations(essays, 2):
+        who, whose = _code(essay["person_id"]), _code(other["person_id"])
         name = f"{article} {who} {whose}"
-        persona, right, wrong = people.get(who, {}), own["person_essay"], other["person_essay"]
+        persona, right, wrong = people.get(who, {}), essay["person_essay"], other["person_essay"]
         ledger.read["pairs of essays"] += 1
-        tie = any(abs(float(own[what]) - float(other[what])) < least for what in SCORES)
+        tie = any(abs(float(essay[what]) - float(other[what])) < least for what in SCORES)
         faults = {
             "person not in the file of people": who not in people,
             "empty persona": not persona,

@@ -36,11 +36,11 @@ FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class SurveyQuestion:
-    """``options``: the two answers that count."""
+    """A question of a survey."""
 
     key: str
     text: str
-    options: tuple[str, str]
+    options: tuple[str, str]  # the two answers that count
 
 
 def opinionqa_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
@@ -98,6 +98,6 @@ def _answers(
         if ledger.keeps(name, faults):
             other = question.options[1 - question.options.index(answer)]
             taken.append(PersonaPair(name, persona, question.text, answer, other))
-    places = range(len(taken)) if generator is None else generator.sample(range(len(taken)), min(limit, len(taken)))
-    chosen = set(places[:limit])
-    return [pair for place, pair in enumerate(taken) if ledger.keeps(pair.id, {"beyond --limit": place not in chosen})]
+    indices = range(len(taken)) if generator is None else generator.sample(range(len(taken)), min(limit, len(taken)))
+    chosen = set(indices[:limit])
+    return [pair for index, pair in enumerate(taken) if ledger.keeps(pair.id, {"beyond --limit": index not in chosen})]

@@ -18,26 +18,24 @@ NAMED = 5  # of what was dropped for a reason
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """``choices`` by name; ``ties``: keep them; ``own_family``: leave out texts of models whose name contains it;
-    ``limit``: as many items, for a survey as many for each question, None for the paper's number; ``encode`` gives the
-    vectors of personas."""
+    """The options of ``pearl judge persona-items``."""
 
-    choices: Mapping[str, str]
-    encode: Encode
-    ties: bool = False
-    own_family: str | None = None
-    limit: int | None = None
+    choices: Mapping[str, str]  # value by name
+    encode: Encode  # gives the vectors of personas
+    ties: bool = False  # keep them
+    own_family: str | None = None  # leave out texts of models whose name contains this
+    limit: int | None = None  # of items, for a survey of each question's; None for the paper's number
     seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PersonaPair:
-    """``right`` is the text that the person wrote or chose; of a tie neither is, and either may be called so."""
+    """A person and two texts."""
 
     id: str
     persona: Mapping[str, str]
     question: str
-    right: str
+    right: str  # written or chosen by the person; for a tie, either of the two
     wrong: str
     tie: bool = False
     generators: tuple[str | None, str | None] = (None, None)  # of right and wrong
@@ -59,16 +57,17 @@ class PersonaPair:
 
 @dataclass
 class Ledger:
-    """Counts of a build: ``read`` by kind, and the names of what was dropped by reason."""
+    """What a build read and dropped."""
 
-    read: Counter[str] = field(default_factory=Counter)
+    read: Counter[str] = field(default_factory=Counter)  # number by kind
+    # names by reason
     dropped: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def drop(self, why: str, what: str) -> None:
         self.dropped[why].append(what)
 
     def keeps(self, what: str, faults: Mapping[str, bool]) -> bool:
-        """False where one of the faults holds; for the first that does, it is dropped."""
+        """Drop ``what`` for the first of the faults that holds; return True where none does."""
         why = next((fault for fault, holds in faults.items() if holds), None)
         if why is not None:
             self.drop(why, what)

@@ -75,7 +75,7 @@ def _responses(path: Path, options: BuildOptions, ledger: Ledger) -> dict[str, l
             ledger.read["responses of later turns"] += 1
             continue
         ledger.read["responses of first turns"] += 1
-        mine = by_interaction[name]
+        usable = by_interaction[name]
         faults = {
             "no score": isinstance(row["score"], bool) or not isinstance(row["score"], (int, float)),
             "empty response": not isinstance(text, str) or not text.strip(),
@@ -83,7 +83,7 @@ def _responses(path: Path, options: BuildOptions, ledger: Ledger) -> dict[str, l
             "refusal": isinstance(text, str) and bool(refused(text)),
         }
         if ledger.keeps(name, faults):
-            mine.append(row)
+            usable.append(row)
     return by_interaction
 
 

@@ -33,15 +33,16 @@ FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class RedditAnswer:
-    """``name`` is the line; ``profile`` the persona as the encoder reads it."""
+    """A person's answer to a question."""
 
-    name: str
+    name: str  # line of the file
     persona: dict[str, str]
     question: str
     answer: str
 
     @property
     def profile(self) -> str:
+        """The persona as the encoder reads it."""
         return "\n".join(f"{name}: {value}" for name, value in self.persona.items())
 
     @property
@@ -91,7 +92,7 @@ def _read(path: Path, ledger: Ledger) -> list[RedditAnswer]:
 
 
 def _of_the_nearest(path: Path, answers: Sequence[RedditAnswer], options: BuildOptions) -> dict[str, RedditAnswer]:
-    """For each answer one of the nearest other person, to another question; of the next nearest where there is none."""
+    """By name, for each answer one by the nearest other person who answered another question."""
     by_person: dict[str, list[RedditAnswer]] = defaultdict(list)
     for answer in answers:
         by_person[answer.profile].append(answer)
@@ -103,10 +104,10 @@ def _of_the_nearest(path: Path, answers: Sequence[RedditAnswer], options: BuildO
     order = np.argsort(-(vectors @ vectors.T), axis=1, kind="stable")
     generator = random.Random(options.seed)
     others = {}
-    for place, profile in enumerate(profiles):
-        nearest = [by_person[profiles[other]] for other in order[place] if other != place]
+    for index, profile in enumerate(profiles):
+        nearest = [by_person[profiles[other]] for other in order[index] if other != index]
         for answer in by_person[profile]:
-            usable = ([theirs for theirs in lot if theirs.question != answer.question] for lot in nearest)
-            if theirs := next(filter(None, usable), None):
-                others[answer.name] = generator.choice(theirs)
+            usable = ([one for one in of_person if one.question != answer.question] for of_person in nearest)
+            if candidates := next(filter(None, usable), None):
+                others[answer.name] = generator.choice(candidates)
     return others

@@ -24,14 +24,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A record to write for, and the text the user really wrote for it.
-
-    ``owner`` is whose history it is; that of a record that does not say is nobody else's.
-    """
+    """A record to write for."""
 
     record: GainsRecord
-    owner: str
-    target: str
+    owner: str  # whose history it is; a record without a user has an owner of its own
+    target: str  # the text that the user really wrote
 
     @property
     def earlier_texts(self) -> tuple[str, ...]:
@@ -42,8 +39,8 @@ class Case:
 def cases_of(records: Sequence[GainsRecord]) -> list[Case]:
     """The records that have a target."""
     return [
-        Case(record, f"record {place}" if record.user_id is None else f"user {record.user_id}", record.target)
-        for place, record in enumerate(records)
+        Case(record, f"record {index}" if record.user_id is None else f"user {record.user_id}", record.target)
+        for index, record in enumerate(records)
         if record.target is not None and record.target.strip()
     ]
 
@@ -53,13 +50,13 @@ def sample(cases: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
     if limit is None or limit >= len(cases):
         return list(cases)
     generator = random.Random(seed)
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, case in enumerate(cases):
-        places[case.owner].append(place)
-    lots = [generator.sample(mine, len(mine)) for mine in places.values()]
-    generator.shuffle(lots)
-    chosen = list(chain.from_iterable(rounds(lots)))[:limit]
-    return [cases[place] for place in sorted(chosen)]
+    indices: dict[str, list[int]] = defaultdict(list)
+    for index, case in enumerate(cases):
+        indices[case.owner].append(index)
+    shuffled = [generator.sample(of_user, len(of_user)) for of_user in indices.values()]
+    generator.shuffle(shuffled)
+    chosen = list(chain.from_iterable(rounds(shuffled)))[:limit]
+    return [cases[index] for index in sorted(chosen)]
 
 
 def without_near_duplicates(cases: Sequence[Case], threshold: float) -> list[Case]:
@@ -74,11 +71,11 @@ def without_near_duplicates(cases: Sequence[Case], threshold: float) -> list[Cas
 
 
 def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
-    """The most recent texts of each user that answer a request, at most ``targets``; their documents are all before the
-    first of them, less any with the text of one. A user without a document before has none.
+    """The most recent texts of each user that answer a request, at most ``targets``. Their documents are those before
+    the first of them, without copies of one of them; a user without any is left out.
 
-    Raises InputError that names file, line and field of the first bad one, for a file without such a text, and for a
-    split that there is not.
+    Raises InputError that names file, line and field of the first bad one, for a file without such a text, and for an
+    unknown split.
     """
     histories = users_of(read_histories(path, timestamp_required=True), split)
     parts = [partition(user, documents, targets=targets) for user, documents in histories.items()]
@@ -89,7 +86,7 @@ def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
             id=f"{part.user_id} {target.id}",
             target=target.text,
             documents=before,
-            gains=(0.0,) * len(before),  # nobody asks for them
+            gains=(0.0,) * len(before),  # not used
         )
         for part in parts
         if part
@@ -105,10 +102,10 @@ def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
 
 
 def case_ids(cases: Sequence[Case]) -> list[str]:
-    """The id of each case as an item: its own, or its place where some have none or share one."""
-    own = [case.record.id for case in cases if case.record.id is not None]
-    usable = len(own) == len(set(own)) == len(cases)  # several files may use one id
-    return own if usable else [str(place) for place in range(len(cases))]
+    """The id of each case as an item: that of its record, or its index where some have none or share one."""
+    ids = [case.record.id for case in cases if case.record.id is not None]
+    usable = len(ids) == len(set(ids)) == len(cases)  # several files may use one id
+    return ids if usable else [str(index) for index in range(len(cases))]
 
 
 def items_of(
@@ -117,17 +114,17 @@ def items_of(
     """Yield an item per case: the drafts of the model ``generator`` with each system of ``names``, beside the user's
     real text."""
     ids = case_ids(cases)
-    for place, case in enumerate(cases):
+    for index, case in enumerate(cases):
         yield {
-            "id": ids[place],
+            "id": ids[index],
             **({} if case.record.user_id is None else {"user_id": case.record.user_id}),
             "request": case.record.request.text,
             "reference": case.target,
-            "candidates": {name: mine[place].text for name, mine in zip(names, written, strict=True)},
+            "candidates": {name: drafts[index].text for name, drafts in zip(names, written, strict=True)},
             "generators": dict.fromkeys(names, generator),
         }
 
 
-def rounds(lots: Iterable[Sequence[T]]) -> list[list[T]]:
-    """The first of each lot, then the second of each that has one, and so on."""
-    return [[member for member in members if member is not None] for members in zip_longest(*lots)]
+def rounds(groups: Iterable[Sequence[T]]) -> list[list[T]]:
+    """The first of each group, then the second of each that has one, and so on."""
+    return [[member for member in members if member is not None] for members in zip_longest(*groups)]

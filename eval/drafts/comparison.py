@@ -29,11 +29,10 @@ Mask = NDArray[np.bool_]  # (N,)
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """One system's texts. ``features``: metric -> (N, F), of whose sums the metric is a function; ``stances`` are the
-    texts'."""
+    """One system's texts, measured."""
 
-    features: Mapping[str, Floats]
-    stances: tuple[str | None, ...] = ()
+    features: Mapping[str, Floats]  # by metric, (N, F); the metric is a function of their sums
+    stances: tuple[str | None, ...] = ()  # of the texts
 
     def among(self, mask: Mask) -> Measures:
         return Measures({name: values[mask] for name, values in self.features.items()})
@@ -53,13 +52,13 @@ def mean_of_sums(sums: Floats) -> Floats:
 
 
 def macro_f1_of_sums(sums: Floats) -> Floats:
-    """Macro F1 from hits, false alarms and misses; undefined for a stance never taken nor right: (R, F) -> (R,)."""
+    """Macro F1 from hits, false alarms and misses: (R, F) -> (R,); NaN for a stance that no text or target takes."""
     hits, alarms, misses = (sums[:, first::3] for first in range(3))
     return np.asarray((2 * hits / (2 * hits + alarms + misses)).mean(axis=1))
 
 
 def of_sums(name: str) -> Callable[[Floats], Floats]:
-    """The function that makes a metric of the sums of its features."""
+    """The function that computes a metric from the sums of its features."""
     return macro_f1_of_sums if name == MACRO_F1 else mean_of_sums
 
 
@@ -68,8 +67,7 @@ def _fold(name: str, bootstrap: Bootstrap, measured: Measures) -> Estimate:
 
 
 def chances(default: Measures, settings: Sequence[Measures], clusters: Sequence[str]) -> dict[str, float]:
-    """By metric, the share of random exchanges with the default whose best setting gains as much as the best really
-    does."""
+    """By metric, the share of random exchanges with the default whose best setting gains as much as the real best."""
     return {
         name: round(
             share_by_chance(values, [setting.features[name] for setting in settings], of_sums(name), clusters), 4
@@ -153,11 +151,11 @@ class Rouge:
         return scores["rouge1"].fmeasure, scores["rouge2"].fmeasure
 
 
-class Sounding:
-    """P(this person wrote it) by what they had written before each request, against the registers that ship."""
+class DraftLikeness:
+    """P(the user wrote it) by what they had written before each request, against the registers that ship."""
 
     def __init__(self, histories: Sequence[tuple[str, ...]]) -> None:
-        """``histories``: the person's texts for each request; equal ones are fitted once."""
+        """``histories`` are the user's texts before each request; equal ones are fitted once."""
         fitted = {texts: Likeness.fit(texts) for texts in dict.fromkeys(histories)}
         self._people = [fitted[texts] for texts in histories]
 
@@ -173,8 +171,11 @@ class Sounding:
 
 
 class TargetMetrics:
-    """Measures texts against targets; a pair is scored once. ``stances``: the preset of their rules, if they count;
-    ``histories``: each user's earlier texts, of which likeness is measured where any suffice."""
+    """Measures texts against targets; a pair is scored once.
+
+    ``stances`` is the preset of their rules, None to leave stances out. ``histories`` are each user's earlier texts;
+    likeness is measured where any is long enough.
+    """
 
     def __init__(
         self,
@@ -187,7 +188,7 @@ class TargetMetrics:
         self._targets = tuple(targets)
         self._rouge = Rouge()
         self.bertscore = bertscore
-        self._sounding = Sounding(histories)
+        self._likeness = DraftLikeness(histories)
         self._known: dict[tuple[str, str], float] = {}
         self._preset = stances or ""
         self.stances = tuple(stance(target, stances) for target in targets) if stances else ()
@@ -200,7 +201,7 @@ class TargetMetrics:
 
     @property
     def metrics(self) -> tuple[Metric[Measures], ...]:
-        measured = {MACRO_F1: bool(self.stances), LIKENESS: self._sounding.is_known}
+        measured = {MACRO_F1: bool(self.stances), LIKENESS: self._likeness.is_known}
         return tuple(metric for metric in METRICS if measured.get(metric.name, True))
 
     def measure(self, texts: Sequence[str]) -> Measures:
@@ -211,8 +212,8 @@ class TargetMetrics:
             BERTSCORE: self._bertscores(texts),
         }
         features = {name: np.column_stack((of_texts, np.ones(len(texts)))) for name, of_texts in values.items()}
-        if self._sounding.is_known:
-            features[LIKENESS] = self._sounding.features(texts)
+        if self._likeness.is_known:
+            features[LIKENESS] = self._likeness.features(texts)
         if not self.stances:
             return Measures(features)
         taken = tuple(stance(text, self._preset) for text in texts)
@@ -227,7 +228,7 @@ class TargetMetrics:
 
 
 def stance_features(true: Sequence[str | None], taken: Sequence[str | None]) -> Floats:
-    """Hits, false alarms and misses of each stance, (N, 3 * stances). A target without a stance counts nowhere; a
+    """Hits, false alarms and misses of each stance, (N, 3 * stances). A target without a stance does not count; a
     text without one is a miss and no false alarm."""
     facts = [
         [

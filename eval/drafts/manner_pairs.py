@@ -41,8 +41,8 @@ def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredReques
             raise InputError(f"--user {user}: {path} has no text of this user.", param="user", code="unknown_user")
     requests: list[AnsweredRequest] = []
     for user in users or histories:
-        asked = [document for document in histories[user] if document.request and document.request.strip()]
-        ordered = sorted(asked, key=lambda document: document.timestamp or 0.0)
+        with_request = [document for document in histories[user] if document.request and document.request.strip()]
+        ordered = sorted(with_request, key=lambda document: document.timestamp or 0.0)
         last = {document.request: document.id for document in ordered}
         latest = [document for document in ordered if last[document.request] == document.id][-most:]
         requests += [AnsweredRequest(user, document) for document in latest]
@@ -60,9 +60,9 @@ def manner_pairs(
     for case, draft in zip(cases, drafts, strict=True):
         if draft is None:
             continue
-        own, other = {"text": case.document.text, "model": case.user}, {"text": draft, "model": model}
+        written, drafted = {"text": case.document.text, "model": case.user}, {"text": draft, "model": model}
         swapped = coin(seed, case.request, case.document.text, draft)
-        a, b = (other, own) if swapped else (own, other)
+        a, b = (drafted, written) if swapped else (written, drafted)
         fields = {
             "id": pair_id(a, b, case.request),
             "prompt": case.request,

@@ -24,27 +24,22 @@ MODEL, BASELINE, TRIVIAL = "model", "baseline", "trivial"  # kinds of systems
 
 @dataclass(frozen=True, slots=True)
 class SystemSelection:
-    """``documents`` go into the prompt, best first; ``top`` is the best of all and s1, if a retriever ranked them, and
-    ``scores`` are those of the documents."""
+    """What a system shows for one case."""
 
-    documents: tuple[Document, ...] = ()
-    top: ScoredDocument | None = None
-    scores: tuple[float, ...] = ()
+    documents: tuple[Document, ...] = ()  # in the prompt, best first
+    top: ScoredDocument | None = None  # the best of all, with s1, if a retriever ranked them
+    scores: tuple[float, ...] = ()  # of the documents
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A way to get a draft, and what it shows for each case. One that asks no chat model has its ``texts`` ready.
-
-    ``kind``: MODEL is on trial, BASELINE is what it must beat, TRIVIAL says what the figures are worth. ``threshold``
-    is a retriever's theta, None for never.
-    """
+    """A way to get a draft for each case."""
 
     name: str
-    kind: str
-    shown: tuple[SystemSelection, ...]
-    texts: tuple[str, ...] | None = None
-    threshold: float | None = None
+    kind: str  # MODEL, measured; BASELINE, which it must beat; or TRIVIAL, without a chat model
+    shown: tuple[SystemSelection, ...]  # for each case
+    texts: tuple[str, ...] | None = None  # drafts, where no chat model writes them
+    threshold: float | None = None  # a retriever's theta, None for never
 
 
 def retrieved(
@@ -55,8 +50,8 @@ def retrieved(
     records = [case.record for case in cases]
     shown = []
     for record, scores in zip(records, score_records(name, retriever, records).scores, strict=True):
-        places = oldest_first(record.documents)
-        ranking = order([record.documents[place] for place in places], scores[places].astype(np.float32))
+        indices = oldest_first(record.documents)
+        ranking = order([record.documents[index] for index in indices], scores[indices].astype(np.float32))
         best = choose(ranking, k, retriever.calibration, exactly=exactly)
         documents = tuple(scored.document for scored in best)
         shown.append(SystemSelection(documents, ranking[0], tuple(scored.score for scored in best)))
@@ -80,8 +75,8 @@ def k_shot_system(
     """The same k random documents for every request, one of each other user before a second of any (KSHOT-NP of section
     B.3); fewer only where all others together have fewer.
 
-    A document of the request's own user, or one that contains a share of its target of ``near_duplicates``, gives its
-    place to the next. ``balanced`` takes turns between the stances. Raises InputError where nothing is left to show.
+    Documents of the request's own user are passed over, and those that contain a share of its target of at least
+    ``near_duplicates``. ``balanced`` alternates between the stances. Raises InputError where nothing is left to show.
     """
     drawn = _strangers(everyone, seed, balanced=balanced)
     shown = []
@@ -104,17 +99,17 @@ class Stranger:
 
 def _strangers(everyone: Sequence[Case], seed: int, *, balanced: bool) -> list[Stranger]:
     """Everybody's documents in random order, the first of each user before the second of any. ``balanced``: only those
-    that take a stance, in turns while both are there."""
-    theirs: dict[str, dict[str, Stranger]] = defaultdict(dict)
+    that take a stance, one stance after the other while there are both."""
+    by_owner: dict[str, dict[str, Stranger]] = defaultdict(dict)
     for case in everyone:  # records of one user share documents
-        theirs[case.owner] |= {document.text: Stranger(case.owner, document) for document in case.record.documents}
+        by_owner[case.owner] |= {document.text: Stranger(case.owner, document) for document in case.record.documents}
     generator = random.Random(seed)
-    lots = []
-    for by_text in theirs.values():
+    shuffled = []
+    for by_text in by_owner.values():
         usable = [stranger for text, stranger in by_text.items() if not balanced or stance(text)]
-        lots.append(generator.sample(usable, len(usable)))
-    generator.shuffle(lots)
-    in_rounds = rounds(lots)
+        shuffled.append(generator.sample(usable, len(usable)))
+    generator.shuffle(shuffled)
+    in_rounds = rounds(shuffled)
     return list(chain.from_iterable(map(_in_turns, in_rounds) if balanced else in_rounds))
 
 

@@ -1,5 +1,5 @@
-"""Ways to say how likely a claim is: ours, its parts, and three baselines: cosines of embeddings and of characters, and
-LambdaG as published."""
+"""Methods that score how likely a claim is: ours, its parts, and three baselines: cosines of embeddings and of
+characters, and LambdaG as published."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
-    """All that methods need: the writers, the impostors, an encoder, and for LambdaG impostors' texts and a seed."""
+    """All that the methods need."""
 
     writers: Sequence[Claimant]
-    reference: Callable[[Claimant], Impostors]
+    reference: Callable[[Claimant], Impostors]  # the impostors of a writer
     encoder: Encoder
-    impostors_texts: Sequence[str] = ()
-    seed: int = 0
+    impostors_texts: Sequence[str] = ()  # for LambdaG
+    seed: int = 0  # for LambdaG
 
 
 def scores_of(methods: Sequence[str], lineup: Lineup, claims: Sequence[Claim]) -> dict[str, Floats]:
-    """Each method's score of each claim, (N,); NaN where ours abstains, which leaves the claim out everywhere."""
+    """Each method's score of each claim, (N,); ours is NaN where it abstains, which leaves the claim out everywhere."""
     ours = _likenesses(lineup, claims)
     scores = {LIKENESS: ours[:, 0], WORDS: ours[:, 1], CHARACTERS: ours[:, 2]}
     if EMBEDDINGS in methods:
@@ -63,9 +63,9 @@ def _lambdag(lineup: Lineup, claims: Sequence[Claim]) -> Floats:
     ratios = np.zeros(len(claims))
     impostors = SampledImpostors(lineup.reference(lineup.writers[0]).masking, lineup.impostors_texts, lineup.seed)
     for writer in sorted({claim.writer for claim in claims}):
-        places = [place for place, claim in enumerate(claims) if claim.writer == writer]
-        texts = [claims[place].passage.text for place in places]
-        ratios[places] = impostors.ratios(lineup.writers[writer].history, texts)
+        indices = [index for index, claim in enumerate(claims) if claim.writer == writer]
+        texts = [claims[index].passage.text for index in indices]
+        ratios[indices] = impostors.ratios(lineup.writers[writer].history, texts)
     return ratios
 
 
@@ -98,8 +98,8 @@ def _cosines(
     vectors = dict(zip(texts, np.asarray(encode(texts)), strict=True))
 
     @cache
-    def mean(place: int) -> Any:
-        vector = np.asarray(encode(list(writers[place].history[-(latest or 0) :]))).mean(axis=0)
+    def mean(writer: int) -> Any:
+        vector = np.asarray(encode(list(writers[writer].history[-(latest or 0) :]))).mean(axis=0)
         return vector / max(float(np.linalg.norm(vector)), 1e-9)
 
     return np.array([float(vectors[claim.passage.text] @ mean(claim.writer)) for claim in claims])
@@ -119,10 +119,10 @@ def _character_vectors(lineup: Lineup) -> Callable[[list[str]], Any]:
 
 class SampledImpostors:
     """LambdaG as published (Nini et al. 2025): a person's model of masked words against models of the impostors'
-    sentences, drawn again and again, each time as many as the person's.
+    sentences, each fitted on a random draw of as many sentences as the person has.
 
-    The published package asks a tagger what to mask and fits anew for every text; here words are masked as for our own
-    method (``pearl.likeness.masking``), and a person's draws serve all passages.
+    The published package masks by a tagger and fits anew for every text; here words are masked as for our own method
+    (``pearl.likeness.masking``), and a person's draws serve all passages.
     """
 
     def __init__(self, masking: Masking, texts: Sequence[str], seed: int) -> None:
@@ -133,14 +133,14 @@ class SampledImpostors:
 
     def ratios(self, history: Sequence[str], passages: Sequence[str]) -> Floats:
         """The log ratio of each passage in nats, (P,), the mean over the draws (their equation for lambda G)."""
-        mine = [sentence for text in history for sentence in self._read(text)]
-        size = min(len(mine), len(self._sentences))
+        history_sentences = [sentence for text in history for sentence in self._read(text)]
+        size = min(len(history_sentences), len(self._sentences))
         read = [Grams.of(self._read(passage), ORDER) for passage in passages]
         drawn = np.zeros(len(passages))
         for _ in range(DRAWS):
-            places = self._chance.choice(len(self._sentences), size, replace=False)
-            drawn += self._log_likelihoods([self._sentences[place] for place in places], read)
-        return self._log_likelihoods(mine, read) - drawn / DRAWS
+            indices = self._chance.choice(len(self._sentences), size, replace=False)
+            drawn += self._log_likelihoods([self._sentences[index] for index in indices], read)
+        return self._log_likelihoods(history_sentences, read) - drawn / DRAWS
 
     def _log_likelihoods(self, sentences: Sequence[Tokens], read: Sequence[Grams]) -> Floats:
         model = NgramModel.fit(Grams.of(sentences, ORDER), DISCOUNT)

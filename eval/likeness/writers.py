@@ -29,22 +29,22 @@ LEAST_TEXTS = 15
 WORD = re.compile(r"\S+")
 OWN, SAME_DOMAIN, TOPIC_MATCHED = "own", "same_domain", "topic_matched"
 OWN_PASSAGES, IMPOSTORS_PASSAGES = 6, 18  # of a person, at each length
-ASKED_WORDS = 100  # of a passage, to find one on its topic
+QUERY_WORDS = 100  # of a passage, to find one on its topic
 
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """A person whose later texts are asked about, both oldest first."""
+    """A person and their texts, both parts oldest first."""
 
     user: str
     history: tuple[str, ...]
-    later: tuple[str, ...]
+    later: tuple[str, ...]  # texts that claims are about
 
 
 def part_of(user: str) -> str:
     """Two fifths of all people are impostors, a fifth is for tuning, two fifths are tested."""
-    place = int(sha256(user.encode()).hexdigest()[:8], 16) % 100
-    return IMPOSTORS if place < 40 else DEV if place < 60 else TEST
+    bucket = int(sha256(user.encode()).hexdigest()[:8], 16) % 100
+    return IMPOSTORS if bucket < 40 else DEV if bucket < 60 else TEST
 
 
 def texts_by_user(path: Path) -> dict[str, list[str]]:
@@ -59,16 +59,16 @@ def texts_by_user(path: Path) -> dict[str, list[str]]:
 def writers_of(texts: Mapping[str, Sequence[str]], part: str) -> list[Claimant]:
     """The people of a part with enough texts, each with their history and what came after it."""
     writers = []
-    for user, theirs in texts.items():
-        if part_of(user) == part and len(theirs) >= LEAST_TEXTS:
-            cut = int(len(theirs) * HISTORY_SHARE)
-            writers.append(Claimant(user, tuple(theirs[:cut]), tuple(theirs[cut:])))
+    for user, user_texts in texts.items():
+        if part_of(user) == part and len(user_texts) >= LEAST_TEXTS:
+            cut = int(len(user_texts) * HISTORY_SHARE)
+            writers.append(Claimant(user, tuple(user_texts[:cut]), tuple(user_texts[cut:])))
     return writers
 
 
 def passages(texts: Sequence[str], words: int) -> Iterator[str]:
-    """Yield texts of exactly ``words`` words: one after the other is added until they suffice, and the end is cut, in a
-    script without blanks behind any character."""
+    """Yield passages of exactly ``words`` words: texts are joined until they suffice, and the end is cut; in a script
+    without blanks the cut may come behind any character."""
     parts: list[str] = []
     for text in texts:
         parts.append(text)
@@ -93,41 +93,41 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The claim that the person at a place among the writers wrote a passage; ``kind`` says who really did."""
+    """The claim that a writer wrote a passage."""
 
-    writer: int
+    writer: int  # index among the writers
     passage: Passage
-    kind: str
+    kind: str  # who really wrote it: OWN, SAME_DOMAIN or TOPIC_MATCHED
 
 
 def claims(writers: Sequence[Claimant], words: int, seed: int) -> list[Claim]:
-    """For each writer some of their own later passages, passages by others drawn blindly, and for each own passage the
+    """For each writer claim some of their own later passages, random passages by others, and for each own passage the
     passage by somebody else that is nearest to it by BM25."""
-    dice = random.Random(f"{seed} {words}")
+    generator = random.Random(f"{seed} {words}")
     every = []
     for writer in writers:
-        mine = [Passage(writer.user, words, text) for text in passages(writer.later, words)]
-        every.append(dice.sample(mine, min(OWN_PASSAGES, len(mine))))
-    pool = [passage for mine in every for passage in mine]
+        own_passages = [Passage(writer.user, words, text) for text in passages(writer.later, words)]
+        every.append(generator.sample(own_passages, min(OWN_PASSAGES, len(own_passages))))
+    pool = [passage for own_passages in every for passage in own_passages]
     nearest = _nearest(pool) if pool else {}
     trials = []
-    for place, mine in enumerate(every):
-        others = [passage for passage in pool if passage.user != writers[place].user]
-        drawn = dice.sample(others, min(IMPOSTORS_PASSAGES, len(others))) if mine else []
-        trials += [Claim(place, passage, OWN) for passage in mine]
-        trials += [Claim(place, passage, SAME_DOMAIN) for passage in drawn]
-        trials += [Claim(place, other, TOPIC_MATCHED) for passage in mine if (other := nearest.get(passage))]
+    for index, own_passages in enumerate(every):
+        others = [passage for passage in pool if passage.user != writers[index].user]
+        drawn = generator.sample(others, min(IMPOSTORS_PASSAGES, len(others))) if own_passages else []
+        trials += [Claim(index, passage, OWN) for passage in own_passages]
+        trials += [Claim(index, passage, SAME_DOMAIN) for passage in drawn]
+        trials += [Claim(index, other, TOPIC_MATCHED) for passage in own_passages if (other := nearest.get(passage))]
     return trials
 
 
 def _nearest(pool: Sequence[Passage]) -> dict[Passage, Passage]:
-    """For each passage the one by somebody else, if there is one, that shares most of its telling words."""
+    """For each passage the nearest one by somebody else, by BM25, if there is one."""
     index = BM25Index(hashed_words([passage.text for passage in pool]))
     users = np.array([passage.user for passage in pool])
     nearest = {}
     for passage in pool:
         others = users != passage.user
         if others.any():
-            scores = index.scores(Request(" ".join(passage.text.split()[:ASKED_WORDS])))
+            scores = index.scores(Request(" ".join(passage.text.split()[:QUERY_WORDS])))
             nearest[passage] = pool[int(np.where(others, scores, -np.inf).argmax())]
     return nearest

@@ -24,11 +24,11 @@ LineT = TypeVar("LineT", bound=OnLine)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``records`` are line numbers."""
+    """What a check found."""
 
     check: str
-    level: str
-    records: tuple[int, ...]
+    level: str  # BROKEN or NOTE
+    records: tuple[int, ...]  # their lines
     message: str
 
     def to_json(self) -> dict[str, Any]:
@@ -43,12 +43,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check(Generic[SourceT]):
-    """``find`` returns a message and the records it is about; None without a fault."""
+    """A check of records."""
 
     name: str
-    level: str
+    level: str  # BROKEN or NOTE
     description: str
-    find: Callable[[SourceT], tuple[str, Sequence[OnLine]] | None]
+    find: Callable[[SourceT], tuple[str, Sequence[OnLine]] | None]  # a message and its records; None without a fault
 
 
 def preflight(checks: Iterable[Check[SourceT]], source: SourceT) -> list[Finding]:

@@ -11,17 +11,17 @@ from pearl import __version__
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """``command`` makes the result again; it leaves out where results and raw replies are kept."""
+    """The origin of a result."""
 
-    command: str
-    judge: str | None = None
+    command: str  # makes the result again; without where results and raw replies are kept
+    judge: str | None = None  # the model, if a judge made it
 
     @classmethod
     def of(cls, *words: str, judge: str | None = None, **options: object) -> Head:
         """True is a flag, a tuple several words, a list an option for each; None and False are left out."""
         named = {name if name.startswith("--") else f"--{name.replace('_', '-')}": options[name] for name in options}
-        told = [word for flag, value in named.items() for word in _words(flag, value)]
-        return cls(shlex.join(["pearl", *words, *told]), judge)
+        arguments = [word for flag, value in named.items() for word in _words(flag, value)]
+        return cls(shlex.join(["pearl", *words, *arguments]), judge)
 
     def to_json(self) -> dict[str, str]:
         head = {"command": self.command, "version": __version__}

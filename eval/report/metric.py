@@ -16,15 +16,15 @@ PEARL = "PEARL, papers/pearl.txt"
 
 @dataclass(frozen=True, slots=True)
 class Metric(Generic[T]):
-    """``fold`` makes the figure of a model's results for all requests; ``digits`` behind the point are shown."""
+    """A figure of a model's results for all requests."""
 
     name: str
     title: str
     description: str
     how: str
     citation: str
-    digits: int
-    fold: Callable[[Bootstrap, T], Estimate]
+    digits: int  # shown behind the point
+    fold: Callable[[Bootstrap, T], Estimate]  # computes the figure
     higher_is_better: bool = True
 
 
@@ -36,7 +36,7 @@ def figures(metrics: Sequence[Metric[T]], bootstrap: Bootstrap, results: T) -> F
 
 
 def to_json(estimates: Figures, **row: object) -> dict[str, Any]:
-    """The figures of a row, behind what else it says."""
+    """The row, followed by its figures."""
     return {**row, **{name: estimate.to_json() for name, estimate in estimates.items()}}
 
 

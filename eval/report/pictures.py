@@ -138,11 +138,11 @@ def agreement_panel(axes: Axes, result: Json, coefficient: str) -> AxesImage:
     """A coefficient of every two raters; what is undefined stays grey."""
 
     raters: Sequence[str] = result["raters"]
-    place = {rater: i for i, rater in enumerate(raters)}
+    index = {rater: i for i, rater in enumerate(raters)}
     values = np.full((len(raters), len(raters)), np.nan)
     for pair in result["pairs"]:
         if pair[coefficient] is not None:
-            i, j = place[pair["rater"]], place[pair["against"]]
+            i, j = index[pair["rater"]], index[pair["against"]]
             values[i, j] = values[j, i] = pair[coefficient]["value"]
     axes.set_facecolor(GREY)
     image = axes.imshow(values, vmin=-1.0, vmax=1.0, cmap="RdBu")
@@ -155,13 +155,13 @@ def agreement_panel(axes: Axes, result: Json, coefficient: str) -> AxesImage:
 
 
 def intervals_figure(rows: Mapping[str, Mapping[str, Json | None]], measure: str) -> Figure:
-    """Shares, of what ``measure`` says, with their intervals: a group of lines a row, one line for each name, where
-    there is a figure."""
+    """Draw shares with their intervals: a group of lines for each row, a line for each name that has a figure.
+    ``measure`` labels the axis."""
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     figure, ((axes,),) = canvas(1, 1, (6.4, 0.9 + 0.9 * len(rows)))
     for step, name in enumerate(names):
         shift = 0.18 * (step - (len(names) - 1) / 2)
-        drawn = {place + shift: interval for place, row in enumerate(rows.values()) if (interval := row.get(name))}
+        drawn = {y + shift: interval for y, row in enumerate(rows.values()) if (interval := row.get(name))}
         middle, reaches = values_and_reaches(drawn.values())
         axes.errorbar(middle, list(drawn), xerr=reaches, fmt="o", markersize=4, label=name)
     axes.set_yticks(range(len(rows)), list(rows))

@@ -18,30 +18,28 @@ Tables = Callable[[Json], Iterable[Table]]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``tables`` and ``picture`` are made from the JSON alone, so that a result file can be shown again. A page has a
-    ``title``, and more tables: ``appendix``. ``options`` are those of the command that hold in place of what was given,
-    by name; ``head`` is for a command whose options do not say in their order what made the result."""
+    """A result and how it is shown: from its JSON alone, so that a result file can be shown again."""
 
     figures: Mapping[str, Any]
     tables: Tables
-    title: str = ""
+    title: str = ""  # of the page
     picture: Draw | None = None
-    appendix: Tables = lambda result: ()
-    options: Mapping[str, object] = field(default_factory=dict)
-    head: Head | None = None
+    appendix: Tables = lambda result: ()  # more tables of the page
+    options: Mapping[str, object] = field(default_factory=dict)  # for the head, by name, in place of those given
+    head: Head | None = None  # in place of one made of the command's options
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Files that a command's options name; without ``json`` the tables go to standard output."""
+    """Files that a command's options name."""
 
-    json: str | None
+    json: str | None  # None to print the tables on standard output
     picture: Path | None = None
     page: Path | None = None
 
     def check(self, inputs: Iterable[Path], others: Mapping[str, Path | None]) -> None:
-        """Raises InputError for a file of these or of ``others``, by option, that cannot be written, is read or is
-        another one of them, and without what draws: better before the work than after it."""
+        """Check before the work. Raises InputError for an output, of these or of ``others`` by option, that cannot be
+        written, is an input or is named twice, and where the library that draws is missing."""
         check_format(self.picture)
         if self.picture or self.page:
             check_installed()

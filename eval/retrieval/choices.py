@@ -1,5 +1,5 @@
-"""The documents that may be chosen for each record, all or those unlike the target, what models choose, and what comes
-of it in the gains of the chosen.
+"""The documents that may be chosen for each record, all or those unlike the target, what models choose, and the gains
+of the chosen.
 
 Dimensions in comments: C candidates.
 """
@@ -24,11 +24,11 @@ RANDOM, BEST = "random (expected)", "best possible"
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """``kept[i][j]``: whether document j of record i may be chosen; at least one of each record may."""
+    """The documents that may be chosen, and their scores."""
 
     records: Sequence[GainsRecord]
     models: Sequence[ModelScores]
-    kept: Sequence[Mask]
+    kept: Sequence[Mask]  # for each record, True where a document may be chosen, at least once
 
     @classmethod
     def of_all(cls, records: Sequence[GainsRecord], models: Sequence[ModelScores]) -> Candidates:
@@ -60,8 +60,8 @@ class Candidates:
 
 
 def set_aside(everything: Candidates, threshold: float) -> tuple[Candidates, Mapping[str, float]]:
-    """Set aside the documents that repeat at least ``threshold`` of their record's target: the choices left of records
-    that say their target, and counts of what went."""
+    """Set aside the documents that repeat at least ``threshold`` of their record's target. Return the choices left for
+    records with a target, and counts of what was set aside."""
     kept = [kept_documents(record, threshold) for record in everything.records]
     has_target = [record.target is not None for record in everything.records]
     usable = [known and any(keep) for known, keep in zip(has_target, kept, strict=True)]
@@ -77,18 +77,14 @@ def set_aside(everything: Candidates, threshold: float) -> tuple[Candidates, Map
 
 @dataclass(frozen=True, slots=True)
 class ChoiceOutcome:
-    """One request under one model; gains in nats.
+    """One request under one model; gains in nats."""
 
-    ``top_score`` is s1, NaN where nothing was scored. ``best`` and ``mean`` are over all candidates, and so the same
-    for every model.
-    """
-
-    top_score: float
+    top_score: float  # s1, NaN where nothing was scored
     top1_gain: float
     topk_gain: float
     ndcg: float
-    best: float
-    mean: float
+    best: float  # highest gain of all candidates, the same for every model
+    mean: float  # mean gain of all candidates, the same for every model
 
 
 def ranked_outcome(scores: Floats, gains: Floats, ages: Floats, k: int) -> ChoiceOutcome:
@@ -105,7 +101,7 @@ def ranked_outcome(scores: Floats, gains: Floats, ages: Floats, k: int) -> Choic
 
 
 def random_outcome(gains: Floats) -> ChoiceOutcome:
-    """The exact expectation of choosing at random: each candidate is equally likely in each place."""
+    """The exact expectation of choosing at random: each candidate is equally likely at each rank."""
     relevance = np.maximum(gains, 0.0)
     ideal = _dcg(np.sort(relevance)[::-1])
     expected = float(relevance.mean() * _discounts(len(gains)).sum())
@@ -138,7 +134,7 @@ def _discounts(size: int) -> Floats:
 
 
 def ages(documents: Sequence[Document]) -> Floats:
-    """Places in time, the oldest 0: by their timestamps, or, where one has none, by their order. (C,)"""
-    places = np.empty(len(documents), np.float64)
-    places[oldest_first(documents)] = np.arange(len(documents))
-    return places
+    """Ranks in time, the oldest 0, by timestamp or, where one has none, by the order of the documents: (C,)."""
+    ranks = np.empty(len(documents), np.float64)
+    ranks[oldest_first(documents)] = np.arange(len(documents))
+    return ranks

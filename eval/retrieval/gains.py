@@ -30,17 +30,14 @@ THRESHOLD = 0.5  # of the target's trigrams: a document with as many nearly is t
 
 @dataclass(frozen=True, slots=True)
 class GainsRecord:
-    """A request, at least one document, oldest first where none has a time, and each document's gain in nats.
-
-    ``target`` is what the user really wrote for the request, None where the file does not say it.
-    """
+    """A request with its documents."""
 
     request: Request
     user_id: str | None
     id: str | None
-    target: str | None
-    documents: tuple[Document, ...]
-    gains: tuple[float, ...]
+    target: str | None  # what the user really wrote; None where the file does not say it
+    documents: tuple[Document, ...]  # at least one; oldest first where none has a time
+    gains: tuple[float, ...]  # of each document, in nats
 
 
 def read_gains(path: Path) -> tuple[GainsRecord, ...]:
@@ -88,11 +85,11 @@ def _number(value: Any, param: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Clusters of records that are resampled together: ``names[i]`` is the cluster of record i."""
+    """Clusters of records that are resampled together."""
 
     unit: str  # "users" or "requests"
-    names: tuple[str, ...]
-    users: int  # how many are known
+    names: tuple[str, ...]  # the cluster of each record
+    users: int  # number of users known
 
     def to_json(self) -> dict[str, Any]:
         """The numbers of records and of users, and what is resampled."""
@@ -108,13 +105,13 @@ def request_slices(records: Sequence[GainsRecord]) -> list[Slice]:
 
 
 def clusters(records: Sequence[GainsRecord]) -> Clusters:
-    """Users, a request without one standing for itself; requests where fewer than two users are known."""
+    """Cluster by user, a request without one alone; every request alone where fewer than two users are known."""
     users = len({record.user_id for record in records} - {None})
     if users < 2:
         return Clusters("requests", tuple(map(str, range(len(records)))), users)
     owners = (
-        f"request {place}" if record.user_id is None else f"user {record.user_id}"
-        for place, record in enumerate(records)
+        f"request {index}" if record.user_id is None else f"user {record.user_id}"
+        for index, record in enumerate(records)
     )
     return Clusters("users", tuple(owners), users)
 

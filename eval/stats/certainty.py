@@ -23,10 +23,10 @@ BANDS = ((1, 20), (21, 40), (41, 60), (61, 80), (81, 100))
 
 @dataclass(frozen=True, slots=True)
 class CertainAnswers:
-    """The counted records: ``correct`` is 1 or 0, ``certainty`` 1 to 100 or NaN, both (N,)."""
+    """The counted records."""
 
-    correct: Floats
-    certainty: Floats
+    correct: Floats  # 1 or 0, (N,)
+    certainty: Floats  # 1 to 100, NaN without one, (N,)
     bootstrap: Bootstrap
 
     @property
@@ -65,7 +65,7 @@ def auroc(judged: CertainAnswers) -> Estimate:
 
 
 def brier(judged: CertainAnswers) -> Estimate:
-    """The mean squared distance of the certainty, as a probability, from what came of it."""
+    """The mean squared distance of the certainty, as a probability, from 1 for a right answer and 0 for a wrong one."""
     said = judged.said > 0
     if not said.any():
         return _undefined()
@@ -94,7 +94,7 @@ def correlation(judged: CertainAnswers) -> Estimate:
 
 
 def risk_area(judged: CertainAnswers) -> Estimate:
-    """AURC: the error among the most certain share of the records, averaged over all shares; levels come whole."""
+    """AURC: the error among the most certain share of the records, averaged over all shares; a level is not split."""
     if not judged.said.any():
         return _undefined()
     known = np.unique(judged.certainty[judged.said > 0])[::-1]
@@ -125,14 +125,14 @@ FIGURES: dict[str, Callable[[CertainAnswers], Estimate]] = {
 
 def bins_of(certainty: Floats) -> Floats:
     """1 where the certainty lies in the bin: 1 to 10, 11 to 20, ..., 91 to 100; (N, B)."""
-    place = np.ceil(np.nan_to_num(certainty, nan=-1.0) / (100 / BINS)) - 1
-    return np.asarray(place[:, None] == np.arange(BINS), float)
+    index = np.ceil(np.nan_to_num(certainty, nan=-1.0) / (100 / BINS)) - 1
+    return np.asarray(index[:, None] == np.arange(BINS), float)
 
 
 def reliability(judged: CertainAnswers) -> list[dict[str, Any]]:
     """A row a bin that has records, the least certain first."""
-    places = enumerate(bins_of(judged.certainty).T)
-    return [_range(judged, inside, 1 + 10 * place, 10 + 10 * place) for place, inside in places if inside.any()]
+    bins = enumerate(bins_of(judged.certainty).T)
+    return [_range(judged, inside, 1 + 10 * index, 10 + 10 * index) for index, inside in bins if inside.any()]
 
 
 def bands(judged: CertainAnswers) -> list[dict[str, Any]]:
@@ -170,7 +170,7 @@ def risk_coverage(judged: CertainAnswers) -> list[dict[str, Any]]:
 
 
 def histogram(judged: CertainAnswers, ends: tuple[int, int]) -> list[dict[str, Any]]:
-    """A row a bin five wide, right and wrong apart; certainties outside ``ends`` count at them."""
+    """A row for each bin, five wide; certainties outside ``ends`` count at them."""
     first, last = ends
     clamped = np.clip(judged.certainty, first, last)
     return [

@@ -35,11 +35,11 @@ TOO_MANY = f"there are more than {MOST_ORDINAL} labels; see the alpha for interv
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """The estimate, or why there is none; ``items`` it is over."""
+    """A coefficient, or why it is undefined."""
 
     estimate: Estimate | None
-    items: int
-    reason: str = ""
+    items: int  # that the estimate is over
+    reason: str = ""  # why there is no estimate
 
     @property
     def band(self) -> str | None:
@@ -76,7 +76,7 @@ class Agreement:
         self._bootstrap = Bootstrap(names, resamples=resamples, seed=seed)
 
     def _missing(self, *, one_label: bool = True) -> str:
-        """Why there is nothing to compare."""
+        """Why there is nothing to compare; empty where there is."""
         if len(self._ratings.raters) < 2:
             return ONE_RATER
         if not self._shared.any():
@@ -150,8 +150,8 @@ class Agreement:
         if len({*first[both], *second[both]}) < 2:
             return agreement, Coefficient(None, items, ONE_LABEL)
         size = len(self._ratings.labels)
-        places = np.arange(size)
-        features = np.column_stack((np.ones(len(both)), same, first[:, None] == places, second[:, None] == places))
+        codes = np.arange(size)
+        features = np.column_stack((np.ones(len(both)), same, first[:, None] == codes, second[:, None] == codes))
 
         def fold(sums: Floats) -> Floats:  # (R, 2 + 2K)
             n, agreed = sums[:, 0], sums[:, 1] / sums[:, 0]
@@ -211,8 +211,8 @@ def alpha(
 
 
 def _nominal(counts: Floats, other: Floats, domain: Floats) -> Fold:
-    """Nominal alpha, from how often a label meets itself within an item, and the labels. ``other``: the number of other
-    ratings that each rating of an item meets, (I, 1)."""
+    """Nominal alpha, from the pairs of equal labels within an item and the label counts. ``other``: the number of other
+    ratings that each rating of an item is paired with, (I, 1)."""
 
     def fold(sums: Floats) -> Floats:  # (R, 1 + K)
         uses = sums[:, 1:]
@@ -240,7 +240,7 @@ def _interval(counts: Floats, other: Floats, domain: Floats) -> Fold:
 
 
 def _ordinal(counts: Floats, other: Floats, domain: Floats) -> Fold:
-    """Ordinal alpha, from the matrix of which label meets which: distances depend on how common the labels are."""
+    """Ordinal alpha, from counts of the pairs of labels: distances depend on how common the labels are."""
     size = counts.shape[1]
 
     def fold(sums: Floats) -> Floats:  # (R, K * K)

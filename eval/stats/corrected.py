@@ -26,19 +26,18 @@ SINGULAR = 1e-9  # a smaller determinant cannot be inverted
 
 @dataclass(frozen=True, slots=True)
 class LabelledShares:
-    """``shares`` (N, K): the share of an item's judgements that give each label; ``gold`` (N,): the place of the label
-    that people gave, UNLABELLED where they gave none."""
+    """Items with a judge's labels, and some with people's."""
 
     labels: Sequence[str]
-    shares: Floats
-    gold: NDArray[np.intp]
+    shares: Floats  # of an item's judgements, by label, (N, K)
+    gold: NDArray[np.intp]  # index of the label that people gave, UNLABELLED where they gave none, (N,)
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
         return np.asarray(self.gold != UNLABELLED)
 
     def joint(self) -> Floats:
-        """The labelled items by people's label and by the judge's: (K, K)."""
+        """Counts of the labelled items by people's label and by the judge's: (K, K)."""
         people = np.eye(len(self.labels))[self.gold[self.labelled]]
         return np.asarray(people.T @ self.shares[self.labelled])
 
@@ -65,12 +64,12 @@ def obstacle(data: LabelledShares) -> str | None:
                 f"sensitivity {first:.2f} and specificity {second:.2f} add up to {first + second:.2f}; at 1 or less "
                 "the judge says no more than chance, and no correction is possible"
             )
-    for place, label in enumerate(data.labels):
-        others = np.delete(joint, place, axis=0)
-        elsewhere = others[:, place].sum() / others.sum()
-        if rows[place, place] <= elsewhere:
+    for index, label in enumerate(data.labels):
+        others = np.delete(joint, index, axis=0)
+        elsewhere = others[:, index].sum() / others.sum()
+        if rows[index, index] <= elsewhere:
             return (
-                f"the judge says {label} for {rows[place, place]:.0%} of the items that people label so, and for "
+                f"the judge says {label} for {rows[index, index]:.0%} of the items that people label so, and for "
                 f"{elsewhere:.0%} of the others; no correction is possible"
             )
     return "the judge's confusion cannot be inverted" if abs(np.linalg.det(rows)) < SINGULAR else None
@@ -91,8 +90,8 @@ class Intervals:
 
 
 def resampled(data: LabelledShares, *, resamples: int = RESAMPLES, seed: int = 0, pseudo: float = PSEUDO) -> Intervals:
-    """``pseudo`` items, spread over all pairs of labels, stand beside the labelled ones in every resample; without them
-    a label that the judge got right each time would have no uncertainty."""
+    """Resample the rates, with ``pseudo`` more labelled items in each, spread over all pairs of labels: without them a
+    label that the judge always got right would have no uncertainty."""
     size, generator = len(data.labels), np.random.default_rng(seed)
     joint = _drawn_joint(data, pseudo / size**2, resamples, generator)  # (R, K, K)
     judged = joint.sum(axis=1) + _drawn(data.shares[~data.labelled], resamples, generator)
@@ -150,8 +149,8 @@ def _interval(value: float, drawn: Floats) -> Interval:
 
 
 def prediction_powered(data: LabelledShares) -> tuple[Interval, ...]:
-    """The rate of each of people's labels: the labelled items' mean, moved by what the judge says of the others, as far
-    as what it said of the labelled items has shown to be worth (PPI++, its lambda between 0 and 1).
+    """The rate of each of people's labels: the labelled items' mean, moved by the judge's labels of the others with a
+    weight that depends on how well it labelled the labelled items (PPI++, its lambda between 0 and 1).
 
     The interval is Student's after one agreeing item of each kind is added (Agresti and Coull's way): with few labels
     of a rare kind the plain one holds the rate too seldom.
@@ -160,9 +159,9 @@ def prediction_powered(data: LabelledShares) -> tuple[Interval, ...]:
 
     number = int(data.labelled.sum())
     rates = []
-    for place in range(len(data.labels)):
-        people = (data.gold[data.labelled] == place).astype(float)
-        judge, others = data.shares[data.labelled, place], data.shares[~data.labelled, place]
+    for index in range(len(data.labels)):
+        people = (data.gold[data.labelled] == index).astype(float)
+        judge, others = data.shares[data.labelled, index], data.shares[~data.labelled, index]
         value, _ = _powered(people, judge, others)
         middle, error = _powered(np.r_[people, 1.0, 0.0], np.r_[judge, 1.0, 0.0], others)
         reach = float(student.ppf(0.975, number + 1)) * error

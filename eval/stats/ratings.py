@@ -31,14 +31,12 @@ def is_missing(label: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """``codes`` is the place of each rating in ``labels``, NOT_RATED where there is none: (items, raters).
-
-    Labels are sorted, as numbers where all of them are."""
+    """The labels that raters gave to items."""
 
     items: tuple[str, ...]
     raters: tuple[str, ...]
-    labels: tuple[str, ...]
-    codes: NDArray[np.intp]
+    labels: tuple[str, ...]  # sorted, as numbers where all of them are
+    codes: NDArray[np.intp]  # index of each rating among the labels, or NOT_RATED: (items, raters)
     missing: int = 0  # rows that say that there is no rating
 
     @property
@@ -58,8 +56,8 @@ class Ratings:
 
 
 def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] = ()) -> Ratings:
-    """``labels`` are all that could be given, where more were offered than used; ``raters`` all who were asked. A label
-    that says that there is none, as NA does, is missing unless it is among ``labels``.
+    """Read a file of ratings. ``labels`` are all that could be given, if more than were used; ``raters`` all who were
+    asked. A label that stands for no rating, such as NA, is missing unless it is among ``labels``.
 
     Letters with accents are composed, since two machines write one name in two ways. Raises InputError that names file,
     line and column.
@@ -89,7 +87,7 @@ def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] =
 
 
 def check_rater(rater: str, raters: Sequence[str], where: str = "") -> None:
-    """``raters`` are all who were asked, none if anybody may rate. Raises InputError for another."""
+    """Raises InputError for a rater who is none of ``raters``, if there are any."""
     if raters and rater not in raters:
         raise InputError(f"{where}'{rater}' is none of {', '.join(raters)}.", param="rater", code="unknown_rater")
 
@@ -101,10 +99,10 @@ def ratings_of(rated: dict[tuple[str, str], str], labels: Sequence[str] = ()) ->
     known = tuple(sorted({*rated.values(), *labels}))
     if numbers(known) is not None:
         known = tuple(sorted(known, key=lambda label: (float(label), label)))
-    place = [{name: i for i, name in enumerate(names)} for names in (items, raters, known)]
+    indices = [{name: i for i, name in enumerate(names)} for names in (items, raters, known)]
     codes = np.full((len(items), len(raters)), NOT_RATED)
     for (item, rater), label in rated.items():
-        codes[place[0][item], place[1][rater]] = place[2][label]
+        codes[indices[0][item], indices[1][rater]] = indices[2][label]
     return Ratings(items, raters, known, codes)
 
 

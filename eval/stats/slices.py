@@ -20,11 +20,11 @@ Bins = NDArray[np.intp]  # (N,)
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The requests whose ``by`` lies from ``low`` to ``high``."""
+    """The requests that have a value in a range."""
 
-    by: str
+    by: str  # name of the value
     low: int
-    high: int
+    high: int  # included
     among: Mask
 
     def to_json(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def slices(by: str, values: Sequence[int]) -> list[Slice]:
     """Equally many requests in each third, as far as equal values let them be divided; none without two parts."""
     sizes = np.asarray(values)
     bins = equal_bins(values, 3)
-    masks = [bins == place for place in np.unique(bins)]
+    masks = [bins == index for index in np.unique(bins)]
     if len(masks) < 2:
         return []
     return [Slice(by, int(sizes[among].min()), int(sizes[among].max()), among) for among in masks]
