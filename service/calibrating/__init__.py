@@ -1,1 +1,1 @@
-"""Choosing theta, margin and k for one person from their own past texts, with their own chat model."""
+"""Choosing theta, margin and k for one person from their past texts, with their chat model."""

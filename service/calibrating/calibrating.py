@@ -1,4 +1,4 @@
-"""The whole calibration, from past texts to the values that are kept, readable top to bottom in ``calibrate``.
+"""The whole calibration, from past texts to the values that are stored; ``calibrate`` shows its steps in order.
 
 Dimensions in comments: N texts, O options.
 """
@@ -30,29 +30,29 @@ from service.calibrating.study import SelectionRule, Study, flat
 from service.calibrating.writer import CalibrationWriter
 from service.drafting.deciding import LEAST_TEXTS
 
-DRAFTED_BY = 0.8  # of the time
+DRAFTED_BY = 0.8  # share of the time after which no more drafts are requested
 Json = dict[str, Any]
 Values = Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]  # metric -> (N, O)
-FOLDS = 10  # by which the gain of a choice is held out: for each fold counts what all other texts choose
+FOLDS = 10  # to measure a held-out gain: each fold uses the option that all other texts choose
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationOutcome:
-    """``settings`` are the values that are better than their defaults, ``figures`` how they were chosen."""
+    """The values that a calibration chose."""
 
-    settings: Json
-    figures: Json
+    settings: Json  # those that are better than their defaults
+    figures: Json  # how they were chosen
 
 
 def estimate(study: Study, writer: CalibrationWriter) -> Survey:
-    """The calls, tokens and replies that are kept, at most: what is revised is not known before it is drafted. A text
-    with a kept revision is taken to need no other."""
+    """Estimate the most calls and tokens, and count the kept replies. Revisions are unknown before the drafts, so each
+    text without a kept revision counts as one call."""
     prompts = flat(study.draft_prompts(writer))
     drafts, answers = writer.survey(prompts, study.drafting), iter(writer.kept(prompts, study.drafting))
     revising = []
     for text in study.past:
-        mine = {number: next(answers) for number in study.numbers(text)}
-        revised = _revised_before(study, writer, text, mine)
+        kept = {number: next(answers) for number in study.numbers(text)}
+        revised = _revised_before(study, writer, text, kept)
         revising.append(revised or study.revision_prompt(writer, text, study.numbers(text)[-1], ""))
     revisions = writer.survey(revising, study.revising)
     longest = Usage(study.max_tokens * revisions.missing)  # the drafts are in the prompts
@@ -63,7 +63,8 @@ def estimate(study: Study, writer: CalibrationWriter) -> Survey:
 def _revised_before(
     study: Study, writer: CalibrationWriter, text: PastText, answers: Mapping[int, Reply | Failed]
 ) -> Prompt | None:
-    """The prompt that revises one of the text's drafts, by the number of documents, where a reply to it is kept."""
+    """The prompt that revises one of the text's drafts, if a reply to it is kept; ``answers`` are the replies with the
+    drafts by the number of documents."""
     for number, answer in answers.items():
         draft = study.draft(text, number, answer).text
         prompt = None if draft is None else study.revision_prompt(writer, text, number, draft)
@@ -73,7 +74,7 @@ def _revised_before(
 
 
 def affordable(study: Study, writer: CalibrationWriter, prices: Prices, cap: float) -> Study:
-    """The study of as many texts, the latest, as cost no more than the cap for sure. Raises InputError for too few."""
+    """Cut the study to the latest texts that certainly cost no more than the cap. Raises InputError for too few."""
     fits, too_many = 0, len(study.past) + 1
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
@@ -90,18 +91,18 @@ def affordable(study: Study, writer: CalibrationWriter, prices: Prices, cap: flo
 
 
 async def calibrate(study: Study, writer: CalibrationWriter, measures: DraftMeasures) -> CalibrationOutcome:
-    """Draft, choose margin and k, revise what these would have shown, and choose theta.
+    """Draft, choose margin and k, revise the drafts that these would have shown, and choose theta.
 
-    Raises ChatError when the endpoint is down, PearlError at the highest cost and for fewer texts than LEAST_TEXTS;
-    every reply that came is kept by then.
+    Raises ChatError if the endpoint is down, PearlError at the spending cap and for fewer texts than LEAST_TEXTS; every
+    reply received by then is kept.
     """
     drafts, failures = await _drafts(study, writer)
-    study = replace(study, past=tuple(text for text, mine in zip(study.past, drafts, strict=True) if mine))
-    drafts = [mine for mine in drafts if mine]
+    study = replace(study, past=tuple(text for text, drafts_of in zip(study.past, drafts, strict=True) if drafts_of))
+    drafts = [drafts_of for drafts_of in drafts if drafts_of]
     _check_enough(len(drafts), failures, "drafted")
     showing, shown = _choose_showing(study, drafts, measures)
     numbers = [study.number_shown(text, showing) for text in study.past]
-    first = [mine[number] for mine, number in zip(drafts, numbers, strict=True)]
+    first = [drafts_of[number] for drafts_of, number in zip(drafts, numbers, strict=True)]
     prompts = [
         study.revision_prompt(writer, text, number, draft)
         for text, number, draft in zip(study.past, numbers, first, strict=True)
@@ -111,7 +112,7 @@ async def calibrate(study: Study, writer: CalibrationWriter, measures: DraftMeas
     failures = Counter()
     for text, number, prompt, answer, draft in zip(study.past, numbers, prompts, answers, first, strict=True):
         revision = study.revision(text, number, answer, prompt)
-        # the service keeps the draft where it cannot read the revision
+        # the service keeps the draft if it cannot read the revision
         revised.append(draft if revision.failure == UNREADABLE else revision.text)
         if revised[-1] is None:
             failures[str(revision.failure)] += 1
@@ -137,18 +138,18 @@ async def calibrate(study: Study, writer: CalibrationWriter, measures: DraftMeas
 
 
 async def _drafts(study: Study, writer: CalibrationWriter) -> tuple[list[dict[int, str]], Counter[str]]:
-    """For each text its drafts by the number of documents, empty where one of them is missing; and the number of such
-    texts by the reason."""
+    """Write the drafts; return each text's by the number of documents, empty if one is missing, and the number of such
+    texts by reason."""
     prompts = study.draft_prompts(writer)
     answers = iter(await writer.write("drafts", flat(prompts), study.drafting, DRAFTED_BY))
     drafts: list[dict[int, str]] = []
     failures: Counter[str] = Counter()
     for text in study.past:
-        mine = {number: study.draft(text, number, next(answers)) for number in study.numbers(text)}
-        failure = next((written.failure for written in mine.values() if written.failure), None)
+        written = {number: study.draft(text, number, next(answers)) for number in study.numbers(text)}
+        failure = next((draft.failure for draft in written.values() if draft.failure), None)
         if failure is not None:
             failures[failure] += 1
-        drafts.append({} if failure else {number: written.text or "" for number, written in mine.items()})
+        drafts.append({} if failure else {number: draft.text or "" for number, draft in written.items()})
     return drafts, failures
 
 
@@ -164,27 +165,29 @@ def _check_enough(texts: int, failures: Mapping[str, int], what: str) -> None:
 def _choose_showing(
     study: Study, drafts: Sequence[Mapping[int, str]], measures: DraftMeasures
 ) -> tuple[SelectionRule, Json]:
-    """Margin and k, with the account of the choice; ``chosen`` has those that are better than the default."""
+    """Choose margin and k; return them and the figures of the choice. ``chosen`` is empty for the default."""
     if study.exactly:
         return study.default, {"chosen": {}, "reason": "the voice names k"}
     showings = study.showings()
-    places = [
-        [list(mine).index(study.number_shown(text, showing)) for showing in showings]
-        for text, mine in zip(study.past, drafts, strict=True)
+    shown_drafts = [  # for each text and each rule the index of the draft that it shows, (N, O)
+        [list(by_number).index(study.number_shown(text, showing)) for showing in showings]
+        for text, by_number in zip(study.past, drafts, strict=True)
     ]
-    written = [(text, draft) for text, mine in zip(study.past, drafts, strict=True) for draft in mine.values()]
+    written = [
+        (text, draft) for text, by_number in zip(study.past, drafts, strict=True) for draft in by_number.values()
+    ]
     measured = measures.measure([text for text, _ in written], [draft for _, draft in written])
-    starts = np.cumsum([0, *(len(mine) for mine in drafts[:-1])])
-    at = np.array([[start + place for place in mine] for start, mine in zip(starts, places, strict=True)])
-    values = {name: scores[at] for name, scores in measured.items()}
+    starts = np.cumsum([0, *(len(by_number) for by_number in drafts[:-1])])
+    rows = starts[:, None] + np.array(shown_drafts)
+    values = {name: scores[rows] for name, scores in measured.items()}
     scores = combined(values)
     choice = choose_option(scores)
-    showing = showings[choice.place]
+    showing = showings[choice.index]
     chosen: Json = {}
     if showing != study.default:
         chosen = {"margin": showing.margin, "k": showing.k}
     best = showings[choice.best]
-    account = {
+    figures = {
         "chosen": chosen,
         "default": {"margin": study.default.margin, "k": study.default.k},
         "best": {"margin": best.margin, "k": best.k},
@@ -192,13 +195,13 @@ def _choose_showing(
         "by_chance": round(choice.by_chance, 4),
         "gain": _gains(choice.gain, values, scores),
     }
-    return showing, account
+    return showing, figures
 
 
 def _choose_theta(
     study: Study, pairs: Sequence[tuple[PastText, str, str]], measures: DraftMeasures
 ) -> tuple[Json, Json]:
-    """Theta, where it is better than the default, and the account of the choice."""
+    """Choose theta; return it, if it is better than the default, and the figures of the choice."""
     past = [text for text, _, _ in pairs]
     both = measures.measure([*past, *past], [*(draft for _, draft, _ in pairs), *(revised for _, _, revised in pairs)])
     scores = np.array([text.top_score for text in past])
@@ -211,42 +214,40 @@ def _choose_theta(
     }
     together = combined(values)
     choice = choose_option(together)
-    theta = thetas[choice.place]
-    account = {
+    theta = thetas[choice.index]
+    figures = {
         "value": theta_json(theta),
         "default": theta_json(study.trained.threshold),
         "best": theta_json(thetas[choice.best]),
         "tried": len(thetas),
-        "share_revised": float(revises[:, choice.place].mean()),
+        "share_revised": float(revises[:, choice.index].mean()),
         "by_chance": round(choice.by_chance, 4),
         "gain": _gains(choice.gain, values, together),
         "curve": [
             {
                 "threshold": theta_json(theta),
-                "share_revised": round(float(revises[:, place].mean()), 4),
-                **{name: round(float(mine[:, place].mean()), 6) for name, mine in values.items()},
+                "share_revised": round(float(revises[:, index].mean()), 4),
+                **{name: round(float(scored[:, index].mean()), 6) for name, scored in values.items()},
             }
-            for place, theta in enumerate(thetas)
+            for index, theta in enumerate(thetas)
         ],
     }
-    return ({} if choice.place == 0 else {"threshold": theta_json(theta)}), account
+    return ({} if choice.index == 0 else {"threshold": theta_json(theta)}), figures
 
 
 def _gains(gain: Any, values: Values, together: Any) -> Json:
-    """The held-out gain over the default by each metric, and by all together in standard deviations."""
+    """The held-out gain over the default by each metric, and by all combined in standard deviations."""
     return {name: gain(figures).to_json() for name, figures in chain(values.items(), [("combined", together)])}
 
 
 @dataclass(frozen=True, slots=True)
 class OptionChoice:
-    """``place`` is the chosen option's, ``best`` that of the highest mean; they differ where it may be chance, and the
-    first option, the default, stays. ``by_chance``: the share of random exchanges whose best option gains as
-    much; ``held_out``: for each text the option that the other folds choose, (N,)."""
+    """A choice among options; the first one is the default."""
 
-    place: int
-    best: int
-    by_chance: float
-    held_out: NDArray[np.intp]
+    index: int  # the chosen option
+    best: int  # the option of the highest mean; not chosen if its gain may be chance
+    by_chance: float  # share of random exchanges whose best option gains as much
+    held_out: NDArray[np.intp]  # (N,), for each text the option that the other folds choose
 
     def gain(self, values: Floats) -> Estimate:
         """The mean that the held-out choices gain over the default, of values (N, O)."""
@@ -255,9 +256,9 @@ class OptionChoice:
 
 
 def choose_option(values: Floats) -> OptionChoice:
-    """The option with the highest mean if its gain over the first one is above chance: values (N, O).
+    """Choose the option with the highest mean if its gain over the first one is above chance: values (N, O).
 
-    Of equal ones the first is the best. The texts are in order of time; every tenth is in the same fold.
+    Of equal options the first is the best. The texts are in order of time; every tenth is in the same fold.
     """
     folds = np.arange(len(values)) % FOLDS
     held_out = np.array([int(values[folds != fold].mean(axis=0).argmax()) for fold in folds], np.intp)

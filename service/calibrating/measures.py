@@ -1,4 +1,4 @@
-"""The quality of drafts, measured against what their person really wrote.
+"""The quality of drafts, measured against what the person really wrote.
 
 Dimensions in comments: N texts, O options.
 """
@@ -20,26 +20,26 @@ from retriever.models.bertscore import BertScore
 from service.calibrating.past import PastText
 
 ROUGE_2, BERTSCORE, LIKENESS = "rouge2", "bertscore", "likeness"
-LEAST_SHARE = 0.5  # of the past texts that likeness can score, else it is no metric
+LEAST_SHARE = 0.5  # of the past texts; if likeness can score fewer, it is no metric
 FOLDS = 5  # a text is scored by a model that has not learned from it
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOutLikeness:
-    """The person's models by the text that was drafted; a text that likeness cannot score has none."""
+    """Models of the person that have not learned from the text to score."""
 
-    models: Mapping[str, Likeness]
+    models: Mapping[str, Likeness]  # by past text, without those that likeness cannot score
 
     @classmethod
     def of(cls, past: Sequence[PastText]) -> HeldOutLikeness:
-        """The models of the person's texts, with a fifth of the past texts and their copies held out in turn."""
+        """Fit models to the person's texts, with a fifth of the past texts and their copies held out in turn."""
         targets = list(dict.fromkeys(text.target for text in past))
-        own = list(dict.fromkeys(text for entry in past for text in entry.own_texts))
-        register = nearest_register(own)
+        texts = list(dict.fromkeys(text for entry in past for text in entry.texts_before))
+        register = nearest_register(texts)
         models: dict[str, Likeness] = {}
         for fold in range(FOLDS):
             held_out = set(targets[fold::FOLDS])
-            fitted = Likeness.fit([text for text in own if text not in held_out], register)
+            fitted = Likeness.fit([text for text in texts if text not in held_out], register)
             models |= {text: fitted for text in held_out if fitted.score(text).probability is not None}
         return cls(models)
 
@@ -57,7 +57,7 @@ class HeldOutLikeness:
 
 
 def rouge2(target: str, draft: str) -> float:
-    """ROUGE-2 F1 as the library ``rouge-score``, which a base installation does not have, gives it without stemming."""
+    """ROUGE-2 F1 as the library ``rouge-score`` has it without stemming; a base installation does not have that."""
     of_target, of_draft = (Counter(pairwise(words)) for words in map(rouge_words, (target, draft)))
     shared = sum((of_target & of_draft).values())
     if not shared:
@@ -67,16 +67,16 @@ def rouge2(target: str, draft: str) -> float:
 
 
 class DraftMeasures:
-    """Measures drafts for past texts. BERTScore is among its metrics where the extra ``eval`` is installed, likeness
-    where the person has enough text; ``left_out`` says why it is not."""
+    """Measures drafts for past texts: by ROUGE-2, by BERTScore if the extra ``eval`` is installed, and by likeness if
+    the person has enough text."""
 
     def __init__(self, past: Sequence[PastText], *, bertscore: bool | None = None) -> None:
-        """``past`` are all texts to draft; ``bertscore`` None: wherever it is installed."""
+        """``past`` are all texts to draft; with ``bertscore`` None it is used if it is installed."""
         wanted = find_spec("bert_score") is not None and find_spec("torch") is not None
         self._bertscore = BertScore() if (wanted if bertscore is None else bertscore) else None
         self._likeness = HeldOutLikeness.of(past)
         scored = sum(text.target in self._likeness.models for text in past)
-        self.left_out: dict[str, str] = {}
+        self.left_out: dict[str, str] = {}  # reason by metric
         if scored < LEAST_SHARE * len(past):
             self.left_out[LIKENESS] = (
                 f"{scored} of {len(past)} past texts can be scored, fewer than half: it takes texts of {LEAST_WORDS} "
@@ -103,7 +103,7 @@ class DraftMeasures:
 
 
 def combined(values: Mapping[str, Floats]) -> Floats:
-    """The mean of the metrics, (N, O), each in its standard deviations over all that was written; one that is the same
-    everywhere counts for nothing."""
+    """The mean of the metrics, (N, O), each in its standard deviations over all values; a constant metric does not
+    count."""
     scaled = [scores / scores.std() if scores.std() > 0 else np.zeros_like(scores) for scores in values.values()]
     return np.asarray(np.mean(scaled, axis=0))

@@ -1,4 +1,4 @@
-"""A person's past texts, each with the request that it answered and the ranking of what lay before it."""
+"""A person's past texts, each with the request that it answered and the ranking of the documents before it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ NO_REQUEST, NOTHING_BEFORE, DRAFTED = "no_request", "nothing_before", "drafted" 
 
 @dataclass(frozen=True, slots=True)
 class PastText:
-    """A text and the request that it answered. ``ranking`` has the documents before it, without copies of it."""
+    """A text and the request that it answered."""
 
-    target: str
+    target: str  # the text
     request: str
-    ranking: tuple[ScoredDocument, ...]
+    ranking: tuple[ScoredDocument, ...]  # of the documents before it, without copies of it; best first
 
     @property
     def top_score(self) -> float:
-        """s1"""
+        """The best score, s1."""
         return self.ranking[0].score
 
     @property
-    def own_texts(self) -> tuple[str, ...]:
+    def texts_before(self) -> tuple[str, ...]:
         """The texts that the person had written before it."""
         return tuple(scored.document.text for scored in self.ranking)
 
@@ -38,15 +38,15 @@ def past_texts(
     drafted: Set[str] = frozenset(),
     machine: Set[str] = frozenset(),
 ) -> tuple[list[PastText], Counter[str]]:
-    """At most so many texts, the latest first, and the number of those left out by reason; ``documents`` are oldest
-    first. Texts that a model ``drafted``, given by their ids, would be measured against themselves; those that are
-    mostly the ``machine``'s are in no ranking."""
+    """Return at most ``most`` texts, latest first, and the number of those left out by reason; ``documents`` are oldest
+    first. Ids of documents: those ``drafted`` by a model are left out, for they would be measured against themselves;
+    those that are mostly the ``machine``'s are in no ranking."""
     past: list[PastText] = []
     left_out: Counter[str] = Counter()
-    for place in reversed(range(len(documents))):
+    for index in reversed(range(len(documents))):
         if len(past) == most:
             break
-        document = documents[place]
+        document = documents[index]
         if document.id in drafted:
             left_out[DRAFTED] += 1
             continue
@@ -54,12 +54,12 @@ def past_texts(
             left_out[NO_REQUEST] += 1
             continue
         before = [
-            earlier for earlier in documents[:place] if earlier.text != document.text and earlier.id not in machine
+            earlier for earlier in documents[:index] if earlier.text != document.text and earlier.id not in machine
         ]
         if not before:
             left_out[NOTHING_BEFORE] += 1
             continue
-        asked = Request(document.request or "", document.timestamp)
-        ranking = ranked(before, retriever.index(before), asked)
-        past.append(PastText(document.text, asked.text, tuple(ranking)))
+        request = Request(document.request or "", document.timestamp)
+        ranking = ranked(before, retriever.index(before), request)
+        past.append(PastText(document.text, request.text, tuple(ranking)))
     return past, left_out

@@ -1,4 +1,4 @@
-"""A calibration on the command line: the parts it needs, its progress, and what becomes of it."""
+"""A calibration on the command line: prepare it, show its progress, and store and report its outcome."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ from service.store.voices import Voice
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The options of a run. ``bertscore`` None: wherever it is installed."""
+    """The options of a run."""
 
     settings: Settings
-    user: str | None
-    voice: str | None
-    texts: int
+    user: str | None  # None: the only one
+    voice: str | None  # None: the whole history
+    texts: int  # at most, the latest first
     prices: Prices
     max_cost: float | None
     budget_minutes: float | None
-    in_flight: int
+    in_flight: int  # calls at once
     dry_run: bool = False
-    bertscore: bool | None = None
+    bertscore: bool | None = None  # None: if it is installed
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSubject:
-    """The person to calibrate for, and the combination."""
+    """The person and the combination to calibrate for."""
 
     user: User
     voice: Voice
@@ -72,7 +72,7 @@ class CalibrationSubject:
 
 
 def calibrate_user(session: Session) -> dict[str, Any]:
-    """The report of the calibration, which is stored; of a dry run the estimate alone. Raises PearlError."""
+    """Calibrate and store the outcome; return the report, after a dry run only with the estimate. Raises PearlError."""
     settings, console = session.settings, Console(stderr=True)
     SpendingCap(session.prices, session.max_cost)  # a cap without prices is an error before any work
     services = Services(settings, encoder=SentenceEncoder(settings.encoder))
@@ -100,7 +100,8 @@ def calibrate_user(session: Session) -> dict[str, Any]:
                     _calibrated(study, writer, DraftMeasures(study.past, bertscore=session.bertscore))
                 )
             stored = _store(services, subject, outcome)
-        asked = {"calls": sum(run.calls for run in writer.asked), "cost": _sum([run.cost for run in writer.asked])}
+        runs = writer.runs
+        asked = {"calls": sum(run.calls for run in runs), "cost": _sum([run.cost for run in runs])}
         _say_outcome(subject, outcome, console)
         return report | {"asked": asked, "id": stored.id, "settings": stored.settings, **stored.figures}
     finally:
@@ -119,17 +120,18 @@ def _subject(services: Services, session: Session, model: ChatModel) -> Calibrat
 def _study(
     services: Services, session: Session, subject: CalibrationSubject, console: Console
 ) -> tuple[Study, dict[str, int]]:
-    """The texts to draft, and the number of those left out by reason. Raises InputError for too few."""
+    """Read the texts to draft; return the study, and the number of texts left out by reason. Raises InputError for too
+    few."""
     user, voice = subject.user, subject.voice
     services.embed(user.id)
     with services.database.read() as connection:
         history = documents.all_of_user(connection, user.id, subject.key.voice)
-        own = {document.id for document in newest_samples(connection, user.id, subject.key.voice, Sample())}
+        samples = {document.id for document in newest_samples(connection, user.id, subject.key.voice, Sample())}
         sent = {entry.document_id for entry in feedback.all_of_user(connection, user.id) if entry.document_id}
     retriever = services.retriever_of(user.id)
-    with console.status("Ranking what lay before each text..."):
+    with console.status("Ranking the documents before each text..."):
         past, left_out = past_texts(
-            history, retriever, session.texts, sent, {document.id for document in history} - own
+            history, retriever, session.texts, sent, {document.id for document in history} - samples
         )
     if len(past) < LEAST_TEXTS:
         why = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(left_out.items()))
@@ -157,7 +159,7 @@ async def _calibrated(study: Study, writer: CalibrationWriter, measures: DraftMe
 
 
 def _store(services: Services, subject: CalibrationSubject, outcome: CalibrationOutcome) -> StoredCalibration:
-    """Keep the outcome. Raises InputError where the user or the voice was deleted meanwhile."""
+    """Store the outcome. Raises InputError if the user or the voice was deleted meanwhile."""
     calibration = StoredCalibration(new_id("calibration"), subject.key, outcome.settings, outcome.figures, time.time())
     with services.database.write() as connection:
         users.lock(connection, {subject.user.id})
@@ -167,13 +169,13 @@ def _store(services: Services, subject: CalibrationSubject, outcome: Calibration
 
 
 def _check_there(connection: Connection, subject: CalibrationSubject) -> None:
-    """Check that the user and the voice whose texts are drafted are still there. Raises InputError where one was
-    deleted meanwhile, also if there is another voice of its name by now."""
+    """Check that the user and the voice still exist. Raises InputError if one was deleted meanwhile, also if there is a
+    new voice of the same name."""
     if not users.history_versions(connection, {subject.user.id}):
         raise InputError(f"'{subject.user.name}' was deleted meanwhile; nothing is kept.", code="user_not_found")
     name, made = subject.key.voice, subject.voice.created_at
-    there = {voice.name: voice.created_at for voice in voices.list_all(connection, subject.user.id)}
-    if name is not None and there.get(name) != made:
+    made_at = {voice.name: voice.created_at for voice in voices.list_all(connection, subject.user.id)}
+    if name is not None and made_at.get(name) != made:
         raise InputError(
             f"The voice '{name}' of '{subject.user.name}' was deleted during the calibration; nothing is stored.",
             param="voice",
@@ -182,7 +184,7 @@ def _check_there(connection: Connection, subject: CalibrationSubject) -> None:
 
 
 def _check_still_there(services: Services, subject: CalibrationSubject) -> None:
-    """The same before a request is paid."""
+    """Check the same before a paid request."""
     with services.database.read() as connection:
         _check_there(connection, subject)
 

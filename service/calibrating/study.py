@@ -1,7 +1,7 @@
-"""A person's past texts drafted with each number of documents, and what margin and k would have chosen among them.
+"""A person's past texts, drafted with each number of documents to choose margin and k.
 
-What a margin and a k would have shown is a beginning of the ranking, so the drafts with the 1, 2, ... best documents
-measure every pair of them.
+The documents that a margin and a k would have shown are the first ones of the ranking, so the drafts with the 1, 2, ...
+best documents measure every pair of them.
 
 Dimensions in comments: N texts, O options.
 """
@@ -33,24 +33,23 @@ GAPS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of the distances from the best s
 
 @dataclass(frozen=True, slots=True)
 class SelectionRule:
-    """A margin, None for none, and the number of documents at most."""
+    """A margin and a number of documents."""
 
-    margin: float | None
-    k: int
+    margin: float | None  # None: no margin
+    k: int  # documents at most
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """The texts and how the service would draft them. ``exactly``: the voice names k, so neither margin nor k are
-    chosen."""
+    """The texts and how the service would draft them."""
 
-    past: tuple[PastText, ...]
+    past: tuple[PastText, ...]  # latest first
     template: Template
     instructions: str
-    trained: Calibration
-    k: int
-    exactly: bool
-    max_tokens: int
+    trained: Calibration  # the retriever's
+    k: int  # the default
+    exactly: bool  # the voice names k, so neither margin nor k is chosen
+    max_tokens: int  # of a draft
 
     @property
     def default(self) -> SelectionRule:
@@ -70,12 +69,12 @@ class Study:
         return len(choose(text.ranking, showing.k, calibration, exactly=self.exactly))
 
     def numbers(self, text: PastText) -> list[int]:
-        """The numbers of documents that the text is drafted with."""
+        """The numbers of documents to draft the text with."""
         most = self.number_shown(text, SelectionRule(None, self.k))
         return [most] if self.exactly or not most else list(range(1, most + 1))
 
     def inputs(self, text: PastText, number: int) -> PromptInputs:
-        """The order to draft the text with so many of its documents."""
+        """The inputs to draft the text with this number of its documents."""
         best = choose(text.ranking, self.k, replace(self.trained, margin=None), exactly=self.exactly)
         shown = tuple(scored.document for scored in best[:number])
         return PromptInputs(self.template, text.request, shown, self.instructions)
@@ -91,15 +90,15 @@ class Study:
 
     def revision_prompt(self, writer: CalibrationWriter, text: PastText, number: int, draft: str) -> Prompt | None:
         """The prompt that revises a draft of the text."""
-        inputs, room = self.inputs(text, number), self.revising.max_tokens
-        return prompt_or_none(partial(revision_prompt, inputs, draft, writer.model, room))
+        inputs, max_tokens = self.inputs(text, number), self.revising.max_tokens
+        return prompt_or_none(partial(revision_prompt, inputs, draft, writer.model, max_tokens))
 
     def draft(self, text: PastText, number: int, answer: Reply | Failed) -> WrittenText:
         """The draft in an answer as the service reads it, without sentences that repeat the voice's instructions."""
         return self._read(text, number, draft_of(answer), EMPTY_ANSWER)
 
     def revision(self, text: PastText, number: int, answer: Reply | Failed, prompt: Prompt | None) -> WrittenText:
-        """The edited draft in an answer, read alike."""
+        """The edited draft in an answer, read in the same way."""
         return self._read(text, number, read_revision(answer, "" if prompt is None else prompt.begun), UNREADABLE)
 
     def _read(self, text: PastText, number: int, written: WrittenText, nothing: str) -> WrittenText:
@@ -109,7 +108,7 @@ class Study:
         return replace(written, text=read or None, failure=None if read else nothing)
 
     def showings(self) -> list[SelectionRule]:
-        """Every margin and k that is tried, the default first."""
+        """Every margin and k to try, the default first."""
         gaps = [
             text.top_score - scored.score
             for text in self.past

@@ -1,4 +1,4 @@
-"""The person's own model at work: what is kept is not asked again, and no more is spent than allowed."""
+"""Writing with the person's chat model: kept replies are used again, and no more is spent than allowed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from service.process.threads import in_thread
 
 @dataclass(frozen=True, slots=True)
 class SpendingLimits:
-    """The limits of a calibration: prices, the highest cost, time, and calls under way at once."""
+    """The limits of a calibration."""
 
     prices: Prices = NO_PRICES
     max_cost: float | None = None
-    budget: Budget = field(default_factory=lambda: Budget(None))
-    in_flight: int = 8
+    budget: Budget = field(default_factory=lambda: Budget(None))  # of time
+    in_flight: int = 8  # calls at once
 
 
 class CalibrationWriter:
-    """Writes what prompts ask for. ``identity`` is what the keys of kept replies call the model; ``check`` is called
-    before each request, and raises where none is to be made any more."""
+    """Gets replies to prompts. ``identity`` is the model's name in the keys of kept replies; ``check`` is called before
+    each request, and raises an error to stop."""
 
     def __init__(
         self,
@@ -44,24 +44,24 @@ class CalibrationWriter:
         self._limits = limits
         self._check = check
         self.watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED
-        self.asked: list[AskingOutcome] = []
+        self.runs: list[AskingOutcome] = []
 
     def survey(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> Survey:
-        """The calls that the prompts take, at most."""
-        return survey(self._asked(decoding), _questions(prompts), self._kept)
+        """The most calls and tokens that the prompts take, and the replies that are kept."""
+        return survey(self._checked_model(decoding), _questions(prompts), self._kept)
 
     def kept(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> list[Reply | Failed]:
-        """The kept reply to each prompt, or a failure where none is."""
+        """The kept reply to each prompt, or a failure if none is kept."""
         return self._answers(prompts, decoding, AskingOutcome())
 
     async def write(
         self, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
     ) -> list[Reply | Failed]:
-        """The reply to each prompt, until ``share`` of the time has passed. Raises ChatError when the endpoint is down,
-        PearlError at the highest cost and from ``check``."""
-        asked, questions = self._asked(decoding), _questions(prompts)
+        """Ask for the reply to each prompt, until ``share`` of the time has passed. Raises ChatError if the endpoint is
+        down, PearlError at the spending cap and from ``check``."""
+        model, questions = self._checked_model(decoding), _questions(prompts)
         limits = self._limits
-        spent = sum(run.cost or 0.0 for run in self.asked)
+        spent = sum(run.cost or 0.0 for run in self.runs)
         terms = Terms(
             limits.in_flight,
             limits.prices,
@@ -69,19 +69,19 @@ class CalibrationWriter:
             limits.budget.until(share),
             refuse_empty=True,
         )
-        watch = self.watch(label, survey(asked, questions, self._kept).missing)
-        done = await elicit(asked, questions, self._kept, terms, watch)
-        self.asked.append(done)
+        watch = self.watch(label, survey(model, questions, self._kept).missing)
+        done = await elicit(model, questions, self._kept, terms, watch)
+        self.runs.append(done)
         return self._answers(prompts, decoding, done)
 
     def _answers(
         self, prompts: Sequence[Prompt | None], decoding: Decoding, done: AskingOutcome
     ) -> list[Reply | Failed]:
         """The answer to each prompt after a run; a prompt that does not fit the model fails."""
-        answers = iter(replies(self._asked(decoding), _questions(prompts), self._kept, done))
+        answers = iter(replies(self._checked_model(decoding), _questions(prompts), self._kept, done))
         return [Failed(ContextExceeded.default_code) if prompt is None else next(answers) for prompt in prompts]
 
-    def _asked(self, decoding: Decoding) -> AskedModel:
+    def _checked_model(self, decoding: Decoding) -> AskedModel:
         ask = asking(self.model)
 
         async def checked(messages: Sequence[Message], decoding: Decoding) -> Reply:

@@ -38,7 +38,7 @@ def test_likeness_knows_the_person_but_not_the_text_that_was_drafted(texts: list
     mine = held_out.measure(targets, targets)
     stranger = "Quarterly revenue rose; costs fell, analysts said. " * 6
     assert mine.mean() > 0.5 > held_out.measure(targets, [stranger] * len(targets)).mean()
-    own = list(dict.fromkeys(own for text in texts for own in text.own_texts))
+    own = list(dict.fromkeys(own for text in texts for own in text.texts_before))
     knowing = Likeness.fit(own, held_out.models[targets[1]].reference)
     assert all(held_out.models[text].texts < knowing.texts for text in targets)
     seen = [knowing.score(text).log_ratio for text in targets[1:]]  # the latest lies before none
