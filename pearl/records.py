@@ -124,6 +124,17 @@ class Editing:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """What a draft states, or leaves out, that its request does not account for (``pearl.claims``)."""
+
+    kind: str  # "carried_over", "unsupported", "dropped" or "commitment"
+    text: str
+    start: int | None  # characters of the draft; None where the draft lacks it
+    end: int | None
+    source: str | None  # id of the sample that alone has it
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A result of the drafting pipeline."""
 
@@ -140,3 +151,4 @@ class Draft:
     quality: float | None = None  # None without a reward model
     editing: Editing | None = None  # None if no candidates were asked for
     likeness: float | None = None  # None if it is not measured, or cannot be said
+    claims: tuple[Claim, ...] = ()

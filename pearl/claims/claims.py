@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import regex
 
@@ -13,6 +12,7 @@ from pearl.claims.facts import Fact, Key, facts
 from pearl.claims.known_text import WORD, KnownText, Run, words_of
 from pearl.claims.languages import words
 from pearl.manner.reference import common_words
+from pearl.records import Claim
 from pearl.text.words import Spot
 
 CARRIED_OVER, UNSUPPORTED, DROPPED, COMMITMENT = "carried_over", "unsupported", "dropped", "commitment"
@@ -22,18 +22,6 @@ MANNER = 2  # samples with a name or a clause: the person's world and manner, no
 ACRONYM = regex.compile(r"\p{Lu}[\p{Lu}o]{1,2}s?|\p{Lu}\p{Ll}")  # CPU, SoC, Lp: terms that everybody knows
 FENCED = regex.compile(r"^[ \t]*```.*?(?:^[ \t]*```|\Z)", regex.MULTILINE | regex.DOTALL)
 SENTENCE = regex.compile(r"[^.!?\n。！？]+(?:[.!?。！？]+(?=\s|\Z)|(?:[.!?]+(?=\S)[^.!?\n。！？]+)*[.!?。！？]*)")
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    kind: str
-    text: str
-    start: int | None  # characters of the draft; None where the draft lacks it
-    end: int | None
-    source: str | None  # the id of the sample
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "text": self.text, "start": self.start, "end": self.end, "from": self.source}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ DAY, NO_PART = 31, None
 ARTICLE = 4  # letters of a common word before a name, as "The", that is no part of it
 ROMAN = regex.compile(r"(?=.)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+NAME = r"(?!I['’])\p{Lu}[\p{L}\p{M}'’-]+"  # I'll is none
 PARTICLES = "of|the|de|da|di|del|della|van|von|der|den|zu|la|le|du|des|y|and|&"
 
 
@@ -60,8 +61,9 @@ def _pattern() -> regex.Pattern[str]:
           |(?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{{7,40}}(?!\w)|(?<![\w&])\#\d+)
         |(?P<quote>[“«„][^“”«»„\n]{{2,120}}[”»“]|(?<![\w"])"[^"\n]{{2,120}}"(?!\w))
         |(?P<number>(?<![\w.,])[{CURRENCIES}]?\s?\d{{1,3}}(?:[,.'’\u00a0\u202f]\d{{3}})+(?:[.,]\d+)?(?!\w)
-          |(?<![\w.,])[{CURRENCIES}]?\d+(?:[.,]\d+)?(?:\s?(?:%|[{CURRENCIES}])|\p{{L}}{{1,3}}(?:/\p{{L}}{{1,2}})?)?(?!\w))
-        |(?P<name>(?-i:(?<!\w)(?!I['’])\p{{Lu}}[\p{{L}}\p{{M}}'’-]+(?:(?:\ (?:{PARTICLES}))?\ (?!I['’])\p{{Lu}}[\p{{L}}\p{{M}}'’-]+)*))
+          |(?<![\w.,])[{CURRENCIES}]?\d+(?:[.,]\d+)?
+           (?:\s?(?:%|[{CURRENCIES}])|\p{{L}}{{1,3}}(?:/\p{{L}}{{1,2}})?)?(?!\w))
+        |(?P<name>(?-i:(?<!\w){NAME}(?:(?:\ (?:{PARTICLES}))?\ {NAME})*))
         """
     )
 

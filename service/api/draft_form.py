@@ -152,6 +152,29 @@ class EditingOut(_OfRecord):
     )
 
 
+class ClaimOut(_OfRecord):
+    """What the draft states, or leaves out, that the request does not account for."""
+
+    model_config = ConfigDict(from_attributes=True, serialize_by_alias=True, validate_by_name=True)
+
+    kind: Literal["carried_over", "unsupported", "dropped", "commitment"] = Field(
+        description="A fact or sentence of a sample alone; a fact in nothing given; a fact of the request that the "
+        "draft lacks; a promise that the request does not make.",
+        examples=["carried_over"],
+    )
+    text: str = Field(description="The draft's words; the request's for `dropped`.", examples=["Skellmouth"])
+    start: int | None = Field(
+        description="Its place in `text` of the draft, in characters (Unicode code points); null for `dropped`.",
+        examples=[41],
+    )
+    end: int | None = Field(description="The character behind it; null for `dropped`.", examples=[51])
+    source: str | None = Field(
+        alias="from",
+        description="The id of the document that it comes from; null where none has it.",
+        examples=["email-009"],
+    )
+
+
 class UsageOut(_OfRecord):
     """Tokens of the chat model, revision and candidates included; 0 where its endpoint does not say."""
 
@@ -183,6 +206,11 @@ class DraftOut(ListedEntry):
         "without PEARL_LIKENESS, and where it cannot be said.",
         examples=[0.81],
     )
+    claims: list[ClaimOut] = Field(
+        description="What `text` states that neither the request, the conversation, the instructions nor two of the "
+        "documents do, found by rule.",
+        examples=[[]],
+    )
     editing: EditingOut | None = Field(
         description="The choice among `candidates`; null where none were asked for.", examples=[None]
     )
@@ -209,6 +237,7 @@ class DraftOut(ListedEntry):
             "calibration": draft.decided_by,
             "quality": draft.quality,
             "likeness": draft.likeness,
+            "claims": draft.claims,
             "editing": draft.editing,
             "usage": draft.usage,
             "timings": draft.timings,

@@ -14,7 +14,8 @@ from pearl.settings import load_settings
 from pearl.text.usable import check_text, printable
 
 if TYPE_CHECKING:
-    from pearl.claims.claims import Claim, Sample
+    from pearl.claims.claims import Sample
+    from pearl.records import Claim
 
 ABOUT = """A claim is marked in the draft: [=carried over=] from a sample alone, [?unsupported?] by anything given,
 [!commitment!] that the request does not make. Below the draft stands where each comes from, and what the draft
@@ -27,12 +28,6 @@ EXAMPLES = """
   pearl check draft.txt --request "..." --user ada --voice email --json - | jq .claims
 """
 MARKS = {"carried_over": ("[=", "=]"), "unsupported": ("[?", "?]"), "commitment": ("[!", "!]")}
-EXPLAINED = {
-    "carried_over": "carried over from",
-    "unsupported": "in neither the request nor a sample",
-    "commitment": "promised, and not asked for",
-    "dropped": "in the request, not in the draft",
-}
 
 
 def check(
@@ -48,7 +43,9 @@ def check(
     """Find what a draft states that nobody said: facts of other texts, facts of nowhere, promises, what it dropped."""
     # only here: they come with the store, which help does without
     from pearl.claims.claims import Sample, claims
+    from service.api.draft_form import ClaimOut
     from service.commands.common import read_text
+    from service.commands.shown import claim_lines
 
     check_writable("--json", json, [Path(file), *sample])
     draft = read_text("DRAFT", file)
@@ -57,12 +54,11 @@ def check(
         samples += asyncio.run(_samples_of(user, voice, check_text(request, param="request")))
     found = claims(draft, request, samples)
     if json:
-        write_json(json, {"claims": [claim.to_json() for claim in found]})
+        write_json(json, {"claims": [ClaimOut.model_validate(claim).model_dump() for claim in found]})
         return
     typer.echo(printable(_marked(draft, found)))
-    for claim in found:
-        where = f" {claim.source}" if claim.source else ""
-        typer.echo(f"{claim.kind}: {printable(claim.text)!r} ({EXPLAINED[claim.kind]}{where})", err=True)
+    for line in claim_lines(found):
+        typer.echo(line, err=True)
 
 
 async def _samples_of(user: str | None, voice: str | None, request: str) -> list[Sample]:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import typer
 
 from pearl.errors import InputError
+from pearl.records import Claim
 from pearl.text.usable import printable
 from pearl.text.words import SIGN, character_start
 from service.store.feedback import Feedback
@@ -136,3 +137,19 @@ def confirm(question: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise InputError(f"{question} Nobody can be asked here; give --yes to do it.", param="yes")
     typer.confirm(question, abort=True, err=True)
+
+
+EXPLAINED = {
+    "carried_over": "carried over from",
+    "unsupported": "in neither the request nor a sample",
+    "commitment": "promised, and not asked for",
+    "dropped": "in the request, not in the draft",
+}
+
+
+def claim_lines(claims: Iterable[Claim]) -> list[str]:
+    """Return a line for each claim: its words, and why it is one."""
+    return [
+        f"{claim.kind}: {printable(claim.text)!r} ({' '.join(filter(None, (EXPLAINED[claim.kind], claim.source)))})"
+        for claim in claims
+    ]

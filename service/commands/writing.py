@@ -15,7 +15,7 @@ from pearl.records import Draft, ScoredDocument
 from pearl.settings import Settings
 from pearl.text.usable import printable
 from retriever.models.encoder import SentenceEncoder
-from service.commands.shown import excerpt, for_terminal, moment
+from service.commands.shown import claim_lines, excerpt, for_terminal, moment
 from service.drafting.drafter import Delta, DraftJob, Event, Finished
 from service.process.threads import in_thread
 from service.services import Services, retriever_entry
@@ -99,6 +99,7 @@ def _show_evidence(written: Draft) -> None:
         lines.append("   score  written     request, or how the text begins")
         lines += [_evidence_line(scored) for scored in written.retrieval.documents]
     lines += [note.message for note in written.retrieval.notes]
+    lines += claim_lines(written.claims)
     if written.revision.applied:
         lines.append(written.revision.message)
     elif written.revision.reason in NOT_DELIVERED:

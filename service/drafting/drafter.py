@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from pearl.answers.marks import CLOSING
 from pearl.chat.base import ChatModel, Chunk, Decoding, complete
+from pearl.claims.claims import Sample, claims
 from pearl.clock import Clock
 from pearl.editing.best_of import Likenesses
 from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError
@@ -25,7 +26,7 @@ from pearl.prompts import (
     revision_prompt,
     second_prompt,
 )
-from pearl.records import Document, Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
+from pearl.records import Claim, Document, Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
 from pearl.templates import Template, load_template
 from pearl.text.usable import counted, storable
 from retriever.base import Calibration, choose
@@ -184,6 +185,8 @@ class Drafter:
             draft = await self._polish(draft, wanted, likenesses, clock)
             if decision.applied or wanted.candidates:
                 yield Delta(draft.text)
+            with clock.stage("claims_ms"):
+                draft = replace(draft, claims=await in_reading_thread(_claims, draft, inputs))
 
         if draft.finish_reason == "length":
             message = f"raise PEARL_MAX_DRAFT_TOKENS, or {job.limit} where a request has it."
@@ -344,6 +347,13 @@ class Drafter:
                 model=self.model.name,
             )
             on_record(connection, draft)
+
+
+def _claims(draft: Draft, inputs: PromptInputs) -> tuple[Claim, ...]:
+    """Find what the draft states that neither the request, the conversation nor the instructions do."""
+    samples = [Sample(scored.document.id, scored.document.text) for scored in draft.retrieval.documents]
+    said = (inputs.instructions, *(part for turn in inputs.prior for part in (turn.request or "", turn.text)))
+    return tuple(claims(draft.text, inputs.request, samples, said))
 
 
 def _with_notes(draft: Draft, *notes: Note) -> Draft:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from pearl.errors import NotFound
 from pearl.records import (
+    Claim,
     DecidedBy,
     Document,
     Draft,
@@ -87,7 +88,11 @@ class StoredDraft:
             quality=self.quality,
             editing=None if self.editing is None else _editing(self.editing),
             likeness=self.likeness,
+            claims=tuple(self._claim(**claim) for claim in evidence.get("claims", ())),
         )
+
+    def _claim(self, kind: str, text: str | None, start: int | None, end: int | None, source: str | None) -> Claim:
+        return Claim(kind, self.text[start:end] if text is None else text, start, end, source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +134,7 @@ def add(
                 "below_threshold": evidence.below_threshold,
                 "notes": [asdict(note) for note in evidence.notes],
                 "form": evidence.form,
+                "claims": [_kept_claim(claim) for claim in draft.claims],
                 **({} if draft.decided_by is None else {"calibration": asdict(draft.decided_by)}),
             },
             revision=asdict(draft.revision),
@@ -141,6 +147,11 @@ def add(
             created_at=time.time(),
         )
     )
+
+
+def _kept_claim(claim: Claim) -> dict[str, Any]:
+    """The claim without its text where the draft has it."""
+    return asdict(claim) | {"text": claim.text if claim.start is None else None}
 
 
 def get(connection: Connection, user_id: int, draft_id: str, *, param: str = "draft_id") -> StoredDraft:

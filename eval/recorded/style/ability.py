@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+from scipy.stats import pearsonr
 
 from eval.asking.json_lines import optional_number, optional_string
 from eval.recorded.style.counts import UNDEFINED, Columns, mean_of
@@ -60,8 +61,6 @@ def correlations(columns: Columns, abilities: Abilities) -> Iterator[dict[str, A
     A judge's F1 is the mean over the cells of task and scheme that it has, so that none counts more for having more
     texts. The interval is Fisher's, over judges.
     """
-    from scipy.stats import pearsonr
-
     f1 = columns.f1([(unit.key.judge, unit.about.task, unit.key.scheme) for unit in columns.units])
     cells = {cell: estimate.value for cell, estimate in f1.items() if np.isfinite(estimate.value)}
     for scheme in (None, *sorted({scheme for _, _, scheme in cells})):

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from eval.recorded.style.breakdowns import NULL
 from eval.recorded.style.choices import StyleOptions
@@ -138,8 +139,6 @@ def of_people(justifications: Sequence[tuple[Subject, str, str]]) -> Iterator[di
 def _by_style(who: str, reasons: Iterable[tuple[str, str, str]]) -> Iterator[dict[str, Any]]:
     """The trigrams with the highest mean TF-IDF over a style's texts; rarity is counted over all texts of a kind.
     ``reasons`` are kinds, styles and texts. Common English words are left out before trigrams are formed."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for kind, style, text in reasons:
         texts[kind, style].append(text)

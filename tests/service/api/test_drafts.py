@@ -51,6 +51,7 @@ def test_a_draft_with_its_evidence(pearl: Any, ann: Any) -> None:
         "revision",
         "quality",
         "likeness",
+        "claims",
         "editing",
         "usage",
         "timings",
@@ -92,6 +93,18 @@ def test_a_generic_draft_says_so(pearl: Any) -> None:
         "notes": [{"code": "generic", "message": "There are no documents in the history: the draft is generic."}],
         "form": "request_alone",
     }
+
+
+def test_what_the_draft_states_that_nobody_said(pearl: Any, ann: Any) -> None:
+    pearl.model.replies.append("Swap with Bea at 10:30. The rear wheel is true again. I'll bring it.")
+    request = {"request": "swap with Bea on Friday", "k": 3, "instructions": "Say 10:30."}
+    draft = ann.post("/v1/drafts", request).json()
+    assert draft["claims"] == [
+        {"kind": "carried_over", "text": "The rear wheel is true again", "start": 24, "end": 52, "from": "d2"},
+        {"kind": "commitment", "text": "I'll bring it", "start": 54, "end": 67, "from": None},
+        {"kind": "dropped", "text": "Friday", "start": None, "end": None, "from": None},
+    ]
+    assert ann.get(f"/v1/drafts/{draft['id']}").json()["claims"] == draft["claims"]
 
 
 def test_instructions_reach_the_model(pearl: Any, ann: Any) -> None:

@@ -199,9 +199,9 @@ def test_a_second_one_waits_for_the_first(own_home: Path, index: Path, until: Ca
     with kept.lock(NAME, wait=False):
         second.start()
         until(lambda: "another process is fetching it" in said.getvalue())
-        kept.place(NAME).write_bytes(WHOLE)
+        kept.target(NAME).write_bytes(WHOLE)
     second.join()
-    assert got == [kept.place(NAME)]
+    assert got == [kept.target(NAME)]
     assert "it is there already" in said.getvalue()
 
 

@@ -101,7 +101,7 @@ def test_the_events_are_the_evidence_the_text_and_the_recorded_draft(pearl: Any,
     assert run.draft.stage == "draft"
     assert run.draft.revision.reason == "no_threshold"
     assert run.shown[0] == "d1"
-    stages = {"retrieve_ms", "history_ms", "prompt_ms", "generate_ms", "record_ms", "total_ms"}
+    stages = {"retrieve_ms", "history_ms", "prompt_ms", "generate_ms", "claims_ms", "record_ms", "total_ms"}
     assert set(run.draft.timings) == stages
     (row,) = pearl.rows("drafts")
     assert row.id == run.draft.id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pearl.errors import Conflict, InputError, NotFound
-from pearl.records import Document, Note, Retrieval, Revision, ScoredDocument, Usage
+from pearl.records import Claim, Document, Note, Retrieval, Revision, ScoredDocument, Usage
 from service.store import documents, drafts, feedback, voices
 from service.store.paging import PageQuery
 
@@ -32,6 +32,7 @@ def test_a_draft_is_kept_with_its_evidence_but_not_with_its_documents(ann, write
     note = Note("far_behind", "3 documents far behind the best one were left out.")
     evidence = Retrieval((ScoredDocument(Document("m1", "secret words", 1.0), 0.5),), 0.5, 0.25, False, (note,))
     revision = Revision(True, "below_threshold", "The best document scored below the threshold.")
+    claims = (Claim("carried_over", "Bo", 5, 7, "m1"), Claim("dropped", "Friday", None, None, None))
     draft_id = write(
         ann,
         retrieval=evidence,
@@ -40,6 +41,7 @@ def test_a_draft_is_kept_with_its_evidence_but_not_with_its_documents(ann, write
         usage=Usage(7, 5),
         stage="revised",
         timings={"total_ms": 3.5},
+        claims=claims,
     )
     with ann.database.read() as connection:
         stored = drafts.get(connection, ann.id, draft_id)
@@ -53,12 +55,17 @@ def test_a_draft_is_kept_with_its_evidence_but_not_with_its_documents(ann, write
         "threshold": 0.25,
         "below_threshold": False,
         "notes": [{"code": note.code, "message": note.message}],
+        "claims": [
+            {"kind": "carried_over", "text": None, "start": 5, "end": 7, "source": "m1"},
+            {"kind": "dropped", "text": "Friday", "start": None, "end": None, "source": None},
+        ],
     }
     again = stored.draft({"m1": "secret words"})
     assert (again.revision, again.questions, again.usage) == (revision, ("When?",), Usage(7, 5))
     assert again.retrieval.notes == (note,)
     assert [(found.document.text, found.score) for found in again.retrieval.documents] == [("secret words", 0.5)]
     assert again.timings == {"total_ms": 3.5}
+    assert again.claims == claims
     assert "secret words" not in str(rows("drafts"))
 
 

@@ -1,0 +1,108 @@
+"""The figures of ``pearl eval style``: judges of style against people, and against themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eval.recorded.style import analysis, checks, consistency
+from eval.recorded.style.ability import Abilities, contrasts, correlations
+from eval.recorded.style.breakdowns import RULES, breakdowns, irrelevant_attributes, reflections, sensitivity
+from eval.recorded.style.choices import PRESETS, StyleOptions
+from eval.recorded.style.counts import columns_of
+from eval.recorded.style.judged import JudgedUnit, StyleJudgements, read_judged
+from eval.recorded.style.labels import DETECTION, LABELS
+from eval.recorded.style.people import NOBODY, Subject, read_people
+from eval.recorded.style.three_labels import three_labels
+
+Rows = list[dict[str, Any]]
+Labels = Mapping[Subject, str | None]
+
+
+def style_report(
+    judgements: Sequence[Path], human: Path | None, abilities: Abilities, options: StyleOptions
+) -> dict[str, Any]:
+    """Every line is accounted for: units, rated or not, verdicts, and fields passed over. Raises InputError for a file
+    that cannot be read."""
+    judged = read_judged(judgements)
+    people = read_people(human) if human else NOBODY
+    labels = people.labels(options)
+    findings = [*checks.check_judged(judged, options), *checks.check_absent(judged)]
+    if human:
+        findings += [*checks.check_people(people, labels), *checks.check_matched(judged, people, options)]
+    if abilities:
+        findings += checks.check_abilities(judged, abilities)
+    by_subject = {unit.subject: unit for unit in judged.units}
+    counts = Counter((subject.kind, label or "no_label") for subject, label in labels.items())
+    plain = {kind: units for kind in LABELS if (units := _plain(judged, kind))}
+    detected = plain.get(DETECTION, [])
+    consistencies = [row for kind, units in plain.items() for row in consistency.self_consistency(kind, units, options)]
+    raters = list(analysis.levels_of_raters(detected, people, options))
+    personas = {unit.subject: unit.about.persona for unit in detected}
+    return {
+        "preset": options.preset,
+        "choices": PRESETS.values_in(options),
+        "judgements": {
+            "lines": judged.lines,
+            "lines_without_label": sum(unit.unused for unit in judged.units),
+            "units": len(judged.units),
+            "units_rated_by_people": sum(unit.subject in labels for unit in judged.units),
+            "units_not_rated": sum(unit.subject not in labels for unit in judged.units),
+            "units_without_vote_of_people": sum(labels.get(unit.subject, "") is None for unit in judged.units),
+            "units_of_a_judge_told_to_be_somebody": sum(unit.key.judge_persona is not None for unit in judged.units),
+            "verdicts": [
+                {"kind": kind, "judge": judge, "scheme": scheme, "verdicts": dict(sorted(counts.items()))}
+                for (kind, judge, scheme), counts in sorted(judged.verdicts.items())
+            ],
+            "fields_passed_over": dict(judged.passed_over),
+        },
+        "people": {
+            "lines": people.lines,
+            "missing": people.missing,
+            "raters": people.raters,
+            "subjects": len(labels),
+            "subjects_not_judged": len(labels.keys() - by_subject.keys()),
+            "labels": {
+                kind: {label: counts[kind, label] for label in (*LABELS[kind], "no_label")} for kind in people.scales
+            },
+            "fields_passed_over": dict(people.passed_over),
+        },
+        "preflight": [finding.to_json() for finding in findings],
+        "rules": dict(RULES),
+        "self_consistency": consistencies,
+        "self_consistency_over_judges": list(consistency.over_judges(consistencies)),
+        "people_agreement": list(consistency.among_people(people, by_subject, options)),
+        "agreement": [
+            row for kind, units in plain.items() for row in consistency.with_each_other(kind, units, labels, options)
+        ],
+        **_compared(judged, labels, abilities, options),
+        "three_labels": list(three_labels(detected, people.levels(options), options)),
+        "style_correlations": [row for rated in raters for row in analysis.correlations(rated, options)],
+        "labels_by_persona": [row for rated in raters for row in analysis.by_persona(rated, personas, options)],
+        "trigrams": [*analysis.of_people(people.justifications), *analysis.of_judges(judged.justifications)],
+    }
+
+
+def _plain(judged: StyleJudgements, kind: str) -> list[JudgedUnit]:
+    """The units without those in which the judge was told to be somebody: a separate table has them."""
+    return [unit for unit in judged.units if unit.key.kind == kind and unit.key.judge_persona is None]
+
+
+def _compared(judged: StyleJudgements, labels: Labels, abilities: Abilities, options: StyleOptions) -> dict[str, Rows]:
+    rows: dict[str, Rows] = {
+        name: []
+        for name in ("f1", "reflection", "persona_sensitivity", "correlations", "contrasts", "irrelevant_attributes")
+    }
+    for kind in LABELS:
+        if columns := columns_of(kind, _plain(judged, kind), labels, options):
+            rows["f1"] += breakdowns(columns)
+            rows["reflection"] += reflections(columns)
+            rows["persona_sensitivity"] += sensitivity(columns)
+            rows["contrasts"] += contrasts(columns, abilities)
+            rows["correlations"] += correlations(columns, abilities) if abilities else ()
+        with_persona = [unit for unit in judged.units if unit.key.kind == kind and unit.key.judge_persona]
+        if as_somebody := columns_of(kind, with_persona, labels, options):
+            rows["irrelevant_attributes"] += irrelevant_attributes(as_somebody)
+    return rows
