@@ -63,9 +63,9 @@ def create_app(
     encoder: ReadingEncoder | None = None,
     rewards: Rewards | None = None,
 ) -> FastAPI:
-    """The service as an ASGI application. The schema must be up to date (``pearl serve`` sees to it).
+    """Make the ASGI application. The schema must be up to date (``pearl serve`` migrates it).
 
-    ``model``, ``encoder`` and the scores of ``rewards`` take the place of those the settings name. Raises InputError
+    ``model``, ``encoder`` and the scores of ``rewards`` replace those that the settings name. Raises InputError
     for unusable settings.
     """
     services = Services(settings, model=model, encoder=encoder, rewards=rewards)
@@ -81,15 +81,15 @@ def create_app(
         version=__version__,
         description=DESCRIPTION,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        docs_url=None,  # ours has its assets with it
+        docs_url=None,  # our page brings its assets
         redoc_url=None,
         lifespan=lifespan,
-        redirect_slashes=False,  # a redirect has no error's shape, and behind a proxy it leads to an address of ours
+        redirect_slashes=False,  # a redirect has not the shape of errors, and behind a proxy it has a wrong address
         responses={"default": {"model": ErrorBody, "description": "Any error."}},
         dependencies=[Depends(refuse_other_encodings), Depends(refuse_unknown_parameters)],
     )
     app.state.services = services
-    _ = services.rate_limits  # now, so that a storage that cannot be used is an error at the start
+    _ = services.rate_limits  # now, so that an unusable storage is an error at the start
     app.state.admission = Admission(settings.drafts_at_once)
     app.state.large_bodies = LargeBodies()
     install_error_handlers(app)
@@ -124,7 +124,7 @@ async def _nobody_there(request: object, error: Exception) -> Response:
 
 
 def app_from_environment() -> FastAPI:
-    """The app that worker processes run: settings from the environment, logs as they say."""
+    """Make the app of a worker process, with settings and logs as the environment says."""
     settings = load_settings()
     configure_logging(settings)
     return create_app(settings)

@@ -1,4 +1,4 @@
-"""The parts of one process of the service, put together once from the settings."""
+"""The parts of a process of the service, made once from the settings."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("pearl.service")
 
 THREADS = 16  # for reading the store and for ranking, per process; each holds at most one connection
-LOADING_ENDS_S = 10.0  # for the part that is being loaded when the service stops; a hub's weights may take minutes
-SWEEP_S = 10.0
+LOADING_ENDS_S = 10.0  # wait at a stop for the part that is being loaded; weights of a hub may take minutes
+SWEEP_S = 10.0  # between sweeps
 WAITING = 128  # requests for retrieval; more are answered 503 at once
-ALL = 10_000_000  # texts: more than any history has
+ALL = 10_000_000  # texts; no history has more
 
 
 class Services:
@@ -62,7 +62,7 @@ class Services:
         encoder: ReadingEncoder | None = None,
         rewards: Rewards | None = None,
     ) -> None:
-        """Put the parts together. Raises InputError for settings that cannot be used."""
+        """Make the parts. Raises InputError for settings that cannot be used."""
         self.settings = settings
         self.database = Database(
             settings.resolved_database_url,
@@ -102,12 +102,12 @@ class Services:
         self.load_error: str | None = None
         self._ended = False
         self._loader = threading.Thread(target=self._load, name="loader", daemon=True)
-        self._ending = threading.Lock()  # held to end, and to begin what must not begin after the end
+        self._ending = threading.Lock()  # held by the end, and by starts that must not come after it
 
     def _count_failure(self, code: str) -> None:
         self.metrics.failures.labels(code).inc()
 
-    # a draft on the command line counts nothing, and the libraries for it take long to load
+    # made when first used: a draft on the command line needs neither, and their libraries take long to load
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -128,7 +128,7 @@ class Services:
 
     def retriever(self, name: str | None = None, encoder: Encoder | None = None) -> Retriever:
         """A retriever for documents that are not in the store, by default with the service's encoder. Raises NotFound
-        for a name that callers may not give: an artifact's folder is the operator's to name."""
+        for a name that callers may not use: only the operator may name an artifact's folder."""
         if name is not None and name not in SERVED:
             raise NotFound(
                 f"There is no model '{name}'; there are {', '.join(SERVED)}.", param="model", code="model_not_found"
@@ -140,7 +140,7 @@ class Services:
         return self._retriever_of(user_id, Clock())
 
     def embed(self, user_id: int) -> None:
-        """Embed all of the user's texts, however long it takes: for a command, which no background goes on after."""
+        """Embed all of the user's texts, however long it takes: for commands, which have no background work."""
         if not self.needs_encoder:
             return
         with self.database.read() as connection:
@@ -149,21 +149,21 @@ class Services:
             StoredEncoder(self.database, self.encoder, user_id, self._precedence).encode_documents(texts)
 
     def forget_deleted(self, user_id: int) -> bool:
-        """After a deletion: nothing of it stays in memory or, as far as the database can, in its files. False when it
-        is still in the files, because somebody reads them; :meth:`sweep` sees to that.
+        """Remove what was deleted from memory and, as far as the database can, from its files. Return False if it is
+        still in the files because another program reads them; then :meth:`sweep` tries again.
         """
         try:
             self.likenesses.forget_deleted(user_id)
             self.profiles.forget_deleted(user_id)
             self.histories.forget_deleted(user_id)
             return self.database.forget_deleted()
-        except StoreError as error:  # what was to be deleted is: only its traces are not
+        except StoreError as error:  # it is deleted, but its traces are not overwritten
             log.warning("erasing: %s It is tried again.", error.message)
             return False
 
     def sweep(self) -> None:
-        """Write down uses of keys, let go of what other processes deleted, give back memory, and erase what could not
-        be erased then."""
+        """Store uses of keys, drop what other processes deleted, return free memory, and erase what could not be
+        erased at its deletion."""
         self.key_uses.flush()
         self.histories.sweep()
         self.likenesses.sweep()
@@ -174,13 +174,13 @@ class Services:
         self.database.keep_room()
 
     async def keep_swept(self) -> None:
-        """Sweep at the start and now and then; when cancelled, until the sweep that is under way has ended."""
+        """Sweep at the start and every SWEEP_S; when cancelled, wait for the end of the running sweep."""
         while True:
             sweep = asyncio.create_task(in_thread(self.sweep))
             try:
                 await asyncio.shield(sweep)
             except asyncio.CancelledError:
-                await asyncio.gather(sweep, return_exceptions=True)  # its thread is at a database that will be closed
+                await asyncio.gather(sweep, return_exceptions=True)  # its thread uses a database that will be closed
                 raise
             except PearlError as error:  # the store is busy or away: next time
                 log.warning("sweeping: %s", error.message)
@@ -194,7 +194,7 @@ class Services:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Start, and sweep now and then; at the end everything has stopped."""
+        """Start, sweep meanwhile, and stop at the end."""
         self.start()
         sweeping = asyncio.create_task(self.keep_swept())
         try:
@@ -223,7 +223,7 @@ class Services:
                 self._begin()
 
     def _begin(self) -> None:
-        """Say how the loading ended, and start the work that waited for it."""
+        """Log how the loading ended, and start the work that waited for it."""
         if self.load_error is not None:
             log.error("%s", self.load_error)
             return
@@ -234,7 +234,7 @@ class Services:
             self._embedder.start()
 
     def _say_retriever(self) -> None:
-        """Say what a trained retriever decides; its figures are in its folder and on the documentation's pages."""
+        """Log what a trained retriever decides; its figures are in its folder and in the documentation."""
         retriever, theta = self.retriever(), self.settings.revise_below
         if retriever.do_not_use:
             log.warning("do not use the retriever '%s': %s", retriever.name, "; ".join(retriever.do_not_use))
@@ -254,18 +254,18 @@ class Services:
     def _end(self) -> None:
         with self._ending:
             self._ended = True
-        if self._loader.is_alive():  # native code that comes back to an interpreter that is gone ends in a crash
+        if self._loader.is_alive():  # native code that returns to an ended interpreter crashes
             self._loader.join(LOADING_ENDS_S)
 
     def _flush_uses(self) -> None:
         try:
             self.key_uses.flush()
-        except StoreError as error:  # nobody waits for it
+        except StoreError as error:  # no caller waits for it
             log.warning("the last uses of keys are not written: %s", error.message)
 
 
 def retriever_entry(settings: Settings) -> RetrieverEntry:
-    """The entry of the retriever that the settings name. Raises InputError where it cannot be served."""
+    """The entry of the retriever that the settings name. Raises InputError if it cannot be served."""
     name = settings.retriever
     try:
         entry = find_entry(name)
@@ -299,8 +299,8 @@ def check_retriever(settings: Settings, encoder: Encoder) -> None:
 
 
 def give_back() -> None:
-    """Return free memory to the system where the C library is told to (glibc). By itself it keeps what many threads
-    freed: 100 MiB after an answer to a prompt of 2,000 tokens, and gigabytes after one long history."""
+    """Make the C library (glibc) return free memory to the system. By itself it keeps what many threads freed: 100 MiB
+    after an answer to a prompt of 2,000 tokens, and gigabytes after one long history."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:

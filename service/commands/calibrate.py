@@ -70,14 +70,14 @@ def calibrate(options: CalibrateOptions) -> None:
     Drafts past texts from what lay before each, revises them, and compares both with what the user really wrote. What
     is no better than chance stays at its default. Every reply is kept, so an interrupted run goes on where it stopped.
     """
-    # only here: they come with the store and the models, which help does without
+    # imported here: they load the store and the models, which help does not need
     from pearl.asking.cost import Prices
     from service.calibrating.session import Session, calibrate_user
     from service.store.voices import chosen
 
     check_writable("--json", options.json)
     session = Session(
-        # pearl.asking.patience repeats calls
+        # no retries here: pearl.asking.patience repeats calls
         load_settings(llm=options.llm, encoder=options.encoder, llm_max_retries=0),
         options.user,
         None if options.voice is None else chosen(check_id(options.voice, param="voice")),

@@ -18,7 +18,7 @@ from service.store.replies import empty_replies
 
 @contextmanager
 def open_database(settings: Settings) -> Iterator[Database]:
-    """The store with its schema up to date."""
+    """Open the store and bring its schema up to date."""
     database = Database(
         settings.resolved_database_url,
         user_bytes=settings.max_user_bytes,
@@ -32,9 +32,9 @@ def open_database(settings: Settings) -> Iterator[Database]:
 
 
 def read_text(called: str, source: str) -> str:
-    """The text of a file, or of standard input where the source is '-', without line breaks at its end.
+    """Read a text from a file, or from standard input if the source is '-'; drop line breaks at its end.
 
-    Raises InputError for what cannot be read or is no text; ``called`` is how the error names it.
+    Raises InputError if the source cannot be read or is no text; ``called`` names it in the error.
     """
     try:
         with open(0, "rb", closefd=False) if source == "-" else Path(source).open("rb") as file:
@@ -54,6 +54,6 @@ def erase(database: Database) -> None:
         if database.forget_deleted():
             return
         reason = "Another program is reading the database's files."
-    except StoreError as error:  # what was to be deleted is: only its traces are not
+    except StoreError as error:  # it is deleted, but its traces are not overwritten
         reason = error.message
     typer.echo(f"Deleted, but not overwritten in the database's files yet; `pearl serve` does that. {reason}", err=True)

@@ -44,7 +44,7 @@ def draft(
     The text streams to standard output. The draft's id, and the documents that shaped it with their scores, dates and
     requests, go to standard error; `pearl feedback` says what became of the draft.
     """
-    # only here: they come with the store and the models, which help does without
+    # imported here: they load the store and the models, which help does not need
     from service.commands.common import open_database, read_text
     from service.commands.writing import write
     from service.drafting.drafter import ALWAYS, AUTO, NEVER, DraftJob

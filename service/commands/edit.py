@@ -68,7 +68,7 @@ def edit(
     several candidates those below the draft are dropped and the best by reward is taken; where none is better, the
     draft stays. Raw replies are kept: the same command asks for nothing twice.
     """
-    # only here: help does without them
+    # imported here: help does not need them
     from pearl.editing.best_of import select
     from pearl.editing.outcome import edited_text, editing_of, only_edit
     from pearl.editing.shown import editing_lines
@@ -83,12 +83,12 @@ def edit(
     check_writable("--json", options.json, [Path(draft)])
     if options.candidates > 1 and options.model is None:
         raise InputError("--candidates needs a reward model to choose by: name one with --model.", param="candidates")
-    # composed, as the model will write its spans
+    # with composed letters (NFC), as the model will write its spans
     text = composed(check_text(read_text("FILE", draft), param=f"FILE {draft}"))
     instructions = check_characters(options.instructions, param="instructions")
     rewards = None if options.model is None else load_scores(options.model, f"--model {options.model}")
     settings = load_settings(llm=options.llm, llm_max_retries=0)  # pearl.asking.patience repeats calls
-    candidates, asked = asyncio.run(_ask(settings, options, text, instructions))
+    candidates, outcome = asyncio.run(_ask(settings, options, text, instructions))
     if rewards is None:
         editing = only_edit(text, candidates[0])
     else:
@@ -97,7 +97,7 @@ def edit(
     if options.json:
         write_json(
             options.json,
-            {"text": edited, **asdict(editing), "proposed": _proposed(candidates), "calls": asked.to_json()},
+            {"text": edited, **asdict(editing), "proposed": _proposed(candidates), "calls": outcome.to_json()},
         )
         return
     typer.echo(for_terminal(edited))
@@ -130,7 +130,7 @@ async def _ask(
 
 
 def _proposed(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
-    """Every proposed edit by candidate, with the reason where it was not executed."""
+    """Every proposed edit by candidate, with the reason if it was not executed."""
     rows = []
     for number, candidate in enumerate(candidates):
         edits: list[tuple[SpanEdit | PlacedEdit, str | None]] = []

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 app = group("Draft the message of each commit from the staged change, before git opens the editor.")
 
-MOST_TOKENS = 300  # of a message; few are longer, and the commit waits
+MOST_TOKENS = 300  # of a message; few are longer, and the commit has to wait
 HERE = Path()  # git runs a hook at the top of the working tree
 INSTALL_EXAMPLES = """
   pearl hook install                              in the repository that you are in
@@ -123,7 +123,7 @@ def run(
     thread.start()
     thread.join(time_limit)
     late = thread.is_alive()
-    if late and sys.stderr.isatty():  # the line that says what is going on would stay half written, without a cursor
+    if late and sys.stderr.isatty():  # the status line would stay half written, without a cursor
         from rich.console import Console
 
         Console(stderr=True).show_cursor(True)
@@ -135,7 +135,7 @@ def run(
 
 
 def _put_draft(file: Path, source: str | None, user: str | None, voice: str | None) -> str:
-    """The reason why there is no draft in the file; empty where there is one, or where none is wanted."""
+    """Put a draft into the file. Return why there is none; empty if there is one, or if none is wanted."""
     from pearl.files.whole import opened
     from service.hook.message import comment_mark, has_text, is_unwanted, with_draft
 
@@ -157,7 +157,7 @@ def _put_draft(file: Path, source: str | None, user: str | None, voice: str | No
 
 
 def _draft(user: str | None, voice: str | None) -> str:
-    """The text of a draft for the staged change. Raises PearlError."""
+    """Draft the message of the staged change; return its text. Raises PearlError."""
     from pearl.answers.marks import CLOSING
     from pearl.chat.base import Decoding
     from pearl.templates import change_template
@@ -172,7 +172,7 @@ def _draft(user: str | None, voice: str | None) -> str:
     job = DraftJob(
         request,
         voice,
-        revise=NEVER,  # a revision takes as long again, and nobody answers questions here
+        revise=NEVER,  # a revision takes as long again, and no one can answer questions here
         decoding=Decoding(min(MOST_TOKENS, settings.max_draft_tokens), stop=(CLOSING,)),
         template=change_template(),
         shown_as=whole_message,

@@ -25,7 +25,7 @@ PROBLEMS_SHOWN = 20
 
 
 def export_command() -> Any:
-    """The subcommand; it brings more than documents, so it is no importer like the others."""
+    """Make the subcommand. It imports more than documents, so it is no importer like the others."""
     reader = ExportReader()
     examples = "\n".join(f"  {example}" for example in reader.examples)
     single = typer.Typer(rich_markup_mode=None, add_completion=False)

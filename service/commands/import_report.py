@@ -1,4 +1,4 @@
-"""The figures of an import, for people and as JSON."""
+"""Reporting an import, for people and as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROBLEMS_SHOWN = 20
 
 
 def report(summary: ImportSummary, removed: int, source: Path, json: str | None) -> None:
-    """Say what came of it. Raises InputError when nothing was usable or ``--strict`` kept nothing."""
+    """Show the outcome. Raises InputError if nothing was usable, or if ``--strict`` stored nothing."""
     show_summary(summary, removed, json)
     if summary.refused:
         raise InputError(
@@ -40,7 +40,7 @@ def _show_problems(console: Console, summary: ImportSummary) -> None:
 
 
 def _remarks(summary: ImportSummary) -> list[str]:
-    """Remarks worth a sentence, above all an identity that matches nobody."""
+    """Remarks on the import, above all on identities that match no sender."""
     if not summary.unmatched_me:
         return list(summary.remarks)
     unmatched = " and ".join(f"'{identity}'" for identity in summary.unmatched_me)
@@ -91,7 +91,7 @@ def summary_json(summary: ImportSummary, removed: int) -> dict[str, Any]:
 def show_summary(
     summary: ImportSummary, removed: int, json: str | None, more: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
-    """The problems and the figures; ``more`` are fields that the JSON has beside those of every import."""
+    """Show the problems and the figures; ``more`` are additional fields of the JSON."""
     console = Console(stderr=True)
     _show_problems(console, summary)
     for remark in _remarks(summary):

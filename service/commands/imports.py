@@ -39,7 +39,7 @@ UPDATE_OPTION = typer.Option(
 
 
 class ImporterCommand(TyperCommand):
-    """Says what to do where the kind that stands alone was meant as a path."""
+    """An importer's command; explains what to do if its name, given alone, was meant as a path."""
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
         try:
@@ -56,7 +56,7 @@ class ImporterCommand(TyperCommand):
 
 
 class ImporterGroup(TyperGroup):
-    """Its subcommands are the importers that are found by entry point, other packages' among them."""
+    """The importers as subcommands, found by entry point, those of other packages included."""
 
     def list_commands(self, context: Any) -> list[str]:
         return sorted([*importer_names(), EXPORT])
@@ -67,7 +67,7 @@ class ImporterGroup(TyperGroup):
         return _command(name) if name in importer_names() else None
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
-        """Parse the source, then its importer's options. Raises InputError for options that stand before the source."""
+        """Parse the source, then its importer's options. Raises InputError for options before the source."""
         if args and args[0].startswith("-") and args[0] not in (STANDARD_INPUT, "--help"):
             raise InputError(
                 f"'{args[0]}' stands before the source; options come after it: pearl import SOURCE {args[0]} ...",
@@ -77,7 +77,7 @@ class ImporterGroup(TyperGroup):
         return super().parse_args(context, args)
 
     def resolve_command(self, context: Any, args: list[str]) -> Any:
-        """A first word that is no kind is a path, and the importer is guessed from what stands there."""
+        """Find the importer that the first word names, or else take the word for a path and guess the importer."""
         if args[0] in self.list_commands(context):
             return super().resolve_command(context, args)
         if args[0] == STANDARD_INPUT or Path(args[0]).is_fifo():
@@ -128,7 +128,7 @@ def _summary_of(name: str) -> str:
 
 
 def _command(name: str) -> TyperCommand:
-    """The subcommand of an importer. Raises InputError when it cannot be loaded."""
+    """Make the subcommand of an importer. Raises InputError if it cannot be loaded."""
     importer = load_importer(name)
     examples = "\n".join(f"  {example}" for example in importer.examples)
     own_options = getattr(importer, "own_options", ())
@@ -206,7 +206,7 @@ def _options(importer: Importer, user: str | None, me: tuple[str, ...], voice: s
 
 @contextmanager
 def _progress(importer: Importer, source: Path) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error while it is a terminal."""
+    """Show a bar on standard error if that is a terminal; yield the function that moves it on."""
     console = Console(stderr=True)
     if not (console.is_terminal and source.exists()):
         yield lambda amount: None
@@ -220,13 +220,13 @@ def _progress(importer: Importer, source: Path) -> Iterator[Callable[[int], None
 
 
 def settle_gone(database: Database, summary: ImportSummary, source: Path, *, yes: bool) -> int:
-    """The number of documents removed: all that are gone, with ``yes`` or when the person says so, or none."""
+    """Delete the documents that are gone from the source, with ``yes`` or if the person agrees; return their number."""
     gone = sum(len(missing.document_ids) for missing in summary.gone)
     if not gone:
         return 0
     brought = sum(missing.brought for missing in summary.gone)
     finding = f"{gone:,} of {brought:,} documents that came from {source} are not there any more."
-    if summary.errors_total > summary.conflicts:  # a document in conflict was read: the source gives two texts its id
+    if summary.errors_total > summary.conflicts:  # conflicts are no reading errors
         typer.echo(f"{finding} They stay, for not everything in it could be read.", err=True)
         return 0
     if not yes and not sys.stdin.isatty():

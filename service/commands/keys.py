@@ -64,14 +64,14 @@ def create(
                 write_json(json, {"key": key}, private=True)
             else:
                 typer.echo(key)
-        except BaseException:  # a key that nobody was shown must not stay
+        except BaseException:  # a key that was not shown must not stay
             with database.write() as connection:
                 keys.withdraw(connection, key)
             raise
 
 
 def _expiry(lifetime: str | None) -> float | None:
-    """The moment that lies a lifetime ahead. Raises InputError for one that cannot be read."""
+    """The time at which a lifetime ends that begins now. Raises InputError for one that cannot be read."""
     if lifetime is None:
         return None
     parts = LIFETIME.fullmatch(lifetime)

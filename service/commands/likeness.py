@@ -27,7 +27,7 @@ def likeness(
 
     Below 30 words, for a history of fewer than 5 texts or 300 words, and for another language it says nothing.
     """
-    # only here: they come with the store, which help does without
+    # imported here: they load the store, which help does not need
     from service.api.likeness import LikenessOut
     from service.commands.common import open_database, read_text
     from service.histories.likeness import LikenessCache

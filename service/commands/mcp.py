@@ -40,7 +40,7 @@ def mcp(
 
     The messages are those of the Model Context Protocol, a line each. The command ends when the input ends.
     """
-    # only here: they come with the store, which help does without
+    # imported here: they load the store, which help does not need
     from service.commands.common import open_database
     from service.store import users, voices
 

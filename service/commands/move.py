@@ -55,7 +55,7 @@ def move(
 
 @contextmanager
 def _target(url: str) -> Iterator[Database]:
-    """The target with its schema made. Raises InputError where it is not empty, StoreError where it does not open."""
+    """Open the target and make its schema. Raises InputError if it is not empty, StoreError if it cannot be opened."""
     with _naming_the_option():
         database = Database(url)
     try:
@@ -69,7 +69,7 @@ def _target(url: str) -> Iterator[Database]:
 
 @contextmanager
 def _naming_the_option() -> Iterator[None]:
-    """Errors that name the setting, as the source's do, name the option instead."""
+    """Make errors name the option instead of the setting, which is the source's."""
     try:
         yield
     except PearlError as error:
@@ -78,7 +78,7 @@ def _naming_the_option() -> Iterator[None]:
 
 @contextmanager
 def _progress(rows: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error while it is a terminal."""
+    """Show a bar on standard error if that is a terminal; yield the function that moves it on."""
     console = Console(stderr=True)
     columns = (TextColumn("copying"), BarColumn(), MofNCompleteColumn(), TextColumn("rows"), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

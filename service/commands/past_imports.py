@@ -34,8 +34,8 @@ def list_imports(user: str | None = USER_OPTION, json: str | None = JSON_OPTION)
 
 
 def _row(past: PastImport) -> tuple[object, ...]:
-    there = f"{past.documents:,}" if past.undone_at is None else f"{past.documents:,} (undone {moment(past.undone_at)})"
-    return past.id, moment(past.created_at), past.importer, past.source, past.brought, there
+    still = f"{past.documents:,}" if past.undone_at is None else f"{past.documents:,} (undone {moment(past.undone_at)})"
+    return past.id, moment(past.created_at), past.importer, past.source, past.brought, still
 
 
 @app.command(epilog=epilog("  pearl imports undo import_0192f0c4b1aa7d0e5c2f9b1c"))
@@ -51,7 +51,7 @@ def undo(
         with database.read() as connection:
             owner = imports.owner(connection, id) if user is None else users.get(connection, user).id
             count = imports.count_unchanged(connection, owner, id)
-        if count:  # else the undoing says what is wrong
+        if count:  # otherwise undo() says what is wrong
             confirm(f"Remove what the import '{id}' brought ({counted(count, 'document')})?", yes=yes)
         with database.write(deletes=True) as connection:
             undone = imports.undo(connection, owner, id)

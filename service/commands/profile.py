@@ -48,7 +48,7 @@ def profile(
     if format not in FORMATS[1:]:
         raise InputError(f"--format must be one of {', '.join(FORMATS[1:])}.", param="format")
     check_writable("--json", json)
-    asked = [
+    choices = [
         (f"{flag} {name}", name, checked_choice(name, {"state": state}))
         for flag, state, names in (
             ("--restore", "listed", restore),
@@ -62,9 +62,9 @@ def profile(
         name, _, text = pair.partition("=")
         if not text.strip():
             raise InputError(f"--correct {pair}: give LINE=TEXT.", param="correct")
-        asked.append((f"--correct {pair}", name, checked_choice(name, {"state": CORRECTED, "text": text})))
+        choices.append((f"--correct {pair}", name, checked_choice(name, {"state": CORRECTED, "text": text})))
     earlier: dict[str, str] = {}
-    for words, name, _ in asked:
+    for words, name, _ in choices:
         if name in earlier:
             raise InputError(f"{words}: {earlier[name]} is given too; give one for a line.", param="name")
         earlier[name] = words
@@ -72,9 +72,9 @@ def profile(
         with database.read() as connection:
             owner = users.chosen(connection, user).id
             card = profile_of(connection, owner, chosen(voice))
-        if asked or standing is not None:
+        if choices or standing is not None:
             with database.write() as connection:
-                for _, name, choice in asked:
+                for _, name, choice in choices:
                     card = choose_line(connection, owner, card, name, choice)
                 if standing is not None:
                     card = use_as_instructions(connection, owner, card, standing)

@@ -25,9 +25,9 @@ from service.store.user_counts import overview
 
 log = logging.getLogger("pearl.service")
 
-REQUESTS_END_S = 10  # once told to stop; then the parts of the service end, for which services.py has its own limit
+REQUESTS_END_S = 10  # for requests to end after a signal; then the parts end, for which services.py has a limit
 
-SHARED_MEMORY = "/dev/shm"  # Linux has it, and no full disk fills it
+SHARED_MEMORY = "/dev/shm"  # on Linux; not affected by a full disk
 
 EXAMPLES = """
   pearl serve
@@ -59,7 +59,7 @@ def serve(
         if workers > 1:
             from service.services import Services
 
-            # all that a worker makes of the settings, here: one that cannot start is started again and again
+            # check the settings as a worker does: a worker that cannot start would be restarted without end
             services = Services(settings)
             _ = services.rate_limits
             services.database.close()
@@ -81,8 +81,8 @@ def serve(
 
 
 def bring_default(settings: Settings) -> None:
-    """Fetch the default model if it would write and is not on this machine; where it cannot be had, say so, and the
-    smallest writes. Raises Interrupted."""
+    """Fetch the default model if it would write and is not on this machine. If that fails, say so: the smallest model
+    writes. Raises Interrupted."""
     weights = unnamed_weights(settings)
     if weights is None or weights.name == DEFAULT:
         return
@@ -108,7 +108,7 @@ def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
 
     with ExitStack() as stack:
         if workers > 1 and MULTIPROCESS_FOLDER not in os.environ:
-            # the workers map files there into their memory: where a disk has no room for one, that ends them (SIGBUS)
+            # the workers map files there into memory; on a full disk that would end them (SIGBUS)
             memory = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pearl-metrics-", dir=memory))
             os.environ[MULTIPROCESS_FOLDER] = folder
@@ -119,7 +119,7 @@ def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
             port=port,
             workers=workers,
             http=TimedProtocol,
-            log_config=None,  # its lines go through our log
+            log_config=None,  # its messages go through our log
             access_log=False,  # ours has the request id and no query strings
             timeout_graceful_shutdown=REQUESTS_END_S,
         )
@@ -135,7 +135,7 @@ def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
 
 
 def take_address(host: str, port: int) -> socket.socket:
-    """A socket bound to the address. Raises InputError when it is in use, or cannot be listened on."""
+    """Bind a socket to the address. Raises InputError if the address is in use or cannot be listened on."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -148,7 +148,7 @@ def take_address(host: str, port: int) -> socket.socket:
         if family == socket.AF_INET6:
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         bound.bind(address)
-        bound.listen()  # two programs may both have bound it, but only one listens
+        bound.listen()  # two programs can bind an address, but only one can listen
     except OSError as error:
         bound.close()
         raise _unusable(host, port, error) from error
@@ -157,7 +157,7 @@ def take_address(host: str, port: int) -> socket.socket:
 
 
 def url_of(bound: socket.socket) -> str:
-    """The URL at which a program on this machine reaches it."""
+    """The URL at which a program on this machine reaches the socket."""
     host, port = bound.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

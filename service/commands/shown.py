@@ -1,4 +1,4 @@
-"""Tables, times and excerpts on the terminal, and questions before what cannot be taken back."""
+"""Tables, times and excerpts on the terminal, and questions before what cannot be undone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from service.store.feedback import Feedback
 
 EXCERPT = 70  # characters
 BEFORE_WORD = 20  # characters of an excerpt before the word that was searched for
-PIPED_WIDTH = 160  # characters a line where no terminal sets the width
+PIPED_WIDTH = 160  # characters per line if there is no terminal
 GAP = 2  # blanks between columns
 WHOLE = 16  # characters of a cell that is never broken: a date with its time, the beginning of a key
 
@@ -52,15 +52,15 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     console.print(table)
 
 
-def _widths(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int) -> list[int] | None:
-    """Widths of columns that fit into the room, the widest narrowed first; None where short cells would be broken.
+def _widths(columns: Sequence[str], cells: Sequence[Sequence[str]], line: int) -> list[int] | None:
+    """Column widths that fit into a line, the widest narrowed first; None if short cells would be broken.
 
-    An id is there to be copied, so it is never broken.
+    Ids are there to be copied, so they are never broken.
     """
     from rich.cells import cell_len
 
     widths = [max(cell_len(text) for text in column) for column in zip(columns, *cells, strict=True)]
-    excess = sum(widths) + GAP * (len(columns) - 1) - room
+    excess = sum(widths) + GAP * (len(columns) - 1) - line
     for position in sorted(range(len(columns)), key=lambda position: -widths[position]):
         width = widths[position]
         if excess > 0 and width > WHOLE and columns[position] != "id":
@@ -77,7 +77,7 @@ def show_fields(fields: Iterable[tuple[str, object]]) -> None:
 
 
 def not_a_sample(sent: Feedback) -> str:
-    """Why drafts do not learn from a text that was sent from a draft, and how they would."""
+    """Explain why drafts do not learn from a text that was sent from a draft, and what would change that."""
     if sent.mine is False:
         return f"Drafts do not learn from it, as you said; if it is yours: pearl feedback {sent.draft_id} --mine"
     return (
@@ -87,7 +87,7 @@ def not_a_sample(sent: Feedback) -> str:
 
 
 def for_terminal(text: str) -> str:
-    """The text without escape sequences where standard output is a terminal, which would obey them."""
+    """The text, without escape sequences if standard output is a terminal, which would obey them."""
     if not sys.stdout.isatty():
         return text
     return "".join(character if character in "\n\t" else printable(character) for character in text)
@@ -104,12 +104,12 @@ def moment(seconds: float | None) -> str:
 
 
 def excerpt(text: str, characters: int = EXCERPT) -> str:
-    """The beginning of the text on one line, cut between words where blanks part them."""
+    """The beginning of the text on one line, cut between words if there are blanks."""
     from rich.cells import cell_len
 
     line = " ".join(text[: 4 * characters].split())
     if not line.isascii():
-        characters = characters * len(line) // max(cell_len(line), 1)  # half as many of those that are twice as wide
+        characters = characters * len(line) // max(cell_len(line), 1)  # wide characters count twice
     if len(line) <= characters and len(text) <= 4 * characters:
         return line
     cut = line[: character_start(line, characters - 1)]
@@ -119,7 +119,7 @@ def excerpt(text: str, characters: int = EXCERPT) -> str:
 
 
 def excerpt_with(text: str, words: str) -> str:
-    """The beginning of the text, or where the first of the words stands further on, the part around it."""
+    """The beginning of the text, or if the first of the words comes later, the part around it."""
     beginning, word = excerpt(text), re.escape(words.split()[0])
     found = re.search(word, text, re.IGNORECASE)
     if found is None or re.search(word, beginning, re.IGNORECASE):
@@ -128,9 +128,9 @@ def excerpt_with(text: str, words: str) -> str:
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Return when ``yes`` was given or the person says so, else end the command.
+    """Ask the person unless ``yes`` is given; end the command if they decline.
 
-    Raises InputError where nobody can be asked.
+    Raises InputError if standard input is no terminal.
     """
     if yes:
         return

@@ -82,7 +82,7 @@ def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | 
 
 
 def _edits(edits: dict[str, Any]) -> str:
-    """The changes to the drafts that were sent, in words."""
+    """The changes to sent drafts in words."""
     distance, trend = edits["distance"], edits["trend"]
     words = f"{edits['words_kept']:,} words kept, {edits['words_added']:,} added, {edits['words_removed']:,} removed"
     changed = f"distance {distance['value']:.2f}"
@@ -93,7 +93,7 @@ def _edits(edits: dict[str, Any]) -> str:
 
 
 def _settings(calibration: StoredCalibration) -> str:
-    """The values that differ from their defaults, in words."""
+    """The calibrated values in words."""
     chosen = dict(calibration.settings)
     if "threshold" in chosen:
         chosen["theta"] = theta_words(chosen.pop("threshold"), 2)

@@ -1,4 +1,4 @@
-"""The welcome of ``pearl serve``: where it listens, what it serves, and how to get in."""
+"""The welcome of ``pearl serve``: its address, what it serves, and how to get a key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from service.store.user_counts import Overview
 
 
 def facts(address: str, settings: Settings, held: Overview) -> dict[str, object]:
-    """The same for a log that machines read."""
+    """The facts of the welcome as fields of a log."""
     return {
         "address": address,
         "version": __version__,
@@ -33,7 +33,7 @@ def facts(address: str, settings: Settings, held: Overview) -> dict[str, object]
 
 
 def welcome(address: str, settings: Settings, held: Overview, sample_key: str | None) -> str:
-    """A few lines for a person. ``sample_key`` is the sample user's, where there is one."""
+    """A few lines for a person. ``sample_key`` is the sample user's, if there is one."""
     waiting = f"; documents of {_count(held.embedding, 'user')} are still to be embedded" if held.embedding else ""
     lines = [
         f"PEARL {__version__} is starting on {address} (API documentation: {address}/docs)",
@@ -80,7 +80,7 @@ def _next_steps(held: Overview, sample_key: str | None) -> list[str]:
 
 
 def _program() -> str:
-    """The words that call this command from here."""
+    """The command line that starts this program from the current folder."""
     called, on_path = Path(sys.argv[0]), shutil.which("pearl")
     if called.name != "pearl" or "/" not in sys.argv[0] or (on_path and Path(on_path).absolute() == called.absolute()):
         return "pearl"
@@ -96,7 +96,7 @@ def _model(settings: Settings) -> str:
 
 
 def _other_model(settings: Settings) -> list[str]:
-    """The model to take in place of one that nobody chose, if there is a better one."""
+    """Lines that name a better model, if there is one and no model was chosen."""
     weights = unnamed_weights(settings)
     if weights is None:
         return []

@@ -1,4 +1,4 @@
-"""Writing a draft on the terminal: the text as it comes, and what it was made from."""
+"""Writing a draft on the terminal: the text as it is written, and the documents behind it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"
 
 
 async def write(settings: Settings, user: str | None, job: DraftJob, *, silent: bool) -> Draft:
-    """The draft, shown as it is written unless it is to be ``silent``. Raises PearlError."""
+    """Write a draft and show it meanwhile, unless ``silent``; return it. Raises PearlError."""
     logging.getLogger("pearl.chat").addHandler(logging.NullHandler())  # its failures are shown as errors and evidence
     screen = _Screen(silent=silent)
     encoder = SentenceEncoder(settings.encoder)
@@ -54,7 +54,7 @@ async def write(settings: Settings, user: str | None, job: DraftJob, *, silent: 
 
 
 class _Screen:
-    """The draft as it is written, on standard output, and everything about it on standard error."""
+    """Shows the draft on standard output as it is written, and everything about it on standard error."""
 
     def __init__(self, *, silent: bool) -> None:
         self.silent = silent
@@ -62,7 +62,7 @@ class _Screen:
         self.status: AbstractContextManager[object] = nullcontext()
 
     def waiting(self) -> AbstractContextManager[object]:
-        """A sign that something happens, on a terminal, until the first word."""
+        """Show on a terminal that something happens, until the first word."""
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.status import Status

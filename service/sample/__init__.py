@@ -1,4 +1,4 @@
-"""The sample user: a history written for this project, to try PEARL on before one's own is imported."""
+"""The sample user: a history written for this project, to try PEARL before importing another."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def sample_documents() -> list[Document]:
 
 
 def load_sample(database: Database, settings: Settings) -> str:
-    """Put the sample user into the store, if it is not there, and give a key of theirs.
+    """Store the sample user, if that is missing; return their key.
 
-    The key is kept in PEARL_HOME, readable by its owner alone, so that it is the same at every start.
+    The key is kept in PEARL_HOME, readable only by its owner, so that it is the same at every start.
     """
     with database.write() as connection:
         user = users.ensure(connection, {USER})[USER]
