@@ -1,4 +1,4 @@
-"""What the API says of a document that was sent from a draft: how much of it is the machine's."""
+"""The API's fields for documents that were sent from a draft: how much of them is the machine's."""
 
 from __future__ import annotations
 

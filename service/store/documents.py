@@ -129,7 +129,7 @@ def _check_size(connection: Connection, user_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """What a later document is compared with of a stored one."""
+    """The parts of a stored document that a later one is compared with."""
 
     content: bytes  # digest of text, request and voice as they came
     digests: Digests

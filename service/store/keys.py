@@ -45,7 +45,7 @@ class KeySummary:
 
 @dataclass(frozen=True, slots=True)
 class KeyTerms:
-    """What the owner chooses for a new key."""
+    """The owner's choices for a new key."""
 
     name: str | None = None
     expires_at: float | None = None  # None: never

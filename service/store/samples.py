@@ -17,7 +17,7 @@ from service.store.tables import feedback
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How much of a history is read, newest texts first; None: no limit."""
+    """The part of a history that is read, newest texts first; None: no limit."""
 
     texts: int | None = None
     longest: int | None = None  # characters of a text or request; the rest is cut
