@@ -101,8 +101,8 @@ class Toolbox:
             not_judged.insert(1, "Quality: no reward model is set on the server (PEARL_REWARD_MODEL).")
         else:
             quality = await services.polisher.quality(arguments.text)
-        said = [reason for reason in not_judged if reason]
-        return {"likeness": likeness.model_dump(), "quality": quality, "not_judged": said}
+        reasons = [reason for reason in not_judged if reason]
+        return {"likeness": likeness.model_dump(), "quality": quality, "not_judged": reasons}
 
     async def feedback(self, given: FeedbackIn) -> dict[str, Any]:
         return await in_writing_thread(self._record, given)

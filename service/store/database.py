@@ -237,7 +237,7 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> tuple[Engine, 
         if parsed.drivername in ("postgresql", "postgres"):  # as everybody writes it; psycopg is the driver we have
             parsed = parsed.set(drivername="postgresql+psycopg")
         if parsed.get_backend_name() == "sqlite":
-            if parsed.database in (None, "", ":memory:"):  # every thread would get a database of its own
+            if parsed.database in (None, "", ":memory:"):  # every thread would get a separate database
                 raise InputError("PEARL_DATABASE_URL names no file; use sqlite:///FILE.", code="invalid_database_url")
             if "?" in url and not parsed.query:
                 raise InputError(

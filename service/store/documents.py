@@ -247,7 +247,7 @@ def _voices_by_user(additions: Sequence[Addition]) -> dict[int, set[str]]:
 
 
 def get(connection: Connection, user_id: int, document_id: str) -> Document:
-    """One document of the user. Raises NotFound, also if the document is someone else's."""
+    """One document of the user. Raises NotFound, also for another user's."""
     row = connection.execute(_select(user_id).where(documents.c.document_id == document_id)).first()
     if row is None:
         raise not_found(document_id)

@@ -155,7 +155,7 @@ def _kept_claim(claim: Claim) -> dict[str, Any]:
 
 
 def get(connection: Connection, user_id: int, draft_id: str, *, param: str = "draft_id") -> StoredDraft:
-    """One draft of the user. Raises NotFound, also if the draft is someone else's; ``param`` is where the id stood."""
+    """One draft of the user. Raises NotFound, also for another user's; ``param`` names the id's field in the error."""
     row = connection.execute(select(drafts).where(drafts.c.user_id == user_id, drafts.c.id == draft_id)).first()
     if row is None:
         raise _not_there(draft_id, param)
