@@ -68,7 +68,7 @@ class Prompt:
 def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
     """The prompt of a first draft: each document as an answered turn, the best one last, next to the request.
 
-    When room is short the oldest of the prior turns go first, of which all but the last share half of the room; then
+    When room is short the oldest prior turns are dropped first; all but the last of them share half of the room. Then
     documents are cut, all to the same length. Raises ContextExceeded when the request alone does not fit.
 
     Where documents are shown, every model but the smallest is told that these are manner and not facts.
@@ -87,12 +87,12 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
     room -= _tokens(prior, model.count_tokens)
     # in a conversation the earlier turns are the matter itself
     untold = bool(prior) or model.name in IMITATORS
-    told = (system, task) if untold else _told(inputs, system, task)
-    room -= _tokens(told, model.count_tokens) - _tokens((system, task), model.count_tokens)
+    informed = (system, task) if untold else _told(inputs, system, task)
+    room -= _tokens(informed, model.count_tokens) - _tokens((system, task), model.count_tokens)
     shown, shortened = _documents_that_fit(inputs, _answered_turn, room, model.count_tokens)
     form = REQUEST_ALONE
     if shown:
-        (system, task), form = told, TURNS if untold else TOLD_TURNS
+        (system, task), form = informed, TURNS if untold else TOLD_TURNS
     turns = [message for turn in reversed(shown) for message in turn]
     if model.name in IMITATORS and not (turns or prior):
         examples = [part for example in inputs.template.examples for part in _answered_turn(inputs, *example)]
@@ -105,8 +105,8 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
 
 
 def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
-    """The prompt where the model answered as an assistant: in other words, and all in one message. Of 18 requests that
-    1.5 billion parameters refused they refused none again with the texts quoted so. Raises ContextExceeded."""
+    """The prompt after the model answered as an assistant: reworded, and all in one message. A model of 1.5 billion
+    parameters refused none of 18 requests again with the texts quoted so. Raises ContextExceeded."""
     slots = {
         "noun": inputs.template.noun,
         "length": _length(inputs),

@@ -289,7 +289,7 @@ def _listed(value: str) -> list[str]:
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Settings from the environment; an override that is None leaves it at that.
+    """Settings from the environment, or from ``overrides`` that are not None.
 
     Raises InputError that names each key and why its value will not do, or a variable that is a setting misspelt.
     """

@@ -35,6 +35,6 @@ def theta_words(theta: float | str | None, digits: int) -> str:
 
 
 def score_words(score: float, digits: int) -> str:
-    """A score, or a distance of scores, with so many digits behind the point, or more where it would lose its meaning:
-    two that count are left of a small one."""
+    """A score, or a difference of scores, with ``digits`` decimals, or more if a small one needs them to keep two
+    significant digits."""
     return f"{score:.{max(digits, 1 - math.floor(math.log10(abs(score)))) if score else digits}f}"

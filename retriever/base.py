@@ -117,8 +117,8 @@ class Index(Protocol):
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         """The score of every document for the request, (C,), in the documents' order.
 
-        Where there are several stages, the clock is told what each took; when it is late the best is left out that
-        takes long, and the clock is told of that, too.
+        An index with several stages records the time of each in the clock; if that is late, it leaves out the slow one
+        and sets ``cut_short``.
         """
         ...
 
@@ -128,8 +128,8 @@ class RelatingIndex(Index, Protocol):
     """An index that also knows how much each document has to do with a request, which a score does not say."""
 
     def relatedness(self, request: Request) -> Scores:
-        """The better of the request's cosines with the document's text and with its own request, (C,), in the
-        documents' order; NaN where it is not known yet."""
+        """The better of the request's cosines with the document's text and with its request, (C,), in the
+        documents' order; NaN if it is not known yet."""
         ...
 
 
@@ -144,7 +144,7 @@ class Retriever(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """Identity of all that the scores depend on: what is calibrated on one's scores says nothing of another's."""
+        """Identity of all that the scores depend on: a calibration made on them holds for no other."""
         return self.name
 
     @abstractmethod
@@ -188,12 +188,12 @@ def best_first(scores: Scores) -> Positions:
 
 
 def content(document: Document) -> tuple[str, str]:
-    """The parts of a document that a model reads: two with the same text and request are one to it."""
+    """The parts of a document that a model reads; documents that share them are the same to it."""
     return document.text, document.request or ""
 
 
 def oldest_first(documents: Sequence[Document]) -> Positions:
-    """The positions in order of time; as they are where a document has none."""
+    """The positions in order of time; unchanged if a document has no time."""
     times = [document.timestamp for document in documents if document.timestamp is not None]
     if len(times) < len(documents):
         return np.arange(len(documents))

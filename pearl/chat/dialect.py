@@ -41,7 +41,7 @@ class Dialect:
 
     @property
     def limit(self) -> str | None:
-        """The name under which the number of tokens goes; None where the model takes neither."""
+        """The name of the parameter that limits tokens; None if the model takes neither."""
         return next((name for name in LIMITS if name not in self.refused), None)
 
     @property

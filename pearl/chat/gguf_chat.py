@@ -78,7 +78,7 @@ class _Answer:
 
 
 class GgufChatModel:
-    """Loaded on first use; as many generations at a time as there are copies, further ones wait their turn.
+    """A GGUF file as a chat model, loaded on first use; further generations than copies wait their turn.
 
     Copies share the weights in memory; each has its own context.
     """
@@ -160,10 +160,10 @@ class GgufChatModel:
             raise ChatError(f"llama.cpp failed: {answer.failed}", code="llm_failed")
 
     def _step(self, decoding: Decoding, written: int) -> tuple[Decoding, int]:
-        """Return how the answer goes on behind so many tokens, and the window of the repeat penalty.
+        """Return the decoding of the step after ``written`` tokens, and the window of the repeat penalty.
 
-        llama.cpp's window begins in the prompt. A model that imitates would be punished for the words of what it is
-        shown, so it writes in steps, each no longer than what is written: that is the window.
+        llama.cpp's window begins in the prompt. A model that imitates would be penalized for words of what it is
+        shown, so it writes in steps, each no longer than what is written, which is the window.
         """
         most = decoding.max_tokens - written
         if self.name not in IMITATORS or decoding.choices:

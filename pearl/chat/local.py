@@ -22,7 +22,7 @@ from pearl.text.fences import without_role_tokens
 
 
 class LocalChatModel:
-    """Loaded on first use."""
+    """A causal model of transformers, loaded on first use."""
 
     continues = False
 
@@ -53,7 +53,7 @@ class LocalChatModel:
 
     @cached_property
     def _parts(self) -> tuple[Any, Any]:
-        """The same, once. Raises ChatError for what is no chat model, and MissingExtra without transformers."""
+        """Load both, once. Raises ChatError for what is no chat model, and MissingExtra without transformers."""
         try:
             from transformers import AutoModelForCausalLM, AutoTokenizer
             from transformers.utils import logging

@@ -49,8 +49,8 @@ async def _bound(response: Any) -> None:
 
 
 class BoundedStream(httpx2.AsyncByteStream):
-    """The bytes of another stream, at most MOST_BYTES of them and MOST_EVENT_BYTES between two ends of events, a few at
-    a time: what comes in one read would be worked off without a turn for any other task."""
+    """The bytes of another stream, at most MOST_BYTES in all and MOST_EVENT_BYTES between two ends of events, yielded a
+    few at a time so that other tasks have their turn."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -41,7 +41,7 @@ class PathCommand(TyperCommand):
 
 
 class Sentences(TyperGroup):
-    """A group whose help has the first sentence of each command's help, to its end."""
+    """A group whose help shows the whole first sentence of each command's help."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):

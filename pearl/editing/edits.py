@@ -59,7 +59,7 @@ def execute(draft: str, edits: Sequence[SpanEdit], *, tidy: bool = True) -> Exec
     """Replace every span that occurs exactly once in the draft.
 
     Edits whose spans overlap are all refused, for nothing says which was meant. ``tidy`` joins a rewrite to the text
-    around it: no doubled spaces or stops, and a space where one of the span's own would be lost.
+    around it: no doubled spaces or stops, and a space where one of the span's would be lost.
     """
     refused: list[RefusedEdit] = []
     placeable: list[PlacedEdit] = []
@@ -163,8 +163,8 @@ def _joined(edit: PlacedEdit, left: str, right: str, free_from: int) -> PlacedEd
 
 
 def _parted(edge: str, left: str, right: str) -> bool:
-    """True when the span's edge kept a word apart from what is left of it, and the rewrite does not. In a script
-    without spaces a mark that is gone leaves none."""
+    """True if the span's edge separated a word from its neighbour and the rewrite does not. In a script without spaces
+    a lost mark needs no space."""
     if left.isspace() or not right.isalnum():
         return False
     return edge.isspace() or (left.isalnum() and not edge.isalnum() and not SIGN.search(left + right))

@@ -54,7 +54,7 @@ EXAMPLES = (
 
 async def candidate_in_steps(say: Say, draft: str, instructions: str, seed: int) -> Candidate:
     """The draft with one sentence rewritten: the model names the weakest by its number, with a category, and rewrites
-    it. A rewrite whose words are mostly not the sentence's own is refused, for so small a model makes things up."""
+    it. A rewrite whose words are mostly not the sentence's is refused, since small models make things up."""
     spans = sentences(draft)
     if not spans:
         return Candidate(None, NO_EDIT)

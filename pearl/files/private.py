@@ -36,8 +36,8 @@ def private_folder(folder: Path) -> None:
 
 
 def private_file(path: Path) -> None:
-    """Make the file, empty and closed to others, or close one that is ours. Where neither can be done, whoever opens
-    it next says why.
+    """Make the file, empty and closed to others, or close one that is ours. If neither can be done, opening it
+    fails later.
 
     One that exists is never opened: closing it would drop the locks that SQLite holds on it in this process.
     """

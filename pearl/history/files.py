@@ -143,7 +143,7 @@ def decompressed(raw: io.BufferedReader[Any]) -> IO[bytes]:
 
 
 def check_unpacked(path: Path, unpacked: int, packed: int) -> None:
-    """Raise InputError where so many bytes come out of a file, of which so many were read, that it is a trap."""
+    """Raise InputError if a file is a decompression bomb: far more bytes come out of it than were read."""
     if unpacked > max(TRAP_BYTES, PACKED_AT_MOST * packed):
         raise InputError(f"{path}: unpacks to more than {PACKED_AT_MOST} times its packed size.", code="too_large")
 

@@ -60,10 +60,10 @@ def partition(
 
     ``latest``: the most recent texts are targets and everything before the first of them is a candidate, as section
     4.1 trains. ``rolling``: targets are drawn from the later half, and a target's candidates are all texts before it,
-    as section 5.1 evaluates and as the service sees a history. At random where any document has no time. A text that
+    as section 5.1 evaluates and as the service sees a history. The order is random if a text has no time. A text that
     is on the target side is never a candidate, also under another id. None for a user without a target left.
 
-    Of a ``part`` rolling targets are drawn from all of it, at most half of its texts, for the others are candidates.
+    ``rolling`` targets of a ``part`` are drawn from all of it, at most half of its texts; the others are candidates.
     """
     ordered = in_order(user_id, documents, seed)
     first, end = part.places(len(ordered))

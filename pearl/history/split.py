@@ -24,7 +24,7 @@ def split_of(user_id: str) -> str:
 
 
 def check_split(name: str | None) -> None:
-    """Raise InputError for a name of no split; None is all of them."""
+    """Raise InputError if ``name`` is no split; None stands for all of them."""
     if name is not None and name not in SPLITS:
         raise InputError(f"There is no split '{name}'; there are {', '.join(SPLITS)}.", param="split")
 

@@ -100,7 +100,7 @@ def _model(stream: Stream, texts: Sequence[Tokens]) -> NgramModel:
 
 
 def nearest_register(texts: Sequence[str]) -> Impostors:
-    """The shipped register whose people would most likely have written the texts, without those in another language."""
+    """The shipped register under which the texts are likeliest; texts in another language are left out."""
     registers = shipped_references()
     read = (text for text in texts if any(one.reads_language(text) for one in registers))
     sample = [characters(text) for text in islice(read, SAMPLE)] or [characters(" ")]

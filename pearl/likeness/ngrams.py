@@ -48,11 +48,11 @@ class Grams:
         return cls(tuple((hashes >> np.uint64(32)).astype(np.uint32) for hashes in full), places, text)
 
     def at(self, length: int) -> Hashes:
-        """The n-gram that ends at each predicted place, (P,)."""
+        """The n-gram that ends at each token to predict, (P,)."""
         return self.hashes[length - 1][self.places]
 
     def before(self, length: int, places: NDArray[np.intp] | None = None) -> Hashes:
-        """The n-gram that ends before each place, (P,)."""
+        """The n-gram that ends before each token to predict, or each of ``places``, (P,)."""
         places = self.places if places is None else places
         return self.hashes[length - 1][places - 1] if length else np.zeros(len(places), np.uint32)
 

@@ -28,8 +28,8 @@ def greeting(writing: Writing) -> Sequence[Spot]:
 
 
 def sign_off(writing: Writing) -> Sequence[Spot]:
-    """The closing words and the name under them: a known formula, a short line with a comma above a name, or a name in
-    a paragraph of its own.
+    """The closing words and the name under them: a known formula, a short line with a comma above a name, or a name
+    as the last paragraph.
 
     A line is part of it only below other text, so that a text of one line has none.
     """

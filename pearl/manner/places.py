@@ -1,4 +1,4 @@
-"""The places of a text that traits count: patterns, sets of words, and kinds of sentences."""
+"""The spans of a text that traits count: patterns, sets of words, and kinds of sentences."""
 
 from __future__ import annotations
 

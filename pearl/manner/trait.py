@@ -66,7 +66,7 @@ class Trait:
         return re.sub(r"\w+\|(\w+)", r"\1", self.does)
 
     def counts(self, writing: Writing) -> tuple[int, int]:
-        """The places where the trait is found, and the base that they are a rate of."""
+        """How often the trait is found, and the base of its rate."""
         return len(self.find(writing)), self.unit.base(writing)
 
     def value(self, text: str) -> float | None:
@@ -75,14 +75,14 @@ class Trait:
         return self.unit.scale * count / base if base else None
 
     def excerpt(self, writing: Writing) -> str:
-        """The words around the first place of the trait, or the text's beginning."""
+        """The words around the trait's first span, or the text's beginning."""
         spots = self.find(writing)
         start, end = spots[0] if spots else (0, 0)
         return excerpt(writing.text, start, end)
 
 
 def excerpt(text: str, start: int, end: int) -> str:
-    """At most 80 characters around a place, on one line, with '…' where the text goes on."""
+    """At most 80 characters around a span, on one line, with '…' where the text goes on."""
     around = max(0, EXCERPT - (end - start))
     begin = max(0, start - around // 2) if len(text) > EXCERPT else 0
     stop = min(len(text), begin + EXCERPT)
@@ -93,13 +93,13 @@ def excerpt(text: str, start: int, end: int) -> str:
 
 
 def matches(pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> Find:
-    """Every place of a pattern, outside of addresses of the web."""
+    """Find every match of a pattern outside of web addresses."""
     compiled = re.compile(pattern, flags)
     return lambda writing: [match.span() for match in compiled.finditer(writing.lettered)]
 
 
 def any_match(pattern: str, flags: re.RegexFlag = re.IGNORECASE, least: int = 1) -> Find:
-    """The first place of a pattern that is found at least that often in the text."""
+    """Find the first match of a pattern that the text has at least ``least`` times."""
     every = matches(pattern, flags)
 
     def first(writing: Writing) -> Sequence[Spot]:
@@ -110,7 +110,7 @@ def any_match(pattern: str, flags: re.RegexFlag = re.IGNORECASE, least: int = 1)
 
 
 def any_of(words: frozenset[str]) -> Find:
-    """Every word of a set."""
+    """Find every word of a set."""
     return lambda writing: [
         spot for spot, word in zip(writing.words, writing.lower_words, strict=True) if word in words
     ]

@@ -71,7 +71,7 @@ class UsualRates:
         return sum(times for word, times in counts.items() if word in known) >= LEAST_KNOWN * sum(counts.values())
 
     def reads(self, counts: Mapping[str, int]) -> bool:
-        """True when the words may be of the language that the authors write; drafts are in the person's own."""
+        """True if the words may be of the authors' language; drafts are taken to be in the person's."""
         return sum(counts.values()) < LEAST_WORDS or self._known(counts)
 
     def comparable(self, counts: Mapping[str, int]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""A text taken apart: its words, sentences, lines and paragraphs, each with its place.
+"""A text taken apart: its words, sentences, lines and paragraphs, each with its span.
 
 A text of a megabyte is taken apart while a transaction waits, so every part takes time that grows with its length only.
 """
@@ -30,9 +30,9 @@ NUMBER_ALONE = re.compile(r"\W{0,40}\d{1,3}\.")
 
 
 class Writing:
-    """A text, and its parts in order as they are asked for. Addresses of the web are no words.
+    """A text and its parts in order, computed on use. Web addresses are no words.
 
-    A line ends with "\\n" in ``text``, also where it ended with "\\r\\n", as in mails; all places are places in it.
+    A line ends with "\\n" in ``text``, also where it ended with "\\r\\n", as in mails; all spans are of ``text``.
     """
 
     def __init__(self, text: str) -> None:
@@ -40,7 +40,7 @@ class Writing:
 
     @cached_property
     def prose(self) -> str:
-        """The text with addresses of the web blanked out; every place in it is as in the text."""
+        """The text with web addresses blanked out; all spans stay as in the text."""
         return URL.sub(lambda url: " " * len(url[0]), self.text)
 
     @cached_property

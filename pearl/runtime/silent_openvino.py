@@ -23,5 +23,5 @@ __all__ = ["Core", "Model", "PartialShape", "Tensor", "Type", "Variable", "Varia
 
 
 def integers(values: Any) -> Any:
-    """A constant, of 32 bits: places, sizes and axes."""
+    """A constant of 32-bit integers, such as indices, sizes and axes."""
     return ops.constant(np.asarray(values, np.int32))

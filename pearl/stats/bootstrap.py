@@ -34,8 +34,8 @@ class Estimate:
 
     @property
     def interval(self) -> Interval | None:
-        """None where the statistic is undefined; resamples it is undefined for are left out. It holds the value, which
-        resamples of a distance near zero all lie above."""
+        """None if the statistic is undefined; undefined resamples are left out. It always holds the value, even if all
+        resamples lie above it, as those of a distance near zero do."""
         if not np.isfinite(self.value):
             return None
         defined = self.resampled[np.isfinite(self.resampled)]
@@ -105,7 +105,7 @@ class Bootstrap:
     def share(self, counted: ArrayLike, among: ArrayLike | None = None) -> Estimate:
         """The share of the records, or of those ``among`` them, that are ``counted``, all (N,) of 0 and 1; NaN of none.
 
-        Where all resamples have the same, its interval is Wilson's over the clusters, for theirs has no width.
+        If all resamples have the same, its interval is Wilson's over the clusters, since theirs has no width.
         """
         inside = np.ones(len(self._cluster)) if among is None else np.asarray(among, np.float64)
         found = self.ratio(np.asarray(counted, np.float64) * inside, inside)

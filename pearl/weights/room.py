@@ -1,4 +1,4 @@
-"""Room on the disk for weights: asked for before, and said when it ran out."""
+"""Disk space for weights: checked before a download, and named in the error when it runs out."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ class DenseRequestsRetriever(DenseRetriever):
 class DenseSumRetriever(Retriever):
     """Adds the request's cosine with the document's text and its cosine with the request that the document answered.
 
-    A document without a request has only the first, which then counts twice: counted once it would stand behind
-    nearly every document with a request, for lacking one and not for being unlike what is asked.
+    A document without a request has only the first, which then counts twice: counted once, it would rank the document
+    below nearly all that have a request.
     """
 
     name = "dense-sum"
@@ -70,8 +70,8 @@ class DenseSumIndex:
 
 class DenseIndex:
     def __init__(self, vectors: Vectors | None, encoder: Encoder) -> None:
-        """``vectors``: (C, E), None for an empty history. While some are NaN, not embedded yet, all score 0: the
-        others' cosines would outrank whatever is known of these."""
+        """``vectors``: (C, E), None for an empty history. While some are NaN, not embedded yet, all score 0:
+        cosines of some would outrank the others."""
         self._encoder = encoder
         self._index = None
         self._size = 0 if vectors is None else len(vectors)

@@ -43,7 +43,7 @@ class FusionIndex:
 
 
 def ranks(scores: Scores) -> Scores:
-    """The rank of each score from 1, equal scores sharing the mean of their places: (C,) -> (C,)."""
+    """The rank of each score from 1, equal scores sharing the mean of their ranks: (C,) -> (C,)."""
     _, group, counts = np.unique(-scores, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return (last - (counts - 1) / 2.0)[group].astype(np.float32)

@@ -60,7 +60,7 @@ class LikelihoodRetriever(Retriever):
         return computed_by(self._model_name, self._device)
 
     def load(self) -> AuxiliaryModel:
-        """Load the weights now. Raises InputError for what is no model."""
+        """Load the weights now. Raises InputError if they cannot be loaded."""
         from retriever.models.load_auxiliary import load_auxiliary
 
         with self._lock:
@@ -73,7 +73,7 @@ class LikelihoodRetriever(Retriever):
 
 
 class LikelihoodIndex:
-    """The model's state after each document, from the first request on whose scores are not kept."""
+    """The model's state after each document, computed for the first request without kept scores."""
 
     def __init__(self, retriever: LikelihoodRetriever, texts: Sequence[str]) -> None:
         self._retriever = retriever

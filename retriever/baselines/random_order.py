@@ -13,7 +13,7 @@ from retriever.base import Index, Retriever, Scores
 
 
 class RandomRetriever(Retriever):
-    """Uniform scores in [0, 1); the same request over as many documents gets the same ones for one seed."""
+    """Uniform scores in [0, 1), which the seed, the request and the number of documents decide."""
 
     name = "random"
 

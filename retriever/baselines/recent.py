@@ -17,7 +17,7 @@ class RecentRetriever(Retriever):
     name = "recent"
 
     def index(self, documents: Sequence[Document]) -> Index:
-        """Index documents by time; a document without a time by place."""
+        """Index documents by time, or by position if one has no time."""
         newer = np.empty(len(documents), np.float64)
         newer[oldest_first(documents)] = np.arange(len(documents))[::-1]
         return RecentIndex((1.0 / (1.0 + newer)).astype(np.float32))

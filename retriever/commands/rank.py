@@ -65,7 +65,7 @@ def rank(
 
 @contextmanager
 def _destination(output: str) -> Iterator[IO[bytes]]:
-    """A file to write to, whose content ``output`` has when all went well; else that stays as it was."""
+    """Yield a file to write to; its content goes to ``output`` if all went well, else that stays as it was."""
     target = Path(output)
     if output == "-" or not replaceable(target):
         with tempfile.TemporaryFile() as file:

@@ -76,7 +76,7 @@ class CopyIndex:
         )
 
     def _shared(self, standing: Places, weight: NDArray[np.floating]) -> tuple[Floats, Floats]:
-        """The weighted mean and the most over the texts that stand; none stands for itself."""
+        """The weighted mean and the maximum over the ``standing`` texts; none stands in for itself."""
         terms, owners = self._postings_of(standing).pairs()
         hits = self._postings.find(terms)
         cells = owners[hits.places] * self._postings.size + hits.documents

@@ -55,7 +55,7 @@ class Readings:
 
     @property
     def embedded(self) -> NDArray[np.bool_]:
-        """True for a document both of whose embeddings are there, (C,)."""
+        """True for a document with both embeddings, (C,)."""
         return np.isfinite(self.text_vectors[:, 0]) & np.isfinite(self.request_vectors[:, 0])
 
     def followed_by(self, others: Readings) -> Readings:

@@ -236,5 +236,5 @@ class SignalIndex:
 
 
 def _best(values: Floats) -> float:
-    """The largest of those that are known; NaN when none is."""
+    """The largest known value; NaN if none is known."""
     return float(np.fmax.reduce(values))

@@ -1,7 +1,7 @@
 """The auxiliary model f_aux: log-likelihoods of targets given prompts. It needs torch, so import it on use.
 
-Causal models are in ``causal``, encoder-decoder models in ``seq2seq``; both score with what stands here. Dimensions in
-comments: N chosen places of a batch, V vocabulary.
+Causal models are in ``causal``, encoder-decoder models in ``seq2seq``; both score by the functions here. Dimensions in
+comments: N tokens of a batch to score, V vocabulary.
 """
 
 from __future__ import annotations

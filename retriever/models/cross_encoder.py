@@ -152,7 +152,7 @@ class _RuntimeReader:
 
 
 class _TorchReader:
-    """Under torch, whose tokenizer cuts and joins texts itself."""
+    """A model under torch, whose tokenizer cuts and joins texts."""
 
     def __init__(self, folder: Path, reading: PairReading) -> None:
         from retriever.models.reference import PairModel

@@ -60,7 +60,7 @@ def file_digest(path: Path) -> str:
 
 
 def carried_files(folder: Path, besides: Collection[str]) -> dict[str, str]:
-    """The digest of each file in an artifact's folder by its path, but for those named in ``besides``."""
+    """The digest of each file in an artifact's folder by its path, except those named in ``besides``."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return {name: file_digest(folder / name) for name in names if name not in besides}
 

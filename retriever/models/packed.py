@@ -55,7 +55,7 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class PackedLayer:
-    """A layer's weights, matrices with the same input as one."""
+    """A layer's weights; matrices with the same input are stacked."""
 
     attention_norm: Tensor
     query_key_value: Tensor

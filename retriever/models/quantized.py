@@ -23,7 +23,7 @@ KINDS: dict[str, Any] = {"F32": np.float32, "F16": np.float16, "I8": np.int8, "I
 
 
 def write_weights(weights: dict[str, Any], path: Path) -> None:
-    """Write a torch state dict; tensors that share their memory are written each on its own."""
+    """Write a torch state dict; tensors that share memory are written separately."""
     import torch
     from safetensors.torch import save_file
 
@@ -106,6 +106,6 @@ class MappedWeights:
         return self[name + SCALE][:, None] if name + SCALE in self else None
 
     def release(self) -> None:
-        """Give the pages back that were read; whoever needs one again finds it in the system's cache or the file."""
+        """Release the pages that were read; they can be read again from the system's cache or the file."""
         if hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
             self._map.madvise(mmap.MADV_DONTNEED)

@@ -1,7 +1,7 @@
 """Texts through a BERT-type encoder on the processor, without torch.
 
 Texts of one length run together, a few at a time, on one core, and several such batches on several cores. Nothing is
-padded to the length of another text, so what comes out does not depend on a text's company; and no core waits for
+padded to the length of another text, so outputs do not depend on the other texts; and no core waits for
 another inside a model, which beside two busy processes on two cores took torch ten times as long. Where a core's own
 cache is smaller than the model, four texts at once take a fifth to a third less time than one after the other.
 
@@ -65,7 +65,7 @@ class TextModel:
 
     def outputs_of_ids(self, parts: Iterable[tuple[Iterable[Sequence[Ids]], int]]) -> Generator[Floats, None, None]:
         """(count, outputs of the graph) of each part, which is inputs and their count: in order, each as soon as it is
-        there. The next part is begun meanwhile, so that no core is idle; whoever needs no more closes the iterator."""
+        there. The next part is begun meanwhile, so that no core is idle; close the iterator to stop."""
         return self._run((map(self._folder.tokens, inputs), count) for inputs, count in parts)
 
     def _run(
@@ -131,7 +131,7 @@ def _core() -> Core:
 
 
 def fastest() -> Arithmetic:
-    """The arithmetic in which models run where none is named."""
+    """The fastest arithmetic on this machine."""
     if "BF16" not in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES") or not onednn_has_bfloat16():
         return Arithmetic.FLOAT32
     return Arithmetic.BFLOAT16
