@@ -27,7 +27,7 @@ VARIABLES = ("intercept", "words_ratio", "characters_ratio", "history", "surpris
 
 @dataclass(frozen=True, slots=True)
 class LikenessEvidence:
-    """What speaks for and against a person having written a text."""
+    """The evidence for and against a person having written a text."""
 
     words_ratio: float  # mean log ratio of a masked word, person to impostors, in nats
     characters_ratio: float  # the same of a character

@@ -17,7 +17,7 @@ EXCERPT = 80  # characters of a text that show a trait
 
 @dataclass(frozen=True, slots=True)
 class TraitUnit:
-    """What a rate is taken of."""
+    """The base of a rate, such as words."""
 
     name: str
     base: Callable[[Writing], int]  # counts it in a text
@@ -66,7 +66,7 @@ class Trait:
         return re.sub(r"\w+\|(\w+)", r"\1", self.does)
 
     def counts(self, writing: Writing) -> tuple[int, int]:
-        """How often the trait is found, and the base of its rate."""
+        """The number of times the trait is found, and the base of its rate."""
         return len(self.find(writing)), self.unit.base(writing)
 
     def value(self, text: str) -> float | None:

@@ -11,7 +11,7 @@ import orjson
 
 @dataclass(frozen=True, slots=True)
 class ResumeNote:
-    """How far a file is whole."""
+    """The state of an unfinished file."""
 
     source: str
     bytes: int = 0  # whole ones at the beginning
