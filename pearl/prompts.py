@@ -302,8 +302,8 @@ def fair_shares(sizes: Sequence[int], room: int) -> list[int]:
 
 
 def cut(text: str, tokens: int, count: CountTokens) -> str:
-    """The text if it has no more tokens; else its longest beginning of whole words, an ellipsis for the rest. Within a
-    run without spaces, as of Japanese, any character that a reader sees may be the last."""
+    """Cut a text that has more tokens after a whole word, with an ellipsis for the rest. Within a run without spaces,
+    as of Japanese, any character that a reader sees may be the last."""
     if count(text) <= tokens:
         return text
     ends = [

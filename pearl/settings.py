@@ -303,8 +303,8 @@ def load_settings(**overrides: object) -> Settings:
 
 
 def _refuse_misspelt(names: Iterable[str]) -> None:
-    """Other programs' PEARL_ variables are not ours to judge, but one a letter off a setting, or one that was a
-    setting, would go unheeded."""
+    """Raise InputError for a variable a letter off a setting, or one that was a setting: it would have no effect.
+    Variables of other programs may begin with PEARL_, too."""
     known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
     for name in names:
         if not name.upper().startswith(PREFIX) or name.upper() in known:

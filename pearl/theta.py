@@ -10,7 +10,7 @@ EVERYTHING = sys.float_info.max  # above every score; JSON has no infinity
 
 
 def read_theta(words: str) -> float | None:
-    """The threshold, None for never. Raises ValueError for neither a finite number nor one of the words."""
+    """Read a threshold, None for never. Raises ValueError for neither a finite number nor one of the words."""
     if words in (NEVER, ALL):
         return EVERYTHING if words == ALL else None
     try:

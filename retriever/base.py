@@ -203,9 +203,9 @@ def oldest_first(documents: Sequence[Document]) -> Positions:
 def choose(
     ranking: Sequence[ScoredDocument], k: int, calibration: Calibration, *, exactly: bool = False
 ) -> list[ScoredDocument]:
-    """The k best that are worth a place in the prompt, each text once: none that scores below the floor and, in a
-    short history, none that has nothing to do with the request; in a longer one, none that scores more than the margin
-    below the best. ``exactly``: the request names k, so the floor alone counts."""
+    """Choose at most k documents to show, the best first and each text once. Left out are documents below the floor,
+    and in a short history those unrelated to the request, in a longer one those more than the margin below the best.
+    ``exactly``: the request names k, so only the floor counts."""
     least = [] if calibration.floor is None else [calibration.floor]
     if not exactly:
         if is_short(ranking):

@@ -14,7 +14,7 @@ from pearl.text.usable import check_characters, check_id, check_text, json_type,
 
 
 def parse_candidates(value: dict[str, Any], now: float) -> tuple[Request, list[Document]]:
-    """A line's request and its documents, in the line's order. Raises InputError with ``param`` set to the field."""
+    """Read a line's request and documents, in the line's order. Raises InputError with ``param`` set to the field."""
     if "request" not in value:
         raise InputError("'request' is missing.", param="request", code="missing_field")
     timestamp = value.get("timestamp")

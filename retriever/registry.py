@@ -65,7 +65,7 @@ def is_named(name: str) -> bool:
 
 
 def find_entry(name: str) -> RetrieverEntry:
-    """The entry of a retriever, or one for an artifact's folder. Raises NotFound that lists the names."""
+    """Find the entry of a retriever, or make one for an artifact's folder. Raises NotFound that lists the names."""
     for entry in ENTRIES:
         if entry.name == name:
             return entry
@@ -85,7 +85,7 @@ def find_entry(name: str) -> RetrieverEntry:
 
 
 def make_retriever(name: str, encoder: Encoder) -> Retriever:
-    """A retriever by its entry's name or by an artifact's folder.
+    """Make a retriever by its entry's name or an artifact's folder.
 
     Raises NotFound that lists the names, and InputError for an artifact that cannot be used.
     """

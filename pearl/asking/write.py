@@ -149,7 +149,7 @@ def _is_no_draft(text: WrittenText) -> bool:
 
 
 def read_revision(answer: Reply | Failed, begun: str) -> WrittenText:
-    """The edited draft in an answer whose beginning was ``begun`` for it."""
+    """Read the edited draft in an answer that began with ``begun``."""
     if isinstance(answer, Failed):
         return WrittenText(None, UNREADABLE if answer.reason == EMPTY_ANSWER else answer.reason)
     text = edited_draft(begun + answer.text)

@@ -67,7 +67,7 @@ class ChatModel(Protocol):
         ...
 
     def count_tokens(self, text: str) -> int:
-        """The tokens of a text, at least; an estimate errs upwards."""
+        """Count the tokens of a text; an estimate errs upwards."""
         ...
 
     def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
@@ -82,7 +82,7 @@ class ChatModel(Protocol):
 
 
 async def complete(model: ChatModel, messages: Sequence[Message], decoding: Decoding) -> Reply:
-    """The whole answer at once."""
+    """Gather the whole answer."""
     return await gathered(model.stream(messages, decoding))
 
 

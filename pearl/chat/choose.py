@@ -54,7 +54,7 @@ def local(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatMode
 
 
 def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, in_flight: int = 1) -> ChatModel:
-    """The chat model of the settings; weights are loaded on first use. Raises InputError when a setting is missing.
+    """Make the chat model of the settings; weights load on first use. Raises InputError when a setting is missing.
 
     ``undisturbed`` is entered while this machine itself generates, ``in_flight`` is how many calls there are at once.
     """

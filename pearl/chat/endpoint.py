@@ -106,7 +106,7 @@ class EndpointChatModel:
         return self._answering(messages, decoding, stream=True)
 
     async def answer(self, messages: Sequence[Message], decoding: Decoding) -> Reply:
-        """The whole answer in one piece: of many calls at once, each costs us a fraction of a stream's."""
+        """Ask for the whole answer in one piece, which costs us a fraction of a stream when many calls run at once."""
         return await gathered(self._answering(messages, decoding, stream=False))
 
     async def _answering(
@@ -191,7 +191,7 @@ class EndpointChatModel:
     async def _read(
         self, received: object, messages: Sequence[Message], deadline: float
     ) -> AsyncGenerator[Chunk, None]:
-        """The texts of an answer, and a last chunk that says why it ended."""
+        """Yield the texts of an answer, and a last chunk that says why it ended."""
         written, finish, usage, readable = 0, None, None, False
         async with aclosing(self._pieces(received, messages, deadline)) as pieces:
             async for piece in pieces:

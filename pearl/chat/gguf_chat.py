@@ -129,7 +129,7 @@ class GgufChatModel:
         return engine, ChatFormat(engine.apply, engine.tokens, self._file.marks(), engine.begin())
 
     def _loaded(self) -> tuple[LlamaCpp, ChatFormat]:
-        """The engine and the chat format; of several threads that ask at once one loads them."""
+        """Return the engine and the chat format; if several threads ask at once, one loads them."""
         with self._loading:
             return self._parts
 

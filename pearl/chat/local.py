@@ -47,7 +47,7 @@ class LocalChatModel:
         self._loaded()
 
     def _loaded(self) -> tuple[Any, Any]:
-        """The model and its tokenizer; of several threads that ask at once one loads them."""
+        """Return the model and its tokenizer; if several threads ask at once, one loads them."""
         with self._loading:
             return self._parts
 
@@ -138,4 +138,4 @@ class LocalChatModel:
         """Return at once: the model is in this process."""
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no connection is held."""

@@ -78,7 +78,7 @@ def parameter(name: str, annotation: Any, default: object = None) -> Parameter:
 
 
 def known(option: str, name: str, among: Iterable[str]) -> str:
-    """The name given for an option. Raises InputError if it is unknown."""
+    """Return the name given for an option. Raises InputError if it is unknown."""
     if name not in among:
         raise InputError(f"--{option} {name}: there are {', '.join(among)}.", param=option)
     return name

@@ -21,6 +21,6 @@ def pass_over(record: logging.LogRecord) -> bool:
 
 
 def silence_expected() -> None:
-    """Leave these messages out; every other one of their loggers stays."""
+    """Drop these messages, and no other of their loggers."""
     for name in EXPECTED:
         logging.getLogger(name).addFilter(pass_over)

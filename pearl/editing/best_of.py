@@ -42,7 +42,7 @@ class EditSelection:
 
     @property
     def scores_of_choice(self) -> TextScores:
-        """Those of the best candidate, or of the draft where it stays."""
+        """The scores of the best candidate, or of the draft if it stays."""
         return self.draft if self.best is None else self.scores[self.best] or self.draft
 
 

@@ -67,7 +67,7 @@ class EditorReply:
 
 
 def read_reply(reply: str) -> EditorReply:
-    """The parts of an editor's reply. Raises InputError (``no_parts``) without Part 1 and Part 2, each once and in
+    """Read an editor's reply. Raises InputError (``no_parts``) without Part 1 and Part 2, each once and in
     order; Part 3 may be missing."""
     marks = list(PARTS.finditer(reply))
     numbers = [mark[1] for mark in marks]
@@ -81,7 +81,7 @@ def read_reply(reply: str) -> EditorReply:
 
 
 def _read(part: str, read: Callable[[str, int], tuple[str, str] | None]) -> tuple[NumberedSpan, ...]:
-    """The spans of a part, in the first kind of quotation marks that finds any. An entry ends where the next begins:
+    """Read a part's spans by the first kind of quotation marks that finds any. An entry ends where the next begins:
     a model that repeats itself writes thousands, and each is read once."""
     begins = [mark.start() for mark in ENTRY.finditer(part)]
     entries = [part[begin:end] for begin, end in pairwise([*begins, len(part)])]

@@ -196,7 +196,7 @@ def _why_not_json(line: bytes, error: orjson.JSONDecodeError) -> str:
 
 
 def parse_document(value: dict[str, Any], *, timestamp_required: bool = True, now: float | None = None) -> Document:
-    """A Document from the object of a history line. Raises InputError with ``param`` set to the field."""
+    """Make a Document of a history line's object. Raises InputError with ``param`` set to the field."""
     for name in ("id", "text", *(("timestamp",) if timestamp_required else ())):
         if value.get(name) is None:
             raise InputError(f"'{name}' is missing.", param=name, code="missing_field")

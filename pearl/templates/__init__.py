@@ -36,7 +36,7 @@ def template_names() -> tuple[str, ...]:
 
 @cache
 def load_template(name: str) -> Template:
-    """The template of that name. Raises InputError that lists the names."""
+    """Load a template by its name. Raises InputError that lists the names."""
     if name not in template_names():
         raise InputError(f"There is no template '{name}'; there are {', '.join(template_names())}.", param="template")
     return _template(name, name)

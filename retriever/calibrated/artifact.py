@@ -145,7 +145,7 @@ def write_signals(folder: Path, parts: CalibratedParts) -> None:
 
 
 def read_manifest(folder: Path) -> Artifact:
-    """The manifest of an artifact's folder. Raises InputError if the folder is no artifact or has another format."""
+    """Read the manifest of an artifact. Raises InputError if the folder is no artifact or has another format."""
     missing = InputError(
         f"{folder}: is not an artifact: it has no {MANIFEST}. Name a folder that 'pearl train' wrote.",
         code="not_an_artifact",
@@ -172,7 +172,7 @@ def read_manifest(folder: Path) -> Artifact:
 
 
 def read_whole(folder: Path) -> Artifact:
-    """The manifest of an artifact that is to be changed. Raises InputError for one with a missing, foreign or changed
+    """Read the manifest of an artifact to be changed. Raises InputError for one with a missing, foreign or changed
     file, which writing the manifest again would approve."""
     artifact = read_manifest(folder)
     check_carried(folder, artifact.files, (SIGNALS,), (MANIFEST, PARTIAL))
@@ -181,7 +181,7 @@ def read_whole(folder: Path) -> Artifact:
 
 @lru_cache(maxsize=4)
 def load_artifact(folder: Path) -> tuple[Artifact, CalibratedParts]:
-    """The manifest and the parts of the retriever, once per folder and process.
+    """Load the manifest and the parts of the retriever, once per folder and process.
 
     Raises InputError for an artifact with a missing, foreign or changed file.
     """
@@ -198,7 +198,7 @@ def load_artifact(folder: Path) -> tuple[Artifact, CalibratedParts]:
 
 
 def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:
-    """The retriever of an artifact. Raises InputError, also for another encoder than it was trained with."""
+    """Load the retriever of an artifact. Raises InputError, also for another encoder than it was trained with."""
     artifact, parts = load_artifact(folder.resolve())
     if encoder.name != artifact.encoder:
         raise InputError(

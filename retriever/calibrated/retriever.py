@@ -76,7 +76,7 @@ class CalibratedRetriever(Retriever):
     def scores(
         self, request: Request, documents: Sequence[Document], signals: SignalIndex, kept_ids: KeptIds, clock: Clock
     ) -> Scores:
-        """(C,); ``kept_ids``: the tokens of documents that were read before, to which others come."""
+        """(C,); ``kept_ids``: tokens of documents read before, to which those of others are added."""
         parts, cascade = self._parts, self._cascade
         cross_encoder = parts.cross_encoder
         with clock.stage("first_stage_ms"):

@@ -76,7 +76,7 @@ def is_adapter(folder: Path) -> bool:
 
 
 def merged_folder(folder: Path) -> Path:
-    """The folder of the cross-encoder that the adapter in ``folder`` makes of its base, merged if it is not yet.
+    """Return the folder of the cross-encoder that an adapter makes of its base; merge them if they are not yet.
 
     Raises InputError for a damaged adapter and for one of other weights, PearlError for weights that are not installed.
     """
@@ -117,7 +117,7 @@ def _merge(folder: Path, base: Path, adapter: Adapter, out: Path) -> None:
 
 
 def _merged(adapter: Adapter, base: MappedWeights, factors: MappedWeights) -> Iterator[tuple[str, NDArray[np.generic]]]:
-    """The cross-encoder's tensors by name, matrices packed. Raises ValueError where shapes do not fit."""
+    """Yield the cross-encoder's tensors by name, matrices packed. Raises ValueError where shapes do not fit."""
     for name in base.names:
         if name in adapter.left_out:
             continue

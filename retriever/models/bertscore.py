@@ -84,7 +84,7 @@ class BertScore:
 
 @cache
 def _loaded(source: str) -> tuple[Any, Any, int]:
-    """An encoder, its tokenizer and the layer to compare, loaded once a process."""
+    """Load an encoder, its tokenizer and the layer to compare, once per process."""
     from bert_score.utils import get_model, get_tokenizer, model2layers
     from transformers import AutoModel
     from transformers.utils import logging

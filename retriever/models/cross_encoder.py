@@ -99,7 +99,7 @@ class CrossEncoderModel:
     def read(
         self, request: Request, parts: Iterable[Sequence[Document]], kept_ids: KeptIds
     ) -> Generator[Floats, None, None]:
-        """The logits of each part of the documents, (C,) each, one part after the other; the next is begun before one
+        """Yield the logits of each part of the documents, (C,) each, in order; the next is begun before one
         ends. The documents' tokens are taken from ``kept_ids``, or put there."""
         model, started, read = self._ready(), time.perf_counter(), 0
         with closing(model.outputs(request.text, parts, kept_ids)) as outputs:

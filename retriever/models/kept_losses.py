@@ -68,7 +68,7 @@ class KeptLosses:
 
 @contextmanager
 def kept_losses(home: Path) -> Iterator[KeptLosses]:
-    """The file of losses in PEARL_HOME, ``home``. Raises StoreError where they cannot be kept."""
+    """Open the file of losses in PEARL_HOME, ``home``. Raises StoreError if they cannot be kept."""
     store = home / STORE
     try:
         private_folder(store.parent)

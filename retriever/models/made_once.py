@@ -12,9 +12,9 @@ from pearl.files.whole import NO_ROOM
 
 
 def made_once(home: Path, name: str, make: Callable[[Path], None]) -> Path:
-    """The folder ``models/NAME`` below ``home``; ``make`` fills it if it is not there yet.
+    """Return the folder ``models/NAME`` below ``home``; let ``make`` fill it if it is missing.
 
-    Several processes may ask at once: one makes it, the others wait. Raises PearlError for a full or read-only disk.
+    If several processes ask at once, one makes it and the others wait. Raises PearlError for a full or read-only disk.
     """
     folder = home / "models" / name
     if not folder.exists():

@@ -36,9 +36,9 @@ class PartedWeights:
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def unpacked(self, home: Path) -> Path:
-        """The folder of the files below ``home``, which are unpacked there if they are not yet, and checked each time.
+        """Return the folder of the files below ``home``; unpack them if they are missing, and check them each time.
 
-        Several processes may ask at once: one unpacks, the others wait for it. Raises MissingExtra if a part is not
+        If several processes ask at once, one unpacks and the others wait. Raises MissingExtra if a part is not
         installed, InputError for a part or a file that is not the published one, PearlError for a full disk.
         """
         folder = made_once(home, self.name, self._unpack)

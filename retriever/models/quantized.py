@@ -40,7 +40,7 @@ def write_weights(weights: dict[str, Any], path: Path) -> None:
 
 
 def read_weights(path: Path) -> dict[str, Any]:
-    """The state dict; what was packed is float32 again."""
+    """Read the state dict, with packed matrices as float32 again."""
     from safetensors.torch import load_file
 
     tensors = load_file(path)

@@ -41,8 +41,7 @@ NAMES = {
 
 
 def load_smollm2(file: Path, dtype: torch.dtype) -> tuple[Any, Any]:
-    """The model and its tokenizer, as transformers makes them from this file. Raises InputError for one that cannot be
-    read."""
+    """Load the model and its tokenizer, as transformers makes them. Raises InputError if the file cannot be read."""
     try:
         data = mapped(file)
         gguf = Contents(data)

@@ -69,7 +69,7 @@ def write_reward(folder: Path, artifact: RewardArtifact) -> None:
 
 
 def read_reward(folder: Path) -> RewardArtifact:
-    """The manifest of a reward model whose files are all there. Raises InputError for anything else."""
+    """Read the manifest of a reward model whose files are all there. Raises InputError for anything else."""
     missing = InputError(
         f"{folder}: is not a reward model: it has no {MANIFEST}. Name '{EMBEDDED}' or a folder that "
         "'pearl train reward' wrote.",

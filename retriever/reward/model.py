@@ -35,7 +35,7 @@ class RewardModel:
 
     @classmethod
     def load(cls, folder: str | Path) -> RewardModel:
-        """The model of an artifact's folder; ``embedded`` is the one that comes with the package.
+        """Load the model of an artifact's folder; ``embedded`` is the one that comes with the package.
 
         Raises InputError for what is no reward model, for one with a missing, foreign or changed file, and for a base
         that is not the one it was trained on.

@@ -96,12 +96,12 @@ QualityRecord = QualityPair | ScoredParagraph | EditTrace
 
 
 def read_quality(path: Path) -> list[QualityRecord]:
-    """The records of a file. Raises InputError that names file, record and field."""
+    """Read the records of a file. Raises InputError that names file, record and field."""
     return list(parse_objects(path, parse_record))
 
 
 def read_pairs(path: Path) -> list[QualityPair]:
-    """The pairs among the records. Raises InputError for a file without any."""
+    """Read the pairs among a file's records. Raises InputError for a file without any."""
     pairs = [record for record in read_quality(path) if isinstance(record, QualityPair)]
     if not pairs:
         raise InputError(f"{path}: holds no pair (paragraph1, paragraph2, reference_preference).", code="no_pairs")
@@ -119,7 +119,7 @@ def paragraphs(record: QualityRecord) -> Iterator[str]:
 
 
 def parse_record(value: dict[str, Any], line: int) -> QualityRecord:
-    """The record of a JSON object. Raises InputError with ``param`` set to the field."""
+    """Read the record of a JSON object. Raises InputError with ``param`` set to the field."""
     if "messages" in value:
         return _chat(value["messages"], line)
     rationale = _rationale(value.get("rationale"), "rationale")
@@ -178,8 +178,8 @@ def _two_paragraphs(question: str) -> tuple[str | None, str | None]:
 
 
 def _answered(answer: str) -> dict[str, Any]:
-    """The object in an answer, in JSON or, as the published answers with reasons are, in Python's notation; an empty
-    one where there is none."""
+    """Read the object in an answer: JSON or, as published answers with reasons are, Python's notation; an empty one if
+    there is none."""
     try:
         value = orjson.loads(answer)
     except orjson.JSONDecodeError:

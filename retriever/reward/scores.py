@@ -10,7 +10,7 @@ from retriever.reward.model import RewardModel
 
 
 def load_scores(name: str, called: str) -> Callable[[Sequence[str]], Floats]:
-    """The function that scores texts from 1 to 10; ``called`` is how an error names the option or setting.
+    """Load the function that scores texts from 1 to 10; ``called`` names the option or setting in errors.
 
     Raises InputError for a model that cannot be used, and for one that only decides pairs.
     """
