@@ -122,5 +122,5 @@ def _people(path: Path) -> dict[str, dict[str, str]]:
 
 
 def _code(cell: str) -> str:
-    """A whole number without its point, for it may be written as 2 or as 2.0."""
+    """A whole number without its decimal point, as it may be written as 2 or as 2.0."""
     return cell.strip().removesuffix(".0")

@@ -30,7 +30,7 @@ def the_file(folder: Path, *patterns: str) -> Path:
 
 
 def json_rows(path: Path, *needed: str, objects: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """Each line's object. Raises InputError for one without a needed field, or where one of ``objects`` is none."""
+    """Yield each line's object. Raises InputError for a missing field, or where one of ``objects`` is no object."""
 
     def checked(value: dict[str, Any], number: int) -> dict[str, Any]:
         check_fields(value, *needed, *objects)

@@ -57,7 +57,7 @@ class PersonaPair:
 
 @dataclass
 class Ledger:
-    """What a build read and dropped."""
+    """Counts of a build."""
 
     read: Counter[str] = field(default_factory=Counter)  # number by kind
     # names by reason

@@ -143,6 +143,6 @@ class WritingOptions(DraftingOptions):
         return THRESHOLD if self.near_duplicates is None and self.without_near_duplicates else self.near_duplicates
 
     def told_stances(self) -> str | None:
-        """The rules of stances; None where none are compared. Raises InputError for unknown ones."""
+        """The rules of stances; None where stances are not compared. Raises InputError for unknown ones."""
         rules = known("stance_rules", self.stance_rules, [preset.name for preset in PRESETS.presets])
         return rules if self.stances else None

@@ -88,7 +88,7 @@ class WritingMaterial:
 
 
 def read_material(options: WritingOptions) -> WritingMaterial:
-    """Raises InputError for files without a target, and for a template that is not there."""
+    """Read the cases of a run. Raises InputError for files without a target, and for an unknown template."""
     load_template(options.template)
     if bool(options.gains) == bool(options.history):
         raise InputError("Give either --gains or --history.", param="history" if options.gains else "gains")
@@ -122,7 +122,7 @@ def read_material(options: WritingOptions) -> WritingMaterial:
 def retrieval_systems(
     plan: WritingPlan, models: Sequence[str], cases: Sequence[Case], console: Console, baselines: Sequence[str] = ()
 ) -> list[System]:
-    """The documents that each model retrieves; ``baselines`` are artifacts that count as such. Raises NotFound and
+    """Retrieve each model's documents; ``baselines`` are artifacts that count as baselines. Raises NotFound and
     InputError for a model that cannot be used."""
     from retriever.baselines.random_order import RandomRetriever
     from retriever.models.encoder import SentenceEncoder
@@ -215,7 +215,7 @@ class WritingSession:
         return Head.of("eval", name, **given)
 
     def report(self, head: Head, figures: dict[str, Any], tables: Tables) -> Report:
-        """The figures, behind the values of defaults and the counts of the material."""
+        """The report of figures, with the values of defaults and the counts of the material before them."""
         defaults: dict[str, Any] = {"llm": self.plan.writer, "k": self.plan.shown, "max_tokens": self.plan.longest}
         defaults |= {"bertscore": self.scorer.description, **self.material.counts}
         return Report({**defaults, **figures}, tables, head=head)
@@ -223,8 +223,7 @@ class WritingSession:
 
 @contextmanager
 def ready(options: WritingOptions, baselines: Sequence[str] = ()) -> Iterator[WritingSession]:
-    """A session whose model and file of answers stay open. Whatever its parts raise is raised before anything is
-    written."""
+    """Open a session with its model and file of answers. Raises what its parts raise before anything is written."""
     plan, console, scorer = WritingPlan.of(options), Console(stderr=True), BertScore(options.bertscore)
     material = read_material(options)
     with writer(plan, NO_PRICES, None, console) as writes:  # what is wrong with a model shows now, not after the work

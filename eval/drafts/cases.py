@@ -37,7 +37,7 @@ class Case:
 
 
 def cases_of(records: Sequence[GainsRecord]) -> list[Case]:
-    """The records that have a target."""
+    """A case for each record that has a target."""
     return [
         Case(record, f"record {index}" if record.user_id is None else f"user {record.user_id}", record.target)
         for index, record in enumerate(records)
@@ -60,7 +60,7 @@ def sample(cases: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
 
 
 def without_near_duplicates(cases: Sequence[Case], threshold: float) -> list[Case]:
-    """The cases without the documents that repeat their target; those left without any document are left out."""
+    """Remove documents that repeat their case's target, and cases without other documents."""
     left = []
     for case in cases:
         keep = kept_documents(case.record, threshold)

@@ -54,8 +54,8 @@ def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredReques
 def manner_pairs(
     cases: Sequence[AnsweredRequest], drafts: Sequence[str | None], model: str, seed: int
 ) -> AnnotatedPairs:
-    """A pair for each draft that there is: both texts in the order of a coin, with an annotator that always prefers the
-    person's own text, and one for each user, who votes on the user's pairs alone."""
+    """A pair for each draft: both texts in random order, with an annotator that always prefers the person's own text,
+    and one for each user, which votes on the user's pairs alone."""
     pairs = []
     for case, draft in zip(cases, drafts, strict=True):
         if draft is None:

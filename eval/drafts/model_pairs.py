@@ -57,8 +57,8 @@ def answer_of(reply: Reply | Failed) -> WrittenText:
 def model_pairs(
     prompts: Sequence[str], answers: Sequence[Sequence[str | None]], models: tuple[str, str], seed: int
 ) -> AnnotatedPairs:
-    """A pair for each prompt that both models answered, in the order of a coin, with an annotator for each model that
-    always prefers its answer."""
+    """A pair for each prompt that both models answered, in random order, with an annotator for each model that always
+    prefers its answer."""
     pairs = []
     for prompt, *texts in zip(prompts, *answers, strict=True):
         if None in texts:

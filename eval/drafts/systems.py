@@ -24,7 +24,7 @@ MODEL, BASELINE, TRIVIAL = "model", "baseline", "trivial"  # kinds of systems
 
 @dataclass(frozen=True, slots=True)
 class SystemSelection:
-    """What a system shows for one case."""
+    """The documents that a system shows for one case."""
 
     documents: tuple[Document, ...] = ()  # in the prompt, best first
     top: ScoredDocument | None = None  # the best of all, with s1, if a retriever ranked them
@@ -45,8 +45,8 @@ class System:
 def retrieved(
     name: str, retriever: Retriever, cases: Sequence[Case], k: int, *, kind: str, exactly: bool = False
 ) -> System:
-    """The documents that the service would show with this retriever; ``exactly`` k of them, as if the request named k.
-    Raises InputError for a score that is not finite."""
+    """A system with the documents that the service would show with this retriever; ``exactly`` k of them, as if the
+    request named k. Raises InputError for a score that is not finite."""
     records = [case.record for case in cases]
     shown = []
     for record, scores in zip(records, score_records(name, retriever, records).scores, strict=True):
@@ -59,7 +59,7 @@ def retrieved(
 
 
 def zero_shot_system(cases: Sequence[Case]) -> System:
-    """The request alone (ZSHOT-NP of section 5.1)."""
+    """A system with the request alone (ZSHOT-NP of section 5.1)."""
     return System(ZERO_SHOT, BASELINE, tuple(SystemSelection() for _ in cases))
 
 
@@ -129,11 +129,11 @@ def _nothing_to_show(case: Case, everyone: Sequence[Case], drawn: Sequence[Stran
 
 
 def copied(system: System) -> System:
-    """The retriever's best document as the draft, word for word."""
+    """A system whose drafts are the retriever's best documents, word for word."""
     texts = tuple(shown.top.document.text if shown.top else "" for shown in system.shown)
     return System(f"copy of {system.name}", TRIVIAL, system.shown, texts)
 
 
 def constant(text: str, size: int) -> System:
-    """The same few words for every request."""
+    """A system with the same few words as the draft for every request."""
     return System(f"always {text}", TRIVIAL, tuple(SystemSelection() for _ in range(size)), (text,) * size)

@@ -42,7 +42,7 @@ class Claimant:
 
 
 def part_of(user: str) -> str:
-    """Two fifths of all people are impostors, a fifth is for tuning, two fifths are tested."""
+    """The part of a user: two fifths of all people are impostors, a fifth is for tuning, two fifths are tested."""
     bucket = int(sha256(user.encode()).hexdigest()[:8], 16) % 100
     return IMPOSTORS if bucket < 40 else DEV if bucket < 60 else TEST
 

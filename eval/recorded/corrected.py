@@ -73,10 +73,10 @@ ESTIMATES = {  # of a rate: a key of the JSON, and how tables call it
 
 @dataclass(frozen=True, slots=True)
 class CorrectedOptions:
-    """A judge may be trusted where its error is at most ``risk``, with this ``confidence``."""
+    """The options of ``pearl eval corrected``."""
 
-    risk: float = 0.1
-    confidence: float = 0.95
+    risk: float = 0.1  # highest error rate of a trusted judge
+    confidence: float = 0.95  # that its error rate is no higher
     resamples: int = 2000
     seed: int = 0
 

@@ -101,7 +101,7 @@ def _meant(label: str, says: Set[str]) -> str | None:
 
 
 def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
-    """The items of all files. Raises InputError that names file, line and field of what cannot be read."""
+    """Read the judgements of all files, by item. Raises InputError that names file, line and field."""
     lines = []
     for path in paths:
         values = dict(parse_numbered_lines(path, lambda value, number: (number, _style_checked(value))))
@@ -129,7 +129,7 @@ def _recorded_answers(path: Path, values: Mapping[int, dict[str, Any]]) -> dict[
 
 
 def _style_checked(value: dict[str, Any]) -> dict[str, Any]:
-    """The line itself. Raises InputError for a style that is neither a name nor an array of names."""
+    """Return the line. Raises InputError for a style that is neither a name nor an array of names."""
     style = value.get("style")
     names = style if isinstance(style, list) else [] if style is None else [style]
     if not all(isinstance(name, str) for name in names):
@@ -206,7 +206,7 @@ def _number(value: Any) -> float | None:
 
 
 def read_people(path: Path) -> PeopleLabels:
-    """Raises InputError that names file, line and field: for a second label of one rater, for fewer than ten items."""
+    """Read people's labels. Raises InputError for a bad line, a second label by one rater, and fewer than ten items."""
     labels: dict[str, list[str]] = defaultdict(list)
     lines: dict[tuple[str, str], int] = {}
     missing: list[int] = []  # lines
@@ -231,7 +231,7 @@ def read_people(path: Path) -> PeopleLabels:
 
 
 def check_number(people: PeopleLabels) -> PeopleLabels:
-    """The labels themselves. Raises InputError for those of fewer than ten items."""
+    """Return the labels. Raises InputError for those of fewer than ten items."""
     if len(people.labels) < FEWEST_LABELS:
         raise InputError(
             f"{people.file}: has labels of {len(people.labels)} items; fewer than {FEWEST_LABELS} say too little of a "
@@ -243,15 +243,15 @@ def check_number(people: PeopleLabels) -> PeopleLabels:
 
 
 def labels_for(judged: Iterable[str], items: Set[str], path: Path) -> PeopleLabels:
-    """The labels in a file of those ``items`` that are ``judged``. Raises InputError as :func:`read_people` does, and
-    for labels of what is no item."""
+    """Read the labels of those ``items`` that are ``judged``. Raises InputError as :func:`read_people` does, and for
+    labels of unknown items."""
     people = read_people(path)
     check_items(people, items)
     return check_number(people.of(judged))
 
 
 def check_items(people: PeopleLabels, items: Set[str]) -> None:
-    """Raises InputError for labels of other items."""
+    """Raises InputError for labels of unknown items."""
     unknown = [name for name in people.labels if name not in items]
     if unknown:
         raise InputError(
@@ -263,8 +263,8 @@ def check_items(people: PeopleLabels, items: Set[str]) -> None:
 
 
 def own_labels(items: Sequence[JudgedItem], limit: int | None, seed: int) -> PeopleLabels:
-    """The labels that the judgements carry as ``ground_truth``, or a random sample of them. Raises InputError if there
-    are none."""
+    """Take the labels that the judgements carry as ``ground_truth``, or a random sample of them. Raises InputError if
+    there are none."""
     right = [(item.id, item.right) for item in items if item.right is not None]
     if not right:
         raise InputError("The judgements carry no ground_truth; give --labels.", param="labels")

@@ -28,7 +28,7 @@ Part = tuple[str, str]  # a title and a text
 
 @dataclass(frozen=True, slots=True)
 class RatedItem:
-    """What a screen shows."""
+    """The contents of a screen."""
 
     id: str
     question: str
@@ -39,7 +39,7 @@ class RatedItem:
 
 @dataclass(frozen=True, slots=True)
 class RatingForm:
-    """How the items of one judge are rated."""
+    """The way in which the items of one judge are rated."""
 
     known_by: str  # a field that only lines of these items have
     labels: Mapping[str, str]  # what is saved, and the text of its button

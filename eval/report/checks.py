@@ -24,7 +24,7 @@ LineT = TypeVar("LineT", bound=OnLine)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found."""
+    """A fault that a check found."""
 
     check: str
     level: str  # BROKEN or NOTE
@@ -65,7 +65,7 @@ def item_check(name: str, level: str, description: str, holds: Callable[[LineT],
 
 
 def repeat_check(name: str, level: str, description: str, key: Callable[[LineT], Hashable]) -> Check[Sequence[LineT]]:
-    """A check for items that have a key in common."""
+    """Make a check for items that share a key."""
 
     def repeated(items: Sequence[LineT]) -> list[LineT]:
         times = Counter(map(key, items))
@@ -77,7 +77,7 @@ def repeat_check(name: str, level: str, description: str, key: Callable[[LineT],
 def conflict_check(
     name: str, level: str, description: str, key: Callable[[LineT], Hashable], value: Callable[[LineT], Hashable]
 ) -> Check[Sequence[LineT]]:
-    """A check for items that have a key in common, and different values."""
+    """Make a check for items that share a key and differ in value."""
 
     def conflicting(items: Sequence[LineT]) -> list[LineT]:
         values: dict[Hashable, set[Hashable]] = defaultdict(set)

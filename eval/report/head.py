@@ -18,7 +18,7 @@ class Head:
 
     @classmethod
     def of(cls, *words: str, judge: str | None = None, **options: object) -> Head:
-        """True is a flag, a tuple several words, a list an option for each; None and False are left out."""
+        """Make the head: True is a flag, a tuple several words, a list an option for each; None, False are left out."""
         named = {name if name.startswith("--") else f"--{name.replace('_', '-')}": options[name] for name in options}
         arguments = [word for flag, value in named.items() for word in _words(flag, value)]
         return cls(shlex.join(["pearl", *words, *arguments]), judge)

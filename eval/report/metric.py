@@ -41,7 +41,7 @@ def to_json(estimates: Figures, **row: object) -> dict[str, Any]:
 
 
 def less(first: Figures, second: Figures) -> Figures:
-    """The paired difference in each figure."""
+    """The paired difference in each figure, the first less the second."""
     return {name: estimate - second[name] for name, estimate in first.items()}
 
 

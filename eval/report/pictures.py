@@ -77,7 +77,7 @@ def panels(
     rows: Sequence[Callable[[Axes, Json], None]],
     label: Callable[[Json], str] = _correlation,
 ) -> Figure:
-    """A column a model, with its ``label``, a row a way of drawing it."""
+    """Draw a column for each model, with its ``label``, and a row for each way of drawing."""
     size = 3.2 * len(models), 2.8 * len(rows)
     figure, grid = canvas(len(rows), len(models), size, sharex="col", sharey="row")
     for way, line in zip(rows, grid, strict=True):
@@ -90,7 +90,7 @@ def panels(
 
 
 def draw(figure: Draw, result: Json, path: Path) -> None:
-    """Raises InputError when the file cannot be written."""
+    """Draw a result into a file. Raises InputError when the file cannot be written."""
     metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
     with _style(path.suffix), writing(f"--picture {path}"), replaced_file(path) as partial:
         figure(result).savefig(partial, format=path.suffix.removeprefix("."), metadata=metadata)
@@ -106,8 +106,8 @@ def svg(figure: Draw, result: Json) -> str:
 
 @contextmanager
 def _style(suffix: str) -> Iterator[None]:
-    """Draw in our style. Says in one line for which letters, which the font lacks, a .png has boxes; an .svg has the
-    text itself."""
+    """Draw in our style. Warn of letters that the font lacks: a .png shows boxes for them, an .svg has the text
+    itself."""
     import matplotlib
 
     with matplotlib.rc_context(STYLE), warnings.catch_warnings(record=True) as warned:
@@ -125,7 +125,7 @@ def _style(suffix: str) -> Iterator[None]:
 
 
 def agreement_figure(result: Json) -> Figure:
-    """Cohen's kappa of every two raters."""
+    """Draw Cohen's kappa of every two raters."""
     from matplotlib.figure import Figure
 
     size = 1.8 + 0.55 * len(result["raters"])
@@ -135,7 +135,7 @@ def agreement_figure(result: Json) -> Figure:
 
 
 def agreement_panel(axes: Axes, result: Json, coefficient: str) -> AxesImage:
-    """A coefficient of every two raters; what is undefined stays grey."""
+    """Draw a coefficient of every two raters; what is undefined stays grey."""
 
     raters: Sequence[str] = result["raters"]
     index = {rater: i for i, rater in enumerate(raters)}

@@ -73,7 +73,7 @@ def harmless_json(value: object) -> str:
 
 
 def write_page(path: Path, title: str, command: str, pictures: Iterable[str], tables: Iterable[Table]) -> None:
-    """``pictures`` are SVG elements. Raises InputError when the file cannot be written."""
+    """Write a page of ``pictures``, SVG elements, and tables. Raises InputError when the file cannot be written."""
     parts = [
         "<!doctype html>",
         f'<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>',

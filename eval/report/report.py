@@ -46,7 +46,7 @@ class Outputs:
         check_outputs({**others, "--picture": self.picture, "--report": self.page, "--json": self.json}, inputs)
 
     def write(self, head: Head, report: Report) -> None:
-        """Raises InputError when a file cannot be written."""
+        """Write the files that are named, or print the tables. Raises InputError when a file cannot be written."""
         result = {**head.to_json(), **report.figures}
         if self.picture and report.picture:
             draw(report.picture, result, self.picture)

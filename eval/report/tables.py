@@ -22,16 +22,16 @@ SIGNED = ("difference", "relative_change")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells as they are read; the first column names the row, and ``command`` makes it all again."""
+    """A table of cells as they are read."""
 
     caption: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # the first names the row
     rows: tuple[tuple[str, ...], ...]
-    command: str = ""
+    command: str = ""  # makes the result again
 
     @classmethod
     def of(cls, caption: str, rows: Iterable[Json], columns: Columns, command: str = "") -> Table:
-        """A line for each of the rows, a cell for each of the columns."""
+        """Make a table with a row for each of ``rows`` and a cell for each of ``columns``."""
         made = [partial(field, cell) if isinstance(cell, str) else cell for cell in columns.values()]
         return cls(caption, tuple(columns), tuple(tuple(cell(row) for cell in made) for row in rows), command)
 

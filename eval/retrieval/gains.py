@@ -41,7 +41,7 @@ class GainsRecord:
 
 
 def read_gains(path: Path) -> tuple[GainsRecord, ...]:
-    """Every record of the file. Raises InputError that names file, line and field of the first bad one."""
+    """Read every record of a file. Raises InputError that names file, line and field of the first bad one."""
     records = at_least_one(path, parse_lines(path, partial(parse_record, now=time.time())), "record")
     if not any(gain for record in records for gain in record.gains):
         raise InputError(f"{path}: every gain in it is 0, so every order is as good.", param="gain", code="no_gains")

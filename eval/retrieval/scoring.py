@@ -28,7 +28,7 @@ class ModelScores:
 def score_records(
     model: str, retriever: Retriever, records: Sequence[GainsRecord], advance: Callable[[], None] = lambda: None
 ) -> ModelScores:
-    """Raises InputError that names the model and the record where a score is missing or not a finite number."""
+    """Score every record. Raises InputError that names model and record where a score is missing or not finite."""
     scored = []
     for number, record in enumerate(records, start=1):
         scores = _scores(retriever, record)
@@ -45,7 +45,7 @@ def score_records(
 
 
 def _scores(retriever: Retriever, record: GainsRecord) -> Floats:
-    """A retriever wants its documents oldest first."""
+    """Score the documents, in the order of the record; the retriever gets them oldest first."""
     order = oldest_first(record.documents)
     ranked = retriever.index([record.documents[position] for position in order]).scores(record.request)
     if len(ranked) != len(order):

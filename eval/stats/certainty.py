@@ -130,13 +130,13 @@ def bins_of(certainty: Floats) -> Floats:
 
 
 def reliability(judged: CertainAnswers) -> list[dict[str, Any]]:
-    """A row a bin that has records, the least certain first."""
+    """A row for each bin that has records, the least certain first."""
     bins = enumerate(bins_of(judged.certainty).T)
     return [_range(judged, inside, 1 + 10 * index, 10 + 10 * index) for index, inside in bins if inside.any()]
 
 
 def bands(judged: CertainAnswers) -> list[dict[str, Any]]:
-    """A row a verbal band."""
+    """A row for each verbal band."""
     return [_range(judged, judged.at_least(low) - judged.at_least(high + 1), low, high) for low, high in BANDS]
 
 
@@ -160,7 +160,7 @@ def sweep(judged: CertainAnswers, threshold: float) -> list[dict[str, Any]]:
 
 
 def risk_coverage(judged: CertainAnswers) -> list[dict[str, Any]]:
-    """A point a level of certainty, the highest first: the share that is answered and the share of it that is wrong."""
+    """A point for each level of certainty, the highest first: the share answered, and the share of it that is wrong."""
     levels = np.unique(judged.certainty[judged.said > 0])[::-1].tolist()
     parts = {level: judged.part(judged.at_least(level)) for level in levels}  # each holds a record of its level
     return [

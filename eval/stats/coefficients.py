@@ -60,7 +60,7 @@ class RaterPair:
 
 
 def landis_koch(value: float) -> str:
-    """The band of Landis and Koch 1977; each takes its upper end."""
+    """The band of Landis and Koch 1977; each includes its upper end."""
     return "poor" if value < 0 else next(name for above, name in reversed(BANDS) if value > above or above == 0)
 
 
@@ -101,7 +101,7 @@ class Agreement:
         return Coefficient(Estimate(value, resampled, shares.clusters, randolph_kappa(0.0, size)), raw.items)
 
     def fleiss(self) -> Coefficient:
-        """Over the items with the most common number of ratings, for it needs the same everywhere."""
+        """Fleiss' kappa over the items with the most common number of ratings, as it needs the same everywhere."""
         if reason := self._missing():
             return Coefficient(None, 0, reason)
         raters = max(Counter(self._number[self._shared]).items(), key=lambda pair: (pair[1], pair[0]))[0]
@@ -122,7 +122,7 @@ class Agreement:
         return Coefficient(self._estimate(value, features * inside[:, None], fold), int(inside.sum()))
 
     def alpha(self, level: str) -> Coefficient:
-        """Krippendorff's, nominal, ordinal or interval; missing ratings are no matter."""
+        """Krippendorff's alpha, nominal, ordinal or interval; ratings may be missing."""
         values = self._ratings.numbers
         if reason := self._missing():
             return Coefficient(None, 0, reason)
@@ -164,11 +164,11 @@ class Agreement:
         return agreement, Coefficient(self._estimate(value, features * both[:, None], fold), items)
 
     def _estimate(self, value: float, features: Floats, fold: Callable[[Floats], Floats]) -> Estimate:
-        """The library's value, and what it is in each resample."""
+        """The library's value, and ours in each resample."""
         return Estimate(value, self._bootstrap.sums(features, fold).resampled)
 
     def cohen(self, pairs: list[RaterPair]) -> Coefficient:
-        """The mean of the pairs' kappas, where they have one; of two raters it is theirs."""
+        """The mean of the pairs' kappas that are defined; of two raters it is theirs."""
         if reason := self._missing():
             return Coefficient(None, 0, reason)
         kappas = [pair.kappa.estimate for pair in pairs if pair.kappa.estimate is not None]
@@ -195,10 +195,10 @@ def randolph_kappa(agreement: AgreementT, labels: int) -> AgreementT:
 def alpha(
     counts: Floats, bootstrap: Bootstrap, level: str = "nominal", values: Sequence[float] | None = None
 ) -> Estimate:
-    """Krippendorff's alpha, nominal, ordinal or interval, of how often each item has each label, (I, K); missing
-    ratings are no matter.
+    """Krippendorff's alpha, nominal, ordinal or interval, of how often each item has each label, (I, K); ratings
+    may be missing.
 
-    ``values`` are the labels as numbers, of which a nominal one takes no notice.
+    ``values`` are the labels as numbers; the nominal alpha ignores them.
     """
     domain = list(range(counts.shape[1])) if values is None or level == "nominal" else list(values)
     import krippendorff  # of an extra, which help does without

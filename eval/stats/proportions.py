@@ -27,7 +27,7 @@ def interval_json(interval: Interval | None) -> dict[str, float] | None:
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
-    """The one over the other, item by item; NaN where the whole is not above 0."""
+    """``part / whole``, item by item; NaN where the whole is not above 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, np.nan)
 

@@ -25,7 +25,7 @@ MISSING = frozenset({"", ".", "na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null"
 
 
 def is_missing(label: object) -> bool:
-    """True for null and for what says that there is no rating."""
+    """True for null and for labels that stand for no rating."""
     return label is None or (isinstance(label, str) and label.strip().casefold() in MISSING)
 
 
@@ -93,7 +93,7 @@ def check_rater(rater: str, raters: Sequence[str], where: str = "") -> None:
 
 
 def ratings_of(rated: dict[tuple[str, str], str], labels: Sequence[str] = ()) -> Ratings:
-    """The ratings made of each rater's label for each item."""
+    """Ratings from the label by item and rater."""
     items = tuple(dict.fromkeys(item for item, _ in rated))
     raters = tuple(dict.fromkeys(rater for _, rater in rated))
     known = tuple(sorted({*rated.values(), *labels}))
@@ -115,7 +115,7 @@ def numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
-    """The line, the item, the rater and the label of each object; an item that is rated for styles is one for each."""
+    """Yield line, item, rater and label of each object; an item rated for several styles is an item for each."""
 
     def parse(value: dict[str, Any], number: int) -> tuple[int, str, str, str]:
         for name in COLUMNS:
@@ -130,7 +130,7 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str, str, str]]:
-    """The line, the item, the rater and the label of each row."""
+    """Yield line, item, rater and label of each row."""
     for line, row in csv_rows(path, COLUMNS):
         item, rater, label = (row[name].strip() for name in COLUMNS)
         for name, cell in (("item", item), ("rater", rater)):

@@ -50,7 +50,7 @@ def binned_distance(bootstrap: Bootstrap, inside: Floats, predicted: Floats, tru
 
 
 def slices(by: str, values: Sequence[int]) -> list[Slice]:
-    """Equally many requests in each third, as far as equal values let them be divided; none without two parts."""
+    """Slices of equally many requests, three if equal values allow it; none where there would be only one."""
     sizes = np.asarray(values)
     bins = equal_bins(values, 3)
     masks = [bins == index for index in np.unique(bins)]

@@ -168,7 +168,7 @@ class DraftChoice:
 
 
 def read_drafts(path: Path) -> list[DraftItem]:
-    """Raises InputError that names file, line and field."""
+    """Read the drafts of a file. Raises InputError that names file, line and field."""
 
     def parse(value: dict[str, Any], number: int) -> DraftItem:
         check_fields(value, "text")
@@ -187,7 +187,7 @@ def read_drafts(path: Path) -> list[DraftItem]:
 
 
 def likenesses_of(item: DraftItem) -> Likenesses | None:
-    """The likeness of texts to the draft's person; None where none of their texts are known."""
+    """A function that gives the likeness of texts to the draft's user; None where no text of theirs is known."""
     if not item.history:
         return None
     from pearl.likeness.likeness import Likeness
@@ -261,7 +261,7 @@ def _bootstrap(outcomes: Sequence[DraftChoice], resamples: int, seed: int) -> Bo
 
 
 def _versions(means: dict[str, Estimate]) -> dict[str, Any]:
-    """The mean of each version, and what it gains on the draft and the choice on the random edit."""
+    """The mean of each version, its gain over the draft, and the gain of the choice over the random edit."""
     return {
         **{name: estimate.to_json() for name, estimate in means.items()},
         "gain": {name: (means[name] - means["draft"]).to_json() for name in VERSIONS[1:]},
@@ -300,7 +300,7 @@ TITLES = {
 
 
 def best_of_tables(result: Json) -> Iterator[Table]:
-    """Reward and likeness of each version, then what became of the candidates and of the proposed edits."""
+    """Yield reward and likeness of each version, then what became of the candidates and of the proposed edits."""
     quality, likeness = result["quality"], result["likeness"]
 
     def cells(scores: Json | None, name: str, digits: int) -> tuple[str, str]:

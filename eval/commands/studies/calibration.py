@@ -65,7 +65,7 @@ class CalibrationOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoreFit:
-    """How well a model's s1 predicts the gain of the document it chose: (N,) each, gains in nats."""
+    """A model's s1 and predictions from it of the gain of the document chosen: (N,) each, gains in nats."""
 
     top_scores: Floats  # s1
     gains: Floats
@@ -121,7 +121,7 @@ def _binned_pearson(bootstrap: Bootstrap, model: ScoreFit) -> Estimate:
 
 
 def pearson_of_bins(first: Floats, second: Floats) -> Floats:
-    """r over the bins for which both are finite. Undefined below three: a line goes through any two.
+    """Pearson's r over the bins for which both are finite; NaN for fewer than three, as a line goes through any two.
 
     (R, B) -> (R,)
     """
@@ -207,7 +207,7 @@ COMPARED = tuple(metric for metric in METRICS if metric.higher_is_better)
 
 
 def calibration_report(everything: Candidates, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
-    """All figures, as they are written, and a second time with the near-duplicates of the targets set aside."""
+    """The figures of all requests, and again with the near-duplicates of the targets set aside."""
     left, counts = set_aside(everything, options.near_duplicates)
     return {
         "bins": options.bins,
@@ -236,7 +236,7 @@ def calibration_table(choices: Candidates, baselines: Sequence[str], options: Ca
 
 
 def _reliability(bootstrap: Bootstrap, model: ScoreFit) -> list[dict[str, Any]]:
-    """A row a bin, the lowest s1 first."""
+    """A row for each bin, the lowest s1 first."""
     return [
         {
             "n": int(inside.sum()),
@@ -250,7 +250,7 @@ def _reliability(bootstrap: Bootstrap, model: ScoreFit) -> list[dict[str, Any]]:
 
 
 def calibration_tables(result: Json) -> Iterator[Table]:
-    """All requests, against the best baselines, the bins of each model, and the near-duplicates set aside."""
+    """Yield tables of all requests, differences from the best baselines, each model's bins, and near-duplicates."""
     yield figures_table(result, METRICS)
     yield differences_table(result, COMPARED)
     yield from (reliability_table(result, row) for row in result["models"])
@@ -261,7 +261,7 @@ def calibration_tables(result: Json) -> Iterator[Table]:
 
 
 def reliability_table(result: Json, model: Json) -> Table:
-    """A row a bin of a model, the lowest s1 first."""
+    """A row for each bin of a model, the lowest s1 first."""
     rows = [
         (f"{row['low']:.2f} to {row['high']:.2f}", str(row["n"]), shown(row["s1"], 2), shown(row["gain"], 1))
         for row in model["reliability"]
@@ -271,7 +271,7 @@ def reliability_table(result: Json, model: Json) -> Table:
 
 
 def reliability_figure(result: Json) -> Figure:
-    """The mean gain of each bin over its mean s1, with the distribution of s1 below."""
+    """Draw the mean gain of each bin over its mean s1, and the distribution of s1 below."""
     return panels(result["models"], (_draw_bins, draw_distribution))
 
 

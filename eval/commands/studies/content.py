@@ -148,7 +148,7 @@ def _published(value: Mapping[str, Any]) -> list[OriginText]:
 
 
 def recorded_scorer(texts: Sequence[OriginText]) -> TextScorer | None:
-    """The recorded scores; None where a text has none."""
+    """A scorer that gives the recorded scores; None where a text has none."""
     known = {text.text: text.score for text in texts}
     if None in known.values():
         return None
@@ -230,7 +230,7 @@ def _paired(one: dict[str, float], other: dict[str, float], resamples: int, seed
 
 
 def content_tables(result: Json) -> Iterator[Table]:
-    """The distribution by prompt and origin, then what a detailed prompt adds."""
+    """Yield the distribution by prompt and origin, then the gain of a detailed prompt."""
     against = f"less {result['reference']}" if result["reference"] else "less the reference"
     over = "instructions" if result["instructions"] > 1 else "texts"
     caption = (
@@ -257,7 +257,7 @@ def content_tables(result: Json) -> Iterator[Table]:
 
 
 def content_figure(result: Json) -> Figure:
-    """The median, the middle half and the middle nine tenths of each group."""
+    """Draw the median, the middle half and the middle nine tenths of each group."""
     groups = result["groups"]
     colours = {SHORT: GREY, DETAILED: BLUE, ANYHOW: ORANGE}
     figure, ((axes,),) = canvas(1, 1, (7.2, 1 + 0.34 * len(groups)))

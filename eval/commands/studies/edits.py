@@ -190,7 +190,7 @@ REACHED = {
 
 
 def edit_tables(result: Json) -> Iterator[Table]:
-    """Tables of the edits that were executed, those that were not and why, and the change of the score with each."""
+    """Yield tables of the edits executed, those that were not and why, and the change of the score with each."""
     spans = result["spans"]
     counts = {
         "edits": result["edits"],
@@ -253,7 +253,7 @@ def _sensitivity_tables(result: Json) -> Iterator[Table]:
 
 
 def edits_figure(result: Json) -> Figure:
-    """The distribution of the change by an edit, and the change from the draft as edits are executed."""
+    """Draw the distribution of the change by an edit, and the change from the draft as edits are executed."""
     sensitivity = result["sensitivity"]
     figure, ((single, gradual),) = canvas(1, 2, (9.6, 3.4))
     edges, counts = sensitivity["histogram"]["edges"], sensitivity["histogram"]["counts"]

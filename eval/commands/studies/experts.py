@@ -70,7 +70,7 @@ RANK_COLUMNS = {"first": "rank_1", "second": "rank_2", "third": "rank_3"}
 
 
 def expert_tables(result: Json) -> Iterator[Table]:
-    """Agreement by gap, ranks over all and by domain and model, and the printed figures beside ours."""
+    """Yield agreement by gap, ranks over all and by domain and model, and the printed figures beside ours."""
     experts = ", ".join(f"{number} of {size}" for size, number in result["experts_of_a_triplet"].items())
     yield Table.of(
         f"Agreement of experts with the order of scores, by their gap: {result['rankings']:,} rankings of "
@@ -141,14 +141,14 @@ def _all(rows: list[Json]) -> Json | None:
 
 
 def _beside_majority(result: Json) -> list[dict[str, Any]]:
-    """The agreement of individual experts by gap, each row with the majorities' number and agreement, None without."""
+    """The agreement of individual experts by gap; each row also has the number and agreement of majorities, or None."""
     majority = {row["gap"]: {"majorities": row["n"], "majority": row["agreement"]} for row in result["majority"]}
     without = {"majorities": None, "majority": None}
     return [row | majority.get(row["gap"], without) for row in result["individual"]]
 
 
 def experts_figure(result: Json) -> Figure:
-    """Agreement over the gap of scores, for an expert and for the majority, and the ranks of the three versions."""
+    """Draw agreement by the gap of scores, for experts and for the majority, and the ranks of the three versions."""
     figure, ((agreement, ranks),) = canvas(1, 2, (9.6, 3.6))
     _draw_agreement(agreement, result)
     left = np.zeros(len(result["ranks"]))

@@ -109,7 +109,7 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class ScoredDrafts:
-    """What was written with the documents that a retriever found."""
+    """Drafts with the documents that a retriever found, and its scores."""
 
     top_scores: Floats  # s1 of each request, (N,)
     measured: Measures
@@ -205,7 +205,7 @@ def generation_report(
 
 
 def complete(written: Sequence[Sequence[WrittenText]]) -> Mask:
-    """The requests for which every system has a text. Raises ChatError where there is none."""
+    """True for the requests for which every system has a text, (N,). Raises ChatError where there is none."""
     together: Mask = np.array([all(text.text is not None for text in texts) for texts in zip(*written, strict=True)])
     if not together.any():
         failures = Counter(text.failure for texts in written for text in texts if text.failure)
@@ -256,7 +256,7 @@ def counts(texts: Sequence[WrittenText]) -> dict[str, Any]:
 
 
 def left_out(result: Json, texts: str) -> list[str]:
-    """The sentence on the requests that are in no figure because their ``texts`` failed; none if there are none."""
+    """A sentence on the requests that were left out because their ``texts`` failed; empty if there are none."""
     missing = result["requests"] - result["n"]
     return (
         [f"{missing:,} of {counted(result['requests'], 'request')} left out, whose {texts} failed."] if missing else []
@@ -269,7 +269,7 @@ def stance_counts(stances: Sequence[str | None]) -> dict[str, Any]:
 
 
 def generation_tables(result: Json) -> Iterator[Table]:
-    """Tables of failures, figures, differences from the best baselines, correlations with s1, and slices."""
+    """Yield tables of failures, figures, differences from the best baselines, correlations with s1, and slices."""
     metrics = metrics_in(result["models"][0])
     rows = tuple((row["model"], str(row["failed"]), str(row["cut_off"])) for row in result["models"])
     yield Table(f"Of {result['requests']:,} drafts each.", ("model", "failed", "cut off"), rows)

@@ -148,7 +148,7 @@ class LikenessOptions:
 def likeness_report(
     paths: Sequence[Path], options: LikenessOptions, encoder: Encoder, progress: Callable[[str], None]
 ) -> Fields:
-    """Raises InputError for files that cannot be read or have too few people."""
+    """The figures by file and length. Raises InputError for files that cannot be read or have too few people."""
     files, certainties = [], []
     for path in paths:
         progress(f"{path.name}: reading")
@@ -169,7 +169,7 @@ def likeness_report(
 
 
 def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lineup, Fields]:
-    """The writers of a file with their impostors, and the account of both."""
+    """The writers of a file with their impostors, and counts of both."""
     texts = texts_by_user(path)
     writers = writers_of(texts, options.part)
     if len(writers) < 2:
@@ -294,7 +294,7 @@ def auc(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool_]) -> Estima
 
 
 def equal_error_rate(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool_]) -> Estimate:
-    """The share of true claims refused where as large a share of false ones is believed."""
+    """The share of true claims refused at the score where as large a share of false ones is believed."""
 
     def fold(weights: Floats) -> Floats:
         right, wrong = _by_score(weights, scores, true)
@@ -320,7 +320,7 @@ TITLES = {SAME_DOMAIN: "people of the same file", TOPIC_MATCHED: "the nearest pa
 
 
 def likeness_tables(result: Json) -> Iterator[Table]:
-    """AUC against each kind of impostor, then error rates and calibration, a row a file and length."""
+    """Yield AUC against each kind of impostor, then error rates and calibration, by file and length."""
     methods = result["methods"]
     parts = [{**file, **part} for file in result["files"] for part in file["lengths"]]
     for kind, title in TITLES.items():
@@ -353,7 +353,7 @@ def _calibration(name: str, part: Json) -> str:
 
 
 def likeness_figure(result: Json) -> Figure:
-    """AUC by length for each file, and the share of true claims by the probability said."""
+    """Draw AUC by length for each file, and the share of true claims by the probability said."""
     figure, ((by_length, reliability),) = canvas(1, 2, (8.0, 3.4))
     for file in result["files"]:
         curve = [

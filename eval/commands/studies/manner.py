@@ -180,7 +180,7 @@ def _share_right(bootstrap: Bootstrap, likenesses: Floats) -> Estimate:
 
 
 def references(histories: Sequence[tuple[str, Sequence[Author]]]) -> dict[str, Reference]:
-    """The figures over the authors of histories, given with their kinds, by kind and of all as the kind ``any``."""
+    """The reference of each kind over its authors, and that of the kind ``any`` over all authors."""
     texts = [(kind, [(*author.card, *author.held_back) for author in authors]) for kind, authors in histories]
     return {
         kind: Reference.of(kind, [author_texts for of_kind, author_texts in texts if kind in (of_kind, ANY)])

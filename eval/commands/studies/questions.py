@@ -1,7 +1,7 @@
-"""``pearl eval questions``: how often the second floor ends in a question to the user.
+"""``pearl eval questions``: how often requests end in a question to the user.
 
-A history can serve its own person's next request; one of another person of the same corpus, asked at the same moment,
-it was not written for, and still less one of a person of another corpus.
+A history was written for its own person's next request, not for one by another person of the same corpus at the same
+time, and still less for one by a person of another corpus.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def questions(
     seed: Seed = 0,
     encoder: EncoderName = None,
 ) -> Report:
-    """Measure how often requests end in a question to the user: a history's own, and another person's.
+    """Measure how often requests end in a question to the user: a history's own, and those of other people.
 
     With several histories also requests of the next one, which are of another kind.
     """
@@ -98,7 +98,7 @@ class ServedRequest:
 
 
 def sampled_users(histories: Mapping[str, Sequence[Document]], count: int, seed: int) -> dict[str, list[Document]]:
-    """The histories, by time, of at most ``count`` users who wrote enough for requests. Raises InputError for fewer
+    """At most ``count`` users with enough texts for requests, and their histories by time. Raises InputError for fewer
     than two."""
     usable = {}
     for user, documents in sorted(histories.items()):

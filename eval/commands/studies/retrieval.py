@@ -141,8 +141,8 @@ METRICS: tuple[Metric[Outcomes], ...] = (
 
 
 def retrieval_report(everything: Candidates, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
-    """All figures, as they are written; a second time with the near-duplicates of the targets set aside, then sliced by
-    the words of the request and by the number of candidates."""
+    """The figures of all requests; again with the near-duplicates of the targets set aside; and by slices of the words
+    of the request and of the number of candidates."""
     left, counts = set_aside(everything, options.near_duplicates)
     return {
         "k": options.k,
@@ -217,7 +217,7 @@ def _pairs(bootstrap: Bootstrap, outcomes: Mapping[str, Outcomes]) -> list[dict[
 
 
 def retrieval_tables(result: Json) -> Iterator[Table]:
-    """All requests, against the best baselines, model against model, the near-duplicates set aside, the slices."""
+    """Yield tables of all requests, differences from baselines, pairs of models, near-duplicates and slices."""
     yield figures_table(result, METRICS)
     yield differences_table(result, METRICS)
     yield from pairs_tables(result)
@@ -229,7 +229,7 @@ def retrieval_tables(result: Json) -> Iterator[Table]:
 
 
 def slices_tables(result: Json) -> Iterator[Table]:
-    """The top-1 gain, a column a slice."""
+    """Yield tables of the top-1 gain, a column for each slice."""
     column = METRICS[0]
     for by in dict.fromkeys(part["by"] for part in result["slices"]):
         parts = [part for part in result["slices"] if part["by"] == by]
@@ -243,5 +243,5 @@ def slices_tables(result: Json) -> Iterator[Table]:
 
 
 def distributions_figure(result: Json) -> Figure:
-    """The best scores s1 of every model."""
+    """Draw the distribution of the best scores s1 of every model."""
     return panels(result["models"], (draw_distribution,))

@@ -224,7 +224,7 @@ class RevisedDrafts:
         return [*thresholds, np.inf]
 
     def _below(self, threshold: float | None) -> Floats:
-        """1 where the draft is revised."""
+        """1 where the draft is revised, else 0, (N,)."""
         return np.asarray(self.top_scores < (-np.inf if threshold is None else threshold), np.float64)
 
     def _bootstrap(self) -> Bootstrap:
@@ -244,8 +244,8 @@ def _row(bootstrap: Bootstrap, share: Floats, measured: Figures, others: Mapping
 
 
 def revision_tables(result: Json) -> Iterator[Table]:
-    """The policies of each model over all requests, and where the threshold revises, within the slices; with the paired
-    differences from no revision."""
+    """Yield each model's policies, with their paired differences from no revision, over all requests; within the
+    slices, too, where the model has a threshold."""
     for model in result["models"]:
         for part in (None, *model["slices"]) if model["threshold"] is not None else (None,):
             policies = (part or model)["policies"]
@@ -275,14 +275,14 @@ def _caption(result: Json, model: Json, part: Json | None) -> str:
 
 
 def check_metric(name: str, *, stances: bool) -> None:
-    """Raises InputError for one that is not measured."""
+    """Raises InputError for a metric that is not measured."""
     known = [metric.name for metric in METRICS if stances or metric.name != MACRO_F1]
     if name not in known:
         raise InputError(f"--metric {name}: there are {', '.join(known)}; --stances adds {MACRO_F1}.", param="metric")
 
 
 def curves_figure(metric: str, result: Json) -> Figure:
-    """A panel a model: the paired difference from no revision over the share revised, with its 95% interval."""
+    """Draw for each model the paired difference from no revision over the share revised, with its 95% interval."""
     rows = (partial(_draw_curve, metric),)
     return panels(result["models"], rows, lambda model: f"theta = {theta_words(model['threshold'], 2)}")
 

@@ -1,7 +1,7 @@
 """``pearl eval shown``: which of the best documents a prompt should show, told by their scores.
 
-A margin leaves out what scores more than that below the best document. What it would have had written is among the
-drafts with the 1, 2, ... k best, so one set of drafts measures every margin.
+A margin leaves out documents that score more than that below the best one. The draft that it gives is among those with
+the 1, 2, ... k best documents, so one set of drafts measures every margin.
 
 Dimensions in comments: N requests, K documents shown at most.
 """
@@ -70,7 +70,7 @@ MARGINS = 10  # tried, at equal steps of the share of documents that they leave 
 
 
 def by_count(system: System) -> list[System]:
-    """One system that shows the best document, one that shows the best two, and so on up to all."""
+    """Systems that show the best document, the best two, and so on up to all."""
     most = max((len(selection.documents) for selection in system.shown), default=0)
     return [
         replace(
@@ -184,7 +184,7 @@ def shown_tables(result: Json) -> Iterator[Table]:
 
 
 def _beside_all(point: Json, metrics: Sequence[Metric[Measures]]) -> Iterator[str]:
-    """Each metric at a margin, and what it gains over all documents."""
+    """Yield each metric at a margin, and its gain over all documents."""
     for metric in metrics:
         yield interval_cell(point[metric.name], metric.digits)
         yield interval_cell(point.get("less_all", {}).get(metric.name), metric.digits, sign=True)

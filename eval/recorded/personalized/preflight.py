@@ -163,7 +163,7 @@ def _contradicts_acc(record: RecordedJudgement, recording: Recording) -> bool:
 
 
 def _contradicts_prompt(record: RecordedJudgement, recording: Recording) -> bool:
-    """'asst_A' and 'asst_B' against what the prompt shows; instructions may follow the second text."""
+    """True where 'asst_A' and 'asst_B' differ from the texts in the prompt; instructions may follow the second text."""
     seen = (record.shown.first, record.shown.second) if record.shown else ()
     if not seen or None in seen or not record.texts:
         return False
@@ -171,7 +171,7 @@ def _contradicts_prompt(record: RecordedJudgement, recording: Recording) -> bool
 
 
 def gold_contradicts_gold(recording: Recording) -> Fault:
-    """The same person asked about the same two texts, whatever their order, with different right answers."""
+    """Find the same persona with the same two texts, in whatever order, and different right answers."""
     asked_again = repeated(recording.judgements, question_of)
     groups = [group for group in asked_again if len({folded(record.target) for record in group}) > 1]
     what = "ask of the same persona and texts as another, with another right answer."
@@ -218,7 +218,7 @@ def _is_leaked(record: RecordedJudgement, recording: Recording) -> bool:
 
 
 def persona_leaked(recording: Recording) -> Fault:
-    """Words of the persona that few personas have, in the right text and not in the wrong one."""
+    """Find words of the persona, which few personas have, in the right text and not in the wrong one."""
     if not recording.has_persona:
         return None
     words_of = persona_words(recording)

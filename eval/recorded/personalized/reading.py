@@ -33,7 +33,7 @@ class RecordingVerdicts:
 
     @property
     def correct(self) -> Floats:
-        """1 or 0 of each counted record, (N,)."""
+        """1 for each counted record that is correct, else 0: (N,)."""
         judgements = self.recording.judgements
         return np.array([is_correct(self.verdicts[i], judgements[i].gold) for i in self.counted], float)
 
@@ -53,14 +53,14 @@ class RecordingVerdicts:
 
     @property
     def resampled(self) -> str:
-        """What the clusters are, in the plural."""
+        """The kind of the clusters, in the plural."""
         if len(set(self.names)) == len(self.names):
             return "records"
         return "personas" if any(name.startswith("persona ") for name in self.names) else "pairs of texts"
 
 
 def read_verdicts(recording: Recording, reading: str, unparsed: str) -> RecordingVerdicts:
-    """The verdicts by a reading; ``unparsed`` says which of them count."""
+    """Read the verdicts of a recording; ``unparsed`` says which of them count."""
     verdicts = tuple(verdict_of(judgement, recording.form, reading) for judgement in recording.judgements)
     return RecordingVerdicts(recording, verdicts, counted(verdicts, recording.form, unparsed))
 

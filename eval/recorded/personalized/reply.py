@@ -162,7 +162,7 @@ def _verdict(word: str, numbers: set[int], form: ReplyForm) -> Verdict:
 
 
 def parse_published(reply: str, form: ReplyForm) -> Verdict:
-    """The rule of the published code: the first character (behind ``[[``) and the first number, whatever they are in.
+    """Read a reply by the published code's rule: the first character (behind ``[[``) and the first number anywhere.
 
     It reads "B" and 23 in "Based on the profile, the user is 23 years old".
     """

@@ -33,7 +33,7 @@ class PersonalizedOptions:
 
 
 def personalized_report(paths: Sequence[Path], options: PersonalizedOptions) -> dict[str, Any]:
-    """Raises InputError for a file that cannot be read."""
+    """The figures of all files. Raises InputError for a file that cannot be read."""
     recordings = [(path, read_recording(path)) for path in paths]
     return {
         "threshold": options.threshold,
@@ -131,7 +131,7 @@ def _judged(read: RecordingVerdicts, options: PersonalizedOptions) -> dict[str, 
 
 
 def undefined(certain: CertainAnswers, figures: dict[str, Estimate]) -> dict[str, str]:
-    """Why a figure is null."""
+    """The reason for each figure that is undefined."""
     said = certain.said > 0
     if not said.any():
         why = "no record has a certainty"

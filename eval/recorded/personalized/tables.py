@@ -31,7 +31,7 @@ FINDINGS: Columns = {
 
 
 def personalized_tables(result: Json) -> Iterator[Table]:
-    """All files, what they were right beside what needs no judge, and what is wrong with the data."""
+    """Yield tables of all files, of the judge beside baselines that need no judge, and of faults in the records."""
     files, choices = result["files"], result["choices"]
     columns: Columns = {
         "file": _name,
@@ -63,7 +63,7 @@ def personalized_tables(result: Json) -> Iterator[Table]:
 
 
 def sweep_tables(result: Json) -> Iterator[Table]:
-    """Tables of accuracy and coverage when the judge abstains below other thresholds."""
+    """Yield tables of accuracy and coverage when the judge abstains below other thresholds."""
     columns: Columns = {
         "certainty at least": lambda row: f"{row['threshold']:g}",
         "right": _counts,
@@ -108,7 +108,7 @@ SHOWN_NAME = 34  # characters of a file's name
 
 
 def personalized_figure(result: Json) -> Figure:
-    """Draw a column a file; one without certainties says so. Raises InputError where there is no file."""
+    """Draw a column for each file; one without certainties says so. Raises InputError where there is no file."""
     if not result["files"]:
         raise InputError("--picture and --report draw judges; give their --records.", param="records")
     files: Sequence[Json] = result["files"]
@@ -127,7 +127,7 @@ def personalized_figure(result: Json) -> Figure:
 
 
 def _certainties(axes: Axes, file: Json, threshold: float) -> None:
-    """Wrong answers upon right ones, with the accuracy of each bin above."""
+    """Draw right and wrong answers by certainty, with the accuracy of each bin above."""
     rows = [row for row in file["histogram"] if row["total"]]
     at = [row["low"] + 2.5 for row in rows]
     right = [row["correct"] for row in rows]

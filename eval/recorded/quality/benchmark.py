@@ -64,7 +64,7 @@ def _mean_of_ratios(sums: Floats) -> Floats:
 def read_sets(
     files: Sequence[Path], trained_on: Sequence[Path], checks: Sequence[Check[Sequence[QualityPair]]] = PAIR_CHECKS
 ) -> list[PairSet]:
-    """The pairs of each file with its faults; a pair of an earlier file counts there alone.
+    """Read the pairs of each file and find their faults; a pair that an earlier file has counts there alone.
 
     Raises InputError for files that cannot be used, and for one without a pair that no earlier file has.
     """
@@ -210,7 +210,7 @@ def _difference(accuracies: Mapping[str, Estimate], scorer: str, rivals: Sequenc
 
 
 def quality_tables(result: Json) -> Iterator[Table]:
-    """Accuracy over the sets, in each, by origin and with equal lengths; then what is wrong with the pairs."""
+    """Yield accuracy over the sets, in each, by origin and with equal lengths; then what is wrong with the pairs."""
     parts = _columns(result)
     several = len(result["sets"]) > 1
     names = list(dict.fromkeys((result["scorer"], *result["baselines"])))
@@ -255,7 +255,7 @@ def _columns(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
 
 
 def quality_figure(result: Json) -> Figure:
-    """Every scorer's accuracy, over all sets and with equal lengths."""
+    """Draw every scorer's accuracy, over all sets and with equal lengths."""
     (title, (_, every)), *_ = _columns(result).items()
     equal = result["equal_length"]["accuracy"]
     rows = {name: {title: every[name], "equal lengths": equal[name]} for name in every}

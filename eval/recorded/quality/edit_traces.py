@@ -41,7 +41,7 @@ class ExecutedTrace:
 
 
 def read_traces(path: Path) -> list[EditTrace]:
-    """The traces among the records. Raises InputError for a file without any."""
+    """Read the traces of a file. Raises InputError for a file without any."""
     traces = [record for record in read_quality(path) if isinstance(record, EditTrace)]
     if not traces:
         raise InputError(f"{path}: holds no trace of edits (messages with Part 1 to Part 3).", code="no_traces")
@@ -104,7 +104,7 @@ def _reach_of(text: str, stored: str) -> str:
 
 
 def _not_reached(trace: ExecutedTrace) -> Iterator[dict[str, Any]]:
-    """A row for a trace whose stored text differs by more than spaces: where, and which of its edits were refused."""
+    """Yield a row for a trace whose stored text differs by more than spaces: where, and which edits were refused."""
     reach = _reach_of(trace.tidied.text, trace.trace.edited)
     if reach in (SAME, SPACES) and not lost(trace):
         return
@@ -145,7 +145,7 @@ def _rewritten(placed: Sequence[PlacedEdit]) -> Iterator[tuple[int, int]]:
 
 
 def training_records(traces: Sequence[ExecutedTrace]) -> Iterator[dict[str, Any]]:
-    """Chats that teach a model to edit: our question, and the reply with the edits that are executed and their text."""
+    """Yield chats that teach a model to edit: our question, and a reply with the executed edits and their text."""
     for trace in traces:
         names = {(edit.span, edit.rewrite) for edit in trace.verbatim.placed}
         edits = tuple(edit for edit in trace.trace.edits if (edit.span, edit.rewrite) in names)

@@ -57,7 +57,7 @@ class RankedTriplet:
 
 
 def read_triplets(path: Path) -> tuple[RankedTriplet, ...]:
-    """Raises InputError that names file, record and field, also for an id that stands there twice."""
+    """Read the triplets of a file. Raises InputError that names file, record and field, also for a duplicate id."""
     known: set[str] = set()
 
     def distinct(value: dict[str, Any], number: int) -> RankedTriplet:

@@ -152,7 +152,7 @@ def surface_scorer(files: Sequence[Path]) -> PairScorer | None:
 
 
 def surface_features(texts: Sequence[str]) -> Floats:
-    """(N, F)"""
+    """Features of what the surface of each text shows: (N, F)."""
     return np.array([_features(text) for text in texts])
 
 
@@ -196,7 +196,7 @@ def text_scorer(scorer: str | None, model: str | None) -> TextScorer | None:
 
 
 def reward_scorer(model: str) -> TextScorer:
-    """Raises InputError for what is no reward model, or one that only decides pairs."""
+    """Load a reward model. Raises InputError for a folder without one, or with one that only decides pairs."""
     from retriever.reward.scores import load_scores
 
     return TextScorer.of(model, f"the text that {model} scores higher", load_scores(model, f"--model {model}"))

@@ -36,7 +36,7 @@ UNKNOWN = Ability(None, None)
 
 
 def read_abilities(path: Path) -> Abilities:
-    """Raises InputError that names file and field."""
+    """Read a file of abilities. Raises InputError that names file and field."""
     try:
         with reading(path) as raw, decompressed(raw) as file:
             value = orjson.loads(file.read())

@@ -61,7 +61,7 @@ class StyleFinding:
 
 
 def check_judged(judged: StyleJudgements, options: StyleOptions) -> Iterator[StyleFinding]:
-    """Judge by judge and scheme by scheme."""
+    """Report faults of each judge and scheme."""
     groups = _by_judge(judged)
     faults: Mapping[str, Callable[[Sequence[JudgedUnit]], bool]] = {
         "one_label": lambda units: len(units) > 1 and len({unit.label(options) for unit in units} - {None}) == 1,

@@ -78,12 +78,12 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StyleOptions:
-    """The values chosen, and how intervals are drawn; ``even`` is of the draws of a judge too."""
+    """The values chosen, and how intervals are drawn."""
 
     preset: str
     votes: str
     half: str
-    even: str
+    even: str  # of people's votes and of a judge's draws
     cant_tell: str
     bins: str
     resamples: int = RESAMPLES

@@ -32,7 +32,7 @@ class Sums:
     resampled: Floats
 
     def estimate(self, fold: Callable[[Floats], Floats]) -> Estimate:
-        """A function of the sums: (..., F) -> (...)."""
+        """The estimate of a function of the sums, ``fold``: (..., F) -> (...)."""
         return Estimate(float(fold(self.value)), fold(self.resampled))
 
 
@@ -41,7 +41,7 @@ class Texts:
 
     @classmethod
     def of(cls, units: Sequence[JudgedUnit], options: StyleOptions) -> Texts:
-        """Draw requests or texts; texts where all are for one request, styles where all are of one text."""
+        """Resample by request, or by text where all are for one request, or by style where all are of one text."""
         subjects = [unit.subject for unit in units]
         return cls(
             drawn([unit.cluster for unit in units], [one.item for one in subjects], list(map(str, subjects))), options
@@ -114,7 +114,7 @@ def columns_with(
     people: Mapping[Subject, str | None],
     options: StyleOptions,
 ) -> Columns:
-    """Units that people have labelled, and what was said of each, None where nothing was."""
+    """Units that people have labelled, with the label that ``said`` has for each, None for none."""
     golds = [people[unit.subject] or "" for unit in units]
     return Columns(
         kind=kind,

@@ -20,7 +20,7 @@ AVERAGES = {DETECTION: BINARY, RANKING: MACRO}
 
 
 def f1(confusion: Floats, average: str, *, unlabelled_wrong: bool = False) -> Floats:
-    """(..., K * (K + 1)) -> (...); NaN without a case. Labels that nobody gave are no part of the macro average."""
+    """F1, (..., K * (K + 1)) -> (...); NaN without a case. The macro average leaves out labels that nobody gave."""
     of_labels = class_f1(confusion, unlabelled_wrong=unlabelled_wrong)
     if average == BINARY:
         return np.asarray(of_labels[..., 1])
@@ -72,11 +72,11 @@ def f1_of_guesses(confusion: Floats, chance: Floats, average: str) -> Floats:
 
 
 def _table(confusion: Floats) -> Floats:
-    """(..., K, K + 1)"""
+    """Confusions as tables: (..., K, K + 1)."""
     size = int(np.sqrt(confusion.shape[-1]))
     return confusion.reshape(*confusion.shape[:-1], size, size + 1)
 
 
 def _labelled(confusion: Floats) -> Floats:
-    """(..., K, K)"""
+    """Confusions as tables, without units that the judge has not labelled: (..., K, K)."""
     return np.asarray(_table(confusion)[..., :-1])

@@ -84,7 +84,7 @@ class StyleJudgements:
 
 
 def read_judged(paths: Iterable[Path]) -> StyleJudgements:
-    """Raises InputError that names file, line and field of the first bad line."""
+    """Read the judgements of all files. Raises InputError that names file, line and field of the first bad line."""
     lines: list[Line] = []
     locations: dict[tuple[Key, Part], str] = {}  # file and line
     abouts: dict[tuple[str, str, str], tuple[About, str]] = {}

@@ -118,7 +118,7 @@ def mean_scores(said: Iterable[tuple[str, str | float | None]]) -> tuple[float, 
 
 
 def scored_label(score_a: float, score_b: float) -> str:
-    """The higher score wins; means of the same whole numbers are equal, however they were added."""
+    """The text with the higher score; a tie where the means differ by rounding alone."""
     if math.isclose(score_a, score_b, rel_tol=1e-9, abs_tol=1e-9):
         return TIE
     return A if score_a > score_b else B

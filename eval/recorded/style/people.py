@@ -91,7 +91,7 @@ NOBODY = People({}, {}, 0, 0, (), {})
 
 
 def read_people(path: Path) -> People:
-    """Raises InputError that names file, line and field of the first bad one."""
+    """Read the ratings of a file. Raises InputError that names file, line and field of the first bad one."""
     ratings: dict[Subject, Counter[str]] = defaultdict(Counter)
     rated: dict[tuple[Subject, str], int] = {}
     scales: dict[str, tuple[str, int]] = {}  # whether a kind has levels or labels, as of which line

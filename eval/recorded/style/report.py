@@ -24,8 +24,8 @@ Labels = Mapping[Subject, str | None]
 def style_report(
     judgements: Sequence[Path], human: Path | None, abilities: Abilities, options: StyleOptions
 ) -> dict[str, Any]:
-    """Every line is accounted for: units, rated or not, verdicts, and fields passed over. Raises InputError for a file
-    that cannot be read."""
+    """The figures of ``pearl eval style``. Every line is counted: units, rated or not, verdicts, and fields passed
+    over. Raises InputError for a file that cannot be read."""
     judged = read_judged(judgements)
     people = read_people(human) if human else NOBODY
     labels = people.labels(options)

@@ -113,7 +113,7 @@ def styles_key(style: str | Sequence[str] | None) -> str:
 
 
 def check_style(name: str, *, param: str = "style") -> str:
-    """The style of this name. Raises InputError that lists the styles."""
+    """Return the style of this name. Raises InputError that lists the styles."""
     style = style_named(name)
     if style is None:
         raise InputError(f"'{name}' is none of {', '.join(STYLES)}.", param=param, code="unknown_style")
@@ -134,7 +134,7 @@ def check_styles(value: Any, *, needed: bool) -> tuple[str, ...]:
 
 
 def check_task(value: Any) -> str:
-    """One of TASKS. Raises InputError."""
+    """Return the task. Raises InputError for one that is none of TASKS."""
     if value not in tuple(TASKS):
         raise InputError(f"must be one of {', '.join(TASKS)}.", param="task", code="invalid_value")
     return str(value)

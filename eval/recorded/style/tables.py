@@ -42,7 +42,7 @@ def style_tables(result: Json) -> Iterator[Table]:
 
 
 def more_tables(result: Json) -> Iterator[Table]:
-    """The rest, for the page."""
+    """Yield the other tables, for the page."""
     yield from _some(
         agreement_table(result, with_people=False),
         people_table(result, styles=True),
@@ -162,7 +162,7 @@ def rows_by(result: Json, *by: str) -> list[Json]:
 
 
 def f1_table(result: Json) -> Table:
-    """Scheme by scheme, in all tasks and in each."""
+    """F1 by scheme, in all tasks and in each."""
     choices = ", ".join(f"{name} {value}" for name, value in result["choices"].items())
     averages = dict.fromkeys(f"{row['kind']}: {row['average']}" for row in result["f1"])
     caption = (
@@ -190,7 +190,7 @@ def judges_table(result: Json) -> Table:
 
 
 def three_labels_table(result: Json) -> Table:
-    """A row a judge and scheme: F1 over not, somewhat and very, and which the judge gives for each of people's."""
+    """A row for each judge and scheme: F1 over three labels, and the judge's labels for each of people's."""
 
     def judged(label: str) -> Cell:
         return lambda row: " / ".join(f"{row['confusion'][label][given]:,}" for given in THREE)
@@ -205,7 +205,7 @@ def three_labels_table(result: Json) -> Table:
 
 
 def consistency_table(result: Json) -> Table:
-    """Judge by judge, then the mean over them, where there are several."""
+    """Kappa of each judge, then the mean over judges, where there are several."""
     means = [
         row | {"judge": "", "band": f"{row['lowest']:.2f} to {row['highest']:.2f}"}
         for row in result["self_consistency_over_judges"]
@@ -227,7 +227,7 @@ def consistency_table(result: Json) -> Table:
 
 
 def agreement_table(result: Json, *, with_people: bool) -> Table:
-    """Judges with people's vote, or every two judges."""
+    """Agreement of each judge with people's vote, or of every two judges."""
     pairs = [
         {**pair, "kind": part["kind"], "scheme": part["scheme"]}
         for part in result["agreement"]
@@ -245,7 +245,7 @@ def agreement_table(result: Json, *, with_people: bool) -> Table:
 
 
 def people_table(result: Json, *, styles: bool) -> Table:
-    """Over all styles, or style by style."""
+    """Agreement of people over all styles, or by style."""
     columns: Columns = {"style": lambda row: f"{row['kind']}: {row['style'] or 'all styles'}", "task": task}
     columns |= {"texts": "units", "ratings": "ratings", "kappa of levels": "kappa", "band": band}
     columns["kappa of labels"] = lambda row: shown(row["labels"]["kappa"], 2)
@@ -254,7 +254,7 @@ def people_table(result: Json, *, styles: bool) -> Table:
 
 
 def contrasts_table(result: Json, *, tasks: bool) -> Table:
-    """In all tasks, or task by task."""
+    """Contrasts of F1 in all tasks, or by task."""
 
     def side(index: int) -> Cell:
         return lambda row: f"{shown(row['sides'][index]['f1'], 3)} ({row['sides'][index]['n']:,})"
@@ -275,7 +275,7 @@ def contrasts_table(result: Json, *, tasks: bool) -> Table:
 
 
 def breakdown_table(result: Json, by: str) -> Table:
-    """A row a group, a column a scheme."""
+    """F1 with a row for each group and a column for each scheme."""
     rows = rows_by(result, by)
     cells = {(row[by], scheme(row)): shown(row["f1"], 3) for row in rows}
     schemes = across(dict.fromkeys(map(scheme, rows)), cells, lambda row: (row[by],))
@@ -296,7 +296,7 @@ def frequencies_table(result: Json) -> Table:
 
 
 def style_correlations_table(result: Json) -> Table:
-    """The strongest of each."""
+    """The strongest correlations of each rater."""
     known = [row for row in result["style_correlations"] if row["rho"]]
     strongest = [
         row
@@ -311,7 +311,7 @@ ACROSS = 4  # panels
 
 
 def style_figure(result: Json) -> Figure:
-    """Randolph's kappa of the labels."""
+    """Draw Randolph's kappa of every two raters, a panel for each scheme."""
     from matplotlib.figure import Figure
 
     panels: Sequence[Json] = result["agreement"]
