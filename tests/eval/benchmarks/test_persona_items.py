@@ -85,12 +85,12 @@ def said(number: int, *scores: float, **fields: Any) -> list[dict[str, Any]]:
             "turn": 0,
             "conversation_type": "unguided",
             "user_prompt": f"Prompt {number}?",
-            "model_name": f"model-{place}",
-            "model_response": f"Response {place} to prompt {number}.",
+            "model_name": f"model-{index}",
+            "model_response": f"Response {index} to prompt {number}.",
             "score": score,
         }
         | fields
-        for place, score in enumerate(scores)
+        for index, score in enumerate(scores)
     ]
 
 
@@ -222,13 +222,13 @@ def wave(folder: Path, name: str, answers: list[str], questions: list[tuple[str,
             {
                 **{key: answer for key, _ in questions},
                 **dict.fromkeys(("CREGION", "SEX", "EDUCATION", "CITIZEN", "MARITAL", "RELIG", "RELIGATTEND"), "nan"),
-                "AGE": f"{18 + place}-49",
+                "AGE": f"{18 + index}-49",
                 "RACE": "White",
                 "POLPARTY": "Refused",
                 "POLIDEOLOGY": "",
                 "INCOME": "",
             }
-            for place, answer in enumerate(answers)
+            for index, answer in enumerate(answers)
         ],
     )
 
@@ -384,7 +384,7 @@ def comment(who: str, question: int, **fields: Any) -> dict[str, Any]:
 
 def test_the_nearest_persona_gives_the_other_answer(build, tmp_path):
     people = ("nurse in a hospital", "hospital nurse", "train driver", "driver of a train")
-    rows = [comment(who, 2 * place + n) for place, who in enumerate(people) for n in (0, 1)]
+    rows = [comment(who, 2 * index + n) for index, who in enumerate(people) for n in (0, 1)]
     write_json_lines(tmp_path / "synthetic_dataset.jsonl", rows)
     _, items = build("reddit")
     assert len(items) == 8

@@ -44,12 +44,12 @@ def test_the_texts_of_people_against_drafts_for_the_same_requests(pair, judge_en
     assert set(named) == {"person", "ann", "bob"}
     orders = set()
     for each in data.pairs:
-        own = 0 if each.texts[0].startswith("Aye") else 1
-        orders.add(own)
-        assert each.models[own] == each.metadata["user"]
-        assert each.models[1 - own] == "mock"
-        assert each.texts[1 - own].startswith("Dear all, this answers")
-        assert each.vote(named["person"]) is (Vote.B if own else Vote.A)
+        side = 0 if each.texts[0].startswith("Aye") else 1
+        orders.add(side)
+        assert each.models[side] == each.metadata["user"]
+        assert each.models[1 - side] == "mock"
+        assert each.texts[1 - side].startswith("Dear all, this answers")
+        assert each.vote(named["person"]) is (Vote.B if side else Vote.A)
         votes = {user: each.vote(named[user]).chooses for user in ("ann", "bob")}
         assert votes == {user: user == each.metadata["user"] for user in ("ann", "bob")}
     assert orders == {0, 1}

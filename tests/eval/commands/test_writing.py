@@ -24,7 +24,7 @@ def plan(tmp_path):
 
 
 def test_the_seed_reaches_the_random_model(plan):
-    documents = tuple(Document(str(place), f"text {place}") for place in range(20))
+    documents = tuple(Document(str(index), f"text {index}") for index in range(20))
     record = GainsRecord(Request("a"), "ann", None, "t", documents, (0.0,) * 20)
     cases = [Case(record, "user ann", "t")]
 

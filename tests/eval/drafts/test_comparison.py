@@ -11,7 +11,7 @@ from pearl.stats.bootstrap import Bootstrap
 def figure(name: str, measured: Measures) -> float:
     metric = next(metric for metric in METRICS if metric.name == name)
     size = len(measured.features[name])
-    return metric.fold(Bootstrap([str(place) for place in range(size)]), measured).value
+    return metric.fold(Bootstrap([str(index) for index in range(size)]), measured).value
 
 
 def test_macro_f1_by_hand():
@@ -52,14 +52,14 @@ def test_stances_come_with_the_texts_that_may_take_them(bertscore):
 
 
 def test_likeness_is_over_the_drafts_that_are_long_enough(bertscore):
-    own = tuple(
+    past = tuple(
         f"Well then, the {noun} waits but still it sings for us all, and so we stay by the {noun} until the tide turns "
         f"again, which is why I think that nobody should leave before the {noun} has come home; mind the step."
         for noun in ("kettle", "garden", "train", "letter", "harbour", "window", "piano", "boat", "bell", "gate")
     )
-    target_metrics = TargetMetrics(["a"] * 3, bertscore, stances=None, histories=[own, own, ("Mind the tide.",)])
+    target_metrics = TargetMetrics(["a"] * 3, bertscore, stances=None, histories=[past, past, ("Mind the tide.",)])
     assert [metric.name for metric in target_metrics.metrics][-1] == "likeness"
-    long = own[0].replace("kettle", "lantern")
+    long = past[0].replace("kettle", "lantern")
     strange = "I have read the changes that you sent (all of them). They are fine! Can we do it on 5 May? " * 2
     both = target_metrics.measure([long, strange, long])
     assert both.features["likeness"][:, 1].tolist() == [1, 1, 0]  # of the third, nothing is known

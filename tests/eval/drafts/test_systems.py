@@ -13,7 +13,7 @@ from retriever.baselines.bm25 import BM25Retriever
 
 
 def record(user: str | None, number: int, texts: tuple[str, ...] = ("some text",), target: str | None = "t"):
-    documents = tuple(Document(f"{user}-{number}-{place}", text) for place, text in enumerate(texts))
+    documents = tuple(Document(f"{user}-{number}-{index}", text) for index, text in enumerate(texts))
     return GainsRecord(Request(f"request {number}"), user, f"{user}-{number}", target, documents, (0.0,) * len(texts))
 
 
@@ -89,7 +89,7 @@ def test_k_shot_shows_no_near_duplicate_where_they_are_set_aside():
 
 def test_k_shot_takes_turns_between_the_stances():
     texts = ["YTA", "YTA!", "yta", "NTA", "no verdict"]
-    found = cases_of([record(f"u{place}", 1, (text,)) for place, text in enumerate(texts)])
+    found = cases_of([record(f"u{index}", 1, (text,)) for index, text in enumerate(texts)])
     asking = cases_of([record("me", 1)])
     shown = k_shot_system(asking, [*found, *asking], 2, 0, balanced=True).shown[0].documents
     assert {stance(document.text) for document in shown} == {YTA, NTA}
@@ -124,7 +124,7 @@ def asking(request: str, *documents: Document) -> Case:
 
 def test_a_retriever_shows_what_the_service_would():
     texts = ("bread and butter", "trains", "bread rises", "planes", "boats")
-    case = asking("bread", *(Document(str(place), text) for place, text in enumerate(texts)))
+    case = asking("bread", *(Document(str(index), text) for index, text in enumerate(texts)))
     system = retrieved("mine", Floored(), [case], 3, kind=MODEL)
     (shown,) = system.shown
     assert {document.text for document in shown.documents} == {"bread and butter", "bread rises"}  # the floor

@@ -17,8 +17,8 @@ def ratios(passages, seed=0):
 
 
 def test_a_passage_in_the_persons_manner_has_the_higher_ratio():
-    theirs, others = ratios(["Well, the stone went out.", "Then the stone went out."])
-    assert theirs > 0 > others
+    same_person, other_people = ratios(["Well, the stone went out.", "Then the stone went out."])
+    assert same_person > 0 > other_people
 
 
 def test_twice_the_sentences_weigh_twice():

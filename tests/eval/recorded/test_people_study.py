@@ -17,9 +17,9 @@ RIGHT = {"p1": "A", "p2": "A", "p3": "A", "p4": "A", "p5": "B"}
 
 def ratings(**more):
     return [
-        {"item": item, "rater": f"rater {place}", "label": label, "certainty": certainty} | more
+        {"item": item, "rater": f"rater {index}", "label": label, "certainty": certainty} | more
         for item, said in SAID.items()
-        for place, (label, certainty) in enumerate(said)
+        for index, (label, certainty) in enumerate(said)
     ]
 
 
@@ -67,7 +67,7 @@ def test_people_and_judge_side_by_side(study):
 
 
 def test_a_missing_rating_is_counted(study):
-    some = [{"item": "p1", "rater": f"rater {9 + place}", "label": label} for place, label in enumerate((None, "N/A"))]
+    some = [{"item": "p1", "rater": f"rater {9 + index}", "label": label} for index, label in enumerate((None, "N/A"))]
     found, plain = (
         study("--json", "-", lines=lines, judged=records()).json["people"] for lines in ([*ratings(), *some], None)
     )

@@ -40,5 +40,5 @@ def test_the_share_of_the_targets_trigrams(target, text, share):
 )
 def test_which_documents_are_kept(target, threshold, kept):
     texts = (TARGET, "one two three four", "nothing of it")
-    documents = tuple(Document(str(place), text) for place, text in enumerate(texts))
+    documents = tuple(Document(str(index), text) for index, text in enumerate(texts))
     assert kept_documents(GainsRecord(Request("a"), None, None, target, documents, (1.0,) * 3), threshold) == kept

@@ -39,7 +39,7 @@ class PlacesIndex:
 
 
 def record(*timestamps: float | None, id: str | None = None) -> GainsRecord:
-    documents = tuple(Document(str(place), "a", time) for place, time in enumerate(timestamps))
+    documents = tuple(Document(str(index), "a", time) for index, time in enumerate(timestamps))
     return GainsRecord(Request("a"), None, id, None, documents, (1.0,) * len(documents))
 
 

@@ -52,7 +52,7 @@ def drawn(items):
     times = np.random.default_rng(0).multinomial(items, np.full(items, 1 / items), size=RESAMPLES)
     order = np.argsort([str(i) for i in range(items)])  # clusters are sorted by name
     for row in times:
-        yield [int(order[place]) for place in range(items) for _ in range(row[place])]
+        yield [int(order[index]) for index in range(items) for _ in range(row[index])]
 
 
 def test_two_raters_by_hand():

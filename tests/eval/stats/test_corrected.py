@@ -96,7 +96,7 @@ def test_intervals_hold_the_true_rate_where_the_raw_ones_do_not():
         said = (generator.random(500) > rows[people, 0]).astype(int)
         data = LabelledShares(("a", "b"), np.eye(2)[said], np.where(np.arange(500) < 100, people, -1))
         found = resampled(data, resamples=300, seed=seed)
-        for place, each in enumerate((found.raw[0], found.corrected[0], prediction_powered(data)[0])):
-            held[place] += each.low <= 0.3 <= each.high
+        for index, each in enumerate((found.raw[0], found.corrected[0], prediction_powered(data)[0])):
+            held[index] += each.low <= 0.3 <= each.high
     assert held[0] < 20
     assert min(held[1:]) >= 180

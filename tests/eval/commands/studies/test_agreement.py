@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 RATINGS = "item,rater,label\n" + "".join(
-    f"text {item},{rater},{(item * (2 + place) // 3) % 3}\n"
+    f"text {item},{rater},{(item * (2 + index) // 3) % 3}\n"
     for item in range(12)
-    for place, rater in enumerate(("Ann", "Ben", "Cy"))
+    for index, rater in enumerate(("Ann", "Ben", "Cy"))
 )
 
 

@@ -9,13 +9,13 @@ from eval.commands.studies.calibration import METRICS
 DOCUMENTS = [{"text": "Bread needs flour."}, {"text": "Trains leave at four."}, {"text": "Snow fell."}]
 LINES = [
     {
-        "user_id": f"user {place % 4}",
-        "request": "flour for bread " * (place % 3) + "bread",
+        "user_id": f"user {index % 4}",
+        "request": "flour for bread " * (index % 3) + "bread",
         "documents": DOCUMENTS,
-        "gain": [float(place % 3) + place / 100, 1.0, -1.0],
+        "gain": [float(index % 3) + index / 100, 1.0, -1.0],
         "target": "Bread was made.",
     }
-    for place in range(24)
+    for index in range(24)
 ]
 
 

@@ -72,7 +72,7 @@ def test_the_error_and_what_is_explained_by_hand():
 
 
 def test_a_line_is_never_fitted_on_the_user_it_predicts():
-    names = [f"user {place // 5}" for place in range(50)]
+    names = [f"user {index // 5}" for index in range(50)]
     folds = folds_of(names, 5, seed=0)
     assert all(len(set(folds[start : start + 5])) == 1 for start in range(0, 50, 5))
     assert np.bincount(folds).tolist() == [10] * 5
@@ -81,8 +81,8 @@ def test_a_line_is_never_fitted_on_the_user_it_predicts():
     predicted = left_out_predictions(x, y, folds)
     for fold in range(5):  # the slow way
         others = stats.linregress(x[folds != fold], y[folds != fold])
-        mine = folds == fold
-        assert predicted[mine] == pytest.approx(others.intercept + others.slope * x[mine])
+        held_out = folds == fold
+        assert predicted[held_out] == pytest.approx(others.intercept + others.slope * x[held_out])
     y[folds == 0] += 100.0
     assert left_out_predictions(x, y, folds)[folds == 0] == pytest.approx(predicted[folds == 0])
 
@@ -130,7 +130,7 @@ def test_bins_of_equally_many_where_equal_scores_stay_together(values, bins):
 def test_a_score_that_is_the_gain_is_calibrated_and_noise_is_not():
     generator = np.random.default_rng(0)
     gains = generator.normal(size=400)
-    names = [str(place % 40) for place in range(400)]
+    names = [str(index % 40) for index in range(400)]
     choices = one_document_each(gains.tolist(), names, true=(gains * 3).tolist(), noise=generator.random(400).tolist())
     true, noise = calibration_report(choices, [], CalibrationOptions(resamples=200))["models"]
     assert true["calibration_error"]["value"] < 0.01 < noise["calibration_error"]["value"]
@@ -143,7 +143,7 @@ def test_a_score_that_is_the_gain_is_calibrated_and_noise_is_not():
 
 def test_the_reliability_intervals_are_those_of_the_bin_alone():
     gains = np.random.default_rng(0).normal(size=40)
-    names = [str(place) for place in range(40)]
+    names = [str(index) for index in range(40)]
     report = calibration_report(one_document_each(gains.tolist(), names, mine=list(range(40))), [], OPTIONS)
     inside = np.arange(40) < 20
     (low, _) = report["models"][0]["reliability"]

@@ -7,8 +7,8 @@ import json
 import pytest
 
 
-def judgement(place, outcome):
-    return {"item": f"i{place}", "run": 0, "first": "proposed", "verdict": "A", "reason": None, "outcome": outcome}
+def judgement(index, outcome):
+    return {"item": f"i{index}", "run": 0, "first": "proposed", "verdict": "A", "reason": None, "outcome": outcome}
 
 
 # 60 items, 40 of them labelled: of 20 true wins 18 are said, of 20 losses 14
@@ -27,7 +27,7 @@ def corrected(pearl_eval, write_lines):
 
 
 def test_a_missing_label_is_counted(corrected):
-    some = [{"id": f"i{50 + place}", "label": label} for place, label in enumerate((None, " ", "NA", "nan"))]
+    some = [{"id": f"i{50 + index}", "label": label} for index, label in enumerate((None, " ", "NA", "nan"))]
     run = corrected("--json", "-", labels=[*LABELS, *some])
     assert (run.json["labelled"], run.json["labels_missing"]) == (40, 4)
     assert "40 of them labelled by people, 4 missing;" in " ".join(corrected(labels=[*LABELS, *some]).out.split())

@@ -87,8 +87,8 @@ def with_texts(one, *texts):
 
 
 def test_a_model_and_trivial_scores_beside_the_recorded_ones(experts, small_reward):
-    own = [with_texts(TRIPLETS[0], "A rather long draft.", "A shorter one.", "Short."), with_texts(TRIPLETS[1], *"abc")]
-    run = experts("--model", small_reward, "--json", "-", triplets=own)
+    two = [with_texts(TRIPLETS[0], "A rather long draft.", "A shorter one.", "Short."), with_texts(TRIPLETS[1], *"abc")]
+    run = experts("--model", small_reward, "--json", "-", triplets=two)
     assert run.status == 0, run.err
     found = run.json
     recorded, model, shorter, longer = found["rescored"][:4]
@@ -102,7 +102,7 @@ def test_a_model_and_trivial_scores_beside_the_recorded_ones(experts, small_rewa
     bins = of_gap(shorter["individual"])
     assert sum(number for name, (_, number) in bins.items() if name != "all") == 9
     assert -1 <= model["spearman"]["value"] <= 1
-    assert "The same by gap" in experts("--model", small_reward, triplets=own).out
+    assert "The same by gap" in experts("--model", small_reward, triplets=two).out
 
 
 def test_texts_that_a_model_needs_are_named(experts, small_reward):

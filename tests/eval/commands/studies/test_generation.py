@@ -17,13 +17,13 @@ DOCUMENTS = [
 ]
 LINES = [
     {
-        "user_id": f"user {place % 2}",
+        "user_id": f"user {index % 2}",
         "request": request,
-        "documents": [{**document, "text": f"{document['text']} {place % 2}"} for document in DOCUMENTS],
+        "documents": [{**document, "text": f"{document['text']} {index % 2}"} for document in DOCUMENTS],
         "gain": [1.0, 0.5, -1.0],
         "target": target,
     }
-    for place, (request, target) in enumerate(
+    for index, (request, target) in enumerate(
         [
             ("bake more bread", "Bread needs flour and time."),
             ("late train", "The train was late."),
@@ -250,7 +250,7 @@ def test_theta_of_a_scorer_without_an_artifact(run_pearl, pearl_eval, write_line
 @pytest.mark.parametrize("command", ["generation", "revision", "shown"])
 def test_the_seed_draws_the_bootstrap(pearl_eval, write_lines, writer, tmp_path, command):
     targets = ("Bread needs time.", "Four trains left.", "It fell.") * 3
-    lines = [{**LINES[0], "user_id": f"user {place}", "target": target} for place, target in enumerate(targets)]
+    lines = [{**LINES[0], "user_id": f"user {index}", "target": target} for index, target in enumerate(targets)]
     kept = ("--k", 1, "--generations", tmp_path / "kept.sqlite")
     words = (command, "--gains", write_lines(lines), "--model", "bm25", *ENDPOINT, *kept, "--json", "-")
     same, other = (pearl_eval(*words, "--seed", seed).json["models"][0] for seed in (0, 7))

@@ -26,7 +26,7 @@ def case(number: int, target: str) -> Case:
 
 CASES = [case(number, target) for number, target in enumerate(TARGETS)]
 SHOWN = (SystemSelection((OLD,), ScoredDocument(OLD, 1.0)),) * len(CASES)
-MINE = System("mine", MODEL, SHOWN)
+OURS = System("mine", MODEL, SHOWN)
 PLAIN = System("bm25", BASELINE, SHOWN)
 ZERO = System("zero-shot", BASELINE, (SystemSelection(),) * len(CASES))
 
@@ -41,7 +41,7 @@ def rows(result, name):
 
 def test_the_figures_by_hand(bertscore):
     texts = [written(*TARGETS), written("a b", "c x", "e f", "x x", "i x", "k l"), written(*["x"] * 6)]
-    result = generation_report(CASES, [MINE, PLAIN, ZERO], texts, bertscore, stances=None)
+    result = generation_report(CASES, [OURS, PLAIN, ZERO], texts, bertscore, stances=None)
     assert (result["requests"], result["n"], result["users"], result["resampled"]) == (6, 6, 3, "users")
     models = rows(result, "models")
     assert list(models) == ["mine", "bm25", "zero-shot"]
@@ -60,21 +60,21 @@ def test_the_figures_by_hand(bertscore):
 
 def test_all_stand_on_the_requests_that_all_have_a_draft_for(bertscore):
     texts = [written("a b", None, "x", "g h", "i j", "k l"), written(None, "c d", "e f", "x", "x", "x")]
-    result = generation_report(CASES, [MINE, PLAIN], texts, bertscore, stances=None)
+    result = generation_report(CASES, [OURS, PLAIN], texts, bertscore, stances=None)
     assert (result["requests"], result["n"]) == (6, 4)
-    mine, plain = result["models"]
-    assert (mine["failed"], mine["failures"], mine["cut_off"]) == (1, {EMPTY_ANSWER: 1}, 0)
+    ours, plain = result["models"]
+    assert (ours["failed"], ours["failures"], ours["cut_off"]) == (1, {EMPTY_ANSWER: 1}, 0)
     assert plain["failed"] == 1
-    assert (mine["rouge2"]["value"], plain["rouge2"]["value"]) == (3 / 4, 1 / 4)
+    assert (ours["rouge2"]["value"], plain["rouge2"]["value"]) == (3 / 4, 1 / 4)
 
 
 def test_nothing_to_compare_is_an_error_that_says_why(bertscore):
     with pytest.raises(ChatError, match="empty_answer: 6"):
-        generation_report(CASES, [MINE], [written(*[None] * 6)], bertscore, stances=None)
+        generation_report(CASES, [OURS], [written(*[None] * 6)], bertscore, stances=None)
 
 
 def test_slices_hold_the_same_rows(bertscore):
-    result = generation_report(CASES, [MINE, PLAIN], [written(*TARGETS), written(*"xxxxxx")], bertscore, stances=None)
+    result = generation_report(CASES, [OURS, PLAIN], [written(*TARGETS), written(*"xxxxxx")], bertscore, stances=None)
     assert [(part["by"], part["low"], part["high"], part["n"]) for part in result["slices"]] == [
         ("request_words", 1, 2, 2),
         ("request_words", 3, 4, 2),
@@ -89,7 +89,7 @@ def test_stances_with_the_trivial_answers_beside_them(bertscore):
     targets = ("YTA", "YTA, sorry", "NTA", "NTA!", "hm", "NTA but YTA")
     found = [case(number, target) for number, target in enumerate(targets)]
     result = generation_report(
-        found, [MINE], [written("YTA", "no idea", "NTA", "YTA", "YTA", "NTA")], bertscore, stances="corrected"
+        found, [OURS], [written("YTA", "no idea", "NTA", "YTA", "YTA", "NTA")], bertscore, stances="corrected"
     )
     assert result["stances"]["target"] == {"YTA": 2, "NTA": 2, "unlabelled": 2}
     assert result["stances"]["mine"] == {"YTA": 3, "NTA": 2, "unlabelled": 1}
@@ -106,9 +106,9 @@ def ranked(*scores: float) -> System:
 def test_whether_s1_says_how_good_a_draft_will_be(bertscore):
     texts = written("a b", "c x", "x x", "g h", None, "k x")
     found = [ranked(3.0, 2.0, 0.5, 1.0, 9.0, 1.5), ZERO]
-    mine, zero = generation_report(CASES, found, [texts, written(*TARGETS)], bertscore, stances=None)["models"]
+    ours, zero = generation_report(CASES, found, [texts, written(*TARGETS)], bertscore, stances=None)["models"]
     assert "s1_pearson_r" not in zero
-    correlations = mine["s1_pearson_r"]
+    correlations = ours["s1_pearson_r"]
     assert list(correlations) == ["rouge1", "rouge2", "bertscore"]
     s1 = (3.0, 2.0, 0.5, 1.0, 1.5)
     assert correlations["rouge1"]["value"] == pytest.approx(np.corrcoef(s1, (1, 0.5, 0, 1, 0.5))[0, 1])
@@ -118,10 +118,10 @@ def test_whether_s1_says_how_good_a_draft_will_be(bertscore):
 
 
 def test_nothing_is_correlated_with_one_score_or_one_figure(bertscore):
-    (same,) = generation_report(CASES, [MINE], [written(*"abcdef")], bertscore, stances=None)["models"]
+    (same,) = generation_report(CASES, [OURS], [written(*"abcdef")], bertscore, stances=None)["models"]
     assert set(same["s1_pearson_r"].values()) == {None}
-    mine = generation_report(CASES, [ranked(1, 2, 3, 4, 5, 6)], [written(*TARGETS)], bertscore, stances=None)
-    assert mine["models"][0]["s1_pearson_r"]["rouge1"] is None
+    ours = generation_report(CASES, [ranked(1, 2, 3, 4, 5, 6)], [written(*TARGETS)], bertscore, stances=None)
+    assert ours["models"][0]["s1_pearson_r"]["rouge1"] is None
 
 
 def macro_f1(pairs: list[tuple[str, str]]) -> float:
@@ -138,9 +138,9 @@ def test_stances_are_correlated_over_ten_bins_of_s1(bertscore):
     generator = random.Random(0)
     targets = ["YTA", "NTA"] * 50
     # the higher s1, the righter
-    drafts = [each if generator.random() < place / 99 else "NTA" for place, each in enumerate(targets)]
-    found = [case(place, target) for place, target in enumerate(targets)]
-    system = ranked(*(place**2 / 7 for place in range(100)))
+    drafts = [each if generator.random() < index / 99 else "NTA" for index, each in enumerate(targets)]
+    found = [case(index, target) for index, target in enumerate(targets)]
+    system = ranked(*(index**2 / 7 for index in range(100)))
     (row,) = generation_report(found, [system], [written(*drafts)], bertscore, stances="corrected")["models"]
     pairs = list(zip(targets, drafts, strict=True))
     starts, figures = [], []
@@ -154,7 +154,7 @@ def test_stances_are_correlated_over_ten_bins_of_s1(bertscore):
 
 def test_two_bins_of_stances_are_not_correlated(bertscore):
     targets = ("YTA", "NTA", "YTA", "NTA", "YTA", "NTA")
-    found = [case(place, target) for place, target in enumerate(targets)]
+    found = [case(index, target) for index, target in enumerate(targets)]
     texts = written("YTA", "NTA", "NTA", "YTA", "YTA", "YTA")
     (row,) = generation_report(found, [ranked(1, 1, 1, 2, 2, 2)], [texts], bertscore, stances="corrected")["models"]
     assert row["s1_pearson_r"]["macro_f1"] is None
@@ -163,12 +163,12 @@ def test_two_bins_of_stances_are_not_correlated(bertscore):
 
 def test_the_same_twice(bertscore):
     texts = [written(*TARGETS), written("a b", "c x", "e f", "x x", "i x", "k l")]
-    first, second = (generation_report(CASES, [MINE, PLAIN], texts, bertscore, stances=None) for _ in range(2))
+    first, second = (generation_report(CASES, [OURS, PLAIN], texts, bertscore, stances=None) for _ in range(2))
     assert first == second
 
 
 def test_the_tables(bertscore):
-    result = generation_report(CASES, [MINE, PLAIN], [written(*TARGETS), written(*"xxxxxx")], bertscore, stances=None)
+    result = generation_report(CASES, [OURS, PLAIN], [written(*TARGETS), written(*"xxxxxx")], bertscore, stances=None)
     counts, figures, differences, *_ = (markdown(table) for table in generation_tables(result | {"command": "pearl"}))
     assert "| mine | 0 | 0 |" in counts
     assert "| mine | 1.0000 [1.0000, 1.0000] |" in figures

@@ -46,9 +46,9 @@ def texts_of(person: int, count: int) -> list[str]:
 
 def history(path: Path, people: dict[str, list[str]]) -> Path:
     lines = [
-        {"user_id": user, "id": f"{user} {place}", "timestamp": 1_600_000_000 + place, "text": text}
+        {"user_id": user, "id": f"{user} {index}", "timestamp": 1_600_000_000 + index, "text": text}
         for user, texts in people.items()
-        for place, text in enumerate(texts)
+        for index, text in enumerate(texts)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
@@ -110,7 +110,7 @@ def test_the_calibration_has_as_many_false_claims_as_true_ones_where_some_are_no
     everybody = {f"user {number}": texts_of(number, 24) for number in range(30)}
     for user, texts in everybody.items():
         if part_of(user) == TEST:
-            texts[17::3] = [f"{german} {place}" for place in range(len(texts[17::3]))]
+            texts[17::3] = [f"{german} {index}" for index in range(len(texts[17::3]))]
     found = measured("--history", str(history(tmp_path / "h.jsonl", everybody)), "--words", "60")
     assert found["files"][0]["lengths"][0]["abstained"] > 10
     rows = found["reliability"]
@@ -155,7 +155,7 @@ def test_lambdag_needs_the_texts_of_impostors(people: Path) -> None:
 def test_impostors_who_are_tested_are_removed_and_named(people: Path, tmp_path: Path) -> None:
     tested = writers_of(texts_by_user(people), "test")[0].user
     number = int(tested.split()[1])
-    others = {f"stranger {place}": texts_of(100 + place, 12) for place in range(6)}
+    others = {f"stranger {index}": texts_of(100 + index, 12) for index in range(6)}
     file = history(tmp_path / "others.jsonl", others | {tested: texts_of(200, 12), "alias": texts_of(number, 24)[:12]})
     found = measured("--history", str(people), "--impostors", str(file), "--words", "60")
     assert found["files"][0]["removed"] == ["alias", tested]

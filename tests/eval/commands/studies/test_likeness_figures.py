@@ -20,7 +20,7 @@ def test_auc_and_error_rate_by_hand() -> None:
 
 def test_scores_that_say_nothing() -> None:
     true = np.arange(40) % 2 == 0
-    bootstrap = Bootstrap([str(place // 4) for place in range(40)], resamples=200)
+    bootstrap = Bootstrap([str(index // 4) for index in range(40)], resamples=200)
     interval = auc(bootstrap, np.zeros(40), true).interval
     assert interval is not None
     assert (interval.low, interval.value, interval.high) == (0.5, 0.5, 0.5)

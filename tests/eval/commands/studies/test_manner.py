@@ -59,8 +59,8 @@ def test_ways_of_writing_are_told_apart(run_pearl: Any, history: Path, tmp_path:
 def told_apart_by_length(card: str, held_back: str) -> dict[str, float]:
     """The share of pairs told apart by length alone, of authors of so many words a text, a digit each."""
     authors = [
-        Author(f"a{place}", (" ".join(["word"] * int(before)),), (" ".join(["word"] * int(later)),))
-        for place, (before, later) in enumerate(zip(card, held_back, strict=True))
+        Author(f"a{index}", (" ".join(["word"] * int(before)),), (" ".join(["word"] * int(later)),))
+        for index, (before, later) in enumerate(zip(card, held_back, strict=True))
     ]
     share: dict[str, float] = manner_figures("h", authors, shipped("any"))["length"]
     return share

@@ -235,7 +235,7 @@ def test_length_regressed_out_leaves_a_scorer_of_length_nothing(quality):
 def test_a_surface_model_learns_what_its_features_say(tmp_path):
     ornate, plain = "It was, somehow, truly, deeply, utterly lovely.", "It was lovely. She knew. He went."
     texts = [f"{name} came home. {tail}" for name in ("Ann", "Bo", "Cy", "Di") for tail in (plain, ornate)]
-    pairs = [QualityPair(place, texts[place], texts[place + 1], 1) for place in range(0, 8, 2)]
+    pairs = [QualityPair(index, texts[index], texts[index + 1], 1) for index in range(0, 8, 2)]
     file = tmp_path / "pairs.json"
     records = [{"paragraph1": p.first, "paragraph2": p.second, "reference_preference": "1"} for p in pairs[:3]]
     file.write_text(json.dumps(records), encoding="utf-8")

@@ -25,8 +25,8 @@ OPTIONS = RetrievalOptions(k=2, resamples=200)
 
 
 def record(gains: list[float], user_id: str | None = None, request: str = "a", target: str | None = None, texts=None):
-    texts = texts or [f"text {place}" for place in range(len(gains))]
-    documents = tuple(Document(str(place), text) for place, text in enumerate(texts))
+    texts = texts or [f"text {index}" for index in range(len(gains))]
+    documents = tuple(Document(str(index), text) for index, text in enumerate(texts))
     return GainsRecord(Request(request), user_id, None, target, documents, tuple(gains))
 
 

@@ -21,8 +21,8 @@ TARGETS = ("a b", "c d", "e f", "g h")
 SCORES = (0.1, 0.2, 0.3, 0.4)
 OLD = Document("old", "x")
 CASES = [
-    Case(GainsRecord(Request("w " * (place + 1)), f"u{place}", None, target, (OLD,), (0.0,)), f"user u{place}", target)
-    for place, target in enumerate(TARGETS)
+    Case(GainsRecord(Request("w " * (index + 1)), f"u{index}", None, target, (OLD,), (0.0,)), f"user u{index}", target)
+    for index, target in enumerate(TARGETS)
 ]
 # the first two drafts miss and are mended, the last two are right and are spoiled
 DRAFTS = [WrittenText("x"), WrittenText("x"), WrittenText("e f"), WrittenText("g h")]

@@ -16,8 +16,8 @@ from pearl.records import Document, Request, ScoredDocument
 TARGETS = ("a b", "c d", "e f", "g h")
 DOCUMENTS = tuple(Document(name, name) for name in "xyz")
 CASES = [
-    Case(GainsRecord(Request("w"), f"u{place}", None, target, DOCUMENTS, (0.0,) * 3), f"user u{place}", target)
-    for place, target in enumerate(TARGETS)
+    Case(GainsRecord(Request("w"), f"u{index}", None, target, DOCUMENTS, (0.0,) * 3), f"user u{index}", target)
+    for index, target in enumerate(TARGETS)
 ]
 # the first two have one document far above the rest, the others three that are alike; the last has only two
 SCORES = ((5.0, 1.0, 0.5), (4.0, 1.0, 1.0), (2.0, 1.9, 1.8), (1.0, 0.9))
@@ -37,9 +37,9 @@ def texts(right: str) -> list[WrittenText]:
 
 
 def test_one_two_and_all_documents(system):
-    lots = by_count(system)
-    assert [[len(each.documents) for each in lot.shown] for lot in lots] == [[1] * 4, [2] * 4, [3, 3, 3, 2]]
-    assert [lot.shown[0].scores for lot in lots] == [(5.0,), (5.0, 1.0), (5.0, 1.0, 0.5)]
+    systems = by_count(system)
+    assert [[len(each.documents) for each in counted.shown] for counted in systems] == [[1] * 4, [2] * 4, [3, 3, 3, 2]]
+    assert [counted.shown[0].scores for counted in systems] == [(5.0,), (5.0, 1.0), (5.0, 1.0, 0.5)]
     nothing = System("none", MODEL, (SystemSelection(),) * 2)
     assert by_count(nothing) == [nothing]
 

@@ -28,22 +28,22 @@ def essays(count: int = 40, gold: str = "") -> list[dict[str, Any]]:
     """Two essays of a record's own on each topic, of five people."""
     return [
         {
-            "ground_truth": gold or "AB"[place // 2 % 2],
+            "ground_truth": gold or "AB"[index // 2 % 2],
             "answer": "A",
-            "user_info": f"The person is {20 + place % 5} years old.",
+            "user_info": f"The person is {20 + index % 5} years old.",
             "article": f"{topic}.",
-            "asst_A": f"What I felt about {topic}, text number {place}.",
-            "asst_B": f"To me {topic} meant little, text number {place}.",
+            "asst_A": f"What I felt about {topic}, text number {index}.",
+            "asst_B": f"To me {topic} meant little, text number {index}.",
         }
-        for place in range(count)
-        for topic in (TOPICS[place // 5 % 4],)
+        for index in range(count)
+        for topic in (TOPICS[index // 5 % 4],)
     ]
 
 
-def show_before(lines: list[dict[str, Any]], *places: int) -> list[dict[str, Any]]:
+def show_before(lines: list[dict[str, Any]], *indices: int) -> list[dict[str, Any]]:
     shifted = [dict(line) for line in lines]
-    for place in places:
-        shifted[place] |= {name: lines[place - 1][name] for name in ("asst_A", "asst_B")}
+    for index in indices:
+        shifted[index] |= {name: lines[index - 1][name] for name in ("asst_A", "asst_B")}
     return shifted
 
 
@@ -71,14 +71,14 @@ def survey(count: int = 60) -> list[dict[str, Any]]:
     options = (("Very likely to happen soon", "Not at all likely"), ("A major problem", "No problem"), ("Yes", "No"))
     return [
         {
-            "ground_truth": "AB"[place % 2],
+            "ground_truth": "AB"[index % 2],
             "answer": "A",
-            "user_info": f"The person is {20 + place} years old.",
-            "question": f"Question {place // 20}",
-            "asst_A": options[place // 20][place % 2],
-            "asst_B": options[place // 20][1 - place % 2],
+            "user_info": f"The person is {20 + index} years old.",
+            "question": f"Question {index // 20}",
+            "asst_A": options[index // 20][index % 2],
+            "asst_B": options[index // 20][1 - index % 2],
         }
-        for place in range(count)
+        for index in range(count)
     ]
 
 
@@ -97,21 +97,21 @@ def test_the_recorded_files(shared):
         assert misplaced_answers(recording) is None
         moved = range(3, len(before), 5)
         after = [
-            replace(mine, texts=before[place - 1].texts) if place in moved else mine
-            for place, mine in enumerate(before)
+            replace(judgement, texts=before[index - 1].texts) if index in moved else judgement
+            for index, judgement in enumerate(before)
         ]
         found = misplaced_answers(replace(recording, judgements=tuple(after)))
         assert found
         lines = {each.line for each in found[1]}
-        elsewhere = {before[place].line for place in moved if before[place].question != before[place - 1].question}
-        assert lines <= {before[place].line for place in moved}
+        elsewhere = {before[index].line for index in moved if before[index].question != before[index - 1].question}
+        assert lines <= {before[index].line for index in moved}
         assert len(lines & elsewhere) >= 0.95 * len(elsewhere) > 10
 
 
 def test_answers_that_speak_of_anything_are_not_accused(misplaced):
     """Where texts seem to speak of the question behind them as well, words are no evidence."""
     lines = essays()
-    for place, line in enumerate(lines):
-        line["asst_A"] = f"Of {TOPICS[place * 7 % 4]} and {TOPICS[place * 5 % 3]}, number {place}."
-        line["asst_B"] = f"Of {TOPICS[place * 3 % 4]} alone, number {place}."
+    for index, line in enumerate(lines):
+        line["asst_A"] = f"Of {TOPICS[index * 7 % 4]} and {TOPICS[index * 5 % 3]}, number {index}."
+        line["asst_B"] = f"Of {TOPICS[index * 3 % 4]} alone, number {index}."
     assert misplaced(lines) == ()

@@ -44,7 +44,7 @@ def test_records_without_prompts_neither(judged, findings):
 
 
 def test_records_of_nothing_but_answers(findings):
-    assert findings([{"ground_truth": "AB"[place % 2], "answer": "A"} for place in range(20)]) == {}
+    assert findings([{"ground_truth": "AB"[index % 2], "answer": "A"} for index in range(20)]) == {}
 
 
 def test_constant_distractor(judged, findings):
@@ -79,8 +79,8 @@ def test_distractor_by_the_user(judged, findings):
 
 
 def neighbours(lines: list[dict[str, Any]]) -> None:
-    for place, line in enumerate(lines):
-        line |= {f"similar_{name}": f"{name} {place}" for name in ("persona", "question", "response")}
+    for index, line in enumerate(lines):
+        line |= {f"similar_{name}": f"{name} {index}" for name in ("persona", "question", "response")}
 
 
 def test_stale_neighbour(judged, findings):
@@ -187,7 +187,7 @@ def test_target_claimed_twice(judged, findings):
 
 
 def test_duplicate_ids(judged, findings):
-    lines = [line | {"id": place} for place, line in enumerate(judged(20))]
+    lines = [line | {"id": index} for index, line in enumerate(judged(20))]
     lines[9]["id"] = lines[4]["id"]
     assert findings(lines) == {"duplicate_id": (5, 10)}
 
@@ -212,8 +212,8 @@ def test_persona_leaked(judged, findings):
 
 def test_length_tells_gold(judged, findings):
     lines = judged(40)
-    for place, line in enumerate(lines):
-        show(line, right=f"Short {place}")
+    for index, line in enumerate(lines):
+        show(line, right=f"Short {index}")
     assert findings(lines)["length_tells_gold"] == tuple(range(1, 41))
 
 

@@ -169,7 +169,7 @@ def test_trivial_answers_stand_beside_the_judge(judged, write_lines):
 
 
 def test_without_texts_there_are_fewer(write_lines):
-    lines = [{"ground_truth": "AB"[place % 2], "answer": "A", "certainty": 50 + place} for place in range(20)]
+    lines = [{"ground_truth": "AB"[index % 2], "answer": "A", "certainty": 50 + index} for index in range(20)]
     found = report(write_lines(lines))
     assert [row["name"] for row in found["baselines"]] == ["majority", "first", "second"]
     assert found["resampled"] == "records"
@@ -178,7 +178,7 @@ def test_without_texts_there_are_fewer(write_lines):
 
 
 def test_ties_are_right_only_for_a_judge_that_says_so(write_lines):
-    lines = [{"ground_truth": "ABC"[place % 3], "answer": "C"} for place in range(12)]
+    lines = [{"ground_truth": "ABC"[index % 3], "answer": "C"} for index in range(12)]
     found = report(write_lines(lines))
     assert (found["correct"], found["verdicts"]["tie"]) == (4, 12)
     rows = {row["name"]: row["correct"] for row in found["baselines"]}

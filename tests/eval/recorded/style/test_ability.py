@@ -69,11 +69,11 @@ def test_contrasts(columns, detected):
     abilities = {"Ann": Ability(0.6, "x"), "Ben": Ability(0.7, "x"), "Cy": Ability(0.8, "y")}
     made = columns(lines, dict.fromkeys(writers, "present"))
     found = {(row["contrast"], row["task"]): row for row in contrasts(made, abilities)}
-    own = found["self_less_other", None]
-    assert [(side["n"], side["f1"]["value"]) for side in own["sides"]] == [(2, pytest.approx(2 / 3)), (6, 1.0)]
-    assert own["difference"]["value"] == pytest.approx(-1 / 3)
-    assert own["within_judges"]["judges"] == 1  # Cy writes nothing
-    assert own["within_judges"]["difference"]["value"] == pytest.approx(-1 / 3)
+    contrast = found["self_less_other", None]
+    assert [(side["n"], side["f1"]["value"]) for side in contrast["sides"]] == [(2, pytest.approx(2 / 3)), (6, 1.0)]
+    assert contrast["difference"]["value"] == pytest.approx(-1 / 3)
+    assert contrast["within_judges"]["judges"] == 1  # Cy writes nothing
+    assert contrast["within_judges"]["difference"]["value"] == pytest.approx(-1 / 3)
     family = found["same_less_different_family", None]
     assert [side["n"] for side in family["sides"]] == [4, 4]
     assert family["within_judges"] == {"judges": 0, "difference": None}

@@ -70,8 +70,8 @@ def test_one_name_for_a_style(read, detected, ranked):
 def test_ratings_match_whatever_the_order_of_the_styles(read, ranked, write_lines):
     (unit,) = read([ranked(style=["my own", "storytelling", "legal precision"])]).units
     rated = [
-        {"item": "pair 1", "rater": f"r{place}", "label": "a", "style": style}
-        for place, style in enumerate(
+        {"item": "pair 1", "rater": f"r{index}", "label": "a", "style": style}
+        for index, style in enumerate(
             (["Storytelling", "Legal precision", "my own"], ["legal precision", "my own", "storytelling"])
         )
     ]
