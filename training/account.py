@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
+from pearl.history.partition import partition
+from pearl.history.split import DEV, users_of
+from pearl.records import Request
+from retriever.base import content, order, relatedness_of
 from retriever.calibrated.artifact import Artifact
 from retriever.calibrated.cascade import Cascade
 from retriever.calibrated.head import Floats
-from retriever.history.signals import NAMES
+from retriever.history.signals import NAMES, SignalIndex
+from retriever.history.word_weights import WordWeights
 from retriever.models.files import model_fingerprint
-from training.choose.measure import floors, helps_of, measure
+from training.choose.measure import ASKED, floors, helps_of, measure
 from training.choose.worth import worth_on
 from training.data.division import Division
 from training.data.histories import fingerprint
@@ -20,8 +26,9 @@ from training.fit.level import LevelFit
 from training.fit.material import FitMaterial
 from training.fit.stages import FirstStage, SecondStage
 from training.gains.corpus import Origin, extents_of
-from training.run import Run
+from training.run import WRITTEN, Run
 
+USERS, BEFORE, MOST_BEFORE = 40, 8, 200  # of a history, whose latest requests are asked, and texts before each
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
 
 
@@ -53,6 +60,7 @@ def described(
     first, second, cascade, scores = stages.first, stages.second, stages.cascade, stages.dev_scores
     gains = [example.gains for example in material.dev]
     floor, ask_below = floors(scores, gains, [example.domain for example in material.dev])
+    unrelated = question_floors(run, material.scales.words)
     worth = worth_on(scores, material.dev, run.encoder, own=division.asked != division.learned, seed=options.seed)
     return Artifact(
         name=options.out.name,
@@ -67,6 +75,7 @@ def described(
         floor=floor,
         ask_below=ask_below,
         helps=helps_of(scores, gains),
+        ask_unrelated=min(unrelated.values(), default=None),
         reranked=cascade.most,
         weight=cascade.weight,
         do_not_use=worth.doubts,
@@ -103,8 +112,33 @@ def described(
             "split": {"by": division.way, "learned": division.learned, "asked": division.asked},
             "versions": {name: version(name) for name in LIBRARIES},
             "test_requests": 0,
-        },
+        }
+        | ({"ask_unrelated": unrelated} if unrelated else {}),
     )
+
+
+def question_floors(run: Run, words: WordWeights) -> dict[str, float]:
+    """Return by history the relatedness below which at most ASKED of dev users' latest requests lie: with less the user
+    is asked. A history has none whose dev users are too few for that share, or not embedded in time."""
+    floors = {}
+    for path, corpus in zip(run.options.histories, run.corpora, strict=True):
+        parts = [partition(user, own, targets=1, least=BEFORE) for user, own in users_of(corpus.histories, DEV).items()]
+        usable = [part for part in parts if part and part.temporal]
+        if len(usable) * ASKED < 1:
+            continue
+        some = random.Random(run.options.seed).sample(usable, min(USERS, len(usable)))
+        asked = [(target, before[-MOST_BEFORE:]) for part in some for target, before in part.requests()]
+        texts = {text for target, before in asked for own in (target, *before) for text in content(own) if text}
+        run.encoder.prepare(sorted(texts), go_on=run.budget.until(WRITTEN))
+        if not all(map(run.encoder.knows, texts)):
+            continue
+        related = []
+        for target, before in asked:
+            request = Request(target.request or "", target.timestamp)
+            cosines = SignalIndex(before, run.encoder, words).relatedness(request)
+            related.append(relatedness_of(order(before, cosines, cosines)) or 0.0)
+        floors[path.name] = round(sorted(related)[int(ASKED * len(related))], 4)
+    return floors
 
 
 def _of_domain(name: str, origin: Origin | None, material: FitMaterial, scores: Sequence[Floats]) -> dict[str, Any]:

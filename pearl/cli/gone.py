@@ -9,6 +9,7 @@ GONE: dict[str, str] = {
     "migrate": "'pearl migrate' went: `pearl serve` and every other command bring the database's schema up to date.",
     "documents mine": "'pearl documents mine' went: `pearl feedback ID --mine` says that a sent draft is yours.",
     "eval sets": "'pearl eval sets' went: 'pearl eval shown' compares how many documents to show, by drafts.",
+    "train floor": "'pearl train floor' went: 'pearl train fit' chooses the floor on dev users' latest requests.",
     "train level": "'pearl train level' went: 'pearl train fit' fits a level on all histories that it is given.",
     "train sets": "'pearl train sets' went: 'pearl train score' measures each document alone.",
     "judge style-prompts": "'pearl judge style-prompts' went: 'pearl eval style --prompts' ranks system prompts.",

@@ -6,7 +6,7 @@ What is no better than chance (``pearl/stats/chance.py``) is not chosen.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,14 +163,8 @@ def _best(
     )
 
 
-def read_report(path: Path) -> Any:
-    """The content of a JSON file, in UTF-8 or as PowerShell's > writes it. Raises OSError and ValueError, also for a
-    number that is none."""
-
-    def no_number(word: str) -> Any:
-        raise ValueError(f"{word} is not a number")
-
-    return json.loads(path.read_bytes(), parse_constant=no_number)
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is not a number")
 
 
 def curve_of(measured: Path | str, report: Path, setting: Setting) -> tuple[MeasuredCurve, dict[str, Any]]:
@@ -178,7 +172,7 @@ def curve_of(measured: Path | str, report: Path, setting: Setting) -> tuple[Meas
     and the report; of a report of one model, wherever the artifact stood then, that one's. Raises InputError, also
     where that model is known to be another one."""
     try:
-        content = read_report(report)
+        content = json.loads(report.read_bytes(), parse_constant=_no_number)
         models = {model["model"]: model for model in content["models"]}
         mine = [own for model, own in models.items() if _same(model, measured)]
         own = next(iter(mine or models.values()))
@@ -191,20 +185,13 @@ def curve_of(measured: Path | str, report: Path, setting: Setting) -> tuple[Meas
             f"{report}: is not a report of 'pearl eval {setting.command} --json' ({type(error).__name__}: {error}).",
             code="not_a_report",
         ) from error
-    if not mine:
-        check_about(measured, report, list(models))
+    if not mine and (len(models) > 1 or isinstance(measured, str) or _is_other(measured, next(iter(models)))):
+        raise InputError(f"{report}: is about {', '.join(models)}, not about {measured}.", code="other_model")
     return curve, content
 
 
 def _same(model: str, measured: Path | str) -> bool:
     return model == measured if isinstance(measured, str) else Path(model).resolve() == measured.resolve()
-
-
-def check_about(measured: Path | str, report: Path, models: Sequence[str]) -> None:
-    """Raises InputError where a report of these models is known not to be about the artifact, wherever that stood, or
-    about the scorer."""
-    if len(models) > 1 or isinstance(measured, str) or _is_other(measured, models[0]):
-        raise InputError(f"{report}: is about {', '.join(models)}, not about {measured}.", code="other_model")
 
 
 def _check_point(point: dict[str, Any], setting: Setting) -> None:

@@ -1,10 +1,9 @@
-"""The operating point of an artifact: margin, theta and question floor, chosen on what ``pearl eval`` measures on dev.
+"""The operating point of an artifact: margin and theta, chosen on what ``pearl eval`` measures on dev.
 
 The margin is how far below the best document's score one may lie and still be shown: a score in nats says how much
 worse the others are, so a prompt can have four documents where they are alike, and one where it stands far above the
-rest. Theta is the best score below which a draft is revised (papers/pearl.txt, section 5.3). The floor is the
-relatedness of a history below which the user is asked. A margin or a theta that is no better than chance
-(``pearl/stats/chance.py``) is not chosen.
+rest. Theta is the best score below which a draft is revised (papers/pearl.txt, section 5.3). A margin or a theta that
+is no better than chance (``pearl/stats/chance.py``) is not chosen.
 """
 
 from __future__ import annotations
@@ -21,12 +20,10 @@ from training.choose.curves import (
     THETA,
     MeasuredCurve,
     OperatingPoint,
-    check_about,
     check_metric,
     choose_margin,
     choose_threshold,
     curve_of,
-    read_report,
 )
 from training.files import check_place
 
@@ -155,27 +152,3 @@ def _kept_curve(folder: Path, training: Mapping[str, Any], chat_model: str | Non
             code="outdated_curve",
         )
     return chat_model, account
-
-
-def set_question_floor(folder: Path, report: Path) -> float:
-    """Write the relatedness below which the user is asked into the artifact: the least of the report's histories, for
-    what is enough in one kind of text must be enough in all.
-
-    Raises InputError for an artifact that is not whole, for a report of another command or of another retriever, and
-    where the retriever does not know what a history has to do with a request.
-    """
-    artifact = _to_change(folder)
-    try:
-        content = read_report(report)
-        floors = {str(history["history"]): float(history["ask_unrelated"]) for history in content["histories"]}
-        model, floor = str(content["model"]), min(floors.values())
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{report}: is not a report of 'pearl eval questions --json' with relatedness "
-            f"({type(error).__name__}: {error}).",
-            code="not_a_report",
-        ) from error
-    check_about(folder, report, [model])
-    training = artifact.training | {"ask_unrelated": floors}
-    write_manifest(folder, replace(artifact, ask_unrelated=floor, training=training))
-    return floor

@@ -6,7 +6,6 @@ from pearl.cli.commands import add_commands, group
 from training.commands import (
     chat,
     fit,
-    floor,
     margin,
     requests,
     retriever,
@@ -17,4 +16,4 @@ from training.commands import (
 )
 
 app = group("Train a retriever from histories, step by step, or a reward model.")
-add_commands(app, requests, score, select, fit, margin, floor, threshold, retriever, chat, reward)
+add_commands(app, requests, score, select, fit, margin, threshold, retriever, chat, reward)

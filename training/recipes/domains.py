@@ -150,11 +150,6 @@ def main() -> None:
     gains = {domain.name: work / "fit" / f"gains-{TEST}-{domain.name}.jsonl.gz" for domain in DOMAINS}
     if not (all(path.exists() for path in gains.values()) and has_figures(out)):
         fit(out, DOMAINS, splits=SPLITS)
-    asked = work / "questions-dev.json"
-    if not asked.exists():
-        histories = repeated("--history", [data / domain.file for domain in DOMAINS])
-        pearl("eval", "questions", *histories, "--split", DEV, "--model", out, "--json", asked)
-    pearl("train", "floor", "--model", out, "--questions", asked)
     if out == SHIPPED:  # how likely a document helps, by what eight retrievers choose from long histories
         subprocess.run([sys.executable, "docs/experiments/chosen.py", str(data), str(work / "chosen")], check=True)
     for loss, name in (("kl", "plain-kl"), ("distill", "distill")):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from retriever.calibrated.artifact import SHIPPED, read_manifest
+from retriever.calibrated.artifact import SHIPPED
 
 
 @pytest.fixture
@@ -44,9 +44,7 @@ def test_a_user_of_one_text_over_and_over_is_left_out(pearl_eval: Any, two_peopl
     assert done.json["histories"][0]["own"]["requests"] == 2
 
 
-def test_the_floor_is_chosen_by_what_histories_have_to_do_with_requests(
-    pearl_eval: Any, run_pearl: Any, write_lines: Any, tmp_path: Path
-) -> None:
+def test_histories_have_more_to_do_with_their_own_requests(pearl_eval: Any, write_lines: Any, tmp_path: Path) -> None:
     """Four write of boats and bread, and two of the weather: their requests are of another kind."""
 
     def history(name: str, **nouns: str) -> Path:
@@ -77,33 +75,10 @@ def test_the_floor_is_chosen_by_what_histories_have_to_do_with_requests(
         assert figures["elsewhere"]["requests"] == figures["own"]["requests"]
         assert figures["own"]["median_relatedness"] > figures["elsewhere"]["median_relatedness"]
 
-    ran = run_pearl("train", "floor", "--model", folder, "--questions", report)
-    assert ran.status == 0, ran.err
-    floor = min(figures["ask_unrelated"] for figures in found)
-    assert ran.err == f"asks below a relatedness of {floor:.3f}\n"
-    artifact = read_manifest(folder)
-    assert artifact.ask_unrelated == artifact.calibration.ask_unrelated == floor
-    assert artifact.training["ask_unrelated"] == {f["history"]: f["ask_unrelated"] for f in found}
-
-    baseline = tmp_path / "bm25.json"
-    baseline.write_text(json.dumps(json.loads(report.read_text()) | {"model": "bm25"}))
-    ran = run_pearl("train", "floor", "--model", folder, "--questions", baseline)
-    assert (ran.status, ran.err) == (2, f"pearl: {baseline}: is about bm25, not about {folder}.\n")
-
     assert "elsewhere" not in pearl_eval(*words).out  # a table, in words
     between = (found[0]["own"]["median_relatedness"] + found[0]["elsewhere"]["median_relatedness"]) / 2
     figures = pearl_eval(*words, "--ask-unrelated", between, "--json", "-").json["histories"][0]
     assert figures["own"]["asked"]["value"] < 0.5 < figures["elsewhere"]["asked"]["value"]
-
-
-def test_a_report_without_relatedness_sets_no_floor(
-    pearl_eval: Any, run_pearl: Any, make_artifact: Any, two_people: Any, tmp_path: Path
-) -> None:
-    report = tmp_path / "questions.json"
-    assert pearl_eval("questions", "--history", two_people, "--model", "bm25", "--json", report).status == 0
-    ran = run_pearl("train", "floor", "--model", make_artifact(), "--questions", report)
-    assert ran.status == 2
-    assert "is not a report of 'pearl eval questions --json' with relatedness" in ran.err
 
 
 def test_a_retriever_without_a_second_floor_never_asks(pearl_eval: Any, two_people: Any) -> None:
