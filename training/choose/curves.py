@@ -26,17 +26,17 @@ Curve = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A number of the artifact that is chosen: its name, the command of ``pearl eval`` that measures its curve, the
-    figure of a point that says how much it changes, and the name of the metric where nothing is changed."""
+    """A number of the artifact that is chosen."""
 
     name: str
-    command: str
-    extent: str
-    unchanged: str
+    command: str  # of ``pearl eval``, which measures its curve
+    extent: str  # the figure of a point that says how much is shown, or revised
+    unchanged: str  # the name of the metric where nothing is changed
+    words: str  # the same, in a sentence
 
 
-MARGIN = Setting("margin", "shown", extent="documents", unchanged="with_all")
-THETA = Setting("threshold", "revision", extent="share_revised", unchanged="without_revision")
+MARGIN = Setting("margin", "shown", "documents", "with_all", "with all documents")
+THETA = Setting("threshold", "revision", "share_revised", "without_revision", "without revision")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class OperatingPoint:
     extent: float
     curve: Curve
 
-    def words(self, chosen: str, best: str, unchanged: str) -> str:
-        """The choice in a sentence; ``chosen`` names what is done, ``best`` the best number, ``unchanged`` the other
-        drafts."""
+    def words(self, chosen: str, best: str) -> str:
+        """The choice in a sentence; ``chosen`` names what is done, ``best`` the best number."""
         doubt = f", for {best} is no better than chance" if self.best is not None and self.number is None else ""
         chance = "" if self.by_chance is None else f", as much by chance in {100 * self.by_chance:.3g}% of exchanges"
-        return f"{chosen}{doubt}: {self.metric} {self.value:.4f} at best, {self.unchanged:.4f} {unchanged}{chance}"
+        figures = f"{self.value:.4f} at best, {self.unchanged:.4f} {self.setting.words}"
+        return f"{chosen}{doubt}: {self.metric} {figures}{chance}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -97,48 +97,23 @@ def check_metric(name: str) -> None:
         raise InputError(f"--metric {name}: there are {', '.join(METRICS)}.", param="metric", code="no_such_metric")
 
 
-def choose_margin(curve: MeasuredCurve, metric: str) -> OperatingPoint:
-    """The margin with the best mean, if that is more than chance; of equal ones the widest. Raises InputError without
-    the metric."""
+def choose_number(setting: Setting, curve: MeasuredCurve, metric: str) -> OperatingPoint:
+    """Choose the number of the point with the highest metric, of equal ones the one that changes least; none if no
+    point is higher by more than chance. A theta may also be ``all``, as its point without a number is called.
+
+    Raises InputError for a curve without the metric where nothing is changed.
+    """
     points = [point for point in curve.points if point.get(metric) is not None]
-    everything = next((point for point in points if point["margin"] is None), None)
-    if everything is None:
-        raise InputError(
-            f"The curve has no figures of '{metric}' for all documents{_others(curve.points)}.", param="metric"
-        )
-    points.sort(key=lambda point: -point["documents"]["value"])
-    return _best(MARGIN, curve, points, everything, metric)
-
-
-def choose_threshold(curve: MeasuredCurve, metric: str) -> OperatingPoint:
-    """The theta with the best mean, also ``all``, as the curve's point without a number is called, if that is more than
-    chance; of equal ones the one that revises least. Raises InputError without the metric."""
-    points = [
-        point | {"threshold": EVERYTHING if point["threshold"] is None else point["threshold"]}
-        for point in curve.points
-        if point.get(metric) is not None
-    ]
-    if not points:
-        raise InputError(
-            f"The curve has no figures of '{metric}'{_others(curve.points)}.", param="metric", code="no_such_metric"
-        )
-    points.sort(key=lambda point: point["share_revised"]["value"])
-    if points[0]["share_revised"]["value"] > 0:
-        raise InputError("The curve has no point without revision.", code="not_a_curve")
-    return _best(THETA, curve, points, points[0], metric)
-
-
-def _others(curve: Curve) -> str:
-    """The end of a message: the metrics that a curve does have, to choose from."""
-    names = [name for name in METRICS if any(point.get(name) is not None for point in curve)]
-    return f"; it has {', '.join(names)}: choose by --metric" if names else ""
-
-
-def _best(
-    setting: Setting, curve: MeasuredCurve, points: Curve, unchanged: dict[str, Any], metric: str
-) -> OperatingPoint:
-    """The point with the highest metric, the first of equal ones, or the one that changes nothing if none is higher by
-    more than chance."""
+    shows = setting is MARGIN
+    points.sort(key=lambda point: point[setting.extent]["value"], reverse=shows)
+    if not shows:
+        points = [{**point, THETA.name: EVERYTHING} if point[THETA.name] is None else point for point in points]
+    kept = (point for point in points if (point[MARGIN.name] is None if shows else not point[THETA.extent]["value"]))
+    unchanged = next(kept, None)
+    if unchanged is None:
+        names = [name for name in METRICS if any(point.get(name) is not None for point in curve.points)]
+        others = f"; it has {', '.join(names)}: choose by --metric" if names else ""
+        raise InputError(f"The curve has no figures of '{metric}' {setting.words}{others}.", param="metric")
     best = max(points, key=lambda point: point[metric]["value"])
     if best[metric]["value"] <= unchanged[metric]["value"]:
         best = unchanged

@@ -21,8 +21,7 @@ from training.choose.curves import (
     MeasuredCurve,
     OperatingPoint,
     check_metric,
-    choose_margin,
-    choose_threshold,
+    choose_number,
     curve_of,
 )
 from training.files import check_place
@@ -40,7 +39,7 @@ def set_margin(folder: Path, report: Path, metric: str) -> tuple[OperatingPoint,
     check_metric(metric)
     artifact = _to_change(folder)
     curve = curve_of(folder, report, MARGIN)[0]
-    chosen = choose_margin(curve, metric)
+    chosen = choose_number(MARGIN, curve, metric)
     dropped: list[str] = []
     if chosen.number != artifact.margin:
         artifact, dropped = without_thetas(artifact, "the margin")
@@ -99,7 +98,7 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
             )
         chat_model = named
         account = curve.account | ({"report": content["command"]} if "command" in content else {})
-    chosen = choose_threshold(curve, metric)
+    chosen = choose_number(THETA, curve, metric)
     account = account | {"metric": metric}
     training, thresholds = dict(artifact.training), artifact.thresholds
     training.pop(THETA.name, None)
@@ -121,7 +120,7 @@ def scorer_threshold(name: str, report: Path | None, metric: str) -> OperatingPo
             param="revision",
             code="no_such_curve",
         )
-    return choose_threshold(curve_of(name, report, THETA)[0], metric)
+    return choose_number(THETA, curve_of(name, report, THETA)[0], metric)
 
 
 def _kept_curve(folder: Path, training: Mapping[str, Any], chat_model: str | None) -> tuple[str | None, dict[str, Any]]:

@@ -33,7 +33,7 @@ def margin(
     chosen, dropped = set_margin(model, shown, metric)
     choice = "no margin" if chosen.number is None else f"margin {score_words(chosen.number, 3)}"
     best = "" if chosen.best is None else f"margin {score_words(chosen.best, 3)}"
-    sentence = chosen.words(choice, best, "with all documents")
+    sentence = chosen.words(choice, best)
     typer.echo(f"{sentence}; {chosen.extent:.1f} shown", err=True)
     if dropped:
         typer.echo(dropped_words(dropped), err=True)

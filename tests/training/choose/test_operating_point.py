@@ -12,7 +12,7 @@ import pytest
 from pearl.errors import InputError
 from pearl.theta import EVERYTHING
 from retriever.calibrated.artifact import MANIFEST, SHIPPED, SIGNALS, read_manifest
-from training.choose.curves import MeasuredCurve, choose_margin, choose_threshold
+from training.choose.curves import MARGIN, THETA, MeasuredCurve, choose_number
 
 
 def point(threshold: float | None, share: float, rouge2: float | None, **more: Any) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def measured(curve: list[dict[str, Any]], by_chance: float = 0.01) -> MeasuredCu
 
 
 def test_of_equal_thetas_the_one_that_revises_least() -> None:
-    choice = choose_threshold(measured(HELPS[::-1]), "rouge2")
+    choice = choose_number(THETA, measured(HELPS[::-1]), "rouge2")
     assert (choice.number, choice.value, choice.unchanged) == (-1.0, 0.24, 0.20)
     assert choice.extent == 0.25
     assert choice.curve == HELPS[::-1]
@@ -60,7 +60,7 @@ def test_of_equal_thetas_the_one_that_revises_least() -> None:
 
 @pytest.mark.parametrize("curve", [HARMS, HARMS[:1]])
 def test_never_where_no_theta_helps(curve: list[dict[str, Any]]) -> None:
-    choice = choose_threshold(measured(curve), "rouge2")
+    choice = choose_number(THETA, measured(curve), "rouge2")
     assert (choice.number, choice.extent, choice.value) == (None, 0.0, 0.20)
 
 
@@ -79,11 +79,11 @@ def test_all_where_revising_everything_is_best(
 
 def test_a_curve_that_is_none() -> None:
     with pytest.raises(InputError, match="no figures of 'rouge1'"):
-        choose_threshold(measured(HELPS), "rouge1")
-    with pytest.raises(InputError, match="no point without revision"):
-        choose_threshold(measured(HELPS[1:]), "rouge2")
+        choose_number(THETA, measured(HELPS), "rouge1")
+    with pytest.raises(InputError, match="no figures of 'rouge2' without revision"):
+        choose_number(THETA, measured(HELPS[1:]), "rouge2")
     with pytest.raises(InputError, match="no figures"):
-        choose_threshold(measured([]), "rouge2")
+        choose_number(THETA, measured([]), "rouge2")
 
 
 def test_the_command_writes_theta_into_the_artifact(
@@ -291,20 +291,20 @@ def test_an_artifact_that_may_not_be_written_to_is_refused(
 
 
 def test_of_equal_margins_the_widest() -> None:
-    choice = choose_margin(measured(MARGIN_HELPS), "rouge2")
+    choice = choose_number(MARGIN, measured(MARGIN_HELPS), "rouge2")
     assert (choice.number, choice.value, choice.unchanged, choice.extent) == (1.0, 0.3, 0.25, 3.0)
 
 
 def test_none_where_no_margin_helps() -> None:
-    choice = choose_margin(measured(MARGIN_HARMS), "rouge2")
+    choice = choose_number(MARGIN, measured(MARGIN_HARMS), "rouge2")
     assert (choice.number, choice.value, choice.extent) == (None, 0.25, 4.0)
 
 
 @pytest.mark.parametrize(("curve", "metric"), [(MARGIN_HELPS, "rouge1"), (MARGIN_HELPS[:3], "rouge2"), ([], "rouge2")])
 def test_a_curve_of_margins_that_is_none(curve: list[dict[str, Any]], metric: str) -> None:
     has = r"; it has rouge2: choose by --metric\." if curve else r"\."
-    with pytest.raises(InputError, match=f"no figures of '{metric}' for all documents{has}"):
-        choose_margin(measured(curve), metric)
+    with pytest.raises(InputError, match=f"no figures of '{metric}' with all documents{has}"):
+        choose_number(MARGIN, measured(curve), metric)
 
 
 def test_the_command_writes_the_margin_into_the_artifact(
