@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 import pytest
 
+from pearl.errors import InputError
 from pearl.templates import load_template
-from training.finish import draft_template
+from retriever.calibrated.artifact import load_artifact
+from training import finish
+from training.finish import draft_template, with_threshold
+from training.options import TrainingOptions
 
 
 @pytest.mark.parametrize(
@@ -12,3 +19,20 @@ from training.finish import draft_template
 def test_drafts_of_what_was_trained_on(trained: str, drafted: str) -> None:
     assert draft_template(trained) == drafted
     assert load_template(drafted)
+
+
+def test_drafts_are_measured_with_the_artifact_as_it_stands(
+    make_artifact: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The margin that was chosen before is in it, though this process loaded it without."""
+
+    def measure(words: Sequence[str]) -> None:
+        assert load_artifact.cache_info().currsize == 0
+        raise InputError("There is no draft.")
+
+    folder = make_artifact()
+    load_artifact(folder)
+    monkeypatch.setattr(finish, "run", measure)
+    with pytest.raises(InputError, match="There is no draft") as failed:
+        with_threshold(TrainingOptions((), folder, tmp_path), "embedded", "rouge2", None)
+    assert failed.value.message.endswith("The artifact is whole, but without what 'pearl eval revision' measures.")
