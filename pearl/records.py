@@ -125,7 +125,7 @@ class Editing:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a draft states, or leaves out, that its request does not account for (``pearl.claims``)."""
+    """A statement or a gap of a draft for which its request does not account (``pearl.claims``)."""
 
     kind: str  # "carried_over", "unsupported", "dropped" or "commitment"
     text: str

@@ -18,7 +18,7 @@ from tests.source import ROOT, sources
 MOST = {
     "lines of pearl": 11_484,  # 540 more for claims of drafts, 90 for phrases that were in service's code
     "lines of retriever": 6043,
-    "lines of service": 21_573,
+    "lines of service": 21_611,  # 38 more: claims in MCP and the API
     "lines of training": 7596,
     "lines of eval": 24_244,
     "lines of docs/*.py and benchmarks": 5345,

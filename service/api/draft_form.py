@@ -153,7 +153,7 @@ class EditingOut(_OfRecord):
 
 
 class ClaimOut(_OfRecord):
-    """What the draft states, or leaves out, that the request does not account for."""
+    """A statement or a gap of the draft for which the request does not account."""
 
     model_config = ConfigDict(from_attributes=True, serialize_by_alias=True, validate_by_name=True)
 

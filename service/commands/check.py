@@ -50,9 +50,10 @@ def check(
     check_writable("--json", json, [Path(file), *sample])
     draft = read_text("DRAFT", file)
     samples = [Sample(str(path), read_text("--sample", str(path))) for path in sample]
-    if user is not None or voice is not None:
-        samples += asyncio.run(_samples_of(user, voice, check_text(request, param="request")))
-    found = claims(draft, request, samples)
+    if user is None and voice is None:
+        found = claims(draft, request, samples)
+    else:
+        found = asyncio.run(_with_history(user, voice, check_text(request, param="request"), draft, samples))
     if json:
         write_json(json, {"claims": [ClaimOut.model_validate(claim).model_dump() for claim in found]})
         return
@@ -61,9 +62,10 @@ def check(
         typer.echo(line, err=True)
 
 
-async def _samples_of(user: str | None, voice: str | None, request: str) -> list[Sample]:
-    """Return the texts that a draft for the request would be written from."""
-    from pearl.claims.claims import Sample
+async def _with_history(
+    user: str | None, voice: str | None, request: str, draft: str, samples: Sequence[Sample]
+) -> list[Claim]:
+    """Find the claims beside the documents that a draft would be written from, too."""
     from service.commands.common import open_database
     from service.drafting.drafter import DraftJob
     from service.process.threads import in_thread
@@ -77,10 +79,9 @@ async def _samples_of(user: str | None, voice: str | None, request: str) -> list
     services = Services(settings)
     try:
         await in_thread(services.embed, owner.id)
-        retrieval = await services.drafter.examples(owner, DraftJob(request, voice))
+        return await services.drafter.claims(owner, DraftJob(request, voice), draft, samples)
     finally:
         await services.stop()
-    return [Sample(scored.document.id, scored.document.text) for scored in retrieval.documents]
 
 
 def _marked(draft: str, found: Sequence[Claim]) -> str:

@@ -200,6 +200,15 @@ class Drafter:
         user), Overloaded, StoreError."""
         return evidence(await self._select(user, job), job.voice)
 
+    async def claims(self, user: User, job: DraftJob, text: str, samples: Sequence[Sample] = ()) -> list[Claim]:
+        """Find the claims of a text that answers the request, beside ``samples`` and the documents that a draft would
+        be written from. Raises what ``examples`` raises."""
+        shortlist = await self._select(user, job)
+        shown = evidence(shortlist, job.voice).documents
+        both = [*samples, *(Sample(scored.document.id, scored.document.text) for scored in shown)]
+        said = (shortlist.voice.instructions, job.instructions)
+        return await in_reading_thread(claims, text, shortlist.request, both, said)
+
     async def _select(self, user: User, job: DraftJob) -> Shortlist:
         clock = Clock(self._budget_ms)
         voice, point, request, ranking = await self._threads.run(user.id, self._retrieve, user, job, clock)

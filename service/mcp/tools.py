@@ -12,7 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from pearl.errors import NotFound, PearlError
 from pearl.records import Draft
-from service.api.draft_form import DraftOut, RetrievalOut, excerpt
+from service.api.draft_form import ClaimOut, DraftOut, RetrievalOut, excerpt
 from service.api.drafts import DraftOrder
 from service.api.errors import error_body, explain_validation
 from service.api.feedback import FeedbackIn, feedback_body
@@ -39,6 +39,16 @@ class ExamplesIn(KnownFields):
     )
     voice: Name | None = Field(None, description="A voice of the person.", examples=["email"])
     k: int | None = Field(None, ge=1, le=20, description="Number of texts; by default as many as help.", examples=[4])
+
+
+class CheckIn(LikenessIn):
+    """A text to check."""
+
+    request: Text | None = Field(
+        None,
+        description="The request that the text answers: what it states beyond it is found as `claims`.",
+        examples=["Tomas asks whether he can swap his Saturday"],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +100,21 @@ class Toolbox:
         order = order.model_copy(update={"voice": await self._voice(order.voice)})
         job = order.job(self.services.settings.max_draft_tokens)
         draft = await self.write(self.services.drafter.draft(self.user, job))
-        shown = {"id", "text", "stage", "questions", "retrieval", "revision", "calibration", "quality", "likeness"}
+        shown = {
+            "id",
+            "text",
+            "stage",
+            "questions",
+            "retrieval",
+            "revision",
+            "calibration",
+            "quality",
+            "likeness",
+            "claims",
+        }
         return {"about": THEIRS, **DraftOut.of(draft).model_dump(include=shown)}
 
-    async def check(self, arguments: LikenessIn) -> dict[str, Any]:
+    async def check(self, arguments: CheckIn) -> dict[str, Any]:
         voice, services = await self._voice(arguments.voice), self.services
         likeness = await services.ranking.run(self.user.id, likeness_of, services, self.user.id, voice, arguments.text)
         quality, not_judged = None, [likeness.unsaid, NOT_JUDGED]
@@ -101,8 +122,14 @@ class Toolbox:
             not_judged.insert(1, "Quality: no reward model is set on the server (PEARL_REWARD_MODEL).")
         else:
             quality = await services.polisher.quality(arguments.text)
+        claims = None
+        if arguments.request is None:
+            not_judged.insert(-1, "Claims: what the text states beyond its request; give `request`.")
+        else:
+            found = await services.drafter.claims(self.user, DraftJob(arguments.request, voice), arguments.text)
+            claims = [ClaimOut.model_validate(claim).model_dump() for claim in found]
         reasons = [reason for reason in not_judged if reason]
-        return {"likeness": likeness.model_dump(), "quality": quality, "not_judged": reasons}
+        return {"likeness": likeness.model_dump(), "quality": quality, "claims": claims, "not_judged": reasons}
 
     async def feedback(self, given: FeedbackIn) -> dict[str, Any]:
         return await in_writing_thread(self._record, given)
@@ -163,9 +190,10 @@ TOOLS = {
         ADDS,
     ),
     "check": _Tool(
-        "Say how likely it is that the person wrote a text, and its quality from 1 to 10 where the server measures "
-        "that. `not_judged` says what was not judged, and why.",
-        LikenessIn,
+        "Say how likely it is that the person wrote a text, its quality from 1 to 10 where the server measures that, "
+        "and, given its `request`, what it claims beyond it: facts of other texts or of nowhere, promises, facts left "
+        "out. `not_judged` says what was not judged, and why.",
+        CheckIn,
         Toolbox.check,
         READS,
     ),

@@ -116,7 +116,12 @@ def test_a_check_says_what_it_cannot_judge(house: Any) -> None:
         assert reasons[0] == "Too short to say: 2 words; 30 are needed."
         assert ("PEARL_REWARD_MODEL" in str(reasons)) == (quality is None)
         assert "true" in reasons[-1]
-    few = good(pearl.as_user("ann"), "check", text="one word after another " * 10)
+    assert checked["claims"] is None
+    pearl.add("ann", "The rear wheel is true again.")
+    wanted = {"text": "Yes. The rear wheel is true again.", "request": "Say yes."}
+    (claim,) = good(pearl.as_user("ann"), "check", **wanted)["claims"]
+    assert (claim["kind"], claim["text"], claim["from"]) == ("carried_over", "The rear wheel is true again", "d1")
+    few = good(pearl.as_user("ben"), "check", text="one word after another " * 10)
     assert few["likeness"]["verdict"] == "history_too_small"
     assert "0 texts with 0 words" in few["not_judged"][0]
 
