@@ -18,15 +18,15 @@ from tests.source import ROOT, sources
 MOST = {
     "lines of pearl": 11_484,  # 540 more for claims of drafts, 90 for phrases that were in service's code
     "lines of retriever": 6043,
-    "lines of service": 21_611,  # 38 more: claims in MCP and the API
+    "lines of service": 21_633,  # 60 more: claims in MCP and the API, --with-assisted
     "lines of training": 7596,
     "lines of eval": 24_244,
     "lines of docs/*.py and benchmarks": 5345,
     "modules": 524,
-    "modules under 60 lines": 88,
-    "words of Markdown": 33_048,  # the example of a report is a whole file now; pearl check
+    "modules under 60 lines": 87,
+    "words of Markdown": 33_054,  # the example of a report is a whole file now; pearl check; --with-assisted
     "commands": 84,
-    "options": 862,
+    "options": 857,
     "settings": 29,
 }
 SHORT = 60  # lines

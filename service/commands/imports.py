@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from inspect import Signature, signature
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,7 +18,7 @@ from typer._click.exceptions import MissingParameter
 from typer.core import TyperCommand, TyperGroup
 
 from pearl.cli.commands import epilog
-from pearl.cli.options import JSON_OPTION, check_writable
+from pearl.cli.options import JSON_OPTION, check_writable, parameter
 from pearl.errors import InputError
 from pearl.settings import load_settings
 from pearl.text.usable import check_id, printable
@@ -131,11 +132,9 @@ def _command(name: str) -> TyperCommand:
     """Make the subcommand of an importer. Raises InputError if it cannot be loaded."""
     importer = load_importer(name)
     examples = "\n".join(f"  {example}" for example in importer.examples)
-    own_options = getattr(importer, "own_options", ())
     me_option = typer.Option([], "--me", metavar="IDENTITY", help=_me_help(importer))
     single = typer.Typer(rich_markup_mode=None, add_completion=False)
 
-    @single.command(name=name, cls=ImporterCommand, help=importer.summary, epilog=epilog(examples))
     def import_command(
         source: Path = SOURCE_ARGUMENT,
         user: str = typer.Option(None, "--user", metavar="U", help=_user_help(importer)),
@@ -146,12 +145,6 @@ def _command(name: str) -> TyperCommand:
         least_words: int = typer.Option(
             0, "--least-words", metavar="N", min=0, help="Leave out documents of fewer words than this."
         ),
-        subjects: bool = typer.Option(
-            False,
-            "--subjects",
-            help="Import the subject line of a commit without a body; the changed paths are its request.",
-            hidden="subjects" not in own_options,
-        ),
         strict: bool = typer.Option(False, "--strict", help="Import nothing if anything in the source is wrong."),
         update: bool = UPDATE_OPTION,
         yes: bool = typer.Option(
@@ -159,12 +152,12 @@ def _command(name: str) -> TyperCommand:
         ),
         json: str = JSON_OPTION,
         batch_size: int = typer.Option(BATCH_DOCUMENTS, "--batch-size", min=1, hidden=True),
+        **flags: bool,
     ) -> None:
-        if subjects and "subjects" not in own_options:
-            raise InputError(f"--subjects is not for {name}.", param="subjects", code="unknown_option")
         check_writable("--json", json)
         source = Path("/dev/stdin") if str(source) == STANDARD_INPUT else source
-        options = replace(_options(importer, user, tuple(me), voice), least_words=least_words, subjects=subjects)
+        options = replace(_options(importer, user, tuple(me), voice), least_words=least_words)
+        options = replace(options, flags=frozenset(flag for flag, given in flags.items() if given))
         with open_database(load_settings()) as database:
             with _progress(importer, source) as advance:
                 followed = replace(options, advance=advance)
@@ -174,6 +167,13 @@ def _command(name: str) -> TyperCommand:
             removed = settle_gone(database, summary, source, yes=yes)
         report(summary, removed, source, json)
 
+    *options, _ = signature(import_command, eval_str=True).parameters.values()
+    own = [
+        parameter(flag, Annotated[bool, typer.Option(help=text)], False)
+        for flag, text in getattr(importer, "flags", {}).items()
+    ]
+    import_command.__signature__ = Signature([*options, *own])  # type: ignore[attr-defined]
+    single.command(name=name, cls=ImporterCommand, help=importer.summary, epilog=epilog(examples))(import_command)
     command = typer.main.get_command(single)
     command.name = name
     return command  # type: ignore[return-value]

@@ -82,7 +82,7 @@ class Options:
     me: tuple[str, ...] = ()
     voice: str | None = None
     least_words: int = 0
-    subjects: bool = False  # git: subject lines too, where there is no body
+    flags: frozenset[str] = frozenset()  # of the importer's own, those that are given
     advance: Callable[[int], None] = lambda amount: None  # told of progress, in Importer.unit
     identities: Identities = field(init=False, compare=False, repr=False)
 
@@ -111,8 +111,8 @@ Items = Generator[SourceDocument | LeftOut | Remark, None, None]
 class Importer(Protocol):
     """One kind of source; one that inherits from this class says only in what it differs from the others.
 
-    ``summary`` is its line in ``pearl import --help``; ``examples`` stand below its options. ``own_options`` may name
-    options that only this importer takes ("subjects"); without it there are none.
+    ``summary`` is its line in ``pearl import --help``; ``examples`` stand below its options. It may have ``flags``:
+    switches that only this importer takes, with their help by name.
     """
 
     name: str

@@ -6,7 +6,7 @@ Most commits have no body; with ``subjects`` their subject is the text, and the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,12 +17,14 @@ from pearl.errors import InputError
 from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.commits.footers import own_text
-from service.importers.commits.programs import is_generated, is_programs, own_subject
+from service.importers.commits.programs import is_assisted, is_generated, is_programs, own_subject, unsigned
 from service.importers.git_process import git_answer, run_git, split_at_nul
 
 # hash, parents, author's time, name and address as written and as .mailmap has them, committer, subject, body
 FIELDS = ("%H", "%P", "%at", "%an", "%ae", "%aN", "%aE", "%cn <%ce>", "%s", "%b")
 NO_BODY = "no body"
+ASSISTED = "written with an assistant"
+SUBJECTS, WITH_ASSISTED = "subjects", "with_assisted"
 PATHS_SHOWN = 12
 PATH = r'(?:[^\s"]\S*|"[^"]+")'
 PATHS = re.compile(rf"{PATH}(?:, {PATH})*(?: and [\d,]+ more)?")  # as a request; a subject has blanks between its words
@@ -40,7 +42,10 @@ class GitImporter(Importer):
     )
     unit = "commits"
     needs_me = False  # the repository's own user.email and user.name, if not given
-    own_options = ("subjects",)
+    flags: Mapping[str, str] = {
+        SUBJECTS: "Import the subject line of a commit without a body; the changed paths are its request.",
+        WITH_ASSISTED: "Import commits that a coding assistant signed, too; without this they are left out.",
+    }
     template = "commit"
 
     def size(self, source: Path) -> int | None:
@@ -53,8 +58,8 @@ class GitImporter(Importer):
         _check_repository(source)
         if not options.me:
             options.identities.add(*_configured_identities(source))
-        bodies = without = 0
-        for commit in _commits(source, with_paths=options.subjects):
+        bodies = without = assisted = 0
+        for commit in _commits(source, with_paths=SUBJECTS in options.flags):
             options.advance(1)
             where = f"{source}@{commit.hash[:12]}"
             try:
@@ -63,10 +68,13 @@ class GitImporter(Importer):
                 item = LeftOut.because_of(error, where)
             bodies += isinstance(item, SourceDocument)
             without += isinstance(item, LeftOut) and item.reason == NO_BODY
+            assisted += isinstance(item, LeftOut) and item.reason == ASSISTED
             yield item
         if without:
             count = f"{bodies:,} of {bodies + without:,}"
             yield Remark(f"Commits with a body: {count}; --subjects takes the subject lines of the others.")
+        if assisted:
+            yield Remark(f"Commits that a coding assistant signed: {assisted:,}; --with-assisted takes them.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +96,15 @@ def _item(commit: Commit, options: Options, where: str) -> SourceDocument | Left
         return LeftOut(where, "merge")
     if not commit.time:
         raise InputError("The commit has no time that git can read.", param="time", code="invalid_timestamp")
-    if is_programs(commit.authors[0], commit.committer, commit.subject, commit.body):
+    if is_programs(commit.body):
         return LeftOut(where, "written by a program")
-    text, request = own_text(commit.body), own_subject(commit.subject)
+    if WITH_ASSISTED not in options.flags and is_assisted(
+        commit.authors[0], commit.committer, commit.subject, commit.body
+    ):
+        return LeftOut(where, ASSISTED)
+    text, request = own_text(unsigned(commit.body)), own_subject(commit.subject)
     if not text.strip():
-        if not options.subjects:
+        if SUBJECTS not in options.flags:
             return LeftOut(where, NO_BODY)
         if is_generated(request):
             return LeftOut(where, "generated subject")

@@ -182,7 +182,7 @@ def test_nothing_usable(command, tmp_path, content, message):
         (["telegraph", "/"], "There is no file or folder 'telegraph', and no importer of that name; there are "),
         (["jsonl"], "Missing argument"),
         (["jsonl", "/", "--colour"], "No such option"),
-        (["jsonl", "/", "--subjects"], "--subjects is not for jsonl"),
+        (["jsonl", "/", "--subjects"], "No such option: --subjects"),
     ],
 )
 def test_unusable_options(command, arguments, message):

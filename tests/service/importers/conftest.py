@@ -39,11 +39,11 @@ class Reading:
 @pytest.fixture
 def read() -> Callable[..., Reading]:
     def read_source(
-        kind: str, source: Path, *me: str, user: str | None = "ann", voice: str | None = None, **more: bool
+        kind: str, source: Path, *me: str, user: str | None = "ann", voice: str | None = None, **flags: bool
     ) -> Reading:
         advanced: list[int] = []
         importer = load_importer(kind)
-        options = Options(user=user, me=me, voice=voice, advance=advanced.append, **more)
+        options = Options(user=user, me=me, voice=voice, advance=advanced.append, flags=frozenset(flags))
         size = importer.size(source)
         items = list(importer.read(source, options))
         assert size is None or sum(advanced) == size  # the bar ends at its end

@@ -95,8 +95,10 @@ def test_what_aider_committed_is_not_its_authors(read, repository):
     commit(repository, "Cool\n\nIn a jug.\n", committer="Ann Lee (aider)")
     commit(repository, "Pour\n\nSlowly.\n")
     reading = read("git", repository, "ann@example.org", subjects=True)
-    assert reading.reasons == ["written by a program"] * 2
+    assert reading.reasons == ["written with an assistant"] * 2
+    assert reading.remarks[-1] == "Commits that a coding assistant signed: 2; --with-assisted takes them."
     assert reading.texts == ["Slowly."]
+    assert read("git", repository, "ann@example.org", with_assisted=True).texts == ["Slowly.", "In a jug.", "Two cups."]
 
 
 def test_a_message_that_an_assistant_signed_is_not_its_authors(read, repository):
@@ -104,7 +106,8 @@ def test_a_message_that_an_assistant_signed_is_not_its_authors(read, repository)
     commit(repository, f"Boil\n\nTwo cups.\n\n{signed}\n\nCo-Authored-By: Kettle <noreply@example.org>\n")
     commit(repository, "Cool\n\nThe table is generated with [a script](https://example.org/script) now.\n")
     reading = read("git", repository, "ann lee", subjects=True)
-    assert reading.reasons == ["written by a program"]
+    assert reading.reasons == ["written with an assistant"]
+    assert read("git", repository, "ann lee", with_assisted=True).texts[-1] == "Two cups."
     assert reading.texts == ["The table is generated with [a script](https://example.org/script) now."]
 
 

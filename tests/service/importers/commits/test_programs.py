@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from service.importers.commits.programs import is_generated, is_programs, own_subject
+from service.importers.commits.programs import is_assisted, is_generated, is_programs, own_subject, unsigned
 
 ROBOT = "\N{ROBOT FACE}"
 
@@ -30,7 +30,9 @@ ROBOT = "\N{ROBOT FACE}"
     ],
 )
 def test_what_an_assistant_signed_is_a_programs(signed: str) -> None:
-    assert is_programs("Ann Lee", "Ann Lee <ann@example.org>", "Boil", f"Two cups.\n\n{signed}")
+    body = f"Two cups.\n\n{signed}"
+    assert is_assisted("Ann Lee", "Ann Lee <ann@example.org>", "Boil", body)
+    assert unsigned(body).rstrip() == "Two cups."
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ def test_what_an_assistant_signed_is_a_programs(signed: str) -> None:
     ],
 )
 def test_a_program_is_known_by_its_commit_and_its_words(author: str, committer: str, subject: str, body: str) -> None:
-    assert is_programs(author, committer, subject, body)
+    assert is_assisted(author, committer, subject, body) or is_programs(body)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,8 @@ def test_a_program_is_known_by_its_commit_and_its_words(author: str, committer: 
     ],
 )
 def test_people_with_the_names_and_the_words_of_programs_stay(author: str, body: str) -> None:
-    assert not is_programs(author, f"{author} <{author[:3]}@example.org>", "Boil", body)
+    assert not is_programs(body)
+    assert not is_assisted(author, f"{author} <{author[:3]}@example.org>", "Boil", body)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +119,8 @@ def test_a_forges_numbers_are_no_part_of_a_subject(subject: str, own: str) -> No
 )
 def test_a_long_message_is_told_in_time(piece: str, grows_linearly: Callable[..., None]) -> None:
     def work(text: str) -> None:
-        is_programs("Ann Lee", "Ann Lee <ann@example.org>", text, text)
+        is_programs(text)
+        is_assisted("Ann Lee", "Ann Lee <ann@example.org>", text, text)
         is_generated(own_subject(text))
 
     grows_linearly(work, piece, 20_000)
