@@ -11,7 +11,7 @@ from statistics import median
 from pearl.answers.marks import OPENING, unfenced
 from pearl.answers.reasoning import without_reasoning
 from pearl.chat.base import IMITATORS, ChatModel, Decoding, Message
-from pearl.errors import ContextExceeded
+from pearl.errors import ContextExceeded, InputError
 from pearl.records import Document
 from pearl.templates import Template, fill, frame
 from pearl.text.fences import Marks
@@ -32,6 +32,16 @@ EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[ \t]*[*_#]*[ \t]*[:.–—-]?[*_#]
 TURNS, TOLD_TURNS, QUOTED, EXAMPLES, REQUEST_ALONE = "turns", "told_turns", "quoted", "examples", "request_alone"
 
 CountTokens = Callable[[str], int]
+
+
+INTENTS = ("accept", "decline", "hedge", "ask", "inform")
+LENGTHS = ("shorter", "longer")
+MOST_WORDS = 5_000  # that a length may ask for
+WANTED_LINE = re.compile(
+    rf"^[ \t]*(?:intent:[ \t]*(?P<intent>{'|'.join(INTENTS)})"
+    rf"|length:[ \t]*(?P<length>{'|'.join(LENGTHS)}|[1-9]\d{{0,3}}))[ \t]*(?:\n|\Z)",
+    re.MULTILINE | re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,43 @@ class Prompt:
     shortened: int  # how many of them were cut
     begun: str = ""  # the beginning of the answer, if the last message is that
     form: str | None = None  # how a first draft's documents are shown, such as TURNS
+
+
+def instructed(instructions: str, intent: str | None = None, length: str | int | None = None) -> str:
+    """Add to instructions what the draft is to do, one of INTENTS, and its length: one of LENGTHS, or words."""
+    parts = [instructions]
+    if intent is not None:
+        parts.append(frame()[f"intent_{intent}"])
+    if isinstance(length, int):
+        parts.append(fill(frame()["length_words"], words=str(length)))
+    elif length is not None:
+        parts.append(frame()[f"length_{length}"])
+    return "\n".join(filter(None, parts))
+
+
+def check_length(value: object, *, param: str) -> str | int:
+    """Return a length that a draft may have: one of LENGTHS, or a number of words. Raises InputError."""
+    if isinstance(value, str) and value in LENGTHS:
+        return value
+    words = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if isinstance(words, int) and not isinstance(words, bool) and 1 <= words <= MOST_WORDS:
+        return words
+    wanted = f"{', '.join(LENGTHS)}, or a number of words from 1 to {MOST_WORDS:,}"
+    raise InputError(f"The length is to be {wanted}.", param=param)
+
+
+def instructed_by_lines(instructions: str) -> str:
+    """Read lines such as "intent: decline" and "length: 80" of a system message as the fields that other clients have.
+    Lines with other values stay as they are."""
+    values: dict[str, str] = {}
+
+    def take(line: re.Match[str]) -> str:
+        values.update({name: value.lower() for name, value in line.groupdict().items() if value})
+        return ""
+
+    rest = WANTED_LINE.sub(take, instructions)
+    length = values.get("length")
+    return instructed(rest.strip(), values.get("intent"), int(length) if length and length.isdecimal() else length)
 
 
 def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:

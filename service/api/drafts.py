@@ -16,11 +16,12 @@ from sqlalchemy import Connection
 from pearl.answers.marks import CLOSING
 from pearl.chat.base import Decoding
 from pearl.errors import InputError
+from pearl.prompts import instructed
 from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, admission_of
 from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, RetrievalOut
-from service.api.fields import KnownFields, MaybeEmptyText, Name, Text
+from service.api.fields import KnownFields, Length, MaybeEmptyText, Name, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
 from service.api.pages import EntryPage
 from service.api.streaming import EventStream, event, while_connected
@@ -50,6 +51,15 @@ class DraftOrder(KnownFields):
     instructions: MaybeEmptyText = Field(
         "", description="Instructions for this draft; they outrank the learned style.", examples=["At most five lines."]
     )
+    intent: Literal["accept", "decline", "hedge", "ask", "inform"] | None = Field(
+        None,
+        description="What the draft is to do, whatever the request says: say yes, say no, leave it open, ask for what "
+        "is missing, or only inform.",
+        examples=["decline"],
+    )
+    length: Length | None = Field(
+        None, description="Than you usually write, or a number of words.", examples=["shorter"]
+    )
     k: int | None = Field(
         None,
         ge=1,
@@ -70,7 +80,7 @@ class DraftOrder(KnownFields):
         return DraftJob(
             self.request,
             chosen(self.voice),
-            self.instructions,
+            instructed(self.instructions, self.intent, self.length),
             self.k,
             self.revise,
             decoding=Decoding(longest, stop=(CLOSING,)),

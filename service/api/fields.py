@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pearl.errors import InputError
+from pearl.prompts import LENGTHS, MOST_WORDS, check_length
 from pearl.text.usable import (
     FIRST_SECOND,
     LAST_SECOND,
@@ -69,6 +70,11 @@ MaybeEmptyText = Annotated[str, AfterValidator(_checked(check_characters)), _tex
 StandingInstructions = Annotated[str, AfterValidator(_checked(check_instructions)), _text(STORABLE, MOST_INSTRUCTIONS)]
 # 1 to 200 printable characters; numbers become text
 Name = Annotated[str, BeforeValidator(_checked(check_id)), _text(NAME, MAX_ID_LENGTH)]
+Length = Annotated[
+    str | int,
+    BeforeValidator(_checked(check_length)),
+    WithJsonSchema({"anyOf": [{"enum": list(LENGTHS)}, {"type": "integer", "minimum": 1, "maximum": MOST_WORDS}]}),
+]
 # a Name other than that of the whole history
 StoredVoice = Annotated[
     str, BeforeValidator(_checked(check_name)), _text(NAME, MAX_ID_LENGTH, **{"not": {"const": WHOLE_HISTORY}})

@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 from pearl.answers.marks import CLOSING
 from pearl.chat.base import Decoding, Role
 from pearl.errors import InputError, NotFound
+from pearl.prompts import instructed_by_lines
 from pearl.records import Draft
 from pearl.text.usable import MAX_TEXT_BYTES, check_characters, check_text
 from service.api.dependencies import add_headers, admission_of
@@ -147,7 +148,9 @@ class OpenAICall:
         return DraftJob(
             request=check_text(request, param=self.messages),
             voice=voice,
-            instructions="\n".join(text for role, text in earlier if role == "system" and text.strip()),
+            instructions=instructed_by_lines(
+                "\n".join(text for role, text in earlier if role == "system" and text.strip())
+            ),
             before=conversation([(role, text) for role, text in earlier if role != "system"]),
             stop=self.stop,
             decoding=Decoding(

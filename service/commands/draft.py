@@ -9,6 +9,7 @@ import typer
 from pearl.answers.marks import CLOSING
 from pearl.chat.base import Decoding
 from pearl.cli.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, USER_OPTION, check_writable, known, write_json
+from pearl.prompts import INTENTS, check_length, instructed
 from pearl.settings import load_settings
 from pearl.text.usable import check_characters, check_id, check_text
 
@@ -16,6 +17,7 @@ EXAMPLES = """
   pearl draft "Ask Nan for the costume rails again"
   pearl draft - --voice email < message.txt > reply.txt
   pearl draft "Tomas asks for my Saturday" --user me --instructions "At most five lines."
+  pearl draft "Tomas asks for my Saturday" --intent decline --length shorter
   PEARL_REWARD_MODEL=embedded pearl draft "Tomas asks for my Saturday" --candidates 8
   pearl draft "reset: say why the index is kept" --user ada --json - | jq -r .text
 """
@@ -29,6 +31,12 @@ def draft(
     voice: str | None = typer.Option(None, "--voice", metavar="V", help="One of the user's voices."),
     instructions: str = typer.Option(
         "", "--instructions", help="Instructions for this draft; they outrank the learned style."
+    ),
+    intent: str | None = typer.Option(
+        None, "--intent", help=f"Aim of the draft, whatever the request says: {', '.join(INTENTS)}."
+    ),
+    length: str | None = typer.Option(
+        None, "--length", metavar="LENGTH", help="Number of words, or shorter or longer than usual."
     ),
     k: int | None = typer.Option(None, "-k", min=1, max=20, help="Documents to show the model."),
     revise: str = typer.Option("auto", "--revise", help="Revise the draft: auto, never or always."),
@@ -55,7 +63,11 @@ def draft(
     job = DraftJob(
         check_text(read_text("REQUEST", request) if request == "-" else request, param="request"),
         None if voice is None else chosen(check_id(voice, param="voice")),
-        check_characters(instructions, param="instructions"),
+        instructed(
+            check_characters(instructions, param="instructions"),
+            intent and known("intent", intent, INTENTS),
+            None if length is None else check_length(length, param="--length"),
+        ),
         k,
         known("revise", revise, (AUTO, NEVER, ALWAYS)),
         candidates,

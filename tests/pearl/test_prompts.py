@@ -11,6 +11,8 @@ from pearl.chat.fake import FakeChatModel
 from pearl.errors import ContextExceeded
 from pearl.prompts import (
     IMITATORS,
+    INTENTS,
+    LENGTHS,
     LONGEST_SHOWN_REQUEST,
     MESSAGE_OVERHEAD,
     SMALLEST_SHARE,
@@ -22,12 +24,14 @@ from pearl.prompts import (
     edited_draft,
     fair_shares,
     fenced,
+    instructed,
+    instructed_by_lines,
     listed_questions,
     questions_prompt,
     revision_prompt,
 )
 from pearl.records import Document
-from pearl.templates import load_template, template_names
+from pearl.templates import fill, frame, load_template, template_names
 
 FREE = load_template("free")
 
@@ -472,3 +476,27 @@ def test_no_prompt_is_ever_longer_than_planned(estimated):
             shown = "".join(message.content for message in prompt.messages)
             assert "<document>\n…\n" not in shown  # nothing of a text shows nothing of its style
             assert fenced(inputs.request) in shown or (make is draft_prompt and fenced(inputs.follow_up) in shown)
+
+
+@pytest.mark.parametrize(
+    ("system", "instructions"),
+    [
+        ("intent: decline", frame()["intent_decline"]),
+        ("Be kind.\nIntent: Ask\nlength: shorter\nSign.", "Be kind.\nSign.\n{intent_ask}\n{length_shorter}"),
+        ("length: 80", "Write about 80 words."),
+        ("The intent: accept it", "The intent: accept it"),
+        ("intent: perhaps", "intent: perhaps"),
+        ("length: 0", "length: 0"),
+        ("length: 99999", "length: 99999"),
+        ("", ""),
+    ],
+)
+def test_lines_of_a_system_message_say_what_is_wanted(system: str, instructions: str) -> None:
+    assert instructed_by_lines(system) == fill(instructions, **frame())
+
+
+def test_each_intent_and_length_has_its_words() -> None:
+    for intent in INTENTS:
+        assert instructed("", intent) == frame()[f"intent_{intent}"]
+    for length in LENGTHS:
+        assert instructed("Be kind.", None, length) == f"Be kind.\n{frame()[f'length_{length}']}"

@@ -112,6 +112,35 @@ def test_instructions_reach_the_model(pearl: Any, ann: Any) -> None:
     assert "At most five lines." in pearl.model.calls[0][0][-1].content
 
 
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ({"intent": "decline"}, "Say no to what is asked"),
+        ({"intent": "ask", "length": 60}, "Write about 60 words."),
+        ({"length": "shorter"}, "at most half as much"),
+    ],
+)
+def test_what_is_wanted_reaches_the_model(pearl: Any, ann: Any, wanted: dict[str, Any], words: str) -> None:
+    ann.post("/v1/drafts", {"request": "write", "instructions": "Be kind.", **wanted})
+    asked = pearl.model.calls[0][0][-1].content
+    assert words in asked
+    assert "Be kind." in asked
+
+
+@pytest.mark.parametrize(
+    ("wanted", "param"),
+    [
+        ({"intent": "perhaps"}, "intent"),
+        ({"length": "tiny"}, "length"),
+        ({"length": 0}, "length"),
+        ({"length": 1.5}, "length"),
+    ],
+)
+def test_what_cannot_be_wanted(ann: Any, wanted: dict[str, Any], param: str) -> None:
+    answer = ann.post("/v1/drafts", {"request": "write", **wanted})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (422, param)
+
+
 def test_the_longest_draft_is_a_setting(house: Any) -> None:
     pearl = house(max_draft_tokens=33)
     pearl.as_user("ann").post("/v1/drafts", {"request": "write"})
