@@ -149,7 +149,8 @@ EXPLAINED = {
 
 def claim_lines(claims: Iterable[Claim]) -> list[str]:
     """Return a line for each claim: its words, and why it is one."""
-    return [
-        f"{claim.kind}: {printable(claim.text)!r} ({' '.join(filter(None, (EXPLAINED[claim.kind], claim.source)))})"
-        for claim in claims
-    ]
+    return [f"{claim.kind}: '{printable(excerpt(claim.text))}' ({_why(claim)})" for claim in claims]
+
+
+def _why(claim: Claim) -> str:
+    return f"{EXPLAINED[claim.kind]} {claim.source}" if claim.source else EXPLAINED[claim.kind]
