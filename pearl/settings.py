@@ -15,7 +15,7 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -47,16 +47,20 @@ PREFIX = "PEARL_"
 DEFAULT_RATE_LIMIT = "600/minute"
 HTTP_ADDRESS = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
 ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^\s/?#*A-Z]+")  # of a page, an extension or a file
+MAX_RETRIES = 2  # of a failed call to the endpoint, the request unchanged, while there is time
 LEAST_ALIKE = 0.88  # one letter of a name like PEARL_LLM wrong, left out or swapped
 GONE = {  # settings that went -> what holds in their place
     "PEARL_CANDIDATES_BUDGET_S": "candidates have 30 seconds",
     "PEARL_DATABASE_TIMEOUT_S": "the database has 10 seconds",
+    "PEARL_HISTORY_CACHE_BYTES": "the indexes of histories have 300,000,000 bytes in each process",
     "PEARL_IDEMPOTENCY_HOURS": "the answer to an Idempotency-Key is kept for 24 hours",
     "PEARL_KEEP_ALIVE_S": "a comment line follows 10 seconds of silence on a stream",
     "PEARL_LIKENESS_MARGIN": "a candidate may lose 0.1 of likeness",
     "PEARL_LIKENESS_WEIGHT": "likeness weighs 0.3 among candidates",
     "PEARL_LLM_MAX_CHARACTERS": "an answer is cut at 100,000 characters",
+    "PEARL_LLM_MAX_RETRIES": "a failed call is repeated twice, while there is time",
     "PEARL_MAX_BODY_BYTES": "a request's body may have 8,000,000 bytes",
+    "PEARL_MAX_USER_BYTES": "a user's history may have 100,000,000 bytes",
     "PEARL_READ_TIMEOUT_S": "a request's body has 30 seconds to arrive",
     "PEARL_RETRIEVAL_QUEUE": "128 requests may wait for retrieval",
 }
@@ -66,6 +70,7 @@ class Settings(BaseSettings):
     """The configuration of one process. Build it with :func:`load_settings` for readable errors."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True, allow_inf_nan=False)
+    _llm_max_retries: int = PrivateAttr(MAX_RETRIES)
 
     home: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("pearl", appauthor=False)),
@@ -113,12 +118,6 @@ class Settings(BaseSettings):
         description="Tokens allowed on top of a draft's to a model whose hidden reasoning counts among them, which is "
         "learned from its answers.",
     )
-    llm_max_retries: int = Field(
-        default=2,
-        ge=0,
-        le=10,
-        description="Times to repeat a failed call, the request unchanged, while there is time.",
-    )
     llm_context_tokens: int = Field(default=8192, ge=256, description="Context window of the endpoint's model, tokens.")
     embedded_context_tokens: int = Field(
         default=4096,
@@ -161,16 +160,6 @@ class Settings(BaseSettings):
         default=64,
         ge=1,
         description="Drafts that a worker process writes at once; more are answered 503 with `retry-after`.",
-    )
-    history_cache_bytes: int = Field(
-        default=300_000_000,
-        ge=1,
-        description="Memory for the indexes of histories, bytes a process: some 6 kB for a document of 350 characters.",
-    )
-    max_user_bytes: int = Field(
-        default=100_000_000,
-        ge=1,
-        description="Most bytes of texts and requests in the history of one user; to add more is refused.",
     )
     embed_in_background: bool = Field(
         default=True, description="Compute missing embeddings after an import, while no request waits."
@@ -280,6 +269,11 @@ class Settings(BaseSettings):
         return self.engine == ENDPOINT_ENGINE
 
     @property
+    def llm_max_retries(self) -> int:
+        """Times to repeat a failed call; 0 where :mod:`pearl.asking.patience` repeats it."""
+        return self._llm_max_retries
+
+    @property
     def cors_origin_list(self) -> list[str]:
         return _listed(self.cors_origins)
 
@@ -288,7 +282,7 @@ def _listed(value: str) -> list[str]:
     return [item.strip() for item in value.split(",") if item.strip()]
 
 
-def load_settings(**overrides: object) -> Settings:
+def load_settings(*, llm_max_retries: int | None = None, **overrides: object) -> Settings:
     """Settings from the environment, or from ``overrides`` that are not None.
 
     Raises InputError that names each key and why its value will not do, or a variable that is a setting misspelt.
@@ -296,10 +290,12 @@ def load_settings(**overrides: object) -> Settings:
     _refuse_misspelt(os.environ)
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
-        return Settings(**given)  # type: ignore[arg-type]
+        settings = Settings(**given)  # type: ignore[arg-type]
     except ValidationError as error:
         problems = (_explain(problem, given) for problem in error.errors())
         raise InputError("; ".join(problems), code="invalid_setting") from None
+    settings._llm_max_retries = MAX_RETRIES if llm_max_retries is None else llm_max_retries
+    return settings
 
 
 def _refuse_misspelt(names: Iterable[str]) -> None:

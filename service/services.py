@@ -64,22 +64,13 @@ class Services:
     ) -> None:
         """Make the parts. Raises InputError for settings that cannot be used."""
         self.settings = settings
-        self.database = Database(
-            settings.resolved_database_url,
-            pool_size=THREADS + WRITERS,
-            user_bytes=settings.max_user_bytes,
-            forget=partial(empty_replies, settings.home),
-        )
+        forget = partial(empty_replies, settings.home)
+        self.database = Database(settings.resolved_database_url, pool_size=THREADS + WRITERS, forget=forget)
         self.encoder: ReadingEncoder = encoder or SentenceEncoder(settings.encoder)
         check_retriever(settings, self.encoder)
         self._precedence = Precedence()
         self._embedder = BackgroundEmbedder(self.database, self.encoder, self._precedence)
-        self.histories = HistoryCache(
-            self.database,
-            self._retriever_of,
-            max_bytes=settings.history_cache_bytes,
-            incomplete=self._embedder.prefer,
-        )
+        self.histories = HistoryCache(self.database, self._retriever_of, incomplete=self._embedder.prefer)
         self.likenesses = LikenessCache(self.database)
         self.profiles = ProfileCache(self.database)
         self.ranking = FairThreads(WAITING)

@@ -20,7 +20,7 @@ from pearl.chat.failures import asked_to_wait, complaint_of, translated
 from pearl.chat.wire import PLAIN, http_client
 from pearl.errors import ChatError, ChatInterrupted, ChatRefused, ChatRejected, InputError
 from pearl.records import Usage
-from pearl.settings import Settings
+from pearl.settings import MAX_RETRIES, Settings
 from pearl.text.shown_urls import without_secrets
 
 log = logging.getLogger("pearl.chat")
@@ -66,7 +66,7 @@ class EndpointChatModel:
         model: str,
         base_url: str | None = None,
         api_key: str | None = None,
-        max_retries: int = 2,
+        max_retries: int = MAX_RETRIES,
         context_tokens: int = 8192,
         limits: Limits | None = None,
     ) -> None:

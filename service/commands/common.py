@@ -19,11 +19,7 @@ from service.store.replies import empty_replies
 @contextmanager
 def open_database(settings: Settings) -> Iterator[Database]:
     """Open the store and bring its schema up to date."""
-    database = Database(
-        settings.resolved_database_url,
-        user_bytes=settings.max_user_bytes,
-        forget=partial(empty_replies, settings.home),
-    )
+    database = Database(settings.resolved_database_url, forget=partial(empty_replies, settings.home))
     try:
         database.migrate()
         yield database

@@ -33,6 +33,7 @@ class History:
 
 Key = tuple[int, str | None]  # user's row id, voice
 BYTES_OF_DOCUMENT, BYTES_OF_CHARACTER = 2_500, 10  # of the index, the text included
+MOST_BYTES = 300_000_000  # of all indexes that a process keeps
 
 
 class HistoryCache:
@@ -47,7 +48,7 @@ class HistoryCache:
         database: Database,
         retriever_of: Callable[[int, Clock], Retriever],
         *,
-        max_bytes: int,
+        max_bytes: int = MOST_BYTES,
         incomplete: Callable[[int], None] = lambda user_id: None,
     ) -> None:
         """``retriever_of`` returns the retriever for a user's row id, with the time that it has to prepare a history;

@@ -41,17 +41,16 @@ class Database:
         *,
         timeout_s: float | None = None,
         pool_size: int = 10,
-        user_bytes: int | None = None,
         forget: Callable[[int], None] | None = None,
     ) -> None:
-        """Make the engine; it connects on first use. ``user_bytes`` limits a user's history. ``forget`` is called with
-        the row id of a user whose data are deleted, and deletes what quotes them outside of the database.
+        """Make the engine; it connects on first use. ``forget`` is called with the row id of a user whose data are
+        deleted, and deletes what quotes them outside of the database.
 
         Raises InputError if the URL cannot be used.
         """
         self._timeout_s = TIMEOUT_S if timeout_s is None else timeout_s
         self.engine, self._files = _create_engine(url, self._timeout_s, pool_size)
-        self._options = {"pearl_user_bytes": user_bytes, "pearl_forget": forget}
+        self._options = {"pearl_forget": forget}
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._file = self.engine.url.database if self.is_sqlite else None
 

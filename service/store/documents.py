@@ -32,6 +32,7 @@ from service.store.paging import PageQuery, page_of
 from service.store.tables import documents, drafts, feedback
 
 LOOKED_UP_AT_ONCE = 5_000  # ids; databases limit the variables of a statement
+USER_BYTES = 100_000_000  # of texts and requests in the history of a user
 
 Digests = tuple[bytes, bytes | None]  # of a document's text and of its request, which embeddings are cached by
 
@@ -109,20 +110,17 @@ def add(connection: Connection, additions: Sequence[Addition], *, template: str 
 
 
 def _check_size(connection: Connection, user_id: int) -> None:
-    """Check that the history has no more bytes than the database was opened for. Raises TooLarge if it has."""
-    most = connection.get_execution_options().get("pearl_user_bytes")
-    if most is None:
-        return
+    """Check that the history has at most USER_BYTES. Raises TooLarge if it has more."""
     is_sqlite = connection.dialect.name == "sqlite"  # not all that are in use know octet_length
     sizes = [
         func.coalesce(func.length(cast(column, LargeBinary)) if is_sqlite else func.octet_length(column), 0)
         for column in (documents.c.text, documents.c.request)
     ]
     total = connection.scalar(select(func.sum(sizes[0] + sizes[1])).where(documents.c.user_id == user_id)) or 0
-    if total > most:
+    if total > USER_BYTES:
         raise TooLarge(
-            f"The history would have {int(total):,} bytes; the limit for a user is {most:,} (PEARL_MAX_USER_BYTES). "
-            "Delete documents that drafts need not learn from, or have the limit raised.",
+            f"The history would have {int(total):,} bytes; the limit for a user is {USER_BYTES:,}. "
+            "Delete documents that drafts need not learn from.",
             code="history_full",
         )
 

@@ -110,7 +110,7 @@ def endpoint(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Instan
     thread.start()
     monkeypatch.setenv("PEARL_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
     monkeypatch.setenv("PEARL_LLM_MODEL", "instant")
-    monkeypatch.setenv("PEARL_LLM_MAX_RETRIES", "0")
+    monkeypatch.setattr("pearl.settings.MAX_RETRIES", 0)
     monkeypatch.setenv("PEARL_RETRIEVER", "bm25")
     yield made
     made.go_on.set()

@@ -46,7 +46,7 @@ def test_a_draft_with_the_real_models(process: Any, sample: None, monkeypatch: p
 def test_an_unreachable_model_is_status_1(command: Any, sample: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PEARL_LLM_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("PEARL_LLM_MODEL", "nothing")
-    monkeypatch.setenv("PEARL_LLM_MAX_RETRIES", "0")
+    monkeypatch.setattr("pearl.settings.MAX_RETRIES", 0)
     monkeypatch.setenv("PEARL_RETRIEVER", "bm25")
     ran = command("draft", "write", "--user", "sample", "--json", "-")
     assert (ran.status, ran.out) == (1, "")

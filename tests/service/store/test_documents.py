@@ -8,7 +8,6 @@ import pytest
 from pearl.errors import InputError, NotFound, TooLarge
 from pearl.records import Document
 from service.store import documents, drafts, embeddings, feedback, user_counts, users, voices
-from service.store.database import Database
 from service.store.documents import Addition, AddOutcome
 from service.store.paging import PageQuery
 from service.store.samples import Sample, newest_samples
@@ -330,16 +329,11 @@ def test_a_page_ends_where_it_is_long(ann, monkeypatch):
         assert len(list(documents.stream(connection, ann.id))) == 7
 
 
-def test_a_history_has_a_most_of_bytes(ann, bob, database_url):
+def test_a_history_has_a_most_of_bytes(ann, bob, monkeypatch):
     bob.add(document("z", "ü" * 80))
-    small = Database(database_url, user_bytes=100)
-    try:
-        with small.write() as connection:
-            documents.add(connection, [Addition(ann.id, document("a", "ü" * 20, request="é" * 20))])
-        too_large = pytest.raises(TooLarge, match="would have 104 bytes; the limit for a user is 100")
-        with too_large as caught, small.write() as connection:
-            documents.add(connection, [Addition(ann.id, document("b", "c" * 24))])
-        assert caught.value.code == "history_full"
-    finally:
-        small.close()
+    monkeypatch.setattr("service.store.documents.USER_BYTES", 100)
+    ann.add(document("a", "ü" * 20, request="é" * 20))
+    with pytest.raises(TooLarge, match="would have 104 bytes; the limit for a user is 100") as caught:
+        ann.add(document("b", "c" * 24))
+    assert caught.value.code == "history_full"
     assert ann.ids == ["a"]
