@@ -1,4 +1,4 @@
-"""What docs/results/corrected.json promises of corrected rates, and the published figures beside ours."""
+"""What docs/results/corrected.json promises of corrected rates."""
 
 from __future__ import annotations
 
@@ -33,20 +33,3 @@ def test_all_recordings_are_there() -> None:
     assert len(RESULT["recordings"]) == 13
     for row in RESULT["recordings"]:
         assert set(row["trusted"]) == {"0.1", "0.05"}
-
-
-def test_published_figures_stand_beside_those_of_the_recordings() -> None:
-    from published_page import PRINTED, cells
-
-    files = json.loads((DOCS / "results" / "personalized-published.json").read_text(encoding="utf-8"))["files"]
-    found = {(cell.judge, cell.figure): cell for cell in cells(files)}
-    assert {judge for judge, _ in found} == set(PRINTED)
-    assert (found["PR, GPT-4", "the others"].printed, found["PR, GPT-4", "the others"].same) == (
-        "0.950 (266/280)",
-        "yes",
-    )
-    assert found["PR, GPT-4", "certainty 80 or more"].same == "the rate"
-    assert found["PR, GPT-3.5", "the others"].ours == "0.667 (34/51)"  # 34/52 with the record that was not read
-    assert [cell.same for cell in found.values()].count("yes") == 20
-    assert [cell.same for cell in found.values()].count("the rate") == 6
-    assert len(found) == 29

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,13 @@ from typing import Any
 import pytest
 import typer
 
+from eval.commands.judge import items
+from eval.commands.judge.made import presets_of
+from eval.drafts import stance
+from eval.judges import authorship, discover, personalized, quality, style_detect, style_rank, style_write
+from eval.recorded.personalized import presets
+from eval.recorded.quality import experts
+from eval.recorded.style import choices as style_choices
 from pearl.cli.main import app
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -50,12 +56,13 @@ def rows() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def declared() -> set[str]:
     """The names of all declared choices."""
-    sys.path.insert(0, str(DOCS))
-    try:
-        from judging_page import declared_choices
-    finally:
-        sys.path.remove(str(DOCS))
-    return {choice.name for presets in declared_choices().values() for choice in presets.choices}
+    judges = (authorship, personalized, quality, style_detect, style_rank, style_write)
+    every = [
+        *map(presets_of, (judge.JUDGE for judge in judges)),
+        *(source.presets for source in items.SOURCES.values()),
+        *(module.PRESETS for module in (discover, experts, presets, stance, style_choices)),
+    ]
+    return {choice.name for each in every for choice in each.choices}
 
 
 def options(command: Any) -> Iterator[str]:
