@@ -12,6 +12,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,27 +120,15 @@ def _paragraphs(text: str) -> str:
 
 def _weighed(parts: list[dict[str, str]]) -> list[str]:
     """A line a part that is written by hand: what ours gains over the library that does the same."""
-    figures = json.loads((ROOT / "docs" / "experiments" / "weighed.json").read_text(encoding="utf-8"))
+    from results_page import tried
+
+    figures = tried("weighed")
     lines = ["## Weighed, and written by hand\n", f"Measured by `{figures['command']}`.\n"]
     for part in parts:
         named, instead, gains = (part[name].format(**figures) for name in ("part", "instead", "gains"))
         first = re.split(r"(?<=[a-z)])\. ", gains)[0].removesuffix(".")
         lines.append(f"- {named}, instead of {instead}. {first}.")
     return [*lines, ""]
-
-
-def flow() -> str:
-    """The README's picture."""
-    from flow_picture import flow_picture
-
-    return flow_picture()
-
-
-def voice_card() -> str:
-    """The picture of the sample user's voice card."""
-    from voice_page import card_picture
-
-    return card_picture()
 
 
 def _retrievers() -> str:
@@ -167,99 +156,19 @@ def _real_drafts() -> str:
     )
 
 
-def _tried(name: str) -> dict[str, Any]:
-    """A result file of docs/experiments."""
-    found: dict[str, Any] = json.loads((ROOT / "docs" / "experiments" / f"{name}.json").read_text(encoding="utf-8"))
-    return found
-
-
-def _prompt_forms() -> str:
-    """Drafts by each way of showing texts, dev and test users beside each other."""
-    found = _tried("prompt_forms")
-    names = {"likeness": "likeness", "copied": "copied", "assistant": "assistant's", "loops": "loops"}
-    head = ["users", "texts shown", "ROUGE-1", "less no texts", *names.values(), "words"]
-    lines = ["| " + " | ".join(head) + " |", "| --- | --- |" + " ---: |" * (len(head) - 2)]
-    for split, part in found["splits"].items():
-        for row in sorted(part["models"], key=lambda row: -row["rouge1"]):
-            less = row["rouge1_minus_none"]
-            by = "" if split == "dev" or row["documents"] == "none" else f", by {row['documents']}"
-            interval = f"{less['value']:+.3f} [{less['low']:+.3f}, {less['high']:+.3f}]"
-            cells = [split, found["forms"][row["form"]] + by, f"{row['rouge1']:.3f}", interval]
-            cells += [f"{row[name]:.2f}" for name in names]
-            lines.append(f"| {' | '.join([*cells, format(row['words'], '.0f')])} |")
-    counts = "; ".join(
-        f"{split}: {part['n']} requests of {part['users']} users" for split, part in found["splits"].items()
-    )
-    return "\n".join(lines) + f"\n\n{counts}; `python docs/experiments/prompt_forms.py`."
-
-
-def _default_model() -> str:
-    """A row a model of the table."""
-    found = _tried("default_model")
-    names = {"likeness": ".2f", "copied": ".2f", "assistant": ".2f", "loops": ".2f", "words": ".0f", "score": ".3f"}
-    head = ["model", "ROUGE-1", "less the smallest", "likeness", "copied", "assistant's", "loops", "words", "score"]
-    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    for row in found["models"]:
-        less = row["rouge1_minus_smallest"]
-        interval = f"{less['value']:+.3f} [{less['low']:+.3f}, {less['high']:+.3f}]"
-        cells = [row["model"], f"{row['rouge1']:.3f}", interval]
-        cells += [format(row[name], form) for name, form in names.items()]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + f"\n\n{found['n']} requests of {found['users']} dev users; `{found['command']}`."
-
-
-def _chosen() -> str:
-    """The documents that the retriever that ships chose on each kind of text, and what its score said of them."""
-    from results_page import DOMAINS, best_of_baselines
-
-    from eval.report.tables import shown
-
-    result = _tried("chosen")
-    titles = ("requests", "PEARL by the best baseline", "r", "rank correlation", "documents", "help", "said to")
-    lines = [f"| | {' | '.join(titles)} |", "| --- |" + " ---: |" * len(titles)]
-    for name, label in DOMAINS.items():
-        own, ratio = result["domains"][name], best_of_baselines(name)["ships_by_this"]
-        figures = [shown(figure, 2) for figure in (ratio, own["pearson_r"], own["spearman_rho"])]
-        helps = [shown(own[figure], 2) for figure in ("helps", "said_to_help")]
-        lines.append(f"| {label} | {' | '.join([str(own['requests']), *figures, str(own['documents']), *helps])} |")
-    return "\n".join(lines) + f"\n\nRequests of test users; `{result['command']}`."
-
-
-def results() -> str:
-    """A question a section, from docs/results."""
-    from results_page import results_page
-
-    return results_page()
-
-
-def performance() -> str:
-    """The benchmarks' tables, from benchmarks/results."""
-    from benchmarks.report import markdown
-
-    return markdown(ROOT / "benchmarks" / "results")
-
-
-def pictures() -> dict[str, Callable[[], str]]:
-    """The pictures that are made from result files."""
-    import corrected_page
-    import results_page
-
-    made = {f"docs/{name}": picture for name, picture in results_page.pictures().items()}
-    return {**made, "docs/results/corrected.svg": corrected_page.corrected_picture}
-
-
 def blocks() -> dict[str, Callable[[], str]]:
     """The blocks that pages hold between marks, by the name in the marks."""
-    import reward_page
+    from experiments_page import chosen_table, default_model_table, prompt_forms_table
+    from judging_page import kinds_table, quality_table
     from results_page import readme_figures
 
     return {
-        "chosen": _chosen,
-        "default-model": _default_model,
+        "chosen": chosen_table,
+        "default-model": default_model_table,
         "figures": readme_figures,
-        "kinds": reward_page.kinds_table,
-        "prompt-forms": _prompt_forms,
-        "quality": reward_page.quality_table,
+        "kinds": kinds_table,
+        "prompt-forms": prompt_forms_table,
+        "quality": quality_table,
         "real-drafts": _real_drafts,
         "retrievers": _retrievers,
         "side-by-side": _side_by_side,
@@ -269,9 +178,30 @@ def blocks() -> dict[str, Callable[[], str]]:
 MARKED = re.compile(r"(<!-- ([a-z-]+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 
 
-def marked_pages() -> dict[str, Callable[[], str]]:
-    """The pages that are written by hand, with the blocks between their marks made again."""
-    made = blocks()
+def whole_pages() -> dict[str, Callable[[], str]]:
+    """The pages and pictures that are made here alone."""
+    from flow_picture import flow_picture
+    from judging_page import corrected_picture
+    from results_page import pictures, results_page
+    from voice_page import card_picture
+
+    from benchmarks.report import markdown
+
+    return {
+        "docs/configuration.md": lambda: NOTICE + configuration(),
+        "docs/dependencies.md": lambda: NOTICE + dependencies(),
+        "docs/performance.md": lambda: NOTICE + markdown(ROOT / "benchmarks" / "results"),
+        "docs/results.md": lambda: NOTICE + results_page(),
+        "docs/assets/flow.svg": flow_picture,
+        "docs/assets/voice-card.svg": card_picture,
+        "docs/results/corrected.svg": corrected_picture,
+        **{f"docs/{name}": picture for name, picture in pictures().items()},
+    }
+
+
+def pages() -> dict[str, Callable[[], str]]:
+    """Every page and picture; of pages written by hand the blocks between their marks are made again."""
+    whole, made = whole_pages(), blocks()
 
     def filled(page: Path) -> str:
         def block(found: re.Match[str]) -> str:
@@ -279,22 +209,11 @@ def marked_pages() -> dict[str, Callable[[], str]]:
 
         return MARKED.sub(block, page.read_text(encoding="utf-8"))
 
-    pages = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-    return {
-        str(page.relative_to(ROOT)): (lambda page=page: filled(page))
-        for page in pages
-        if str(page.relative_to(ROOT)) not in PAGES
+    marked = {
+        str(page.relative_to(ROOT)): partial(filled, page)
+        for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
     }
-
-
-PAGES: dict[str, Callable[[], str]] = {
-    "docs/configuration.md": lambda: NOTICE + configuration(),
-    "docs/dependencies.md": lambda: NOTICE + dependencies(),
-    "docs/performance.md": lambda: NOTICE + performance(),
-    "docs/results.md": lambda: NOTICE + results(),
-    "docs/assets/flow.svg": flow,
-    "docs/assets/voice-card.svg": voice_card,
-}
+    return marked | whole
 
 
 def main() -> int:
@@ -302,7 +221,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a page is out of date")
     check = parser.parse_args().check
     stale = []
-    for name, page in {**PAGES, **pictures(), **marked_pages()}.items():
+    for name, page in pages().items():
         path, text = ROOT / name, page()
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(name)

@@ -23,14 +23,12 @@ from retriever.registry import ENTRIES
 from training.fit.head import HeadOptions
 
 RESULTS = Path(__file__).resolve().parent / "results"
-CHOSEN = RESULTS.parent / "experiments" / "chosen.json"
 BENCHMARKS = RESULTS.parents[1] / "benchmarks" / "results"
 FIGURES = (
     *("top1_gain", "share_of_best", "win_rate", "pearson_r", "calibration_error", "constant_error"),
     *("variance_explained", "rouge1", "rouge2", "bertscore", "likeness"),
 )
 OURS = "**PEARL**, the artifact that ships"
-ON_GPU = RESULTS.parent / "experiments" / "on_gpu.json"
 BETWEEN = "dense-requests"
 PUBLISHED = "as published"  # in the result file of cross-encoders
 SHOWN = {
@@ -100,15 +98,15 @@ def pictures() -> dict[str, Callable[[], str]]:
         "results/elsewhere.svg": _elsewhere_picture,
         "results/kinds.svg": _kinds_picture,
         "results/prediction.svg": lambda: _intervals(
-            _sorted(_read("calibration"), "pearson_r"), "pearson_r", "correlation of the best score with the gain", 2
+            _sorted(read("calibration"), "pearson_r"), "pearson_r", "correlation of the best score with the gain", 2
         ),
-        "results/drafts.svg": lambda: _intervals(_written(_read("generation")), "rouge1", "ROUGE-1 of the drafts", 3),
+        "results/drafts.svg": lambda: _intervals(_written(read("generation")), "rouge1", "ROUGE-1 of the drafts", 3),
         "results/drafts-kinds.svg": _drafts_of_kinds_picture,
     }
 
 
 def _choices() -> Question:
-    result = _read("retrieval")
+    result = read("retrieval")
     gap = _difference(result, EMBEDDED, "top1_gain")
     return Question(
         "Does it choose documents that help more?",
@@ -122,8 +120,8 @@ def _choices() -> Question:
 
 def _chosen_documents() -> list[Json]:
     """The rows of the choices, the best possible first, with the paper's own configuration on the same requests."""
-    published = {"model": PUBLISHED, **_on_gpu()["overall"]["test"][PUBLISHED]}
-    rows = [*_sorted(_read("retrieval"), "top1_gain"), published]
+    published = {"model": PUBLISHED, **tried("on_gpu")["overall"]["test"][PUBLISHED]}
+    rows = [*_sorted(read("retrieval"), "top1_gain"), published]
     return sorted(rows, key=lambda row: -row["top1_gain"]["value"])
 
 
@@ -139,7 +137,7 @@ def what_ships() -> str:
 
 def published_by_kind() -> str:
     """The paper's own configuration beside the cosine between the requests."""
-    result = _on_gpu()
+    result = tried("on_gpu")
     rows = {row["name"]: row["domains"] for row in result["rows"]["test"]}
     told = next(training for training in result["trainings"] if training["name"] == PUBLISHED)
     gains = {name: [rows[row][name]["top1_gain"]["value"] for row in (PUBLISHED, BETWEEN)] for name in DOMAINS}
@@ -153,14 +151,9 @@ def published_by_kind() -> str:
     )
 
 
-def _on_gpu() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(ON_GPU.read_text(encoding="utf-8"))
-    return found
-
-
 def _settings() -> Iterator[tuple[str, Json, str]]:
     """Where the choices are compared: a label, the part of the result that counts, and the model."""
-    result = _read("retrieval")
+    result = read("retrieval")
     yield "all requests", result, EMBEDDED
     yield "without near-duplicates", result["near_duplicates"], EMBEDDED
     for name, label in DOMAINS.items():
@@ -195,7 +188,7 @@ def _elsewhere_picture() -> str:
 
 def _of_kind(name: str, file: str = "domains") -> dict[str, Any]:
     """The result on a kind of text, by its name in ``DOMAINS``."""
-    found: dict[str, Any] = next(each for each in _read(file)["domains"] if each["domain"] == name)
+    found: dict[str, Any] = next(each for each in read(file)["domains"] if each["domain"] == name)
     return found
 
 
@@ -206,7 +199,7 @@ def _left_out(name: str) -> str:
 
 def _chosen(name: str) -> Json:
     """The result of all retrievers' choices from the histories of one kind of text."""
-    found: Json = json.loads(CHOSEN.read_text(encoding="utf-8"))["domains"][name]
+    found: Json = tried("chosen")["domains"][name]
     return found
 
 
@@ -254,7 +247,7 @@ def _figure(result: Json, model: str, metric: Any) -> str:
 
 
 def _prediction() -> Question:
-    result = _read("calibration")
+    result = read("calibration")
     own = next(row for row in result["models"] if row["model"] == EMBEDDED)
     return Question(
         "Does its score say how much it will help?",
@@ -274,7 +267,7 @@ def _prediction() -> Question:
 
 
 def _drafts() -> Question:
-    result = _read("generation")
+    result = read("generation")
     gap, zero = _difference(result, EMBEDDED, "rouge1"), _difference(result, "zero-shot", "rouge1")
     return Question(
         "Are the drafts closer to what the user really wrote?",
@@ -289,7 +282,7 @@ def _drafts() -> Question:
 
 
 def _drafts_of_kinds() -> Question:
-    kinds = _read("drafts-kinds")["kinds"]
+    kinds = read("drafts-kinds")["kinds"]
     rows = [(_label(model), *(_drafted(kind, model, "rouge1") for kind in kinds)) for model in _systems(kinds)]
     counts = ", ".join(f"{kind['n']}" for kind in kinds)
     rouge = [{row["model"]: row["rouge1"]["value"] for row in kind["models"]} for kind in kinds]
@@ -311,7 +304,7 @@ def _drafts_of_kinds() -> Question:
 def _drafts_of_kinds_picture() -> str:
     bars = [
         Bar(f"{DOMAINS[kind['kind']]}, {'PEARL' if model == EMBEDDED else _label(model)}", gap, own=model == EMBEDDED)
-        for kind in _read("drafts-kinds")["kinds"]
+        for kind in read("drafts-kinds")["kinds"]
         for model in (EMBEDDED, "zero-shot")
         for gap in (_difference(kind, model, "rouge1"),)
     ]
@@ -327,7 +320,7 @@ def _drafted(kind: Json, model: str, metric: str) -> str:
 
 
 def _revision() -> Question:
-    result = _read("revision")
+    result = read("revision")
     found = result["models"][0]
     metrics = [metric for metric in DRAFTS if metric.name in ("rouge1", "bertscore", "likeness")]
     rows = tuple(
@@ -384,9 +377,21 @@ def _waiting() -> Question:
     )
 
 
-def _read(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+def read(name: str, folder: Path = RESULTS) -> dict[str, Any]:
+    """A result file of docs/results."""
+    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return found
+
+
+def tried(name: str) -> dict[str, Any]:
+    """A result file of docs/experiments."""
+    return read(name, RESULTS.parent / "experiments")
+
+
+def table_head(titles: Sequence[str], words: int = 1) -> list[str]:
+    """The first two lines of a table whose first columns hold words and whose others hold figures."""
+    head = "".join(f"| {title}".rstrip() + " " for title in titles)
+    return [f"{head}|", "|" + " --- |" * words + " ---: |" * (len(titles) - words)]
 
 
 def _benchmark(name: str) -> Result:
@@ -445,7 +450,7 @@ def _label(model: str) -> str:
 
 def readme_figures() -> str:
     """The README's table: a few figures, with what each is compared with."""
-    choices, drafts, calibration = _read("retrieval"), _read("generation"), _read("calibration")
+    choices, drafts, calibration = read("retrieval"), read("generation"), read("calibration")
     waiting, overhead, imported = map(_benchmark, ("first_stage", "draft_overhead", "import"))
 
     def gain(model: str) -> str:
@@ -465,7 +470,7 @@ def readme_figures() -> str:
 
     best = _difference(choices, EMBEDDED, "top1_gain")["against"]
     best_r = _difference(calibration, EMBEDDED, "pearson_r")["against"]
-    published = _on_gpu()["overall"]["test"][PUBLISHED]
+    published = tried("on_gpu")["overall"]["test"][PUBLISHED]
     rows = (
         (
             "gain of the chosen text, nats",

@@ -20,7 +20,7 @@ def tables() -> list[tuple[str, str]]:
     """The page that each table stands on, and the table."""
     sys.path.insert(0, str(DOCS))
     try:
-        from reward_page import kinds_table, quality_table
+        from judging_page import kinds_table, quality_table
     finally:
         sys.path.remove(str(DOCS))
     return [
