@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kept import DIGITS, rounded
-
 from pearl.cli.options import write_json
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -32,6 +30,7 @@ KINDS = {  # the history, its template, and texts of each user: few people write
 MODELS = ("embedded", "bm25", "dense-requests", "recent", "random")
 LIKELIHOOD = ("embedded", "likelihood")  # which reads each history with a language model, so it has fewer requests
 SHOWN = ("model", "rouge1", "rouge2", "bertscore", "likeness")
+DIGITS = 4
 COMPARED = ("zero-shot", "embedded", "copy of embedded")  # with the best baseline
 
 
@@ -55,6 +54,14 @@ def report(kind: str, data: Path, work: Path, limit: int, models: Sequence[str])
     return figures
 
 
+def rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: rounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [rounded(part) for part in value]
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
@@ -76,7 +83,7 @@ def main() -> None:
         own = {name: figures[name] for name in ("command", "n", "users")}
         kinds.append({"kind": kind, **own, **rows, "differences": differences})
     head = {name: figures[name] for name in ("llm", "k", "max_tokens")}
-    write_json(str(RESULTS / out), rounded({**head, "kinds": kinds}, DIGITS))
+    write_json(str(RESULTS / out), rounded({**head, "kinds": kinds}))
 
 
 if __name__ == "__main__":
