@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 import numpy as np
-from prompt_forms import Case, copied, loops, read
+from prompt_forms import Case, figures, first_of_kinds, read
 
-from eval.drafts.comparison import DraftLikeness, Rouge
 from pearl.answers.assistant import answers_as_assistant
 from pearl.answers.marks import CLOSING
 from pearl.asking.kept import open_replies
@@ -59,25 +57,9 @@ def written(name: str, cases: Sequence[Case], kept: Path) -> list[WrittenText]:
     return drafts
 
 
-def figures(cases: Sequence[Case], drafts: Sequence[WrittenText]) -> tuple[dict[str, Any], np.ndarray]:
-    """The means of a model's drafts, with its score by the rule, and ROUGE-1 of each."""
-    texts = [draft.text or "" for draft in drafts]
-    rouge = Rouge()
-    pairs = [rouge.scores(case["target"], text) for case, text in zip(cases, texts, strict=True)]
-    ones = np.array([one for one, _ in pairs])
-    likeness = DraftLikeness([tuple(case["earlier"]) for case in cases]).features(texts)
-    found = {
-        "rouge1": float(ones.mean()),
-        "rouge2": mean(two for _, two in pairs),
-        "likeness": float(likeness[:, 0].sum() / max(1.0, likeness[:, 1].sum())),
-        "copied": mean(copied(text, case, "embedded") for case, text in zip(cases, texts, strict=True)),
-        "assistant": mean(float(not text or answers_as_assistant(text)) for text in texts),
-        "loops": mean(float(loops(text)) for text in texts),
-        "words": mean(len(text.split()) for text in texts),
-    }
-    failed = max(0.0, found["assistant"] + found["loops"] - MOST_FAILED)
-    found["score"] = found["rouge1"] - failed / 2 - max(0.0, found["copied"] - MOST_COPIED) / 4
-    return found, ones
+def score(means: Mapping[str, float]) -> float:
+    failed = max(0.0, means["assistant"] + means["loops"] - MOST_FAILED)
+    return means["rouge1"] - failed / 2 - max(0.0, means["copied"] - MOST_COPIED) / 4
 
 
 def main() -> None:
@@ -86,19 +68,16 @@ def main() -> None:
     parser.add_argument("kept", type=Path)
     parser.add_argument("--first", type=int, default=12, help="requests of each kind at most")
     options = parser.parse_args()
-    of_kind: dict[str, list[Case]] = {}
-    for case in read(options.cases):
-        if case["split"] == "dev":
-            of_kind.setdefault(case["kind"], []).append(case)
-    cases = [case for some in of_kind.values() for case in some[: options.first]]
+    cases = first_of_kinds(read(options.cases), "dev", options.first)
     bootstrap = Bootstrap([case["owner"] for case in cases], seed=0)
     models, smallest = [], None
     for weights in TABLE:
-        found, ones = figures(cases, written(weights.name, cases, options.kept))
+        texts = [draft.text or "" for draft in written(weights.name, cases, options.kept)]
+        found = figures(cases, texts, "embedded", answers_as_assistant)
+        means, ones = {name: mean(values) for name, values in found.items()}, np.array(found["rouge1"])
         smallest = ones if weights is SMALLEST else smallest
-        models.append(
-            {"model": weights.name, **found, "rouge1_minus_smallest": bootstrap.mean(ones - smallest).to_json()}
-        )
+        less = bootstrap.mean(ones - smallest).to_json()
+        models.append({"model": weights.name, **means, "score": score(means), "rouge1_minus_smallest": less})
         rows = {"n": len(cases), "users": len({case["owner"] for case in cases}), "models": models}
         write_json(str(OUT), {"command": "python docs/experiments/default_model.py", **rows})
 

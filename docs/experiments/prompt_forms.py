@@ -18,7 +18,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -248,8 +248,6 @@ def draft(rows: Sequence[Case], file: Path, asked: Sequence[tuple[str, str]]) ->
 
 def measured(rows: Sequence[Case], drafts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The figures of each form and system over the requests that all of them have, and their difference from none."""
-    from eval.drafts.comparison import DraftLikeness, Rouge
-
     by_key = {(case["kind"], case["split"], case["id"]): case for case in rows}
     texts: dict[tuple[str, str], dict[Any, str]] = {}
     for row in drafts:
@@ -257,38 +255,56 @@ def measured(rows: Sequence[Case], drafts: Sequence[Mapping[str, Any]]) -> dict[
         texts.setdefault((row["form"], row["system"]), {})[key] = without_loops(unfenced(row["text"]))
     keys = sorted(set.intersection(*map(set, texts.values())))
     chosen = [by_key[key] for key in keys]
-    sounding, rouge = DraftLikeness([tuple(case["earlier"]) for case in chosen]), Rouge()
     bootstrap = Bootstrap([case["owner"] for case in chosen], seed=0)
-    columns = {}
-    for way, mine in texts.items():
-        written = [mine[key] for key in keys]
-        pairs = [rouge.scores(case["target"], text) for case, text in zip(chosen, written, strict=True)]
-        likeness = sounding.features(written)
-        columns[way] = {
-            "rouge1": [one for one, _ in pairs],
-            "rouge2": [two for _, two in pairs],
-            "copied": [copied(text, case, way[1]) for case, text in zip(chosen, written, strict=True)],
-            "assistant": [float(not text or bool(ASSISTANT.search(text[:400]))) for text in written],
-            "loops": [float(loops(text)) for text in written],
-            "words": [float(len(text.split())) for text in written],
-        }
-        columns[way]["likeness"] = [float(likeness[:, 0].sum() / max(1.0, likeness[:, 1].sum()))] * len(keys)
+    columns = {
+        way: figures(chosen, [mine[key] for key in keys], way[1], lambda text: bool(ASSISTANT.search(text[:400])))
+        for way, mine in texts.items()
+    }
     none = np.array(columns["none", "none"]["rouge1"])
     models = []
     for (form, system), values in columns.items():
         difference = bootstrap.mean(np.array(values["rouge1"]) - none)
-        figures = {name: mean(each) for name, each in values.items()}
+        means = {name: mean(each) for name, each in values.items()}
         by_kind = {
             kind: mean(value for value, case in zip(values["rouge1"], chosen, strict=True) if case["kind"] == kind)
             for kind in dict.fromkeys(case["kind"] for case in chosen)
         }
         models.append(
-            {"form": form, "documents": system, **figures, "rouge1_by_kind": by_kind}
+            {"form": form, "documents": system, **means, "rouge1_by_kind": by_kind}
             | {"rouge1_minus_none": difference.to_json()}
         )
     return {"n": len(keys), "users": len({case["owner"] for case in chosen}), "models": models} | {
         "kinds": dict(Counter(case["kind"] for case in chosen))
     }
+
+
+def figures(
+    cases: Sequence[Case], texts: Sequence[str], system: str, of_assistant: Callable[[str], bool]
+) -> dict[str, list[float]]:
+    """The figures of each draft; likeness is that of all together."""
+    from eval.drafts.comparison import DraftLikeness, Rouge
+
+    rouge = Rouge()
+    pairs = [rouge.scores(case["target"], text) for case, text in zip(cases, texts, strict=True)]
+    likeness = DraftLikeness([tuple(case["earlier"]) for case in cases]).features(texts)
+    return {
+        "rouge1": [one for one, _ in pairs],
+        "rouge2": [two for _, two in pairs],
+        "likeness": [float(likeness[:, 0].sum() / max(1.0, likeness[:, 1].sum()))] * len(cases),
+        "copied": [copied(text, case, system) for case, text in zip(cases, texts, strict=True)],
+        "assistant": [float(not text or of_assistant(text)) for text in texts],
+        "loops": [float(loops(text)) for text in texts],
+        "words": [float(len(text.split())) for text in texts],
+    }
+
+
+def first_of_kinds(rows: Sequence[Case], split: str, first: int) -> list[Case]:
+    """The first cases of each kind in a split."""
+    of_kind: dict[str, list[Case]] = {}
+    for row in rows:
+        if row["split"] == split:
+            of_kind.setdefault(row["kind"], []).append(row)
+    return [row for some in of_kind.values() for row in some[:first]]
 
 
 def copied(text: str, case: Case, system: str, size: int = 5) -> float:
@@ -341,11 +357,7 @@ def main() -> None:
     if options.step == "cases":
         write(options.out, cases(options.data))
     elif options.step == "draft":
-        of_kind: dict[str, list[Case]] = {}
-        for row in read(options.cases):
-            if row["split"] == options.split:
-                of_kind.setdefault(row["kind"], []).append(row)
-        rows = [row for some in of_kind.values() for row in some[: options.first]]
+        rows = first_of_kinds(read(options.cases), options.split, options.first)
         asked = [(form, "none" if form.startswith("none") else "embedded") for form in options.form or FORMS]
         asked += [(form, system) for form in options.form or () if form == "turns-told" for system in SYSTEMS[1:]]
         write(options.out / f"{options.split}.jsonl", draft(rows, options.gguf, asked))
