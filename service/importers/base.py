@@ -1,7 +1,8 @@
-"""The interface of an importer, and the records it yields."""
+"""The interface of an importer, the records it yields, and how their ids and requests are made."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
@@ -10,9 +11,8 @@ from typing import Protocol
 
 from pearl.errors import InputError
 from pearl.records import Document
+from pearl.text.usable import check_id
 from service.importers.identities import Identities
-from service.importers.ids import stable_id
-from service.importers.requests import as_request
 
 ENTRY_POINT_GROUP = "pearl.importers"
 
@@ -20,6 +20,7 @@ ENTRY_POINT_GROUP = "pearl.importers"
 NOT_MINE = "not written by --me"
 NO_TEXT = "no text"
 SHOWN = 5  # examples in a remark
+MAX_REQUEST = 2_000  # characters: a request goes into prompts and rankings whole; more of it helps neither
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,28 @@ class Options:
         """The owner's document; ``name`` is what the source calls it, ``voice`` the one that it asks for itself."""
         document = Document(stable_id(name), text, timestamp, as_request(request), voice or self.voice)
         return SourceDocument(self.owner, document, where)
+
+
+def stable_id(name: str) -> str:
+    """The name itself where it can be an id, else a digest of it: the same one in every run."""
+    try:
+        return check_id(name)
+    except InputError:
+        return content_id(name.encode(errors="surrogatepass"))  # a file's name and JSON may have halves of pairs
+
+
+def content_id(content: bytes) -> str:
+    """An id for content without a name."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()[:40]}"
+
+
+def as_request(text: str | None) -> str | None:
+    """The text as a request: cut at a word's end if it is long, None if it is empty."""
+    text = (text or "").replace("\0", " ").strip()
+    if len(text) > MAX_REQUEST:
+        text = text[: MAX_REQUEST + 1].rsplit(maxsplit=1)[0][:MAX_REQUEST].rstrip()
+    # a request is context, not history: half a character in it must not cost the document
+    return text.encode(errors="replace").decode() or None
 
 
 # a generator, so that one that is given up closes its files

@@ -12,11 +12,10 @@ from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
+from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument, as_request
 from service.importers.csv_rows import read_rows
 from service.importers.disk_index import DiskIndex
 from service.importers.quotes import Parts, split_quotes
-from service.importers.requests import as_request
 
 PACKAGE_FILES = ("c[0-9]*/messages.json", "c[0-9]*/messages.csv", "[0-9]*/messages.json", "[0-9]*/messages.csv")
 WRITTEN_TYPES = ("Default", "Reply")

@@ -9,11 +9,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from service.importers.base import NO_TEXT, NOT_MINE, SHOWN, Importer, Items, LeftOut, Options, Remark, SourceDocument
+from service.importers.base import (
+    NO_TEXT,
+    NOT_MINE,
+    SHOWN,
+    Importer,
+    Items,
+    LeftOut,
+    Options,
+    Remark,
+    SourceDocument,
+    as_request,
+    content_id,
+)
 from service.importers.disk_index import DiskIndex
 from service.importers.folders import unread
 from service.importers.identities import Identities
-from service.importers.ids import content_id
 from service.importers.mails.boxes import MESSAGE_BYTES, Box, open_boxes, plain_size
 from service.importers.mails.cleaning import read_patch, unwrap, without_attached, without_banners, without_images
 from service.importers.mails.headers import HEADER_BYTES, parse_date, parse_sender
@@ -23,7 +34,6 @@ from service.importers.mails.parts import MailPart, is_cut_off, parts_of, text_o
 from service.importers.mails.phrases import PHRASES
 from service.importers.mails.quotes import latest_quoted, split_mail
 from service.importers.mails.spans import Span
-from service.importers.requests import as_request
 
 # half of it would be imported, and stay when the whole mail comes later
 CUT_OFF = "The file ends within this mail; export it again, or wait until the mail program has written it."

@@ -13,13 +13,12 @@ from pearl.errors import InputError
 from pearl.history.files import read_json_lines
 from pearl.text.usable import json_type, parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
+from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument, as_request
 from service.importers.csv_rows import read_rows
 from service.importers.disk_index import DiskIndex
 from service.importers.folders import folder_entries
 from service.importers.identities import Identities
 from service.importers.quotes import split_quotes
-from service.importers.requests import as_request
 
 TABLES = ("posts.csv", "comments.csv")
 DUMPS = (".jsonl", ".ndjson", ".json", ".gz")

@@ -13,10 +13,9 @@ from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
+from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument, as_request
 from service.importers.disk_index import DiskIndex
 from service.importers.quotes import split_quotes
-from service.importers.requests import as_request
 
 DAY_FILES = ("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json",)
 USER_FILES = ("users.json", "org_users.json")  # the second in exports of an Enterprise Grid

@@ -8,11 +8,10 @@ import sqlite3
 import pytest
 
 from pearl.errors import StoreError
+from service.importers.base import MAX_REQUEST, as_request, content_id, stable_id
 from service.importers.disk_index import DiskIndex
 from service.importers.html_text import html_to_text
-from service.importers.ids import content_id, stable_id
 from service.importers.quotes import Parts, split_quotes, tidy
-from service.importers.requests import MAX_CHARACTERS, as_request
 
 
 def test_a_name_that_can_be_an_id_stays():
@@ -41,9 +40,9 @@ def test_as_request(text, request_):
 def test_a_long_request_ends_with_a_whole_word():
     request = as_request("kettle " * 1_000)
     assert request is not None
-    assert MAX_CHARACTERS - 7 <= len(request) <= MAX_CHARACTERS
+    assert MAX_REQUEST - 7 <= len(request) <= MAX_REQUEST
     assert request.endswith("kettle")
-    assert as_request("x" * 5_000) == "x" * MAX_CHARACTERS
+    assert as_request("x" * 5_000) == "x" * MAX_REQUEST
 
 
 def test_split_quotes():
