@@ -30,9 +30,9 @@ from service.histories.history_cache import HistoryCache
 from service.histories.likeness import LikenessCache
 from service.histories.profile import ProfileCache
 from service.process.key_uses import KeyUses
+from service.process.logs import code_lines
 from service.process.model_watch import WatchedModel
 from service.process.threads import WRITERS, FairThreads, in_thread
-from service.process.traces import code_lines
 from service.store import embeddings
 from service.store.database import Database
 from service.store.replies import empty_replies

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pearl.errors import InputError, NotFound, Overloaded, PearlError, StoreError, TooLarge
 from service.api.fields import CHECKED
-from service.process.traces import code_lines
+from service.process.logs import code_lines
 
 log = logging.getLogger("pearl.service")
 

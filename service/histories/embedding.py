@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from pearl.clock import Clock
 from pearl.errors import PearlError, StoreError
 from retriever.models.encoder import Encoder, Vectors
-from service.process.traces import code_lines
+from service.process.logs import code_lines
 from service.store import embeddings, jobs
 from service.store.database import Database
 

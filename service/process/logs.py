@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 from datetime import UTC, datetime
 
 import orjson
@@ -48,6 +49,11 @@ def configure_logging(settings: Settings) -> None:
     root.setLevel(logging.WARNING)
     for name in ("pearl", SERVER):
         logging.getLogger(name).setLevel(settings.log_level.upper())
+
+
+def code_lines(error: BaseException) -> str:
+    """The lines of code that an error came through, without its message, which may quote a text or a prompt."""
+    return "".join(traceback.format_tb(error.__traceback__))
 
 
 def _time(record: logging.LogRecord) -> str:
