@@ -17,8 +17,7 @@ from pearl.records import Document, Request
 from retriever.history.word_weights import WordWeights
 from training.data.records import Example
 from training.data.selection import SelectionOptions, select
-from training.fit.features import with_signals
-from training.fit.material import FitMaterial
+from training.fit.material import FitMaterial, with_signals
 from training.gains.proxy import ProxyScales
 from training.options import TrainingOptions
 from training.run import Run

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from pearl.errors import InputError
+from retriever.history.signals import SignalIndex
 from retriever.history.word_weights import WordWeights
+from retriever.models.encoder import Encoder
 from training.data.division import Division
 from training.data.records import Example
 from training.data.selection import Selection, select
 from training.data.split import BY_USERS
-from training.fit.features import texts_of, thinned, with_signals
 from training.gains.groups import read_groups, selection_among
 from training.gains.proxy import ProxyScales, unlabelled_examples
 from training.options import TrainingOptions
@@ -21,6 +23,7 @@ from training.run import EMBEDDED_BY, Run
 
 MOST_PROXIES = 900  # of all users together, where they are split by time
 LEARNED, ASKED = 1, 3  # so much fewer proxies to choose by than to learn from
+THINNED = 0.08  # share of examples without times, and of examples without the documents' requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,48 @@ def material_of(run: Run, division: Division, words: WordWeights) -> FitMaterial
     with progress_of("signals", sum(map(len, parts)), run.console) as advance:
         train, dev, warm, warm_dev = (with_signals(part, run.encoder, words, advance) for part in parts)
     return FitMaterial(train, dev, warm, warm_dev, chosen_of(train, run.options), scales)
+
+
+def with_signals(
+    examples: Sequence[Example],
+    encoder: Encoder,
+    words: WordWeights,
+    advance: Callable[[int, bool], None] = lambda items, now: None,
+) -> list[Example]:
+    """The examples with the signals of their candidates."""
+    described = []
+    for example in examples:
+        signals = SignalIndex(example.documents, encoder, words).signals(example.request)
+        described.append(replace(example, signals=signals))
+        advance(1, True)
+    return described
+
+
+def thinned(examples: Sequence[Example], seed: int) -> list[Example]:
+    """Some without what a history may not have, so that the head has seen that, too."""
+    draw = random.Random(f"{seed}:thinned")
+    thinned_examples = []
+    for example in examples:
+        place = draw.random()
+        documents = example.documents
+        if place < THINNED:
+            documents = tuple(replace(document, timestamp=None) for document in documents)
+        elif place < 2 * THINNED:
+            documents = tuple(replace(document, request=None) for document in documents)
+        thinned_examples.append(replace(example, documents=documents))
+    return thinned_examples
+
+
+def texts_of(examples: Sequence[Example]) -> list[str]:
+    """Every text whose embedding the signals and the proxies of these examples need, each once, in their order."""
+    texts: dict[str, None] = {}
+    for example in examples:
+        texts[example.request.text] = None
+        texts[example.target] = None
+        for document in example.documents:
+            texts[document.text] = None
+            texts[document.request or document.text] = None
+    return list(texts)
 
 
 def chosen_of(train: Sequence[Example], options: TrainingOptions) -> Selection:
