@@ -10,7 +10,8 @@ from eval.report.tables import shown
 def prompt_forms_table() -> str:
     """Drafts by each way of showing texts, dev and test users beside each other."""
     found = tried("prompt_forms")
-    names = {"likeness": "likeness", "copied": "copied", "assistant": "assistant's", "loops": "loops"}
+    names = {"likeness": "likeness", "copied": "copied", "carried": "facts carried over"}
+    names |= {"assistant": "assistant's", "loops": "loops"}
     head = ["users", "texts shown", "ROUGE-1", "less no texts", *names.values(), "words"]
     lines = table_head(head, words=2)
     for split, part in found["splits"].items():

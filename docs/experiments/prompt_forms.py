@@ -27,6 +27,7 @@ import numpy as np
 
 from pearl.answers.loops import without_loops
 from pearl.answers.marks import unfenced
+from pearl.claims.claims import CARRIED_OVER, Sample, claims
 from pearl.cli.options import write_json
 from pearl.manner.habits import habits
 from pearl.manner.usual_rates import UsualRates
@@ -291,6 +292,7 @@ def figures(
         "rouge1": [one for one, _ in pairs],
         "rouge2": [two for _, two in pairs],
         "likeness": [float(likeness[:, 0].sum() / max(1.0, likeness[:, 1].sum()))] * len(cases),
+        "carried": [float(carried(text, case, system)) for case, text in zip(cases, texts, strict=True)],
         "copied": [copied(text, case, system) for case, text in zip(cases, texts, strict=True)],
         "assistant": [float(not text or of_assistant(text)) for text in texts],
         "loops": [float(loops(text)) for text in texts],
@@ -319,6 +321,12 @@ def copied(text: str, case: Case, system: str, size: int = 5) -> float:
         runs(case["request"])
     )
     return mean(run in shown for run in own) if own else 0.0
+
+
+def carried(text: str, case: Case, system: str) -> int:
+    """The number of facts and clauses that the draft has from one of the texts shown alone."""
+    shown = [Sample(str(index), part["text"]) for index, part in enumerate(case["documents"].get(system, []))]
+    return sum(claim.kind == CARRIED_OVER for claim in claims(text, case["request"], shown))
 
 
 def loops(text: str) -> bool:
