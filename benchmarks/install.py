@@ -8,17 +8,15 @@ short, from one document.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.figures import Figure, Measured, over_repetitions
 from benchmarks.machine import ROOT
-from benchmarks.processes import answers, run, serving, wait_until
+from benchmarks.processes import run, serving, wait_until_ready, write_draft
 from pearl.weights.table import DEFAULT, SMALLEST
 from service.sample import REQUEST
 
@@ -87,9 +85,11 @@ def _arrive(quick: bool) -> Arrival:
             run([pearl, "models", "get", DEFAULT], environment)
         fetched = time.perf_counter()
         with serving(environment, scratch, pearl, "--sample") as server:
-            wait_until(lambda: answers(f"{server.address}/health/ready"))
+            wait_until_ready(server)
             ready = time.perf_counter()
-            _draft(server.address, (scratch / "home" / "sample.key").read_text(), {"k": 1} if quick else {})
+            key = (scratch / "home" / "sample.key").read_text().strip()
+            # as the welcome says
+            write_draft(server, key, {"request": REQUEST, "voice": "email"} | ({"k": 1} if quick else {}))
             return Arrival(
                 cloned.seconds,
                 installed - started,
@@ -100,14 +100,6 @@ def _arrive(quick: bool) -> Arrival:
                 _megabytes(scratch / "home"),
                 server.resident_mib * 2**20 / 1e6,
             )
-
-
-def _draft(address: str, key: str, options: dict[str, int]) -> None:
-    """Ask for the draft as the welcome says."""
-    body = json.dumps({"request": REQUEST, "voice": "email", **options}).encode()
-    headers = {"Authorization": f"Bearer {key.strip()}", "Content-Type": "application/json"}
-    with urllib.request.urlopen(urllib.request.Request(f"{address}/v1/drafts", body, headers), timeout=600) as answer:
-        answer.read()
 
 
 def _megabytes(folder: Path) -> float:

@@ -83,8 +83,8 @@ def served(person: OneUser, scratch: Path) -> Iterator[House]:
     """The mock LLM and a ``pearl serve`` that drafts with it, the person's history imported."""
     environment, keys = moved_in(person.history, [person.name], scratch)
     with mocked(scratch) as mock, serving(environment | of_mock(mock), scratch) as server:
-        wait_until(lambda: answers(f"{server.address}/health/ready"))
-        wait_until(lambda: nothing_queued(scratch / "home" / "pearl.db"))
+        wait_until_ready(server)
+        wait_until_embedded(scratch)
         yield House(server.address, mock, keys[0], server.pid)
 
 
@@ -118,10 +118,18 @@ def serving(environment: dict[str, str], scratch: Path, pearl: str = PEARL, *opt
         yield server
 
 
-def nothing_queued(store: Path) -> bool:
-    """True when the background work is done: every document has its embedding."""
-    with closing(sqlite3.connect(store)) as connection:
-        return not connection.execute("SELECT count(*) FROM jobs").fetchone()[0]
+def wait_until_ready(server: Server) -> None:
+    wait_until(lambda: answers(f"{server.address}/health/ready"))
+
+
+def wait_until_embedded(scratch: Path) -> None:
+    """Wait for the background work to end: every document has its embedding then."""
+
+    def nothing_queued() -> bool:
+        with closing(sqlite3.connect(scratch / "home" / "pearl.db")) as connection:
+            return not connection.execute("SELECT count(*) FROM jobs").fetchone()[0]
+
+    wait_until(nothing_queued)
 
 
 @contextmanager
@@ -173,6 +181,14 @@ def answers(url: str) -> bool:
 
 def get_json(url: str) -> Any:
     with urllib.request.urlopen(url, timeout=30) as answer:
+        return json.load(answer)
+
+
+def write_draft(server: Server, key: str, body: dict[str, Any]) -> Any:
+    """Ask the service for a draft."""
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    asked = urllib.request.Request(f"{server.address}/v1/drafts", json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(asked, timeout=600) as answer:
         return json.load(answer)
 
 

@@ -12,22 +12,21 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from benchmarks.corpus import Line, find_corpus, one_user
 from benchmarks.draft_overhead import HISTORY, QUICK_HISTORY
 from benchmarks.figures import Figure, Measured, over_repetitions, percentile
-from benchmarks.processes import Server, answers, mocked, moved_in, nothing_queued, of_mock, serving, wait_until
+from benchmarks.processes import mocked, moved_in, of_mock, serving, wait_until_embedded, wait_until_ready, write_draft
 from benchmarks.retrieval import QUICK_SHAPES, SHAPES, saved
 from retriever.calibrated.artifact import CROSS_ENCODER, SHIPPED, SIGNALS, read_manifest, write_manifest
 from retriever.models.graph import Arithmetic
@@ -89,17 +88,14 @@ def _memory(lines: Sequence[Line], size: Size, starts: int, scratch: Path, model
     ready = []
     for start in range(starts):
         with serving(environment, scratch) as server:
-            _wait_until_ready(server)
+            wait_until_ready(server)
             ready.append(time.perf_counter() - server.started)
             if start == starts - 1:
-                wait_until(lambda: nothing_queued(scratch / "home" / "pearl.db"))
-                drafts = [_draft(server, keys[place % len(keys)], request) for place, request in enumerate(requests)]
+                wait_until_embedded(scratch)
+                turns = zip(cycle(keys), requests, strict=False)
+                drafts = [write_draft(server, key, {"request": request}) for key, request in turns]
                 return Kept(ready, [draft["timings"]["total_ms"] / 1000 for draft in drafts], server.resident_mib)
     raise AssertionError("there is at least one start")
-
-
-def _wait_until_ready(server: Server) -> None:
-    wait_until(lambda: answers(f"{server.address}/health/ready"))
 
 
 def _of_users(lines: Sequence[Line], size: Size) -> tuple[list[Line], list[str]]:
@@ -122,11 +118,12 @@ def _eight_clients(lines: Sequence[Line], mock: str, scratch: Path, quick: bool)
     environment, (key,) = moved_in(person.history, [person.name], scratch)
     artifact = _artifact(scratch / "artifact", quick)
     with serving(environment | of_mock(mock) | {"PEARL_RETRIEVER": str(artifact)}, scratch) as server:
-        _wait_until_ready(server)
-        wait_until(lambda: nothing_queued(scratch / "home" / "pearl.db"))
-        _draft(server, key, "warm up")
+        wait_until_ready(server)
+        wait_until_embedded(scratch)
+        write_draft(server, key, {"request": "warm up"})
         with ThreadPoolExecutor(CLIENTS) as clients:
-            drafts = list(clients.map(lambda request: _draft(server, key, request), person.requests))
+            bodies = ({"request": request} for request in person.requests)
+            drafts = list(clients.map(partial(write_draft, server, key), bodies))
     notes = [note["code"] for draft in drafts for note in draft["retrieval"].get("notes", ())]
     return [draft["timings"]["retrieve_ms"] for draft in drafts], notes.count("time_limit")
 
@@ -139,13 +136,6 @@ def _artifact(folder: Path, quick: bool) -> Path:
     shutil.rmtree(folder / f"{CROSS_ENCODER}-torch")
     write_manifest(folder, replace(read_manifest(SHIPPED), name="bench", files={}))
     return folder
-
-
-def _draft(server: Server, key: str, request: str) -> Any:
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    asked = urllib.request.Request(f"{server.address}/v1/drafts", json.dumps({"request": request}).encode(), headers)
-    with urllib.request.urlopen(asked, timeout=300) as answer:
-        return json.load(answer)
 
 
 def _figures(embedded: Kept, endpoint: Kept, waited: list[float], cut_short: int) -> Iterator[Figure]:
