@@ -165,7 +165,8 @@ class ChatOut(BaseModel):
     )
     usage: UsageOut
     pearl: dict[str, Any] = Field(
-        description="`stage`, `retrieval` and `calibration` as in `POST /v1/drafts`.", examples=[{"stage": "draft"}]
+        description="`stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`.",
+        examples=[{"stage": "draft"}],
     )
 
 

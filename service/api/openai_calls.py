@@ -19,7 +19,7 @@ from pearl.prompts import instructed_by_lines
 from pearl.records import Draft
 from pearl.text.usable import MAX_TEXT_BYTES, check_characters, check_text
 from service.api.dependencies import add_headers, admission_of
-from service.api.draft_form import DecidedByOut, RetrievalOut
+from service.api.draft_form import ClaimOut, DecidedByOut, RetrievalOut
 from service.api.fields import NO_LIMIT, STORABLE, Name
 from service.api.model_names import is_chat_model
 from service.api.openai_fields import BESIDE_TEXT, TEXT_PARTS, unreadable_part
@@ -216,4 +216,5 @@ def evidence_of(draft: Draft) -> dict[str, Any]:
         "stage": draft.stage,
         "retrieval": RetrievalOut.of(draft.retrieval).model_dump(),
         "calibration": decided_by,
+        "claims": [ClaimOut.model_validate(claim).model_dump() for claim in draft.claims],
     }

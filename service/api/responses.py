@@ -228,7 +228,7 @@ class ResponseOut(BaseModel):
     store: Literal[False] = Field(description="Always false: no answer can be fetched again.")
     metadata: None = Field(description="Never kept.", examples=[None])
     pearl: dict[str, Any] | None = Field(
-        description="`stage`, `retrieval` and `calibration` as in `POST /v1/drafts`; null while in progress.",
+        description="`stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`; null while in progress.",
         examples=[{"stage": "draft"}],
     )
 

@@ -197,6 +197,7 @@ def test_a_clients_own_task_goes_to_the_model_without_the_history(
                 "form": None,
             },
             "calibration": None,
+            "claims": [],
         }  # fmt: skip
     assert text.strip() == '```json\n{ "title": "Rota" }\n```'
     ((messages, decoding),) = served.house.model.calls
