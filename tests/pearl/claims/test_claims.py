@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 
 import pytest
 
@@ -157,8 +157,13 @@ def test_odd_texts(draft: str, request_text: str, sample: str, kinds: list[str])
     assert [kind for kind, _ in found(draft, request_text, sample)] == kinds
 
 
+@pytest.mark.parametrize(
+    "piece", ["a.", "a/", "a-", "a_", ".", "/", "ſ", "A ", '"', "1,", "1'", "1:", "the fourth ", "I will "]
+)
+def test_claims_take_linear_time(piece: str, grows_linearly: Callable[..., None]) -> None:
+    grows_linearly(lambda text: claims(text, "Say it.", [Sample("a", text)]), piece, 8_000)
+
+
 def test_a_draft_of_100_000_words_is_read() -> None:
-    began = time.monotonic()
     draft = "The rails of room 12 will be ready, and Ilse has the key to it. " * 7_000
     assert {text for _, text in found(draft, RAILS, COATS.text)} >= {"12", "Ilse"}
-    assert time.monotonic() - began < 60  # not for ever; `benchmarks` measures
