@@ -19,6 +19,7 @@ CARRIED_OVER, UNSUPPORTED, DROPPED, COMMITMENT = "carried_over", "unsupported", 
 CLAUSE = 6  # words in a row of a sample that are a statement of it
 REJOINED = 5  # words that a sample goes on with behind one that differs
 MANNER = 2  # samples with a name or a clause: the person's world and manner, not a fact of one text
+MOST_READ = 100_000  # characters of a sample: no prompt shows more
 ACRONYM = regex.compile(r"\p{Lu}[\p{Lu}o]{1,2}s?|\p{Lu}\p{Ll}")  # CPU, SoC, Lp: terms that everybody knows
 FENCED = regex.compile(r"^[ \t]*```.*?(?:^[ \t]*```|\Z)", regex.MULTILINE | regex.DOTALL)
 SENTENCE = regex.compile(r"[^.!?\n。！？]+(?:[.!?。！？]+(?=\s|\Z)|(?:[.!?]+(?=\S)[^.!?\n。！？]+)*[.!?。！？]*)")
@@ -44,7 +45,7 @@ class _Check:
     def __init__(self, draft: str, request: str, samples: Sequence[Sample], said: Iterable[str]) -> None:
         self.draft, self.request = KnownText(draft), KnownText(request)
         self.relied = KnownText("\n".join((request, *said)))
-        self.samples = [(sample.id, KnownText(sample.text)) for sample in samples]
+        self.samples = [(sample.id, KnownText(sample.text[:MOST_READ])) for sample in samples]
         self.all = (self.draft, self.relied, *(source for _, source in self.samples))
 
     def claims(self) -> list[Claim]:
