@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pearl.errors import InputError
+from pearl.prompts import INTENTS, LENGTHS
 from pearl.templates import DEFAULT_TEMPLATE, SLOT, change_template, fill, frame, load_template, template_names
 
 SLOTS = {
@@ -18,6 +19,9 @@ SLOTS = {
     "length": {"words"},
     "quoted": {"noun", "documents", "length", "task"},
     "again": {"noun", "task"},
+    **{f"intent_{intent}": set() for intent in INTENTS},
+    **{f"length_{length}": set() for length in LENGTHS},
+    "length_words": {"words"},
 }
 
 
