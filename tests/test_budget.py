@@ -16,7 +16,7 @@ from pearl.settings import Settings
 from tests.source import ROOT, sources
 
 MOST = {
-    "lines of pearl": 11_527,  # 600 more for claims, intent and length, 90 for phrases that were in service
+    "lines of pearl": 11_528,  # 600 more for claims, intent and length, 90 for phrases that were in service
     "lines of retriever": 6043,
     "lines of service": 21_643,  # 90 more: claims and intent in MCP and the API, --with-assisted
     "lines of training": 7585,
@@ -24,7 +24,7 @@ MOST = {
     "lines of docs/*.py and benchmarks": 5095,
     "modules": 521,
     "modules under 60 lines": 82,
-    "words of Markdown": 33_509,  # claims, intent and length, theta of 1.5B, the example of a report
+    "words of Markdown": 33_548,  # claims, intent and length, theta of 1.5B, the example of a report
     "commands": 85,  # one more: pearl eval claims
     "options": 863,  # six more: --intent, --length, pearl eval claims
     "settings": 26,
