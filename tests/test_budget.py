@@ -24,7 +24,7 @@ MOST = {
     "lines of docs/*.py and benchmarks": 5095,
     "modules": 521,
     "modules under 60 lines": 82,
-    "words of Markdown": 33_644,  # claims, intent and length, theta of 1.5B, the example of a report
+    "words of Markdown": 33_765,  # claims, intent and length, theta of 1.5B, the example of a report
     "commands": 85,  # one more: pearl eval claims
     "options": 863,  # six more: --intent, --length, pearl eval claims
     "settings": 26,
