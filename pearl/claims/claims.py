@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import regex
 
-from pearl.claims.facts import Fact, Key, facts
+from pearl.claims.facts import Fact, Key
 from pearl.claims.known_text import WORD, KnownText, Run, words_of
 from pearl.claims.languages import words
 from pearl.manner.reference import common_words
@@ -55,11 +55,11 @@ class _Check:
 
     def _clauses(self) -> Iterator[Claim]:
         """Yield the longest runs of words that stand (nearly) in one sample, and not in what may be relied on."""
-        spoken, asked, seen, at = self.draft.words, self.relied.runs(CLAUSE), set[Run](), 0
+        spoken, given, seen, at = self.draft.words, self.relied.runs(CLAUSE), set[Run](), 0
         while at + CLAUSE <= len(spoken):
             run = self._run(at, CLAUSE)
             having = [(name, source) for name, source in self.samples if run in source.runs(CLAUSE)]
-            if not having or run in asked or len(having) >= MANNER:
+            if not having or run in given or len(having) >= MANNER:
                 at += 1
                 continue
             name, source = having[0]
@@ -87,7 +87,7 @@ class _Check:
         """Yield the facts that stand in no clause, each once; of a block of code its identifiers and links."""
         covered = _Spots((claim.start or 0, claim.end or 0) for claim in clauses)
         code = _Spots(match.span() for match in FENCED.finditer(self.draft.text))
-        for fact in _distinct(facts(self.draft.text)):
+        for fact in _distinct(self.draft.facts):
             is_word = fact.kind in ("name", "code")
             if fact.start in covered or not self._is_fact(fact, self.draft) or self.relied.has(fact):
                 continue
@@ -103,7 +103,7 @@ class _Check:
 
     def _commitments(self, clauses: Sequence[Claim]) -> Iterator[Claim]:
         """Yield the promises that the writer makes: not those of a sample, and not what is quoted."""
-        quoted = [fact for fact in facts(self.draft.text) if fact.kind == "quote"]
+        quoted = [fact for fact in self.draft.facts if fact.kind == "quote"]
         spots = [(claim.start or 0, claim.end or 0) for claim in clauses]
         others = _Spots([*spots, *((quote.start, quote.end) for quote in quoted)])
         for sentence in SENTENCE.finditer(self.draft.text):
@@ -117,7 +117,7 @@ class _Check:
                 yield Claim(COMMITMENT, text, start, start + len(text), None)
 
     def _dropped(self) -> Iterator[Claim]:
-        for fact in _distinct(facts(self.request.text)):
+        for fact in _distinct(self.request.facts):
             if self._is_fact(fact, self.request) and not self.draft.mentions(fact):
                 yield Claim(DROPPED, fact.text, None, None, None)
 

@@ -37,7 +37,7 @@ def _pattern() -> regex.Pattern[str]:
     month = "|".join(sorted(map(regex.escape, known.months), key=len, reverse=True))
     weekday = "|".join(sorted(map(regex.escape, known.weekdays), key=len, reverse=True))
     ordinal = "|".join(sorted(map(regex.escape, known.ordinals), key=len, reverse=True))
-    day = rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.(?=\s*\p{{L}})|º|er|e)?|(?:the\s+)?(?:{ordinal}))"
+    day = rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.(?=\s*\p{{L}})|º|er|e)?|(?:the\s+)?(?:{ordinal})(?!\w))"
     return regex.compile(
         rf"""(?xi)
         (?P<link>(?:https?://|www\.)[^\s<>()"'`]*[^\s<>()"'`.,;:!?])
@@ -71,7 +71,7 @@ def _pattern() -> regex.Pattern[str]:
 def facts(text: str) -> Iterator[Fact]:
     """Yield the facts of a text in their order; names include any word with a capital, also at a sentence's start."""
     for match in _pattern().finditer(text):
-        kind = next(name for name, value in match.groupdict().items() if value is not None and name != "mark")
+        kind = match.lastgroup or ""  # the outermost group, which every alternative is
         start, end = match.span()
         if kind == "name":
             end = start + len(match[0].rstrip("'’-"))
@@ -111,8 +111,10 @@ def _cjk(text: str) -> list[Key]:
 
 def _named(text: str) -> list[Key]:
     known = words()
-    tokens = regex.findall(r"[\p{L}\p{M}-]+|\d+", text.casefold())
-    month = next(known.months[token] for token in tokens if token in known.months)
+    tokens = regex.findall(r"[\p{L}\p{M}]+|\d+", text.casefold())
+    month = next((known.months[token] for token in tokens if token in known.months), None)
+    if month is None:  # "1ermars": no word of it is the month
+        return []
     numbers = [int(token) for token in tokens if token.isdecimal()]
     day = next((number for number in numbers if number <= DAY), None)
     day = day or next((known.ordinals[token] for token in tokens if token in known.ordinals), None)
@@ -192,4 +194,4 @@ def same(one: Key, other: Key) -> bool:
         return False
     if one[0] != "date":
         return one == other
-    return all(NO_PART in (mine, yours) or mine == yours for mine, yours in zip(one[1:], other[1:], strict=True))
+    return all(NO_PART in parts or parts[0] == parts[1] for parts in zip(one[1:], other[1:], strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import regex
 
@@ -33,7 +33,19 @@ class KnownText:
     def __init__(self, text: str) -> None:
         self.text = text
         self.words = [(folded(match[0]), *match.span()) for match in WORD.finditer(text)]
-        self.runs = lru_cache(self._runs)
+        self._runs: dict[int, frozenset[Run]] = {}
+
+    @cached_property
+    def facts(self) -> Sequence[Fact]:
+        """Its facts, in their order."""
+        return tuple(facts(self.text))
+
+    def runs(self, size: int) -> frozenset[Run]:
+        """Return its runs of so many words."""
+        if size not in self._runs:
+            spelled = [word for word, _, _ in self.words]
+            self._runs[size] = frozenset(tuple(spelled[at : at + size]) for at in range(len(spelled) - size + 1))
+        return self._runs[size]
 
     @cached_property
     def capitals_within(self) -> frozenset[str]:
@@ -43,7 +55,7 @@ class KnownText:
     @cached_property
     def spelled(self) -> frozenset[str]:
         """The words as they stand, capitals and all."""
-        return frozenset(WORD.findall(self.text))
+        return frozenset(self.text[start:end] for _, start, end in self.words)
 
     @cached_property
     def has_nouns_with_capitals(self) -> bool:
@@ -84,8 +96,4 @@ class KnownText:
         """The distinct keys of dates, times and numbers, those written as words as well."""
         known = words().numbers
         spelled = (("number", float(known[word])) for word, _, _ in self.words if word in known)
-        return list(dict.fromkeys([*(key for fact in facts(self.text) for key in fact.keys), *spelled]))
-
-    def _runs(self, size: int) -> frozenset[Run]:
-        spelled = [word for word, _, _ in self.words]
-        return frozenset(tuple(spelled[at : at + size]) for at in range(len(spelled) - size + 1))
+        return list(dict.fromkeys([*(key for fact in self.facts for key in fact.keys), *spelled]))

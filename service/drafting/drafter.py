@@ -186,7 +186,12 @@ class Drafter:
             if decision.applied or wanted.candidates:
                 yield Delta(draft.text)
             with clock.stage("claims_ms"):
-                draft = replace(draft, claims=await in_reading_thread(_claims, draft, inputs))
+                said = (
+                    inputs.instructions,
+                    *(part for turn in inputs.prior for part in (turn.request or "", turn.text)),
+                )
+                found = await in_reading_thread(_claims, draft.text, inputs.request, draft.retrieval, said)
+                draft = replace(draft, claims=tuple(found))
 
         if draft.finish_reason == "length":
             message = f"raise PEARL_MAX_DRAFT_TOKENS, or {job.limit} where a request has it."
@@ -204,10 +209,9 @@ class Drafter:
         """Find the claims of a text that answers the request, beside ``samples`` and the documents that a draft would
         be written from. Raises what ``examples`` raises."""
         shortlist = await self._select(user, job)
-        shown = evidence(shortlist, job.voice).documents
-        both = [*samples, *(Sample(scored.document.id, scored.document.text) for scored in shown)]
         said = (shortlist.voice.instructions, job.instructions)
-        return await in_reading_thread(claims, text, shortlist.request, both, said)
+        shown = evidence(shortlist, job.voice)
+        return await in_reading_thread(_claims, text, shortlist.request, shown, said, samples)
 
     async def _select(self, user: User, job: DraftJob) -> Shortlist:
         clock = Clock(self._budget_ms)
@@ -358,11 +362,12 @@ class Drafter:
             on_record(connection, draft)
 
 
-def _claims(draft: Draft, inputs: PromptInputs) -> tuple[Claim, ...]:
-    """Find what the draft states that neither the request, the conversation nor the instructions do."""
-    samples = [Sample(scored.document.id, scored.document.text) for scored in draft.retrieval.documents]
-    said = (inputs.instructions, *(part for turn in inputs.prior for part in (turn.request or "", turn.text)))
-    return tuple(claims(draft.text, inputs.request, samples, said))
+def _claims(
+    text: str, request: str, retrieval: Retrieval, said: Sequence[str], samples: Sequence[Sample] = ()
+) -> list[Claim]:
+    """Find the claims of a text beside the documents of its evidence, and more ``samples``."""
+    shown = [Sample(scored.document.id, scored.document.text) for scored in retrieval.documents]
+    return claims(text, request, [*samples, *shown], said)
 
 
 def _with_notes(draft: Draft, *notes: Note) -> Draft:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 
 import pytest
 
@@ -155,6 +156,58 @@ def test_what_binds_nobody_is_no_commitment(sentence: str) -> None:
 )
 def test_odd_texts(draft: str, request_text: str, sample: str, kinds: list[str]) -> None:
     assert [kind for kind, _ in found(draft, request_text, sample)] == kinds
+
+
+PIECES = (
+    *(
+        "4",
+        " ",
+        "March",
+        "märz",
+        "ſept",
+        "of",
+        "the fourth",
+        "/",
+        "-",
+        ".",
+        "3",
+        "2026",
+        "年",
+        "月",
+        "日",
+        "1er",
+        "mars",
+    ),
+    *(
+        "I",
+        "XIV",
+        "€",
+        "1,000",
+        "`",
+        '"',
+        "“",
+        "#",
+        "--",
+        "a_b",
+        "()",
+        "@",
+        "http://",
+        "am",
+        "h",
+        "Uhr",
+        "\n",
+        "É",
+        "'",
+    ),
+    *("ß", "İ", "lunes", "s", "(", ":", "O(n)", "v1.2.3", "٣", "１２", "segunda-feira", "may", "Dec", "dec."),
+)
+
+
+def test_any_text_can_be_read() -> None:
+    chance = Random(0)
+    for _ in range(3_000):
+        text = "".join(chance.choice(PIECES) for _ in range(chance.randint(1, 12)))
+        found(text, text[::-1], text[1:])
 
 
 @pytest.mark.parametrize(
