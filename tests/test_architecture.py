@@ -158,7 +158,7 @@ def test_only_the_command_line_and_the_plugins_load_modules_by_name():
         if any(name.partition(".")[0] == "importlib" for name, _ in source.imported())
         and any(word in source.text for word in ("import_module(", "__import__("))
     }
-    assert loading == {"pearl/cli/main.py", "pearl/cli/commands.py", "pearl/chat/choose.py"}
+    assert loading == {"pearl/cli/commands.py", "pearl/chat/choose.py"}
 
 
 def test_each_command_is_a_module_of_its_package():

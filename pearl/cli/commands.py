@@ -3,6 +3,7 @@ where there is more to tell ``ABOUT``; a module of several has them in an ``app`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -49,30 +50,37 @@ class Sentences(TyperGroup):
             formatter.write_dl([(name, command.get_short_help_str(LONGEST_SENTENCE)) for name, command in commands])
 
 
-def group(help: str) -> typer.Typer:
-    """A command with commands below it, which are to be added."""
-    return typer.Typer(cls=Sentences, add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
+class LazyGroup(Sentences):
+    """A group whose commands are imported when they are used; ``modules`` are their modules by name."""
+
+    modules: Mapping[str, str] = {}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # stand-ins: typer seeks a misspelt command's neighbours among their names
+        self.commands = {name: TyperCommand(name) for name in self.modules}
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        if name not in self.modules:
+            return None
+        command = click_command(import_module(self.modules[name]))
+        command.name = name
+        return command
+
+
+def group(help: str, cls: type[Sentences] = Sentences) -> typer.Typer:
+    """A command with commands below it, which are to be added, or which ``cls`` has."""
+    return typer.Typer(cls=cls, add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
 
 
 def group_of(package: ModuleType, help: str) -> typer.Typer:
-    """A command with one below it for each module of ``package``, which is imported when its command is used: a new
-    module is a new command."""
-    modules = {one.name.replace("_", "-"): f"{package.__name__}.{one.name}" for one in iter_modules(package.__path__)}
+    """A command with one below it for each module of ``package``: a new module is a new command."""
+    found = {one.name.replace("_", "-"): f"{package.__name__}.{one.name}" for one in iter_modules(package.__path__)}
 
-    class Modules(Sentences):
-        def __init__(self, **options: Any) -> None:
-            super().__init__(**options)
-            # stand-ins: typer seeks a misspelt command's neighbours among their names
-            self.commands = {name: TyperCommand(name) for name in modules}
+    class Modules(LazyGroup):
+        modules = found
 
-        def get_command(self, ctx: Any, name: str) -> Any:
-            if name not in modules:
-                return None
-            command = click_command(import_module(modules[name]))
-            command.name = name
-            return command
-
-    app = typer.Typer(cls=Modules, add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
+    app = group(help, Modules)
     app.callback()(lambda: None)
     return app
 

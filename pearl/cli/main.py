@@ -11,18 +11,16 @@ try:
     import errno
     import gc
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import contextmanager
-    from importlib import import_module
     from io import TextIOWrapper
     from typing import Any
 
     import typer
     from typer._click.exceptions import NoArgsIsHelpError, NoSuchOption, UsageError
-    from typer.core import TyperCommand, TyperGroup
 
     from pearl import __version__
-    from pearl.cli.commands import click_command
+    from pearl.cli.commands import LazyGroup
     from pearl.cli.gone import what_took_its_place
     from pearl.errors import InputError, PearlError
     from pearl.extras import missing_extra
@@ -89,13 +87,10 @@ def usage_errors_on_one_line() -> Iterator[None]:
         raise InputError(f"{line} See '{error.ctx.command_path} --help'." if error.ctx else line) from None
 
 
-class LazyGroup(TyperGroup):
-    """A group whose commands are imported one by one, on use."""
+class Commands(LazyGroup):
+    """All commands; their help has the lines of COMMANDS, so that it imports none of them."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        # stand-ins: typer seeks a misspelt command's neighbours among their names
-        self.commands = {name: TyperCommand(name) for name in COMMANDS}
+    modules: Mapping[str, str] = {name: module for name, (module, _) in COMMANDS.items()}
 
     @usage_errors_on_one_line()
     def make_context(self, *args: Any, **options: Any) -> Any:
@@ -105,18 +100,12 @@ class LazyGroup(TyperGroup):
     def invoke(self, context: Any) -> Any:
         return super().invoke(context)
 
-    def list_commands(self, context: Any) -> list[str]:
-        return list(COMMANDS)
-
     def get_command(self, context: Any, name: str) -> Any:
-        if name not in COMMANDS:
-            return None
-        from pearl.cli.silent_libraries import silence_expected
+        if name in COMMANDS:
+            from pearl.cli.silent_libraries import silence_expected
 
-        silence_expected()
-        command = click_command(import_module(COMMANDS[name][0]))
-        command.name = name
-        return command
+            silence_expected()
+        return super().get_command(context, name)
 
     def format_commands(self, context: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
@@ -124,7 +113,7 @@ class LazyGroup(TyperGroup):
 
 
 app = typer.Typer(
-    cls=LazyGroup,
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
