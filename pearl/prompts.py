@@ -101,15 +101,20 @@ def check_length(value: object, *, param: str) -> str | int:
 def instructed_by_lines(instructions: str) -> str:
     """Read lines such as "intent: decline" and "length: 80" of a system message as the fields that other clients have.
     Lines with other values stay as they are."""
-    values: dict[str, str] = {}
+    intent: str | None = None
+    length: str | int | None = None
 
     def take(line: re.Match[str]) -> str:
-        values.update({name: value.lower() for name, value in line.groupdict().items() if value})
+        nonlocal intent, length
+        if line["intent"]:
+            intent = line["intent"].lower()
+        elif line["length"].isdecimal() and int(line["length"]) > MOST_WORDS:
+            return line[0]
+        else:
+            length = check_length(line["length"].lower(), param="length")
         return ""
 
-    rest = WANTED_LINE.sub(take, instructions)
-    length = values.get("length")
-    return instructed(rest.strip(), values.get("intent"), int(length) if length and length.isdecimal() else length)
+    return instructed(WANTED_LINE.sub(take, instructions).strip(), intent, length)
 
 
 def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:

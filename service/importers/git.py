@@ -98,11 +98,12 @@ def _item(commit: Commit, options: Options, where: str) -> SourceDocument | Left
         raise InputError("The commit has no time that git can read.", param="time", code="invalid_timestamp")
     if is_programs(commit.body):
         return LeftOut(where, "written by a program")
-    if WITH_ASSISTED not in options.flags and is_assisted(
-        commit.authors[0], commit.committer, commit.subject, commit.body
-    ):
+    body = commit.body
+    if WITH_ASSISTED in options.flags:
+        body = unsigned(body)
+    elif is_assisted(commit.authors[0], commit.committer, commit.subject, body):
         return LeftOut(where, ASSISTED)
-    text, request = own_text(unsigned(commit.body)), own_subject(commit.subject)
+    text, request = own_text(body), own_subject(commit.subject)
     if not text.strip():
         if SUBJECTS not in options.flags:
             return LeftOut(where, NO_BODY)

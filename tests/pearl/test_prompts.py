@@ -488,6 +488,7 @@ def test_no_prompt_is_ever_longer_than_planned(estimated):
         ("intent: perhaps", "intent: perhaps"),
         ("length: 0", "length: 0"),
         ("length: 99999", "length: 99999"),
+        ("length: 9000", "length: 9000"),  # more than anybody may ask for
         ("", ""),
     ],
 )
