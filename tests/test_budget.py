@@ -16,9 +16,9 @@ from pearl.settings import Settings
 from tests.source import ROOT, sources
 
 MOST = {
-    "lines of pearl": 11_528,  # 600 more for claims, intent and length, 90 for phrases that were in service
+    "lines of pearl": 11_540,  # 600 more for claims, intent and length, 90 for phrases that were in service
     "lines of retriever": 6043,
-    "lines of service": 21_643,  # 90 more: claims and intent in MCP and the API, --with-assisted
+    "lines of service": 21_649,  # 90 more: claims and intent in MCP and the API, --with-assisted
     "lines of training": 7585,
     "lines of eval": 24_378,  # 130 more: pearl eval claims
     "lines of docs/*.py and benchmarks": 5095,

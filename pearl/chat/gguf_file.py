@@ -62,7 +62,7 @@ class ModelFile:
 
     @property
     def chat_template(self) -> str:
-        """Its chat template in Jinja; empty if it has none."""
+        """The model's chat template in Jinja; empty if it has none."""
         return str(self.fields.get("tokenizer.chat_template", ""))
 
     @property
@@ -107,7 +107,7 @@ class Tensor:
 
     @property
     def size(self) -> int:
-        """Its bytes; 0 for a packing that is not checked."""
+        """Bytes of the tensor; 0 for a packing that is not checked."""
         size, values = PACKED.get(self.packing, (0, 1))
         return prod(self.shape) // values * size
 

@@ -226,7 +226,7 @@ CHUNK = 'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{
 async def create_completion(
     request: Request, services: ServicesDep, caller: Caller, body: ChatIn
 ) -> Response | dict[str, Any]:
-    """The same pipeline as `POST /v1/drafts`, in OpenAI's shape.
+    """Run the pipeline of `POST /v1/drafts`, in OpenAI's shape.
 
     What a chat client asks on its own account (titles, tags, follow-up questions) goes to the model as it is, without
     your history, and is not recorded; `pearl.stage` is then `passed_on`.

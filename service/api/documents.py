@@ -330,7 +330,7 @@ def _change(services: Services, user_id: int, document_id: str, body: DocumentCh
 
 @router.delete("/{id:path}", status_code=204, responses=ANSWERS, summary="Delete a document")
 async def delete_document(services: ServicesDep, caller: Caller, id: DocumentId) -> Response:
-    """The document, its embedding and the draft it was sent from are gone for good, on SQLite from the files of the
+    """Delete the document, its embedding and the draft it was sent from for good, on SQLite from the files of the
     database too; PostgreSQL writes over the freed space later."""
     return deletion_answer(await in_writing_thread(_delete, services, caller.user.id, id))
 

@@ -120,7 +120,7 @@ async def put_line(
 
 @router.delete("/lines/{name:path}", status_code=204, responses=ANSWERS, summary="Delete a line")
 async def delete_line(services: ServicesDep, caller: Caller, name: LineName, voice: VoiceQuery = None) -> Response:
-    """The habit is off the card and does not come back; `PUT` with the state `listed` takes that back."""
+    """Take the habit off the card for good; `PUT` with the state `listed` takes that back."""
     await in_writing_thread(_choose, services, caller.user.id, voices.chosen(voice), name, LineChoice(DELETED))
     return deletion_answer(await in_writing_thread(services.forget_deleted, caller.user.id))
 

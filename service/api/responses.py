@@ -288,7 +288,7 @@ DELTA = 'event: response.output_text.delta\ndata: {"type":"response.output_text.
 async def create_response(
     request: Request, services: ServicesDep, caller: Caller, body: ResponseIn
 ) -> Response | ResponseOut:
-    """The same pipeline as `POST /v1/chat/completions`, in OpenAI's newer shape and without its memory: each call
+    """Run the pipeline of `POST /v1/chat/completions`, in OpenAI's newer shape and without its memory: each call
     brings its conversation in `input`.
 
     A stream has OpenAI's events, from `response.created` to `response.completed` or `response.incomplete`; one that

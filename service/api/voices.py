@@ -142,7 +142,7 @@ def _put(services: Services, user_id: int, name: str, values: dict[str, Any]) ->
 
 @router.delete("/{name:path}", status_code=204, responses=ANSWERS, summary="Delete a voice")
 async def delete_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> Response:
-    """Its documents stay in the history, in no voice."""
+    """Delete the voice; its documents stay in the history, in no voice."""
     return deletion_answer(await in_writing_thread(_delete, services, caller.user.id, name))
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def upsert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """An INSERT with ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
+    """Return the database's own INSERT, which has ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
     if connection.dialect.name == "sqlite":
         from sqlalchemy.dialects.sqlite import insert
 

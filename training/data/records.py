@@ -71,7 +71,7 @@ def check_gains(examples: Sequence[Example], called: str) -> None:
 
 
 def write_gains(examples: Sequence[Example], path: Path) -> None:
-    """The gains file that ``pearl eval`` reads, whole or not at all; gzipped for a name that ends in ``.gz``.
+    """Write the gains file that ``pearl eval`` reads, whole or not at all; gzipped for a name that ends in ``.gz``.
 
     Raises InputError where there is no gain but 0.
     """

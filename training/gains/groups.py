@@ -123,7 +123,7 @@ def _by_history(paths: Sequence[Path], of_files: Sequence[list[Example]]) -> lis
 
 
 def write_groups(made: GroupFile, out: Path) -> None:
-    """The groups, with the description in the file's metadata; there whole or not at all."""
+    """Write the groups, with the description in the file's metadata, whole or not at all."""
     columns = {
         "user_id": [group.user_id for group in made.groups],
         "request_id": [group.request_id for group in made.groups],
