@@ -1,7 +1,9 @@
-"""Drafts of four kinds of text, by the documents that each retriever shows, beside what people really wrote.
+"""Drafts of each kind of text, by the documents that each retriever shows, beside what people really wrote.
 
     python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts --limit 50
     python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts --limit 15 --likelihood --kind lean
+    PEARL_LLM_MODEL=Qwen2.5-Coder-0.5B-Instruct python docs/experiments/drafts_of_kinds.py ../shared/data work/half \
+        --limit 12 --out drafts-kinds-larger.json
 
 The latest texts of test users, whom no training saw, are drafted again from all before them. Every draft is kept: with
 a higher limit the same command goes on. Writes docs/results/drafts-kinds.json, and with --likelihood drafts-upr.json,
@@ -21,13 +23,14 @@ from typing import Any
 from pearl.cli.options import write_json
 
 RESULTS = Path(__file__).parents[1] / "results"
-KINDS = {  # the history, its template, and texts of each user: few people write to the list
+KINDS = {  # the history, its template, and texts of each user: few people write to the list and the office
     "lean": ("chat/lean.jsonl.gz", "message", 1),
     "everything": ("mail/everything.jsonl.gz", "message", 2),
     "git": ("commits/git.jsonl.gz", "commit", 1),
     "coreboot": ("commits/coreboot.jsonl.gz", "commit", 1),
+    "posts": ("posts/18f.jsonl.gz", "post", 3),  # of all users: too few for splits, and no training has this kind
 }
-MODELS = ("embedded", "bm25", "dense-requests", "recent", "random")
+MODELS = ("embedded", "bm25", "dense-requests", "dense-sum", "recent", "random")
 LIKELIHOOD = ("embedded", "likelihood")  # which reads each history with a language model, so it has fewer requests
 SHOWN = ("model", "rouge1", "rouge2", "bertscore", "likeness")
 DIGITS = 4
@@ -44,7 +47,8 @@ def report(kind: str, data: Path, work: Path, limit: int, models: Sequence[str])
     history, template, targets = KINDS[kind]
     out = work / f"drafts-{kind}-{limit}-{models[-1]}.json"
     if not out.exists():
-        told = ["--history", data / history, "--targets", targets, "--split", "test", "--limit", limit]
+        told = ["--history", data / history, "--targets", targets, "--limit", limit]
+        told += [] if kind == "posts" else ["--split", "test"]
         told += ["--template", template, *(part for model in models for part in ("--model", model))]
         told += ["--max-in-flight", 1, "--generations", work / "kept.sqlite", "--json", out]
         told += ["--no-zero-shot"] if models == LIKELIHOOD else []
@@ -69,8 +73,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=50, help="Requests of each kind.")
     parser.add_argument("--likelihood", action="store_true", help="Documents by UPR, beside PEARL's alone.")
     parser.add_argument("--kind", action="append", choices=tuple(KINDS), help="Kind of text, repeatable; else all.")
+    parser.add_argument("--out", help="Name of the file in docs/results; by default, what the figures are of.")
     options = parser.parse_args()
     models, out = (LIKELIHOOD, "drafts-upr.json") if options.likelihood else (MODELS, "drafts-kinds.json")
+    out = options.out or out
     options.work.mkdir(parents=True, exist_ok=True)
     kinds = []
     for kind in options.kind or KINDS:
