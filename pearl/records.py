@@ -14,6 +14,8 @@ class Document:
     timestamp: float | None = None  # Unix seconds, UTC
     request: str | None = None  # that it answered, if known
     voice: str | None = None  # the register it was written in
+    recipient: str | None = None  # whom it went to: an address, handle, name or channel
+    thread: str | None = None  # the conversation it belongs to, by an id of its source
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,8 @@ class Request:
 
     text: str
     timestamp: float | None = None  # Unix seconds, UTC; None: now
+    recipient: str | None = None  # whom the text is for, if known
+    thread: str | None = None  # the conversation it belongs to, if known
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The history file: JSON Lines, optionally gzipped, one document of one user a line.
 
-``{"user_id", "id", "timestamp", "text", "request"?, "voice"?}``; ``timestamp`` is Unix seconds or RFC 3339.
+``{"user_id", "id", "timestamp", "text", "request"?, "voice"?, "recipient"?, "thread"?}``; ``timestamp`` is Unix seconds
+or RFC 3339.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import IO, Any, TypeVar
 import orjson
 
 from pearl.errors import InputError
+from pearl.recipients import check_recipient
 from pearl.records import Document
 from pearl.text.usable import check_characters, check_id, check_text, json_type, parse_timestamp
 
@@ -206,6 +208,8 @@ def parse_document(value: dict[str, Any], *, timestamp_required: bool = True, no
         timestamp=None if value.get("timestamp") is None else parse_timestamp(value["timestamp"], now=now),
         request=_optional_text(value, "request"),
         voice=None if value.get("voice") is None else check_id(value["voice"], param="voice"),
+        recipient=None if value.get("recipient") in (None, "") else check_recipient(value["recipient"]),
+        thread=None if value.get("thread") in (None, "") else check_id(value["thread"], param="thread"),
     )
 
 
@@ -254,5 +258,7 @@ def format_line(user_id: str, document: Document) -> str:
         "text": document.text,
         "request": document.request,
         "voice": document.voice,
+        "recipient": document.recipient,
+        "thread": document.thread,
     }
     return json.dumps({name: value for name, value in fields.items() if value is not None}, ensure_ascii=False)

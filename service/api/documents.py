@@ -15,7 +15,7 @@ from pearl.records import Document
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import KnownFields, MaybeEmptyText, Name, StoredVoice, Text, Timestamp
+from service.api.fields import KnownFields, MaybeEmptyText, Name, Recipient, StoredVoice, Text, Timestamp
 from service.api.idempotency import IdempotencyKey, once
 from service.api.pages import EntryPage, ListedEntry
 from service.api.sent_drafts import SentDraftOut, sent_draft_out
@@ -47,13 +47,23 @@ class DocumentIn(KnownFields):
         None, description="The message it answered, or the request for it.", examples=["When do we meet?"]
     )
     voice: StoredVoice | None = Field(None, description="The register it belongs to.", examples=["email"])
+    recipient: Recipient | None = Field(
+        None,
+        description="Whom it went to: an address, handle, name or channel; of a name with an address the address.",
+        examples=["nan@example.org"],
+    )
+    thread: Name | None = Field(
+        None, description="The conversation it belongs to, by an id of yours.", examples=["costume-rails"]
+    )
     user_id: Any = Field(
         None, description="Not read: the key says whose document it is.", exclude=True, examples=["ada"]
     )
 
     def document(self) -> Document:
         request = self.request if self.request and self.request.strip() else None
-        return Document(self.id or new_id("doc"), self.text, self.timestamp, request, self.voice)
+        return Document(
+            self.id or new_id("doc"), self.text, self.timestamp, request, self.voice, self.recipient, self.thread
+        )
 
 
 class DocumentsIn(KnownFields):
@@ -83,6 +93,10 @@ DocumentsBody = Annotated[
 ]
 
 
+def _unknown(value: object) -> bool:
+    return value is None
+
+
 class DocumentOut(ListedEntry):
     """A document of the history."""
 
@@ -92,11 +106,20 @@ class DocumentOut(ListedEntry):
     timestamp: float = Field(description="When it was written, Unix seconds.", examples=[1772357400])
     request: str | None = Field(description="The message it answered.", examples=["When do we meet?"])
     voice: str | None = Field(description="The register it belongs to.", examples=["email"])
+    recipient: str | None = Field(
+        None, description="Whom it went to, if known.", examples=["nan@example.org"], exclude_if=_unknown
+    )
+    thread: str | None = Field(
+        None,
+        description="The conversation it belongs to, if known.",
+        examples=["costume-rails"],
+        exclude_if=_unknown,
+    )
     sent_draft: SentDraftOut | None = Field(
         None,
         description="For a text that was sent from a draft alone: how much of it is the machine's.",
         examples=[None],
-        exclude_if=lambda sent: sent is None,
+        exclude_if=_unknown,
     )
 
 
@@ -356,5 +379,7 @@ def _out(document: Document, sent: feedback.Feedback | None) -> DocumentOut:
         timestamp=document.timestamp,
         request=document.request,
         voice=document.voice,
+        recipient=document.recipient,
+        thread=document.thread,
         sent_draft=sent_draft_out(sent),
     )

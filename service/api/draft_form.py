@@ -251,6 +251,8 @@ class RecordedDraftOut(DraftOut):
     request: str = Field(description="The request.", examples=["Tomas asks to swap his Saturday"])
     instructions: str = Field(description="The instructions for this draft.", examples=["At most five lines."])
     voice: str | None = Field(description="The voice it was written in.", examples=["email"])
+    recipient: str | None = Field(description="Whom it is for, if you said so.", examples=["nan@example.org"])
+    thread: str | None = Field(description="The conversation it belongs to, if you said so.", examples=[None])
     model: str = Field(description="The chat model.", examples=["llama3.2"])
     created_at: float = Field(description="Unix seconds.", examples=[1772357400.25])
 
@@ -262,6 +264,8 @@ class RecordedDraftOut(DraftOut):
             request=stored.request,
             instructions=stored.instructions,
             voice=stored.voice,
+            recipient=stored.recipient,
+            thread=stored.thread,
             model=stored.model,
             created_at=stored.created_at,
         )

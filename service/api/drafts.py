@@ -21,7 +21,7 @@ from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, admission_of
 from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, RetrievalOut
-from service.api.fields import KnownFields, Length, MaybeEmptyText, Name, Text
+from service.api.fields import KnownFields, Length, MaybeEmptyText, Name, Recipient, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
 from service.api.pages import EntryPage
 from service.api.streaming import EventStream, event, while_connected
@@ -60,6 +60,17 @@ class DraftOrder(KnownFields):
     length: Length | None = Field(
         None, description="Than you usually write, or a number of words.", examples=["shorter"]
     )
+    recipient: Recipient | None = Field(
+        None,
+        description="Whom it is for, as your documents name them: an address, handle, name or channel. Texts to the "
+        "same one are preferred; the sent text keeps it.",
+        examples=["nan@example.org"],
+    )
+    thread: Name | None = Field(
+        None,
+        description="The conversation it belongs to, as your documents name it; the sent text keeps it.",
+        examples=["costume-rails"],
+    )
     k: int | None = Field(
         None,
         ge=1,
@@ -84,6 +95,8 @@ class DraftOrder(KnownFields):
             self.k,
             self.revise,
             decoding=Decoding(longest, stop=(CLOSING,)),
+            recipient=self.recipient,
+            thread=self.thread,
         )
 
 

@@ -18,6 +18,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pearl.errors import InputError
 from pearl.prompts import LENGTHS, MOST_WORDS, check_length
+from pearl.recipients import check_recipient
 from pearl.text.usable import (
     FIRST_SECOND,
     LAST_SECOND,
@@ -70,6 +71,8 @@ MaybeEmptyText = Annotated[str, AfterValidator(_checked(check_characters)), _tex
 StandingInstructions = Annotated[str, AfterValidator(_checked(check_instructions)), _text(STORABLE, MOST_INSTRUCTIONS)]
 # 1 to 200 printable characters; numbers become text
 Name = Annotated[str, BeforeValidator(_checked(check_id)), _text(NAME, MAX_ID_LENGTH)]
+# an address, handle, name or channel; of a name with an address the address
+Recipient = Annotated[str, BeforeValidator(_checked(check_recipient)), _text(NAME, MAX_ID_LENGTH)]
 Length = Annotated[
     str | int,
     BeforeValidator(_checked(check_length)),

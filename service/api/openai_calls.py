@@ -16,6 +16,7 @@ from pearl.answers.marks import CLOSING
 from pearl.chat.base import Decoding, Role
 from pearl.errors import InputError, NotFound
 from pearl.prompts import instructed_by_lines
+from pearl.recipients import addressed_by_lines
 from pearl.records import Draft
 from pearl.text.usable import MAX_TEXT_BYTES, check_characters, check_text
 from service.api.dependencies import add_headers, admission_of
@@ -144,13 +145,13 @@ class OpenAICall:
             check_characters(text, param=self.messages)
         if len(self.stop) > MOST_STOPS:
             raise InputError(f"'stop' may have {MOST_STOPS} texts; it has {len(self.stop):,}.", param="stop")
+        system = "\n".join(text for role, text in earlier if role == "system" and text.strip())
+        instructions, recipient, thread = addressed_by_lines(system)
         limit = usual_tokens if self.most_tokens in (None, NO_LIMIT) else self.most_tokens
         return DraftJob(
             request=check_text(request, param=self.messages),
             voice=voice,
-            instructions=instructed_by_lines(
-                "\n".join(text for role, text in earlier if role == "system" and text.strip())
-            ),
+            instructions=instructed_by_lines(instructions),
             before=conversation([(role, text) for role, text in earlier if role != "system"]),
             stop=self.stop,
             decoding=Decoding(
@@ -162,6 +163,8 @@ class OpenAICall:
                 stop=(CLOSING,),
             ),
             limit=self.limit,
+            recipient=recipient,
+            thread=thread,
         )
 
 

@@ -10,6 +10,7 @@ from pearl.answers.marks import CLOSING
 from pearl.chat.base import Decoding
 from pearl.cli.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, USER_OPTION, check_writable, known, write_json
 from pearl.prompts import INTENTS, check_length, instructed
+from pearl.recipients import check_recipient
 from pearl.settings import load_settings
 from pearl.text.usable import check_characters, check_id, check_text
 
@@ -17,7 +18,7 @@ EXAMPLES = """
   pearl draft "Ask Nan for the costume rails again"
   pearl draft - --voice email < message.txt > reply.txt
   pearl draft "Tomas asks for my Saturday" --user me --instructions "At most five lines."
-  pearl draft "Tomas asks for my Saturday" --intent decline --length shorter
+  pearl draft "Tomas asks for my Saturday" --intent decline --length shorter --to tomas@example.org
   PEARL_REWARD_MODEL=embedded pearl draft "Tomas asks for my Saturday" --candidates 8
   pearl draft "reset: say why the index is kept" --user ada --json - | jq -r .text
 """
@@ -37,6 +38,12 @@ def draft(
     ),
     length: str | None = typer.Option(
         None, "--length", metavar="LENGTH", help="Number of words, or shorter or longer than usual."
+    ),
+    to: str | None = typer.Option(
+        None, "--to", metavar="WHOM", help="Recipient, as past texts name them: an address, handle, name or channel."
+    ),
+    thread: str | None = typer.Option(
+        None, "--thread", metavar="ID", help="Conversation that the text belongs to, as past texts name it."
     ),
     k: int | None = typer.Option(None, "-k", min=1, max=20, help="Documents to show the model."),
     revise: str = typer.Option("auto", "--revise", help="Revise the draft: auto, never or always."),
@@ -72,6 +79,8 @@ def draft(
         known("revise", revise, (AUTO, NEVER, ALWAYS)),
         candidates,
         decoding=Decoding(settings.max_draft_tokens, stop=(CLOSING,)),
+        recipient=None if to is None else check_recipient(to, param="--to"),
+        thread=None if thread is None else check_id(thread, param="--thread"),
     )
     with open_database(settings):
         written = asyncio.run(write(settings, user, job, silent=json is not None))

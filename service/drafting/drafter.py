@@ -67,6 +67,8 @@ class DraftJob:
     limit: str = "max_tokens"  # the request's field for the most tokens, named in errors
     template: Template | None = None  # in place of the voice's
     shown_as: Callable[[Document], Document] = lambda document: document  # the form of a document in the prompt
+    recipient: str | None = None  # whom the text is for, as documents name theirs
+    thread: str | None = None  # the conversation it belongs to
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +265,7 @@ class Drafter:
             history = self._histories.get(user.id, job.voice, clock)
 
         def rank(text: str) -> list[ScoredDocument]:
-            return history.rank(Request(text), clock)
+            return history.rank(Request(text, recipient=job.recipient, thread=job.thread), clock)
 
         request, ranking = in_context(job.before.messages, job.request, rank, retriever.calibration)
         clock.not_read = self._reads is not None and bool(ranking) and not self._reads(request)
@@ -358,6 +360,8 @@ class Drafter:
                 instructions=job.instructions,
                 voice=job.voice,
                 model=self.model.name,
+                recipient=job.recipient,
+                thread=job.thread,
             )
             on_record(connection, draft)
 

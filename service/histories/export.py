@@ -12,6 +12,7 @@ import orjson
 from sqlalchemy import Connection
 
 from pearl.history.files import format_line
+from pearl.records import Document
 from service.store import calibrations, documents, drafts, feedback, profiles, voices
 from service.store.replies import reply_lines
 from service.store.users import User
@@ -27,7 +28,7 @@ def export_pieces(connection: Connection, user: User, home: Path) -> Iterator[by
     yield b',"created_at":' + orjson.dumps(time.time())
     lists: dict[str, Iterator[dict[str, Any]]] = {
         "voices": (asdict(voice) for voice in voices.list_counted(connection, user.id)),
-        "documents": ({"user_id": user.name, **asdict(document)} for document in documents.stream(connection, user.id)),
+        "documents": (_document_line(user, document) for document in documents.stream(connection, user.id)),
         "drafts": drafts.lines_of_user(connection, user.id),
         "calibrations": (calibration.to_json() for calibration in calibrations.of_user(connection, user.id)),
         "calibration_replies": reply_lines(home, user.id),
@@ -40,6 +41,12 @@ def export_pieces(connection: Connection, user: User, home: Path) -> Iterator[by
             yield (b"," if position else b"") + orjson.dumps(item)
         yield b"]"
     yield b"}\n"
+
+
+def _document_line(user: User, document: Document) -> dict[str, Any]:
+    """A document as a line of a history file; recipient and thread only where they are known."""
+    line = {"user_id": user.name, **asdict(document)}
+    return {name: value for name, value in line.items() if name not in ("recipient", "thread") or value is not None}
 
 
 def _feedback_line(entry: feedback.Feedback) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pearl.errors import InputError
+from pearl.recipients import recipient_of
 from pearl.records import Document
 from pearl.text.usable import check_id
 from service.importers.identities import Identities
@@ -98,10 +99,28 @@ class Options:
         return self.user
 
     def document(
-        self, where: str, name: str, text: str, timestamp: float, request: str | None, voice: str | None = None
+        self,
+        where: str,
+        name: str,
+        text: str,
+        timestamp: float,
+        request: str | None,
+        voice: str | None = None,
+        *,
+        recipient: str | None = None,
+        thread: str | None = None,
     ) -> SourceDocument:
-        """The owner's document; ``name`` is what the source calls it, ``voice`` the one that it asks for itself."""
-        document = Document(stable_id(name), text, timestamp, as_request(request), voice or self.voice)
+        """The owner's document; ``name`` is what the source calls it, ``voice`` the one that it asks for itself,
+        ``recipient`` and ``thread`` as the source has them."""
+        document = Document(
+            stable_id(name),
+            text,
+            timestamp,
+            as_request(request),
+            voice or self.voice,
+            recipient_of(recipient) if recipient else None,
+            stable_id(thread) if thread else None,
+        )
         return SourceDocument(self.owner, document, where)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from pearl.errors import InputError, Interrupted, PearlError, StoreError
+from pearl.recipients import check_document
 from pearl.templates import DEFAULT_TEMPLATE
 from pearl.text.usable import check_characters, check_id, check_text, counted, parse_timestamp
 from pearl.text.words import count_words
@@ -193,6 +194,7 @@ def _check(item: SourceDocument) -> None:
         check_characters(document.request, param="request")
     if document.voice is not None:
         check_name(document.voice, param="voice")
+    check_document(document)
 
 
 def _batches(items: Iterable[SourceDocument], size: int) -> Iterator[list[SourceDocument]]:

@@ -85,8 +85,9 @@ def add(connection: Connection, additions: Sequence[Addition], *, template: str 
             new.append(addition)
             known[key] = _Version.of(addition.document)
             continue
-        addition = replace(addition, document=existing.in_its_voice(addition))
-        if existing.holds(addition.document) and not (addition.replaces and existing.redated(addition)):
+        addition = replace(addition, document=existing.completing(addition))
+        differs_beside = addition.replaces and existing.differs_beside(addition.document)
+        if existing.holds(addition.document) and not differs_beside:
             outcomes.append(AddOutcome.EXISTS)
         elif addition.replaces:
             outcomes.append(AddOutcome.REPLACED)
@@ -133,25 +134,37 @@ class _Version:
     digests: Digests
     voice: str | None
     timestamp: float | None
+    recipient: str | None
+    thread: str | None
     changed_by_hand: bool = False
 
     @classmethod
     def of(cls, document: Document) -> _Version:
-        return cls(_content_digest(document), digests(document), document.voice, document.timestamp)
+        content, keys = _content_digest(document), digests(document)
+        return cls(content, keys, document.voice, document.timestamp, document.recipient, document.thread)
 
     def holds(self, document: Document) -> bool:
         """True if the document has this content, as it came or as it is now: its voice may have been deleted since."""
         as_it_is = digests(document) == self.digests and document.voice == self.voice
         return as_it_is or _content_digest(document) == self.content
 
-    def redated(self, addition: Addition) -> bool:
-        """True if the addition has another time; one without a time changes nothing."""
-        return addition.document.timestamp not in (None, self.timestamp)
+    def differs_beside(self, document: Document) -> bool:
+        """True if the document has another time, recipient or thread; one that it lacks changes nothing."""
+        return any(
+            getattr(document, name) not in (None, getattr(self, name)) for name in ("timestamp", "recipient", "thread")
+        )
 
-    def in_its_voice(self, addition: Addition) -> Document:
-        """The addition's document, in the stored voice if its owner chose that by hand, or if an import names none."""
-        unnamed = addition.import_id is not None and addition.document.voice is None
-        return replace(addition.document, voice=self.voice) if self.changed_by_hand or unnamed else addition.document
+    def completing(self, addition: Addition) -> Document:
+        """The addition's document with the stored recipient and thread where it names none, in the stored voice if its
+        owner chose that by hand, or if an import names none."""
+        document = addition.document
+        unnamed = addition.import_id is not None and document.voice is None
+        return replace(
+            document,
+            voice=self.voice if self.changed_by_hand or unnamed else document.voice,
+            recipient=document.recipient or self.recipient,
+            thread=document.thread or self.thread,
+        )
 
 
 def _known_versions(connection: Connection, additions: Sequence[Addition]) -> dict[tuple[int, str], _Version]:
@@ -168,14 +181,16 @@ def _known_versions(connection: Connection, additions: Sequence[Addition]) -> di
                 documents.c.request_digest,
                 documents.c.voice,
                 documents.c.timestamp,
+                documents.c.recipient,
+                documents.c.thread,
                 documents.c.changed_at,
             ).where(
                 documents.c.user_id == user_id,
                 documents.c.document_id.in_(ids[start : start + LOOKED_UP_AT_ONCE]),
             )
-            for name, content, text, request, voice, timestamp, changed_at in connection.execute(query):
+            for name, content, text, request, *beside, changed_at in connection.execute(query):
                 keys = bytes(text), request and bytes(request)
-                known[user_id, name] = _Version(bytes(content), keys, voice, timestamp, changed_at is not None)
+                known[user_id, name] = _Version(bytes(content), keys, *beside, changed_at is not None)
     return known
 
 
@@ -217,7 +232,8 @@ def all_digests(connection: Connection, user_id: int) -> set[Digests]:
 
 
 def _content_digest(document: Document) -> bytes:
-    # without the time: a document sent twice without one would be dated twice
+    # without the time: a document sent twice without one would be dated twice; without recipient and thread, which a
+    # document that was imported before they were read lacks
     return digest(document.text, document.request, document.voice)
 
 
@@ -229,6 +245,8 @@ def _row(addition: Addition) -> dict[str, object]:
         "text": document.text,
         "request": document.request,
         "voice": document.voice,
+        "recipient": document.recipient,
+        "thread": document.thread,
         "timestamp": time.time() if document.timestamp is None else document.timestamp,
         "content_digest": _content_digest(document),
         "import_id": addition.import_id,
@@ -346,6 +364,8 @@ def _select(user_id: int) -> Select[Any]:
         documents.c.timestamp,
         documents.c.request,
         documents.c.voice,
+        documents.c.recipient,
+        documents.c.thread,
     ).where(documents.c.user_id == user_id)
 
 
@@ -356,7 +376,7 @@ def of_voice(user_id: int, voice: str | None) -> Select[Any]:
 
 
 def document_of(row: Row[Any]) -> Document:
-    return Document(row.document_id, row.text, row.timestamp, row.request, row.voice)
+    return Document(row.document_id, row.text, row.timestamp, row.request, row.voice, row.recipient, row.thread)
 
 
 def not_found(document_id: str) -> NotFound:

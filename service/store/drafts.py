@@ -54,6 +54,8 @@ class StoredDraft:
     quality: float | None = None
     editing: dict[str, Any] | None = None
     likeness: float | None = None
+    recipient: str | None = None
+    thread: str | None = None
 
     @property
     def evidence(self) -> list[str]:
@@ -112,6 +114,8 @@ def add(
     instructions: str,
     voice: str | None,
     model: str,
+    recipient: str | None = None,
+    thread: str | None = None,
 ) -> None:
     """Record a draft. Raises NotFound if the user is gone."""
     if not users.lock(connection, {user_id}):
@@ -144,6 +148,8 @@ def add(
             quality=draft.quality,
             editing=None if draft.editing is None else asdict(draft.editing),
             likeness=draft.likeness,
+            recipient=recipient,
+            thread=thread,
             created_at=time.time(),
         )
     )
@@ -268,6 +274,8 @@ def _stored(row: Any) -> StoredDraft:
         row.quality,
         row.editing,
         row.likeness,
+        row.recipient,
+        row.thread,
     )
 
 

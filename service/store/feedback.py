@@ -159,7 +159,9 @@ def _sent_text(draft: str, outcome: str, final_text: str | None) -> str | None:
 def _remember(connection: Connection, user_id: int, draft: drafts.StoredDraft, sent: str) -> int:
     names = {voice.name for voice in voices.list_all(connection, user_id)}
     voice = draft.voice if draft.voice in names else None  # a deleted one does not come back by itself
-    document = Document(draft.id, sent, request=draft.request, voice=voice)
+    document = Document(
+        draft.id, sent, request=draft.request, voice=voice, recipient=draft.recipient, thread=draft.thread
+    )
     documents.add(connection, [documents.Addition(user_id, document)])
     if documents.get(connection, user_id, draft.id).text != sent:
         raise Conflict(

@@ -213,6 +213,8 @@ def test_a_document_without_a_time_where_that_is_allowed():
         ({"request": "a\0"}, "request", "nul_character"),
         ({"voice": ""}, "voice", "invalid_id"),
         ({"voice": ["email"]}, "voice", "wrong_type"),
+        ({"recipient": "a@x.org, b@x.org"}, "recipient", "several_recipients"),
+        ({"thread": "a\tb"}, "thread", "invalid_id"),
     ],
 )
 def test_a_document_that_is_wrong_somewhere(change, param, code):
@@ -226,6 +228,7 @@ def test_a_document_that_is_wrong_somewhere(change, param, code):
     [
         Document("m1", "Zwei\nZeilen \u2028 \U0001f600", 1.5, "q", "v"),
         Document("m2", "a text", 0.0),
+        Document("m3", "a text", 0.0, recipient="nan@example.org", thread="rails"),
     ],
 )
 def test_a_written_line_reads_back_the_same(read, document):

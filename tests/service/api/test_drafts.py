@@ -387,7 +387,7 @@ def test_when_too_many_wait_it_says_when_to_come_back(pearl: Any, ann: Any, stre
     assert pearl.rows("drafts") == []
 
 
-RECORDED = ["request", "instructions", "voice", "model", "created_at"]
+RECORDED = ["request", "instructions", "voice", "recipient", "thread", "model", "created_at"]
 
 
 def test_a_draft_can_be_read_again_in_the_form_it_was_given_in(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
@@ -399,7 +399,7 @@ def test_a_draft_can_be_read_again_in_the_form_it_was_given_in(pearl: Any, ann: 
     for name in set(given) - {"timings"}:
         assert again[name] == given[name], name
     assert again["revision"]["reason"] == "below_threshold"
-    assert [again[name] for name in RECORDED[:4]] == ["swap", "Briefly.", None, pearl.model.name]
+    assert [again[name] for name in RECORDED[:6]] == ["swap", "Briefly.", None, None, None, pearl.model.name]
     (exported,) = ann.get("/v1/export").json()["drafts"]
     assert exported["revision"] == given["revision"]
     assert exported["retrieval"]["notes"] == given["retrieval"]["notes"]

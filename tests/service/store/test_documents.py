@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ def document(id: str, text: str = "a text", timestamp: float | None = 1000.0, **
 
 def test_what_was_added_comes_back_as_it_was(ann):
     given = document("m-1", "  Zwei Zeilen,\r\n\U0001f600 שלום  ", 1_700_000_000.123456, request="q?", voice="email")
+    given = replace(given, recipient="nan@example.org", thread="rails")
     assert ann.add(given) == [CREATED]
     with ann.database.read() as connection:
         assert documents.get(connection, ann.id, "m-1") == given
@@ -45,6 +47,23 @@ def test_the_time_is_not_content(ann):
     assert ann.add(document("a", timestamp=None)) == [EXISTS]
     with ann.database.read() as connection:
         assert documents.get(connection, ann.id, "a").timestamp == 1000.0
+
+
+def test_an_update_takes_over_recipient_and_thread_and_loses_neither(ann):
+    def put(text: str = "a text", **fields: str) -> AddOutcome:
+        with ann.database.write() as connection:
+            return documents.add(connection, [Addition(ann.id, document("a", text, **fields), replaces=True)])[0]
+
+    ann.add(document("a"))
+    assert ann.add(document("a", recipient="nan")) == [EXISTS]
+    assert [put(recipient="nan"), put(recipient="nan"), put(thread="rails"), put("new")] == [
+        AddOutcome.REPLACED,
+        EXISTS,
+        AddOutcome.REPLACED,
+        AddOutcome.REPLACED,
+    ]
+    with ann.database.read() as connection:
+        assert documents.get(connection, ann.id, "a") == document("a", "new", recipient="nan", thread="rails")
 
 
 @pytest.mark.parametrize("other", [{"text": "another"}, {"request": "asked"}, {"voice": "blog"}])
