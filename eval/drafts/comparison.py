@@ -5,7 +5,7 @@ Dimensions in comments: N requests, F features, R resamples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -16,14 +16,17 @@ from numpy.typing import NDArray
 from eval.drafts.cases import Case
 from eval.drafts.stance import STANCES, stance
 from eval.report.metric import PEARL, Metric
+from pearl.claims import claims as finder
+from pearl.claims.claims import CARRIED_OVER, COMMITMENT, DROPPED, UNSUPPORTED, Sample
 from pearl.likeness.likeness import Likeness
+from pearl.records import Document
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.stats.chance import share_by_chance
 from pearl.text.words import rouge_words
 from retriever.models.bertscore import BertScore
 
 ROUGE_1, ROUGE_2, BERTSCORE, MACRO_F1 = "rouge1", "rouge2", "bertscore", "macro_f1"
-LIKENESS = "likeness"
+LIKENESS, CLAIMS = "likeness", "claims"
 Mask = NDArray[np.bool_]  # (N,)
 
 
@@ -67,12 +70,24 @@ def _fold(name: str, bootstrap: Bootstrap, measured: Measures) -> Estimate:
 
 
 def chances(default: Measures, settings: Sequence[Measures], clusters: Sequence[str]) -> dict[str, float]:
-    """By metric, the share of random exchanges with the default whose best setting gains as much as the real best."""
+    """By metric, the share of random exchanges with the default whose best setting gains as much as the real best; a
+    gain of a metric where lower is better is a loss of its value."""
+
+    def gained(metric: Metric[Measures], sums: Floats) -> Floats:
+        return of_sums(metric.name)(sums) * (1 if metric.higher_is_better else -1)
+
     return {
-        name: round(
-            share_by_chance(values, [setting.features[name] for setting in settings], of_sums(name), clusters), 4
+        metric.name: round(
+            share_by_chance(
+                default.features[metric.name],
+                [setting.features[metric.name] for setting in settings],
+                partial(gained, metric),
+                clusters,
+            ),
+            4,
         )
-        for name, values in default.features.items()
+        for metric in METRICS
+        if metric.name in default.features
     }
 
 
@@ -124,12 +139,34 @@ METRICS: tuple[Metric[Measures], ...] = (
         4,
         partial(_fold, LIKENESS),
     ),
+    *(
+        Metric(
+            name,
+            name.replace("_", " "),
+            description,
+            "mean number a draft, found by rule from the draft, the request and the documents shown, as by `pearl "
+            "check`; lower is better",
+            "`pearl eval claims` measures the rule",
+            2,
+            partial(_fold, name),
+            higher_is_better=False,
+        )
+        for name, description in (
+            (CARRIED_OVER, "Facts of a document shown that the request does not state."),
+            (UNSUPPORTED, "Facts that stand neither in the request nor in a document shown."),
+            (COMMITMENT, "Promises that the request does not make."),
+            (DROPPED, "Facts of the request that the draft leaves out."),
+            (CLAIMS, "All of these: what somebody has to check before the draft is sent."),
+        )
+    ),
 )
+CLAIM_KINDS = (CARRIED_OVER, UNSUPPORTED, COMMITMENT, DROPPED, CLAIMS)
+ONLY_IN_JSON = (UNSUPPORTED, COMMITMENT, DROPPED)  # a table has their sum and what is carried over
 
 
 def metrics_in(row: Mapping[str, Any]) -> list[Metric[Measures]]:
-    """The metrics that a row of a result has."""
-    return [metric for metric in METRICS if metric.name in row]
+    """The metrics that a row of a result has, those for tables."""
+    return [metric for metric in METRICS if metric.name in row and metric.name not in ONLY_IN_JSON]
 
 
 class Rouge:
@@ -174,7 +211,7 @@ class TargetMetrics:
     """Measures texts against targets; a pair is scored once.
 
     ``stances`` is the preset of their rules, None to leave stances out. ``histories`` are each user's earlier texts;
-    likeness is measured where any is long enough.
+    likeness is measured where any is long enough. Claims are measured where the ``requests`` are known.
     """
 
     def __init__(
@@ -184,8 +221,9 @@ class TargetMetrics:
         *,
         stances: str | None,
         histories: Sequence[tuple[str, ...]] = (),
+        requests: Sequence[str] = (),
     ) -> None:
-        self._targets = tuple(targets)
+        self._targets, self._requests = tuple(targets), tuple(requests)
         self._rouge = Rouge()
         self.bertscore = bertscore
         self._likeness = DraftLikeness(histories)
@@ -197,19 +235,24 @@ class TargetMetrics:
     def of(cls, cases: Sequence[Case], bertscore: BertScore, stances: str | None) -> TargetMetrics:
         """The metrics of drafts against what the users really wrote."""
         histories = [case.earlier_texts for case in cases]
-        return cls([case.target for case in cases], bertscore, stances=stances, histories=histories)
+        requests = [case.record.request.text for case in cases]
+        targets = [case.target for case in cases]
+        return cls(targets, bertscore, stances=stances, histories=histories, requests=requests)
 
     @property
     def metrics(self) -> tuple[Metric[Measures], ...]:
         measured = {MACRO_F1: bool(self.stances), LIKENESS: self._likeness.is_known}
+        measured |= dict.fromkeys(CLAIM_KINDS, bool(self._requests))
         return tuple(metric for metric in METRICS if measured.get(metric.name, True))
 
-    def measure(self, texts: Sequence[str]) -> Measures:
+    def measure(self, texts: Sequence[str], shown: Iterable[Sequence[Document]] | None = None) -> Measures:
+        """Measure a text for each target; ``shown`` are the documents that it was written from, None for none."""
         rouge = [self._rouge.scores(target, text) for target, text in zip(self._targets, texts, strict=True)]
-        values = {
+        values: dict[str, Sequence[float]] = {
             ROUGE_1: [first for first, _ in rouge],
             ROUGE_2: [second for _, second in rouge],
             BERTSCORE: self._bertscores(texts),
+            **self._claims(texts, shown or [()] * len(texts)),
         }
         features = {name: np.column_stack((of_texts, np.ones(len(texts)))) for name, of_texts in values.items()}
         if self._likeness.is_known:
@@ -218,6 +261,16 @@ class TargetMetrics:
             return Measures(features)
         taken = tuple(stance(text, self._preset) for text in texts)
         return Measures(features | {MACRO_F1: stance_features(self.stances, taken)}, taken)
+
+    def _claims(self, texts: Sequence[str], shown: Iterable[Sequence[Document]]) -> dict[str, list[float]]:
+        """The number of claims of each text, by kind and of all; nothing where the requests are not known."""
+        if not self._requests:
+            return {}
+        found = [
+            [claim.kind for claim in finder.claims(text, request, [Sample(each.id, each.text) for each in documents])]
+            for text, request, documents in zip(texts, self._requests, shown, strict=True)
+        ]
+        return {name: [float(len(of) if name == CLAIMS else of.count(name)) for of in found] for name in CLAIM_KINDS}
 
     def _bertscores(self, texts: Sequence[str]) -> list[float]:
         pairs = list(zip(self._targets, texts, strict=True))

@@ -6,7 +6,8 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, compress, islice
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,10 @@ class System:
     shown: tuple[SystemSelection, ...]  # for each case
     texts: tuple[str, ...] | None = None  # drafts, where no chat model writes them
     threshold: float | None = None  # a retriever's theta, None for never
+
+    def documents(self, among: Iterable[Any]) -> list[tuple[Document, ...]]:
+        """The documents shown for each of the cases ``among`` all."""
+        return [selection.documents for selection in compress(self.shown, among)]
 
 
 def retrieved(

@@ -22,6 +22,7 @@ from eval.commands.reporting import reporting
 from eval.report.report import Report
 from eval.report.tables import NOTHING, Json, Table, shown
 from pearl.asking.patience import Watch
+from pearl.claims.claims import claims
 from pearl.editing.asked import EditingContext
 from pearl.editing.best_of import Balance, EditSelection, Likenesses, Rewards, select
 from pearl.editing.candidates import Candidate, failures, refused_edits
@@ -166,6 +167,14 @@ class DraftChoice:
         text = self.item.text if index is None else self.candidates[index].text
         return float(count_words(text or self.item.text))
 
+    def claims(self, version: str) -> float:
+        """The claims that an edit adds to its draft, as facts and promises, or takes from it; the mean for several."""
+        known = [index for index, score in enumerate(self.selection.scores) if score is not None]
+        one = self.selection.best if version == "choice" else self.selection.random
+        indices = known if version == "any" else [] if one is None else [one]
+        texts = [self.candidates[index].text or "" for index in indices]
+        return float(np.mean([len(claims(text, self.item.text, ())) for text in texts] or [0]))
+
 
 def read_drafts(path: Path) -> list[DraftItem]:
     """Read the drafts of a file. Raises InputError that names file, line and field."""
@@ -237,6 +246,9 @@ def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int
         "likeness": _likeness(outcomes, resamples, seed),
         "words": {
             name: bootstrap.mean([outcome.words(name) for outcome in outcomes]).to_json() for name in VERSIONS[:2]
+        },
+        "claims": {
+            name: bootstrap.mean([outcome.claims(name) for outcome in outcomes]).to_json() for name in VERSIONS[1:]
         },
         "edited": bootstrap.share([outcome.selection.best is not None for outcome in outcomes]).to_json(),
         "candidates": {
@@ -310,7 +322,13 @@ def best_of_tables(result: Json) -> Iterator[Table]:
         return shown(scores[name], digits), gain
 
     rows = tuple(
-        (title, *cells(quality, name, 2), *cells(likeness, name, 3), shown(result["words"].get(name), 0))
+        (
+            title,
+            *cells(quality, name, 2),
+            *cells(likeness, name, 3),
+            shown(result["words"].get(name), 0),
+            shown(result["claims"].get(name), 2),
+        )
         for name, title in TITLES.items()
     )
     several = result["users"] > 1
@@ -321,7 +339,7 @@ def best_of_tables(result: Json) -> Iterator[Table]:
         f"edited, the choice is {shown(quality['over_random'], 2, sign=True)} above the random edit. Likeness of "
         f"{likeness['n'] if likeness else 0:,} drafts. 95% intervals by bootstrap over "
         f"{'people' if several else 'drafts'}.",
-        ("version", "quality", "gain", "likeness", "gain of it", "words"),
+        ("version", "quality", "gain", "likeness", "gain of it", "words", "claims changed"),
         rows,
         result["command"],
     )

@@ -72,7 +72,8 @@ def generation(
         None, metavar="FILE.jsonl", help="Write every system's drafts as items for pearl judge authorship."
     ),
 ) -> Report:
-    """Draft real requests and compare the drafts with what the users really wrote: ROUGE, BERTScore, stance.
+    """Draft real requests and compare the drafts with what the users really wrote: ROUGE, BERTScore, stance;
+    and count their claims.
 
     Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
@@ -177,12 +178,14 @@ def generation_report(
     target_metrics = TargetMetrics.of(usable, bertscore, stances)
     trivial = [copied(system) for system in systems if all(shown.top for shown in system.shown)]
     trivial += [constant(stance, len(cases)) for stance in STANCES] if stances else []
-    texts: dict[str, Sequence[str | None]] = {system.name: system.texts or () for system in trivial}
+    texts: list[tuple[System, Sequence[str | None]]] = [(system, system.texts or ()) for system in trivial]
     for system, drafts in zip(systems, written, strict=True):
-        texts[system.name] = [draft.text for draft in drafts]
+        texts.append((system, [draft.text for draft in drafts]))
     measured = {
-        name: target_metrics.measure([text or "" for text in compress(system_texts, together)])
-        for name, system_texts in texts.items()
+        system.name: target_metrics.measure(
+            [text or "" for text in compress(of_system, together)], system.documents(together)
+        )
+        for system, of_system in texts
     }
     compared = ComparedSystems(tuple(usable), target_metrics.metrics, (*systems, *trivial), seed)
     result = compared.table(measured, np.ones(len(usable), dtype=bool))

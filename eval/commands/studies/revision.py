@@ -58,7 +58,9 @@ Thresholds = Annotated[
 def revision(
     options: WritingOptions,
     threshold: Thresholds = [],  # noqa: B006  (typer makes a new one)
-    metric: str = typer.Option("rouge2", help="Metric to draw: rouge1, rouge2, bertscore, macro_f1 or likeness."),
+    metric: str = typer.Option(
+        "rouge2", help="Metric to draw: rouge1, rouge2, bertscore, macro_f1, likeness, carried_over or claims."
+    ),
 ) -> Report:
     """Compare no revision, revising every draft, and revising those below the model's threshold.
 
@@ -137,7 +139,8 @@ def revision_report(
     usable = list(compress(cases, together))
     target_metrics = TargetMetrics.of(usable, bertscore, stances)
     unrevised, edited = (
-        target_metrics.measure([text.text or "" for text in compress(texts, together)]) for texts in (drafts, answers)
+        target_metrics.measure([text.text or "" for text in compress(texts, together)], system.documents(together))
+        for texts in (drafts, answers)
     )
     scores = np.array([shown.top.score if shown.top else np.inf for shown in compress(system.shown, together)])
     pair = RevisedDrafts(tuple(usable), target_metrics.metrics, unrevised, edited, scores, seed)

@@ -101,7 +101,10 @@ def shown_report(
     together = complete(written)
     usable = list(compress(cases, together))
     target_metrics = TargetMetrics.of(usable, bertscore, stances)
-    measured = [target_metrics.measure([text.text or "" for text in compress(texts, together)]) for texts in written]
+    measured = [
+        target_metrics.measure([text.text or "" for text in compress(texts, together)], with_count.documents(together))
+        for texts, with_count in zip(written, by_count(system), strict=True)
+    ]
     behind = distances(system, len(written))[together]
     drawn = clusters([case.record for case in usable])
     bootstrap = Bootstrap(drawn.names, seed=seed)

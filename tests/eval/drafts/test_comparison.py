@@ -3,8 +3,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eval.drafts.comparison import METRICS, Measures, TargetMetrics, macro_f1_of_sums, mixed, stance_features
+from eval.drafts.comparison import (
+    CLAIM_KINDS,
+    METRICS,
+    Measures,
+    TargetMetrics,
+    chances,
+    macro_f1_of_sums,
+    metrics_in,
+    mixed,
+    stance_features,
+)
 from eval.drafts.stance import NTA, YTA
+from eval.report.metric import differences, figures
+from pearl.records import Document
 from pearl.stats.bootstrap import Bootstrap
 
 
@@ -67,6 +79,41 @@ def test_likeness_is_over_the_drafts_that_are_long_enough(bertscore):
     short = target_metrics.measure(["Mind the step.", long, long])
     assert short.features["likeness"][:, 1].tolist() == [0, 1, 0]
     assert figure("likeness", short) == pytest.approx(short.features["likeness"][1, 0])
+
+
+SHOWN = [(Document("coats", "The coats are in Skellmouth."),), ()]
+REQUESTS = ["Tell Nan that the rails are ready.", "Tell Ilse about the boats."]
+WITH_COATS = ["Nan, the rails are ready in Skellmouth.", "I'll send them on Friday."]  # and Ilse is dropped
+WITHOUT = ["Nan, the rails are ready.", "The boats are in, Ilse."]
+
+
+def test_claims_are_counted_by_kind_and_a_lower_number_is_better(bertscore):
+    target_metrics = TargetMetrics(["a", "b"], bertscore, stances=None, requests=REQUESTS)
+    more, less = target_metrics.measure(WITH_COATS, SHOWN), target_metrics.measure(WITHOUT, SHOWN)
+    counts = {name: more.features[name][:, 0].tolist() for name in CLAIM_KINDS}
+    assert counts == {
+        "carried_over": [1, 0],
+        "unsupported": [0, 1],  # Friday
+        "commitment": [0, 1],
+        "dropped": [0, 1],
+        "claims": [1, 3],
+    }
+    assert figure("claims", more) == 2
+    assert figure("claims", less) == 0
+    assert [metric.name for metric in metrics_in(dict.fromkeys(more.features))][-2:] == ["carried_over", "claims"]
+    bootstrap = Bootstrap(["0", "1"])
+    measured = {name: figures(target_metrics.metrics, bootstrap, of) for name, of in (("more", more), ("less", less))}
+    (row,) = differences(target_metrics.metrics, ["more"], measured | {"same": measured["more"]}, ["less", "same"])
+    assert row["claims"]["against"] == "less"
+    assert row["claims"]["value"] == 2
+
+
+def test_a_setting_gains_by_fewer_claims(bertscore):
+    target_metrics = TargetMetrics(["a"] * 8, bertscore, stances=None, requests=REQUESTS[:1] * 8)
+    more, less = (target_metrics.measure(texts[:1] * 8, SHOWN[:1] * 8) for texts in (WITH_COATS, WITHOUT))
+    names = [str(index) for index in range(8)]
+    assert chances(more, [less], names)["claims"] < 0.05
+    assert chances(less, [more], names)["claims"] == 1
 
 
 def test_mixing_picks_or_weighs():

@@ -49,6 +49,8 @@ def test_reward_before_and_after_beside_a_random_edit(best_of, judge_endpoint):
     assert candidates["refused_edits"] == {"missing": 2}
     assert candidates["drops"].get("below_draft", 0) == sum(row["dropped"] for row in found["drafts"])
     assert found["likeness"] is None
+    assert list(found["claims"]) == ["choice", "random", "any"]
+    assert found["claims"]["any"]["value"] > 0  # bay2 is a fact that no draft has
     assert found["seconds"]["n"] == 2
     assert "text" not in found["drafts"][0]
     again = best_of("--json", "-").json

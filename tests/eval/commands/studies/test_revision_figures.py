@@ -8,6 +8,7 @@ import pytest
 
 from eval.commands.studies.revision import check_metric, curves_figure, revision_report, revision_tables
 from eval.drafts.cases import Case
+from eval.drafts.comparison import CLAIM_KINDS
 from eval.drafts.systems import MODEL, System, SystemSelection
 from eval.report.pictures import draw
 from eval.report.render import markdown
@@ -91,7 +92,7 @@ def test_how_often_chance_does_as_well(bertscore):
     # two more are right below the best theta: as far comes a random walk of four steps in 6 of 16 cases
     result = report(bertscore, None)
     assert result["by_chance"]["rouge2"] == pytest.approx(6 / 16, abs=0.03)
-    assert set(result["by_chance"]) == {"rouge1", "rouge2", "bertscore"}
+    assert set(result["by_chance"]) == {"rouge1", "rouge2", "bertscore", *CLAIM_KINDS}
     harmed = report(bertscore, None, drafts=[WrittenText(text) for text in TARGETS])
     assert harmed["by_chance"]["rouge2"] == 1.0
 
