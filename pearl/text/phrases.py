@@ -47,6 +47,10 @@ class Phrases:
         """Return the entries of a list, language by language."""
         return [lists[name] for lists in self._sections.values() if name in lists]
 
+    def lists(self, section: str) -> Sequence[str]:
+        """Return the names of the lists in a section."""
+        return list(self._sections[section])
+
     def fault(self, what: str) -> InputError:
         """Return the error for lists that do not hold what their reader needs."""
         return InputError(f"{self._file}: {what}.", code="broken_phrases")

@@ -1,0 +1,111 @@
+"""The language that a text is in, and the one that a request wants its draft in, as ISO 639 codes of two letters."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import regex
+
+from pearl.text.phrases import Phrases
+
+SURE = 0.6  # probability: of 23,000 English texts and requests none was taken for another known language
+LEAST_LETTERS, LEAST_SIGNS = 8, 2  # a word or two; signs of Han, kana or Hangul say more
+LONGEST = 400  # characters that are looked at
+LONGEST_REQUEST = 4_000  # characters in which a language may be named
+# spoken varieties that are mostly written as the language itself is
+WRITTEN_AS = {"wuu": "zh", "yue": "zh", "arz": "ar", "ary": "ar", "nn": "no"}
+_UNSAID = regex.compile(r"https?://\S+|www\.\S+|\S+@\S+|`[^`]*`|\p{Cf}")  # addresses, code, marks of direction
+_LETTER = regex.compile(r"\p{L}")
+_SIGN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
+_QUOTED = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_MAIL_BELOW = re.compile(r"\A(.{1,300}?):\s*(?:\n|[\"“„«])(.+)", re.DOTALL)
+
+
+def detect(text: str) -> str | None:
+    """Return the language of a text; None where its beginning is too short, unsure, or in a language without a name
+    here."""
+    text = _UNSAID.sub("", text[: 2 * LONGEST])[:LONGEST]
+    if len(_LETTER.findall(text)) < LEAST_LETTERS and len(_SIGN.findall(text)) < LEAST_SIGNS:
+        return None
+    found: dict[str, float] = {}
+    for code, probability in _identifier().rank(text):
+        code = WRITTEN_AS.get(code, code)
+        found[code] = found.get(code, 0.0) + probability
+    best = max(found, key=found.__getitem__)
+    return best if found[best] >= SURE and best in names() else None
+
+
+@cache
+def names() -> dict[str, str]:
+    """Return the English name of each known language by its code."""
+    return {code: english[0] for code in _codes() for english in [_phrases().by_language(code)[0]]}
+
+
+def wanted_language(request: str, instructions: str = "") -> str | None:
+    """Return the language that a draft is to be in: the one that instructions or the request name, or of the mail that
+    is answered if the request says so, else of the request. None if that is unsure, or if instructions speak of a
+    language in other words: they outrank what is found here."""
+    if named := _named(instructions):
+        return named
+    if _patterns()[0].search(instructions[:LONGEST_REQUEST]):
+        return None
+    request = request[:LONGEST_REQUEST]
+    said, mail = _parts(request)
+    if named := _named(said):
+        return named
+    if _patterns()[-1].search(said):
+        return detect(mail)
+    return detect(said) or (detect(request) if mail else None)
+
+
+def _named(text: str) -> str | None:
+    for pattern in _patterns()[1:-1]:
+        if found := pattern.search(text[:LONGEST_REQUEST]):
+            return found.lastgroup
+    return None
+
+
+def _parts(request: str) -> tuple[str, str]:
+    """Part what a request says from the mail that it quotes: lines behind ">", or what stands below a colon."""
+    if quoted := _QUOTED.findall(request):
+        return _QUOTED.sub("", request), "\n".join(line.strip(" \t>") for line in quoted)
+    below = _MAIL_BELOW.match(request)
+    return (below[1], below[2]) if below else (request, "")
+
+
+@cache
+def _phrases() -> Phrases:
+    return Phrases.of("pearl", "languages")
+
+
+@cache
+def _codes() -> tuple[str, ...]:
+    return tuple(name for name in _phrases().lists("en") if len(name) == 2)
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """Return patterns of the name of a language, of wishes for one in a group of its code, and of the mail's own."""
+    name = "|".join(f"(?P<{code}>{{{code}}})" for code in _codes())
+    words = r"(?:,?\s+(?!{clause}\b)[\w'’-]+){0,5}?"
+    wishes = (
+        rf"\b{{write}}\b{words},?\s+{{into}}\s+(?:{name})\b",
+        rf"(?:\b{{into}}\s+)?(?:{name})\s*{{after}}",
+        rf"(?:^|[.!?(\n])\s*(?:{{please}},?\s+)?{{into}}\s+(?:{name})(?:,?\s+{{please}})?\s*(?:[.!?,;:)\n]|\Z)",
+    )
+    return tuple(_phrases().compile(pattern) for pattern in (rf"\b(?:{name})", *wishes, r"{theirs}"))
+
+
+@cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # loads for half a second
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def load() -> None:
+    """Load the detector and the patterns now, so that the first request does not wait for them."""
+    _identifier()
+    _patterns()
