@@ -121,6 +121,8 @@ documents = Table(
     # of imports; no foreign key, which SQLite can only add by rebuilding the table, and that cascades into feedback
     Column("import_id", String(60), nullable=True, index=True),
     Column("changed_at", Float, nullable=True),  # when its owner last changed it by hand; None: as it came
+    Column("recipient", String(200), nullable=True),  # whom it went to: an address, handle, name or channel
+    Column("thread", String(200), nullable=True),  # the conversation that it belongs to
     UniqueConstraint("user_id", "document_id"),
     Index("ix_documents_user_id_timestamp_seq", "user_id", "timestamp", "seq"),
 )
@@ -154,6 +156,8 @@ drafts = Table(
     Column("quality", Float, nullable=True),  # None without a reward model
     Column("editing", JSON, nullable=True),  # None where no candidates were asked for
     Column("likeness", Float, nullable=True),  # None where it is not told or cannot be said
+    Column("recipient", String(200), nullable=True),  # these two as of documents
+    Column("thread", String(200), nullable=True),
 )
 
 feedback = Table(

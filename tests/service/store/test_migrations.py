@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
 from pearl.errors import StoreError
-from service.store import users
+from pearl.records import Document, Draft, Retrieval, Revision
+from service.store import documents, drafts, feedback, users
 from service.store.database import Database
+from service.store.documents import Addition
 from service.store.schema import configuration, known
 from service.store.tables import metadata
 
@@ -58,6 +61,33 @@ def test_the_migrations_bring_the_first_database_to_the_declared_tables(first):
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
         users.ensure(connection, {"ann"})
         assert users.chosen(connection, None).name == "ann"
+
+
+def test_a_database_with_documents_and_drafts_keeps_them(empty):
+    empty.migrate()
+    with empty.write() as connection:
+        ann = users.ensure(connection, {"ann"})["ann"]
+        documents.add(connection, [Addition(ann.id, Document("d1", "Kettle's on.", 1000.0))])
+        drafts.add(
+            connection,
+            ann.id,
+            Draft("draft_1", "Hello.", "draft", Retrieval(), Revision(False, "", "")),
+            request="greet",
+            instructions="",
+            voice=None,
+            model="fake",
+        )
+        feedback.add(connection, ann.id, "draft_1", "accepted", None)
+        settings = configuration()
+        settings.attributes["connection"] = connection
+        command.downgrade(settings, "0007")
+        assert "recipient" not in {column["name"] for column in inspect(connection).get_columns("documents")}
+    empty.migrate()
+    with empty.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        assert [document.text for document in documents.all_of_user(connection, ann.id)] == ["Kettle's on.", "Hello."]
+        assert drafts.get(connection, ann.id, "draft_1").request == "greet"
+        assert [entry.document_id for entry in feedback.all_of_user(connection, ann.id)] == ["draft_1"]
 
 
 def test_an_earlier_database_is_refused_and_left_alone(first):
