@@ -10,7 +10,8 @@ from pearl.records import Document
 from pearl.text.usable import check_id
 from pearl.text.words import composed
 
-ADDRESS = re.compile(r"[^\s<>@,;:\"()\[\]]+@[^\s<>@,;:\"()\[\]]+")
+IN_ADDRESS = r"[^\s<>@,;:\"()\[\]]"
+ADDRESS = re.compile(rf"(?<!{IN_ADDRESS}){IN_ADDRESS}++@{IN_ADDRESS}++")
 NAMED_ADDRESS = re.compile(r"[^<>]*<([^<>]*)>")
 ADDRESSED_LINE = re.compile(r"^[ \t]*(recipient|thread):[ \t]*(\S[^\n]*?)[ \t]*(?:\n|\Z)", re.MULTILINE | re.IGNORECASE)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from pearl.errors import InputError
@@ -21,9 +21,13 @@ PACKAGE_FILES = ("c[0-9]*/messages.json", "c[0-9]*/messages.csv", "[0-9]*/messag
 WRITTEN_TYPES = ("Default", "Reply")
 # with a space behind it, so that ">:(" is none; ">>> " quotes all that follows
 QUOTE = re.compile(r" *> +")
+DIRECT = "Direct Message with "  # the package's name for the channel of two people
 QUOTE_OF_ALL = re.compile(r" *>>> +")
 EMOJI = re.compile(r"<a?(:\w+:)\d+>")
 MENTION = re.compile(r"<([@#])[!&]?\d+>")
+
+Place = tuple[str | None, str | None]  # recipient and thread of messages
+NOWHERE: Place = (None, None)
 
 
 class DiscordImporter(Importer):
@@ -57,13 +61,28 @@ class DiscordImporter(Importer):
 
 
 def _read_package(archive: Archive, names: list[str], options: Options) -> Iterator[SourceDocument | LeftOut]:
+    channels = _channel_names(archive)
     for name in names:
+        channel = channels.get(PurePosixPath(name).parent.name.removeprefix("c"))
         try:
             with archive.open(name, options.advance) as stream:
                 for number, message in _messages(stream, name):
-                    yield _package_item(message, options, f"{archive.where(name)}:{number}")
+                    yield _package_item(message, channel, options, f"{archive.where(name)}:{number}")
         except InputError as error:
             yield LeftOut.because_of(error, archive.where(name))
+
+
+def _channel_names(archive: Archive) -> dict[str, str]:
+    """The other person, or the channel with "#", by the channel's id; as far as the package's index can be read."""
+    names: dict[str, str] = {}
+    for path in archive.matching("index.json"):
+        with suppress(InputError), archive.open(path) as stream:
+            for id_, name in JsonStream(stream).members():
+                if isinstance(name, str) and name.startswith(DIRECT):
+                    names[id_] = name.removeprefix(DIRECT).removesuffix("#0")
+                elif isinstance(name, str) and " in " in name:
+                    names[id_] = f"#{name.rpartition(' in ')[0]}"
+    return names
 
 
 def _messages(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any]]:
@@ -73,12 +92,12 @@ def _messages(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any]]:
     return ((row.line, row.value) for row in read_rows(stream, ("ID", "Timestamp", "Contents")))
 
 
-def _package_item(message: Any, options: Options, where: str) -> SourceDocument | LeftOut:
+def _package_item(message: Any, channel: str | None, options: Options, where: str) -> SourceDocument | LeftOut:
     """The package does not say what a message answered; only a quote in it does."""
     try:
         if isinstance(message, InputError):
             raise message
-        return _item(as_object(message), "ID", "Timestamp", "Contents", None, options, where)
+        return _item(as_object(message), "ID", "Timestamp", "Contents", None, (channel, None), options, where)
     except InputError as error:
         return LeftOut.because_of(error, where)
 
@@ -88,18 +107,32 @@ def _read_exported(archive: Archive, names: list[str], options: Options) -> Iter
         raise InputError("Say who in the export is you with --me (a name or id).", param="me", code="missing_me")
     with DiskIndex() as written:
         # twice, for a thread is a file of its own and exports may run backwards: what can be answered, then the answers
+        places: dict[str, Place] = {}
         for name in names:
             # an error is reported when the same place is reached below
             with suppress(InputError), archive.open(name, options.advance) as stream:
-                for message in JsonStream(stream).array("messages"):
-                    _note_text(written, message)
+                for member, value in JsonStream(stream).members({"messages"}):
+                    if member == "messages":
+                        _note_text(written, value)
+                    elif member == "channel" and isinstance(value, dict):
+                        places[name] = _place(value)
         for name in names:
             try:
                 with archive.open(name, options.advance) as stream:
                     for number, message in enumerate(JsonStream(stream).array("messages"), start=1):
-                        yield _exported_item(message, written, options, f"{archive.where(name)}:{number}")
+                        where = f"{archive.where(name)}:{number}"
+                        yield _exported_item(message, written, places.get(name, NOWHERE), options, where)
             except InputError as error:
                 yield LeftOut.because_of(error, archive.where(name))
+
+
+def _place(channel: dict[str, Any]) -> Place:
+    """The recipient and the thread of a file's messages: a thread is a channel in the category of its own channel."""
+    kind, name = str(channel.get("type")), channel.get("name")
+    if kind.endswith("Thread"):
+        parent = channel.get("category")
+        return f"#{parent}" if parent else None, str(channel.get("id") or name)
+    return (str(name) if kind.startswith("Direct") else f"#{name}") if name else None, None
 
 
 def _note_text(written: DiskIndex, message: Any) -> None:
@@ -107,7 +140,9 @@ def _note_text(written: DiskIndex, message: Any) -> None:
         written.put(str(message.get("id")), _parts(message["content"]).own)
 
 
-def _exported_item(message: Any, written: DiskIndex, options: Options, where: str) -> SourceDocument | LeftOut:
+def _exported_item(
+    message: Any, written: DiskIndex, place: Place, options: Options, where: str
+) -> SourceDocument | LeftOut:
     try:
         fields = as_object(message)
         author = as_object(fields.get("author"))
@@ -119,13 +154,20 @@ def _exported_item(message: Any, written: DiskIndex, options: Options, where: st
             return LeftOut(where, NOT_MINE)
         reference = fields.get("reference")
         answered = written.get(str(reference.get("messageId"))) if isinstance(reference, dict) else None
-        return _item(fields, "id", "timestamp", "content", answered, options, where)
+        return _item(fields, "id", "timestamp", "content", answered, place, options, where)
     except InputError as error:
         return LeftOut.because_of(error, where)
 
 
 def _item(
-    fields: dict[str, Any], id_: str, time: str, text: str, answered: str | None, options: Options, where: str
+    fields: dict[str, Any],
+    id_: str,
+    time: str,
+    text: str,
+    answered: str | None,
+    place: Place,
+    options: Options,
+    where: str,
 ) -> SourceDocument | LeftOut:
     """``id_``, ``time`` and ``text`` are what the format calls these fields."""
     for name in (id_, time):
@@ -135,7 +177,8 @@ def _item(
     if not parts.own.strip():
         return LeftOut(where, NO_TEXT)
     timestamp, request = parse_timestamp(fields[time], param=time), as_request(answered) or parts.quoted
-    return options.document(where, str(fields[id_]), parts.own, timestamp, request)
+    recipient, thread = place
+    return options.document(where, str(fields[id_]), parts.own, timestamp, request, recipient=recipient, thread=thread)
 
 
 def _parts(content: str) -> Parts:

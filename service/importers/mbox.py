@@ -213,7 +213,15 @@ def _items(archive: _Archive, box: Box, span: Span, options: Options) -> list[So
     if not text.strip():
         return [LeftOut(where, ENCRYPTED if b"-----BEGIN PGP MESSAGE" in raw else NO_TEXT)]
     request = _request(archive, envelope, words.quoted)
-    document = options.document(where, envelope.id or content_id(raw), text, time, request)
+    document = options.document(
+        where,
+        envelope.id or content_id(raw),
+        text,
+        time,
+        request,
+        recipient=next((address for address in envelope.recipients if not archive.me.match("", address)), None),
+        thread=envelope.thread,
+    )
     damaged = (LeftOut(where, "damaged part of a message", flaw) for flaw in flaws)
     return [document, *damaged]
 

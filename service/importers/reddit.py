@@ -72,6 +72,8 @@ class RedditEntry:
     title: str
     body: str
     answers: tuple[str, ...]
+    subreddit: str | None
+    post: str | None  # full name of the post that it stands under
 
     @property
     def whole(self) -> str:
@@ -113,7 +115,8 @@ def _item(place: Place, written: DiskIndex, me: Identities, options: Options) ->
     answered = next((text for name in entry.answers if (text := written.get(name))), None)
     request = as_request(entry.title) or as_request(answered) or parts.quoted
     time = parse_timestamp(entry.time, param=entry.time_field)
-    return options.document(where, entry.name, parts.own, time, request)
+    subreddit = f"r/{entry.subreddit}" if entry.subreddit else None
+    return options.document(where, entry.name, parts.own, time, request, recipient=subreddit, thread=entry.post)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +144,17 @@ def _table_entry(row: dict[str, str] | InputError, prefix: str) -> RedditEntry |
         return row
     if not row["id"]:
         return InputError("'id' is missing.", param="id", code="missing_field")
+    name, link = _full_name(row["id"], prefix), POST_IN_LINK.search(row.get("link", "") or row.get("permalink", ""))
     return RedditEntry(
-        name=_full_name(row["id"], prefix),
+        name=name,
         author=None,
         time=row["date"].removesuffix(" UTC"),
         time_field="date",
         title=row.get("title", "").strip() if prefix == POST else "",
         body=_unescaped(row["body"]),
         answers=_answered_in_table(row) if prefix == COMMENT else (),
+        subreddit=row.get("subreddit"),
+        post=name if prefix == POST else POST + link[1] if link else None,
     )
 
 
@@ -200,14 +206,17 @@ def _dump_entry(fields: dict[str, Any] | InputError) -> RedditEntry | InputError
         message = f"'{text_field}' must be a string, not {json_type(body)}."
         return InputError(message, param=text_field, code="wrong_type")
     answered = (fields.get("parent_id"),) if is_comment else ()
+    name = _full_name(str(fields["id"]), COMMENT if is_comment else POST)
     return RedditEntry(
-        name=_full_name(str(fields["id"]), COMMENT if is_comment else POST),
+        name=name,
         author=str(fields["author"]),
         time=_seconds(fields["created_utc"]),
         time_field="created_utc",
         title="" if is_comment else html.unescape(str(fields["title"])).strip(),
         body=_unescaped(body),
-        answers=tuple(str(name) for name in answered if name),
+        answers=tuple(str(parent) for parent in answered if parent),
+        subreddit=fields.get("subreddit") and str(fields["subreddit"]),
+        post=name if not is_comment else fields.get("link_id") and str(fields["link_id"]),
     )
 
 

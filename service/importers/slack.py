@@ -19,7 +19,8 @@ from service.importers.quotes import split_quotes
 
 DAY_FILES = ("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json",)
 USER_FILES = ("users.json", "org_users.json")  # the second in exports of an Enterprise Grid
-CHANNEL_FILES = ("channels.json", "groups.json", "dms.json", "mpims.json")
+DIRECT_FILE = "dms.json"
+CHANNEL_FILES = ("channels.json", "groups.json", DIRECT_FILE, "mpims.json")
 WRITTEN_SUBTYPES = (None, "thread_broadcast", "me_message", "file_share")
 QUOTE_OF_ALL = re.compile(r">>> ?")  # of all that follows
 # what Slack itself wrote where a file was shared, until 2018
@@ -47,10 +48,10 @@ class SlackImporter(Importer):
                 raise InputError(
                     f"{source}: is not a Slack export; there is no channel/YYYY-MM-DD.json in it.", code="not_an_export"
                 )
-            people, channels = _people(archive), _channels(archive)
+            people, channels, members = _people(archive), _channels(archive), _members(archive)
             for name in names:  # by channel and day: what a thread answers has been read before it
                 try:
-                    yield from _read_day(_Day(archive, name, people, channels, written), options)
+                    yield from _read_day(_Day(archive, name, people, channels, members, written), options)
                 except InputError as error:
                     yield LeftOut.because_of(error, archive.where(name))
 
@@ -71,12 +72,24 @@ class _Day:
     name: str
     people: dict[str, Person]
     channels: dict[str, str]  # folder -> channel id
+    members: dict[str, list[str]]  # folder of direct messages -> ids of people
     written: DiskIndex  # channel id:ts -> text
 
     @property
+    def folder(self) -> str:
+        return PurePosixPath(self.name).parent.name
+
+    @property
     def channel(self) -> str:
-        folder = PurePosixPath(self.name).parent.name
-        return self.channels.get(folder, folder)
+        return self.channels.get(self.folder, self.folder)
+
+    def recipient(self, sender: object) -> str | None:
+        """The channel, or the other person of direct messages; None where the export does not name them."""
+        if self.folder in self.members:
+            others = [person for person in self.members[self.folder] if person != sender]
+            named = self.people.get(others[0]) if len(others) == 1 else None
+            return named.shown if named else None
+        return f"#{self.folder}" if self.folder in self.channels else None
 
 
 def _people(archive: Archive) -> dict[str, Person]:
@@ -99,6 +112,12 @@ def _channels(archive: Archive) -> dict[str, str]:
     """Channel ids by the name of their folder; direct messages have none but the id."""
     listed = (channel for name in CHANNEL_FILES for channel in _listed(archive, name))
     return {str(channel.get("name") or channel["id"]): channel["id"] for channel in listed}
+
+
+def _members(archive: Archive) -> dict[str, list[str]]:
+    """The ids of people by the folder of their direct messages."""
+    listed = _listed(archive, DIRECT_FILE)
+    return {entry["id"]: [str(person) for person in entry.get("members") or ()] for entry in listed}
 
 
 def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
@@ -145,7 +164,11 @@ def _item(day: _Day, message: dict[str, Any], options: Options, where: str) -> S
     if not parts.own.strip():
         return LeftOut(where, NO_TEXT)
     request = _request(day, message, parts.quoted)
-    return options.document(where, f"{day.channel}:{ts}", parts.own, _seconds(ts), request)
+    opened, recipient = message.get("thread_ts"), day.recipient(user)
+    thread = f"{day.channel}:{opened}" if opened else None
+    return options.document(
+        where, f"{day.channel}:{ts}", parts.own, _seconds(ts), request, recipient=recipient, thread=thread
+    )
 
 
 def _seconds(ts: str) -> float:

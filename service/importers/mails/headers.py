@@ -12,6 +12,7 @@ from email.utils import mktime_tz, parsedate_tz
 from urllib.parse import unquote
 
 from pearl.errors import InputError
+from pearl.recipients import ADDRESS
 from service.importers.dates import read_date
 from service.importers.mails.charsets import decode_bytes
 
@@ -22,6 +23,7 @@ FIELD_NAME = re.compile(rb"([!-9;-~]+)[ \t]*:")
 ENCODED_WORDS = re.compile(r"=\?[^?\s]{1,60}\?[bq]\?[^?]*\?=(?:\s*=\?[^?\s]{1,60}\?[bq]\?[^?]*\?=)*", re.IGNORECASE)
 PARAMETER = re.compile(r";\s*([^\s=;]+)\s*=\s*(\"[^\"]*\"|[^\s;]*)")
 ANGLE = re.compile(r"<([^<>]*)>")
+QUOTED = re.compile(r'"[^"]*"')
 
 
 def split_header(raw: bytes) -> tuple[dict[str, str], bytes]:
@@ -49,8 +51,10 @@ def split_header(raw: bytes) -> tuple[dict[str, str], bytes]:
 
 def _value(name: str, lines: list[bytes]) -> str:
     text = decode_bytes(b" ".join(line.strip() for line in lines), None).strip()
-    # the last reference is what was answered
-    return text[-FIELD_CHARACTERS:] if name == "references" else text[:FIELD_CHARACTERS]
+    if name == "references" and len(text) > FIELD_CHARACTERS:
+        # the first reference began the thread, the last is what was answered
+        return f"{text[:500]} {text[-FIELD_CHARACTERS:]}"
+    return text[:FIELD_CHARACTERS]
 
 
 def decode_words(value: str) -> str:
@@ -79,6 +83,13 @@ def parse_sender(value: str) -> tuple[str, str]:
             return _name(plain or comment), ""
         first = f"{local}@{domain}"
     return _name(comment), "".join(first.split())
+
+
+def parse_addresses(value: str) -> list[str]:
+    """The addresses in a To or Cc field, in small letters: of a name with an address the address alone."""
+    plain, _ = _without_comments(QUOTED.sub("", value))
+    named = ((ANGLE.search(part), part) for part in re.split(r"[,;]", plain))
+    return [address[0].lower() for angle, part in named if (address := ADDRESS.search(angle[1] if angle else part))]
 
 
 def _without_comments(value: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from service.importers.mails.headers import decode_words, parse_date, parse_sender, split_header
+from service.importers.mails.headers import decode_words, parse_addresses, parse_date, parse_sender, split_header
 from service.importers.mails.phrases import PHRASES
 
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
@@ -22,13 +22,16 @@ SUBJECT_MARK = PHRASES.compile(
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The facts in a mail's header. ``answers`` are ids of mails it may answer, the likeliest first."""
+    """The facts in a mail's header. ``answers`` are ids of mails it may answer, the likeliest first, ``thread`` is the
+    id of the mail that began the conversation, as far as the header says."""
 
     id: str | None
     sender: tuple[str, str]  # name, address; both empty where there is none
     time: float | None
     subject: str  # without Re: and Fwd:
     answers: tuple[str, ...]
+    recipients: tuple[str, ...]  # addresses in To, or in Cc where To has none
+    thread: str | None
     fields: dict[str, str]
 
 
@@ -45,6 +48,8 @@ def read_envelope(raw: bytes) -> Envelope:
         time=next((time for date in dates if (time := parse_date(date)) is not None), None),
         subject=bare_subject(decode_words(fields.get("subject", ""))),
         answers=(*answered, *references[:-2:-1]),  # the last reference is what was answered, the others are older
+        recipients=tuple(parse_addresses(fields.get("to", "")) or parse_addresses(fields.get("cc", ""))),
+        thread=next(iter((*references, *answered, *ids)), None),
         fields=fields,
     )
 

@@ -9,7 +9,9 @@ from pearl.errors import InputError
 
 def package(folder, **channels: str):
     (folder / "messages").mkdir()
-    (folder / "messages" / "index.json").write_text(json.dumps({"1": "tea in Kitchen"}))
+    (folder / "messages" / "index.json").write_text(
+        json.dumps({"1": "tea in Kitchen", "2": "Direct Message with bob#0"})
+    )
     for name, content in channels.items():
         channel = folder / "messages" / name
         channel.mkdir()
@@ -33,6 +35,7 @@ def test_the_data_package(read, tmp_path):
         ("6", "I did.", "you said"),
         ("7", "Two\nlines", None),
     ]
+    assert [document.recipient for document in reading.documents] == ["#tea", "#tea", "bob"]
     assert reading.documents[0].timestamp == 1709283600.0
     assert reading.found[2].where == f"{tmp_path}/messages/c2/messages.csv:2"
     assert reading.reasons == ["no text"]
@@ -56,10 +59,9 @@ def test_a_bad_message_is_named_and_the_others_stay(read, tmp_path, content, rea
     assert "messages/c1/messages." in reading.errors[0].where
 
 
-def exported(*messages):
-    return json.dumps(
-        {"guild": {"id": "1"}, "channel": {"id": "2", "name": "tea"}, "messages": messages, "messageCount": 3}
-    )
+def exported(*messages, **channel):
+    place = {"id": "2", "name": "tea", **channel}
+    return json.dumps({"guild": {"id": "1"}, "channel": place, "messages": messages, "messageCount": 3})
 
 
 def message(id_, name, text, answers=None, kind="Default", **author):
@@ -91,6 +93,23 @@ def test_a_thread_answers_what_another_file_holds(read, tmp_path):
     (tmp_path / "a thread.json").write_text(exported(message("3", "ann", "At four.", answers="1", kind="Reply")))
     (tmp_path / "tea.json").write_text(exported(message("1", "bob", "Tea?")))
     assert [document.request for document in read("discord", tmp_path, "ann").documents] == ["Tea?"]
+
+
+@pytest.mark.parametrize(
+    ("channel", "place"),
+    [
+        ({"type": "GuildTextChat", "category": "Kitchen"}, ("#tea", None)),
+        ({"type": "GuildPublicThread", "category": "kitchen"}, ("#kitchen", "2")),
+        ({"type": "DirectTextChat", "name": "bob"}, ("bob", None)),
+        ({"type": "DirectTextChat", "name": "b\n" * 200}, (None, None)),
+        ({"name": None}, (None, None)),
+    ],
+)
+def test_the_channel_says_whom_a_message_is_for(read, tmp_path, channel, place):
+    source = tmp_path / "tea.json"
+    source.write_text(exported(message("1", "ann", "Tea?"), **channel))
+    (document,) = read("discord", source, "ann").documents
+    assert (document.recipient, document.thread) == place
 
 
 def test_the_exporters_files_say_who_is_who_only_with_me(read, tmp_path):

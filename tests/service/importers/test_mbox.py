@@ -49,6 +49,30 @@ def test_only_my_own_words_of_my_own_mails(read, tmp_path):
     assert reading.reasons == ["not written by --me"]
 
 
+@pytest.mark.parametrize(
+    ("fields", "recipient", "thread"),
+    [
+        ({}, "someone@example.org", "2@example.org"),
+        ({"To": "Bob <BOB@example.org>", "In-Reply-To": "<1@x>"}, "bob@example.org", "1@x"),
+        ({"References": "<0@x> <1@x>", "In-Reply-To": "<1@x>"}, "someone@example.org", "0@x"),
+        ({"References": f"<0@x> <{'a' * 5_000}@x> <1@x>"}, "someone@example.org", "0@x"),
+        ({"To": 'Ann <ann@example.org>, "Lee, Bob" <bob@example.org>'}, "bob@example.org", "2@example.org"),
+        ({"To": '"a@x.org" <b@y.org>'}, "b@y.org", "2@example.org"),
+        ({"To": "a@x.org <b@y.org>"}, "b@y.org", "2@example.org"),
+        ({"To": "undisclosed-recipients:;", "Cc": "tea@example.org (Tea)"}, "tea@example.org", "2@example.org"),
+        ({"To": "undisclosed-recipients:;"}, None, "2@example.org"),
+        ({"To": f"{'n' * 250}@example.org"}, None, "2@example.org"),
+    ],
+)
+def test_a_mail_says_whom_it_is_for_and_what_began_its_thread(read, tmp_path, fields, recipient, thread):
+    header = {"From": ANN, "To": "someone@example.org", "Message-ID": "<2@example.org>", **fields}
+    lines = [f"{name}: {value}" for name, value in header.items()]
+    source = tmp_path / "a.eml"
+    source.write_text("\n".join([*lines, "Date: Mon, 03 Mar 2025 10:12:00 +0100", "", "Yes, at four.", ""]))
+    (document,) = read("mbox", source, "ann@example.org").documents
+    assert (document.recipient, document.thread) == (recipient, thread)
+
+
 def test_the_answered_mail_may_come_later_and_is_stripped_itself(read, tmp_path):
     source = box(
         tmp_path / "a.mbox",

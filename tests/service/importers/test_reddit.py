@@ -65,6 +65,7 @@ def comment(id_, author, body, parent="t3_p1", **fields):
         "body": body,
         "parent_id": parent,
         "link_id": "t3_p1",
+        "subreddit": "tea",
         "created_utc": 1.7e9,
     } | fields
 
@@ -72,7 +73,14 @@ def comment(id_, author, body, parent="t3_p1", **fields):
 DUMP = [
     comment("c2", "ann_lee", "Tea &amp; milk.", "t1_c1"),  # before what it answers
     comment("c1", "bob", "What goes with it?"),
-    {"id": "p1", "author": "Ann_Lee", "title": "My cups", "selftext": "Six.", "created_utc": "1700000000"},
+    {
+        "id": "p1",
+        "author": "Ann_Lee",
+        "title": "My cups",
+        "selftext": "Six.",
+        "created_utc": "1700000000",
+        "subreddit": "tea",
+    },
     comment("c3", "ann_lee", "[removed]"),
     comment("c4", "[deleted]", "gone"),
     comment("c5", "ann_lee", "To the post."),
@@ -86,6 +94,7 @@ def test_a_dump(read, write_lines):
         ("t3_p1", "Six.", "My cups"),
         ("t1_c5", "To the post.", "My cups\n\nSix."),
     ]
+    assert {(document.recipient, document.thread) for document in reading.documents} == {("r/tea", "t3_p1")}
     assert sorted(reading.reasons) == ["deleted or removed", "not written by --me", "not written by --me"]
 
 

@@ -46,7 +46,12 @@ DAYS = {
 @pytest.fixture(params=["folder", "zip"])
 def export(request, tmp_path):
     folder = tmp_path / "Acme export"
-    files = {"users.json": USERS, "channels.json": [{"id": "C1", "name": "tea"}], "dms.json": [{"id": "D7"}], **DAYS}
+    files = {
+        "users.json": USERS,
+        "channels.json": [{"id": "C1", "name": "tea"}],
+        "dms.json": [{"id": "D7", "members": ["U1", "U2"]}],
+        **DAYS,
+    }
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(json.dumps(content))
@@ -63,6 +68,12 @@ def test_an_export(read, export, me):
         ("C1:1709370000.000100", "Yes!", "Tea, @ann?"),
         ("C1:1709369999.000100", "Mine.", "who?\nwhen?"),
         ("C1:1709370001.000100", "Me & @bob, @here in #tea: menu http://e.org", "who?"),
+    ]
+    assert [(document.recipient, document.thread) for document in reading.documents] == [
+        ("bob", None),
+        ("#tea", "C1:1709283600.000100"),
+        ("#tea", None),
+        ("#tea", None),
     ]
     assert reading.documents[1].timestamp == 1709370000.0001
     assert sorted(reading.reasons) == sorted(
