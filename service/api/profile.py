@@ -47,6 +47,11 @@ class ProfileOut(BaseModel):
         "half less older half) and its means by month.",
         examples=[{"drafts": 12, "accepted": 3, "edited": 9, "rejected": 1}],
     )
+    recipients: list[dict[str, Any]] = Field(
+        description="Your manner to each recipient of at least 20 of these texts: `texts`, the share with a `greeting` "
+        "and a `sign_off` with 95% intervals, `usual_greeting`, the median of `words`, and all of it in `text`.",
+        examples=[[]],
+    )
     pushes: list[dict[str, Any]] = Field(
         description="Traits that your edits change, with intervals and Holm's p-values, from five sent drafts on.",
         examples=[[]],

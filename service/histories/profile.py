@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from pearl.errors import NotFound
+from pearl.manner.by_recipient import RecipientManner, manners_by_recipient
 from pearl.manner.habits import Habit, habits, occasions
 from pearl.manner.pushes import Push, pushes
 from pearl.manner.reference import ANY, OF_TEMPLATE, shipped
@@ -91,6 +92,7 @@ class Profile:
     outcomes: dict[str, int]  # number of drafts by outcome
     sent: tuple[SentPair, ...]  # oldest first
     pushes: tuple[Push, ...]  # traits that the edits change
+    recipients: tuple[RecipientManner, ...]  # those with enough texts
 
     @property
     def instructions(self) -> str:
@@ -110,6 +112,7 @@ class Profile:
             "lines": [line.to_json() for line in self.lines],
             "edits": edits_json(self.sent, self.outcomes),
             "pushes": [push.to_json() for push in self.pushes],
+            "recipients": [manner.to_json() for manner in self.recipients],
         }
 
 
@@ -167,6 +170,7 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
         outcomes_of(connection, user_id, voice),
         tuple(sent),
         tuple(pushes([(pair.draft, pair.sent) for pair in sent if pair.whole][-MOST_PAIRS:])),
+        manners_by_recipient(documents),
     )
 
 

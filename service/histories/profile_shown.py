@@ -30,6 +30,7 @@ def as_text(profile: Profile) -> str:
         if line.habit is not None:
             parts.append(f"    {line.name}: in {line.habit.texts:,} texts of {line.habit.occasions:,} days, such as")
             parts += [f"    {example.id}: {example.excerpt}" for example in line.habit.examples]
+    parts += [f"- {manner.text} [{counted(manner.texts, 'text')}]" for manner in profile.recipients]
     for push in profile.pushes:
         if push.p_corrected < 0.05:
             parts.append(
@@ -42,6 +43,7 @@ def as_text(profile: Profile) -> str:
 def as_prompt(profile: Profile) -> str:
     """The lines as instructions, without texts and ids."""
     lines = [f"- {line.instruction}" for line in profile.lines if line.state != STRUCK]
+    lines += [f"- {manner.text}" for manner in profile.recipients]
     if not lines:
         return "No habit is known yet.\n"
     return "Write in this person's manner:\n" + "\n".join(lines) + "\n"

@@ -63,6 +63,30 @@ def test_a_card_is_computed_once_until_something_changes(pearl: Any, ann: Any) -
     assert line(ann, "semicolons")["state"] == "struck"
 
 
+def test_a_card_says_the_manner_to_each_recipient_of_twenty_texts(ann: Any) -> None:
+    def texts(name: str, recipient: str, number: int, text: str) -> list[dict[str, str]]:
+        return [{"id": f"{name}-{n}", "text": text, "recipient": recipient} for n in range(number)]
+
+    documents = [
+        *texts("nan", "nan@example.org", 15, "rails on friday then"),
+        *texts("nan2", "Nan <NAN@example.org>", 6, "Hello Nan,\n\nthe rails are here.\n\nBest,\nOtti"),
+        *texts("bea", "bea@example.org", 20, "Hello Bea,\n\nyes please.\n\nBest,\nOtti"),
+        *texts("bob", "bob@example.org", 19, "Hello Bob,\n\nno."),
+    ]
+    ann.post("/v1/documents", documents)
+    nan, bea = card(ann)["recipients"]
+    assert (nan["recipient"], nan["texts"], nan["words"]) == ("nan@example.org", 21, 4)
+    assert nan["greeting"] == nan["sign_off"]
+    assert 0 < nan["greeting"]["low"] < nan["greeting"]["value"] == round(6 / 21, 9) < nan["greeting"]["high"] < 1
+    assert nan["text"].startswith("To nan@example.org: a greeting in 29% of texts, a sign-off in 29% of texts, about 4")
+    assert bea["text"] == 'To bea@example.org: a greeting ("Hello Bea,"), a sign-off, about 6 words.'
+    for format in ("text", "prompt", "skill"):
+        assert bea["text"] in ann.get("/v1/profile", params={"format": format}).text
+    ann.post("/v1/documents", texts("nan3", "nan@example.org", 14, "rails then"))
+    assert card(ann)["recipients"][0]["text"].startswith("To nan@example.org: no greeting, no sign-off, about 4 words")
+    assert card(ann, voice="email")["recipients"] == []
+
+
 def test_a_card_says_what_the_texts_show(ann: Any) -> None:
     found = card(ann, voice="email")
     assert (found["object"], found["voice"], found["texts"], found["occasions"]) == ("profile", "email", 8, 8)
