@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import regex
 
 from pearl.claims.facts import Fact, Key
-from pearl.claims.known_text import WORD, KnownText, Run, words_of
+from pearl.claims.known_text import WORD, Flags, KnownText, words_of
 from pearl.claims.languages import words
 from pearl.manner.reference import common_words
 from pearl.records import Claim
@@ -17,10 +17,11 @@ from pearl.text.words import Spot
 
 CARRIED_OVER, UNSUPPORTED, DROPPED, COMMITMENT = "carried_over", "unsupported", "dropped", "commitment"
 CLAUSE = 6  # words in a row of a sample that are a statement of it
-REJOINED = 5  # words that a sample goes on with behind one that differs
 MANNER = 2  # samples with a name or a clause: the person's world and manner, not a fact of one text
 MOST_READ = 100_000  # characters of a sample: no prompt shows more
-ACRONYM = regex.compile(r"\p{Lu}[\p{Lu}o]{1,2}s?|\p{Lu}\p{Ll}")  # CPU, SoC, Lp: terms that everybody knows
+GLUED = regex.compile(r"_|[./-]\w")  # between two words: they are one identifier
+# terms that everybody knows, and Lp, Rn
+KNOWN = regex.compile(r"(?:AI|API|CPU|EU|FAQ|GPU|ID|IT|LLM|OK|OS|PC|PDF|SoC|TV|UI|UK|URL|USA?|USB)s?|\p{Lu}\p{Ll}")
 FENCED = regex.compile(r"^[ \t]*```.*?(?:^[ \t]*```|\Z)", regex.MULTILINE | regex.DOTALL)
 SENTENCE = regex.compile(r"[^.!?\n。！？]+(?:[.!?。！？]+(?=\s|\Z)|(?:[.!?]+(?=\S)[^.!?\n。！？]+)*[.!?。！？]*)")
 
@@ -44,7 +45,8 @@ class _Check:
 
     def __init__(self, draft: str, request: str, samples: Sequence[Sample], said: Iterable[str]) -> None:
         self.draft, self.request = KnownText(draft), KnownText(request)
-        self.relied = KnownText("\n".join((request, *said)))
+        more = tuple(said)
+        self.relied = KnownText("\n".join((request, *more))) if more else self.request
         self.samples = [(sample.id, KnownText(sample.text[:MOST_READ])) for sample in samples]
         self.all = (self.draft, self.relied, *(source for _, source in self.samples))
 
@@ -55,49 +57,54 @@ class _Check:
 
     def _clauses(self) -> Iterator[Claim]:
         """Yield the longest runs of words that stand (nearly) in one sample, and not in what may be relied on."""
-        spoken, given, seen, at = self.draft.words, self.relied.runs(CLAUSE), set[Run](), 0
+        spoken, parts, keys = self.draft.words, self.draft.sentences, self.draft.windows(CLAUSE)
+        given, seen, at = self.draft.shares(self.relied, CLAUSE), set[int](), 0
+        shared = [self.draft.shares(source, CLAUSE) for _, source in self.samples]
         while at + CLAUSE <= len(spoken):
-            run = self._run(at, CLAUSE)
-            having = [(name, source) for name, source in self.samples if run in source.runs(CLAUSE)]
-            if not having or run in given or len(having) >= MANNER:
+            having = [index for index, of_sample in enumerate(shared) if of_sample[at]]
+            said = given[at] or not seen.isdisjoint(keys[at].tolist())  # a draft that runs in circles claims it once
+            if said or len(having) not in range(1, MANNER) or parts[at] != parts[at + CLAUSE - 1]:
                 at += 1
                 continue
-            name, source = having[0]
-            end = self._end_of_clause(at + CLAUSE, source)
-            start, stop, clause = spoken[at][1], spoken[end - 1][2], self._run(at, end - at)
-            if clause not in seen:  # a draft that runs in circles claims it once
-                yield Claim(CARRIED_OVER, self.draft.text[start:stop], start, stop, name)
-            seen.add(clause)
+            end = self._end_of_clause(at, shared[having[0]] & ~given)
+            start, stop = spoken[at][1], spoken[end - 1][2]
+            yield Claim(CARRIED_OVER, self.draft.text[start:stop], start, stop, self.samples[having[0]][0])
+            seen.update(keys[at : max(at, end - CLAUSE) + 1].ravel().tolist())
             at = end
 
-    def _end_of_clause(self, end: int, source: KnownText) -> int:
-        while end < len(self.draft.words):
-            if self._run(end - CLAUSE + 1, CLAUSE) in source.runs(CLAUSE):
-                end += 1
-            elif self._run(end + 1, REJOINED) in source.runs(REJOINED):
-                end += REJOINED + 1
-            else:
-                break
+    def _end_of_clause(self, begin: int, shared: Flags) -> int:
+        """The index of the word behind a clause of overlapping runs, those that a sample has."""
+        end, at = begin + CLAUSE, begin + 1
+        while at < min(end, len(shared)):
+            end = at + CLAUSE if shared[at] else end
+            at += 1
+        while end > begin + 1 and GLUED.match(self.draft.text, pos=self.draft.words[end - 1][2]):
+            end -= 1  # another identifier, that only begins alike
         return end
-
-    def _run(self, at: int, size: int) -> Run:
-        return tuple(word for word, _, _ in self.draft.words[at : at + size])
 
     def _facts(self, clauses: Sequence[Claim]) -> Iterator[Claim]:
         """Yield the facts that stand in no clause, each once; of a block of code its identifiers and links."""
         covered = _Spots((claim.start or 0, claim.end or 0) for claim in clauses)
         code = _Spots(match.span() for match in FENCED.finditer(self.draft.text))
+        parts = set[str]()  # of the identifiers claimed: after this._next, _next is no other
         for fact in _distinct(self.draft.facts):
-            is_word = fact.kind in ("name", "code")
-            if fact.start in covered or not self._is_fact(fact, self.draft) or self.relied.has(fact):
+            is_word = fact.kind in ("name", "code", "quote") or (
+                fact.kind == "number" and fact.text[-1].isupper()
+            )  # 18F
+            if not self._is_fact(fact, self.draft) or self.relied.has(fact):
                 continue
             if fact.start in code and fact.kind not in ("code", "link"):
                 continue
-            if is_word and ACRONYM.fullmatch(fact.text):
+            if is_word and KNOWN.fullmatch(fact.text):
                 continue
             having = [name for name, source in self.samples if source.has(fact)]
+            if having and fact.start in covered:
+                continue
             if is_word and len(having) >= MANNER:
                 continue
+            if fact.kind == "code" and fact.text.strip("`()") in parts:
+                continue
+            parts.update(fact.text.replace("(", ".").split("."))
             kind, name = (CARRIED_OVER, having[0]) if having else (UNSUPPORTED, None)
             yield Claim(kind, fact.text, fact.start, fact.end, name)
 
@@ -131,6 +138,8 @@ class _Check:
             if not before and regex.match(r"[.)]\s", text, pos=fact.end):
                 return False  # of a list
             return len(fact.text) > 1 or regex.match(r"\s\p{L}", text, pos=fact.end) is not None
+        if fact.kind == "quote":  # two plain words are only set apart
+            return regex.fullmatch(r"\W\p{Ll}+ \p{Ll}+\W", fact.text) is None
         if fact.kind == "code":
             return not (text[fact.start - 1 : fact.start] == ":" == text[fact.end : fact.end + 1])  # :an_emoji:
         if fact.kind != "name":
@@ -144,7 +153,8 @@ class _Check:
         unusual = [word for word in spelled if not self._is_ordinary(word)]
         if begins and unusual == spelled[:1]:  # a name where a text has it within a sentence
             return any(unusual[0] in source.capitals_within for source in self.all)
-        return bool(unusual)
+        several = len(spelled) > 1 and not begins and not within.has_nouns_with_capitals  # the Open Data Portal
+        return several or bool(unusual)
 
     def _is_ordinary(self, word: str) -> bool:
         """True for a word that is common, or that a text writes without a capital."""

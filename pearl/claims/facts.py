@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ DAY, NO_PART = 31, None
 ARTICLE = 4  # letters of a common word before a name, as "The", that is no part of it
 ROMAN = regex.compile(r"(?=.)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
-NAME = r"(?!I['’])\p{Lu}[\p{L}\p{M}'’-]+"  # I'll is none
+NAME = r"(?!I['’])\p{Lu}[\p{L}\p{M}'’-]++(?!\w)"  # I'll is none
 PARTICLES = "of|the|de|da|di|del|della|van|von|der|den|zu|la|le|du|des|y|and|&"
 
 
@@ -74,11 +74,16 @@ def facts(text: str) -> Iterator[Fact]:
         kind = match.lastgroup or ""  # the outermost group, which every alternative is
         start, end = match.span()
         if kind == "name":
-            end = start + len(match[0].rstrip("'’-"))
+            end = start + len(regex.sub(r"['’]s$", "", match[0].rstrip("'’-")))  # without a possessive's end
             first = regex.match(rf"\p{{Lu}}\p{{Ll}}{{0,{ARTICLE - 1}}} ", text[start:end])
             if first and first[0].strip().casefold() in common_words():
                 start += first.end()
         start += len(text[start:end]) - len(text[start:end].lstrip())
+        if kind == "quote" and regex.search(r"\s", text[start:end]) is None:  # a link, a path, a name, or set apart
+            within = tuple(facts(text[start + 1 : end - 1]))
+            yield from (replace(fact, start=start + 1 + fact.start, end=start + 1 + fact.end) for fact in within)
+            if within or text[start + 1 : end - 1].isalpha():
+                continue
         if keys := READERS[kind](text[start:end]):
             yield Fact("date" if kind in DATES else kind, text[start:end], start, end, frozenset(keys))
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+import numpy as np
 import regex
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from pearl.claims.facts import Fact, Key, facts, same
 from pearl.claims.languages import words
@@ -13,10 +16,15 @@ from pearl.claims.languages import words
 WORD = regex.compile(r"[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{M}]+)?")
 # a word with a capital behind a word or a comma: no sentence begins there
 _WITHIN = regex.compile(r"(?<=[\p{Ll},][ \n])\p{Lu}[\p{L}\p{M}'’-]*")
+# between two words, where a sentence, a paragraph or a list item ends
+_ENDS = regex.compile(r"[.!?。！？][\"'”’»)\]*_]*+\s|\n[ \t]*+(?:\n|[-*+•>#])")
+_WEIGHTS = np.random.default_rng(0).integers(1, 2**63, 16, dtype=np.uint64) * 2 + 1
 
 GERMAN = 0.15  # of the words, of those that other languages hardly have
 
 Run = tuple[str, ...]
+Keys = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
 
 
 def folded(text: str) -> str:
@@ -27,6 +35,11 @@ def words_of(text: str) -> list[str]:
     return [folded(word) for word in WORD.findall(text)]
 
 
+def _singular(word: str) -> str:
+    """The word without what may be a plural's or a possessive's end."""
+    return word.removesuffix("s").removesuffix("'")
+
+
 class KnownText:
     """Says whether a text states a fact in any form. ``words`` are (case-folded word, start, end), in characters."""
 
@@ -34,6 +47,7 @@ class KnownText:
         self.text = text
         self.words = [(folded(match[0]), *match.span()) for match in WORD.finditer(text)]
         self._runs: dict[int, frozenset[Run]] = {}
+        self._windows: dict[int, Keys] = {}
 
     @cached_property
     def facts(self) -> Sequence[Fact]:
@@ -46,6 +60,25 @@ class KnownText:
             spelled = [word for word, _, _ in self.words]
             self._runs[size] = frozenset(tuple(spelled[at : at + size]) for at in range(len(spelled) - size + 1))
         return self._runs[size]
+
+    @cached_property
+    def sentences(self) -> Sequence[int]:
+        """For each word, the number of its sentence or list item."""
+        ends = np.array([match.end() for match in _ENDS.finditer(self.text)], np.int64)
+        return np.searchsorted(ends, [start for _, start, _ in self.words], side="right").tolist()
+
+    def windows(self, size: int) -> Keys:
+        """For each run of so many words its key and the keys of it without one of its inner words, (N, size - 1)."""
+        if size not in self._windows:
+            known = np.array([hash(word) for word, _, _ in self.words], np.int64).view(np.uint64)
+            weighed = sliding_window_view(np.pad(known, (0, max(0, size - len(known)))), size) * _WEIGHTS[:size]
+            whole = weighed.sum(axis=1, keepdims=True)
+            self._windows[size] = np.hstack((whole, whole - weighed[:, 1:-1]))
+        return self._windows[size]
+
+    def shares(self, other: KnownText, size: int) -> Flags:
+        """For each run of so many words, whether the other text has it, with at most one inner word changed: (N,)."""
+        return np.asarray(np.isin(self.windows(size), other.windows(size)).any(axis=1))
 
     @cached_property
     def capitals_within(self) -> frozenset[str]:
@@ -79,7 +112,7 @@ class KnownText:
 
     def _has_words(self, kind: str, said: str) -> bool:
         if kind == "name":
-            return all(not self._vocabulary.isdisjoint((word, word.removesuffix("'s"))) for word in words_of(said))
+            return all(not self._vocabulary.isdisjoint((word, _singular(word))) for word in words_of(said))
         # of words in backquotes each, for they may be a command with its arguments
         return said.removesuffix("()") in self._folded or (" " in said and self._vocabulary.issuperset(words_of(said)))
 
@@ -89,7 +122,7 @@ class KnownText:
 
     @cached_property
     def _vocabulary(self) -> frozenset[str]:
-        return frozenset(word for word, _, _ in self.words)
+        return frozenset(form for word, _, _ in self.words for form in (word, _singular(word)))
 
     @cached_property
     def _keys(self) -> Sequence[Key]:

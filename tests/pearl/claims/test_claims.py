@@ -34,6 +34,40 @@ def test_a_clause_with_one_word_changed_is_carried_over_whole() -> None:
     assert found(draft, "Say that the library opens.", sample) == [(CARRIED_OVER, draft.rstrip("."))]
 
 
+@pytest.mark.parametrize(
+    "draft",
+    ["Your terms are indeed not the usual ones.", "The new terms are still not the usual ones, are they?"],
+)
+def test_six_words_with_one_changed_are_a_clause(draft: str) -> None:
+    (claim,) = found(draft, "Answer them.", "I said: your terms are still not the usual ones.")
+    assert claim[0] == CARRIED_OVER
+    assert "not the usual ones" in claim[1]
+
+
+def test_a_clause_does_not_begin_in_another_sentence_or_item() -> None:
+    sample = "The patch adds these.\n- Add a helper. The walls are red because it was cheap."
+    assert found("The patch adds these.\n- Add a test.", "Say it.", sample) == []
+    assert found("I have a helper. The walls are green.", "Say it.", sample) == []
+
+
+def test_a_clause_that_comes_again_with_a_word_changed_is_claimed_once() -> None:
+    sample = "The library opens again after the long summer."
+    draft = "The library opens again after the long summer. The library opens again after the short summer."
+    assert found(draft, "Say it.", sample) == [(CARRIED_OVER, sample.rstrip("."))]
+
+
+def test_a_fact_within_a_clause_that_no_sample_has_is_unsupported() -> None:
+    sample = "Derived from src/soc/intel/apollo/graphics.c with all changes needed here."
+    draft = "Derived from src/soc/intel/cannon/graphics.h with all changes needed here."
+    assert (UNSUPPORTED, "src/soc/intel/cannon/graphics.h") in found(draft, "Say it.", sample)
+    assert found(
+        "Place it where the user says by CONFIG_RMA_BIN.", "Say it.", "Place it where the user says by CONFIG."
+    ) == [
+        (CARRIED_OVER, "Place it where the user says by"),
+        (UNSUPPORTED, "CONFIG_RMA_BIN"),
+    ]
+
+
 def test_what_comes_again_in_the_samples_is_manner() -> None:
     samples = ("Many thanks for all the work you do. Bring chairs.", "Many thanks for all the work you do! Ilse rang.")
     assert (
@@ -44,6 +78,14 @@ def test_what_comes_again_in_the_samples_is_manner() -> None:
 def test_a_name_in_two_samples_is_the_persons_world() -> None:
     samples = ("We meet in Skellmouth on Sunday.", "The boats of Skellmouth are in.")
     assert found("The rails are in Skellmouth.", "Say where the rails are.", *samples) == []
+
+
+def test_a_name_with_a_digit_in_two_samples_is_the_persons_world() -> None:
+    assert found("We at 18F are ready.", "Say we are ready.", "18F is here.", "Ask 18F.") == []
+
+
+def test_an_identifier_is_claimed_once() -> None:
+    assert found("Call `this._next()` or `_next`.", "Say it.") == [(UNSUPPORTED, "`this._next()`")]
 
 
 def test_a_fact_of_nowhere_is_unsupported() -> None:
@@ -85,6 +127,10 @@ def test_a_promise_is_a_commitment_unless_the_request_makes_it() -> None:
         ("Mail ADA@example.org.", "Give them ada@example.org."),
         ("See https://example.org/a/.", "Link https://example.org/a"),
         ("Nan’s rails are ready.", "Nan's rails are ready."),
+        ("Ask Ilse Brandt.", "See Ilse Brandt's letter."),
+        ("The GSAs agree.", "Ask the GSA."),
+        ('They are "odd", and a kind of "free choice".', "Say it."),
+        ("The API of the CPU is slow.", "Say it."),
     ],
 )
 def test_the_same_fact_in_another_form_is_supported(draft: str, request_text: str) -> None:
@@ -104,6 +150,12 @@ def test_the_same_fact_in_another_form_is_supported(draft: str, request_text: st
         ("Look at src/main.c.", "src/main.c"),
         ("It is in `make_tea`.", "`make_tea`"),
         ("Ask Ilse Brandt about it.", "Ilse Brandt"),
+        ("Look at the Public Data Portal first.", "Public Data Portal"),
+        ("It runs on the QTS here.", "QTS"),
+        ("The EDK2 is old.", "EDK2"),
+        ('See "https://example.org/blob" there.', "https://example.org/blob"),
+        ('It is in "src/main.c" now.', "src/main.c"),
+        ("It is Ilse's.", "Ilse"),
         ("They call it “the long wait”.", "“the long wait”"),
         ("Wir öffnen am 5. April.", "5. April"),
         ("On ouvre le 5 avril.", "5 avril"),
@@ -211,7 +263,8 @@ def test_any_text_can_be_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["a.", "a/", "a-", "a_", ".", "/", "ſ", "A ", '"', "1,", "1'", "1:", "the fourth ", "I will "]
+    "piece",
+    ["a.", "a/", "a-", "a_", ".", "/", "ſ", "A ", '"', "1,", "1'", "1:", "the fourth ", "I will ", "\n ", ".'", "A ’"],
 )
 def test_claims_take_linear_time(piece: str, grows_linearly: Callable[..., None]) -> None:
     grows_linearly(lambda text: claims(text, "Say it.", [Sample("a", text)]), piece, 8_000)
