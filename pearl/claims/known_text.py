@@ -65,7 +65,7 @@ class KnownText:
     def sentences(self) -> Sequence[int]:
         """For each word, the number of its sentence or list item."""
         ends = np.array([match.end() for match in _ENDS.finditer(self.text)], np.int64)
-        return np.searchsorted(ends, [start for _, start, _ in self.words], side="right").tolist()
+        return tuple(map(int, np.searchsorted(ends, [start for _, start, _ in self.words], side="right")))
 
     def windows(self, size: int) -> Keys:
         """For each run of so many words its key and the keys of it without one of its inner words, (N, size - 1)."""
