@@ -78,8 +78,3 @@ def addressed_by_lines(instructions: str) -> tuple[str, str | None, str | None]:
 def same_recipient_key(recipient: str) -> str:
     """A key that is the same for two spellings of a recipient: in other case, or without "@" or "#"."""
     return composed(recipient).casefold().lstrip("@#")
-
-
-def domain_of(recipient: str) -> str:
-    """The domain of an address; empty for a handle, a name or a channel."""
-    return recipient.rpartition("@")[2].lower() if ADDRESS.fullmatch(recipient) else ""

@@ -62,13 +62,13 @@ class DraftOrder(KnownFields):
     )
     recipient: Recipient | None = Field(
         None,
-        description="Whom it is for, as your documents name them: an address, handle, name or channel. Texts to the "
-        "same one are preferred; the sent text keeps it.",
+        description="Whom it is for: an address, handle, name or channel; of a name with an address the address. The "
+        "draft may name them, and the sent text keeps it.",
         examples=["nan@example.org"],
     )
     thread: Name | None = Field(
         None,
-        description="The conversation it belongs to, as your documents name it; the sent text keeps it.",
+        description="The conversation it belongs to, by an id of yours; the sent text keeps it.",
         examples=["costume-rails"],
     )
     k: int | None = Field(

@@ -40,10 +40,10 @@ def draft(
         None, "--length", metavar="LENGTH", help="Number of words, or shorter or longer than usual."
     ),
     to: str | None = typer.Option(
-        None, "--to", metavar="WHOM", help="Recipient, as past texts name them: an address, handle, name or channel."
+        None, "--to", metavar="WHOM", help="Recipient, whom the sent text keeps: an address, handle, name or channel."
     ),
     thread: str | None = typer.Option(
-        None, "--thread", metavar="ID", help="Conversation that the text belongs to, as past texts name it."
+        None, "--thread", metavar="ID", help="Conversation that the text belongs to; the sent text keeps it."
     ),
     k: int | None = typer.Option(None, "-k", min=1, max=20, help="Documents to show the model."),
     revise: str = typer.Option("auto", "--revise", help="Revise the draft: auto, never or always."),

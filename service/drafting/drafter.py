@@ -190,6 +190,7 @@ class Drafter:
             with clock.stage("claims_ms"):
                 said = (
                     inputs.instructions,
+                    job.recipient or "",
                     *(part for turn in inputs.prior for part in (turn.request or "", turn.text)),
                 )
                 found = await in_reading_thread(_claims, draft.text, inputs.request, draft.retrieval, said)

@@ -43,7 +43,6 @@ def as_text(profile: Profile) -> str:
 def as_prompt(profile: Profile) -> str:
     """The lines as instructions, without texts and ids."""
     lines = [f"- {line.instruction}" for line in profile.lines if line.state != STRUCK]
-    lines += [f"- {manner.text}" for manner in profile.recipients]
     if not lines:
         return "No habit is known yet.\n"
     return "Write in this person's manner:\n" + "\n".join(lines) + "\n"

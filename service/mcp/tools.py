@@ -16,7 +16,7 @@ from service.api.draft_form import ClaimOut, DraftOut, RetrievalOut, excerpt
 from service.api.drafts import DraftOrder
 from service.api.errors import error_body, explain_validation
 from service.api.feedback import FeedbackIn, feedback_body
-from service.api.fields import KnownFields, Name, Recipient, Text
+from service.api.fields import KnownFields, Name, Text
 from service.api.likeness import LikenessIn, likeness_of
 from service.drafting.drafter import DraftJob, Event
 from service.mcp.protocol import McpTools
@@ -38,10 +38,6 @@ class ExamplesIn(KnownFields):
         examples=["Tomas asks whether he can swap his Saturday"],
     )
     voice: Name | None = Field(None, description="A voice of the person.", examples=["email"])
-    recipient: Recipient | None = Field(
-        None, description="Whom the text is for; those to the same one are preferred.", examples=["nan@example.org"]
-    )
-    thread: Name | None = Field(None, description="The conversation it belongs to.", examples=["costume-rails"])
     k: int | None = Field(None, ge=1, le=20, description="Number of texts; by default as many as help.", examples=[4])
 
 
@@ -87,13 +83,7 @@ class Toolbox:
         return {"content": [{"type": "text", "text": orjson.dumps(answer).decode()}], "structuredContent": answer}
 
     async def find_examples(self, arguments: ExamplesIn) -> dict[str, Any]:
-        job = DraftJob(
-            arguments.request,
-            await self._voice(arguments.voice),
-            k=arguments.k,
-            recipient=arguments.recipient,
-            thread=arguments.thread,
-        )
+        job = DraftJob(arguments.request, await self._voice(arguments.voice), k=arguments.k)
         retrieval = await self.services.drafter.examples(self.user, job)
         documents = [
             {

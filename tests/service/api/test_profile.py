@@ -80,8 +80,8 @@ def test_a_card_says_the_manner_to_each_recipient_of_twenty_texts(ann: Any) -> N
     assert 0 < nan["greeting"]["low"] < nan["greeting"]["value"] == round(6 / 21, 9) < nan["greeting"]["high"] < 1
     assert nan["text"].startswith("To nan@example.org: a greeting in 29% of texts, a sign-off in 29% of texts, about 4")
     assert bea["text"] == 'To bea@example.org: a greeting ("Hello Bea,"), a sign-off, about 6 words.'
-    for format in ("text", "prompt", "skill"):
-        assert bea["text"] in ann.get("/v1/profile", params={"format": format}).text
+    for format, told in {"text": True, "prompt": False, "skill": False}.items():  # others' addresses stay here
+        assert (bea["text"] in ann.get("/v1/profile", params={"format": format}).text) == told
     ann.post("/v1/documents", texts("nan3", "nan@example.org", 14, "rails then"))
     assert card(ann)["recipients"][0]["text"].startswith("To nan@example.org: no greeting, no sign-off, about 4 words")
     assert card(ann, voice="email")["recipients"] == []

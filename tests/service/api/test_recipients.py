@@ -46,6 +46,15 @@ def test_a_line_of_the_system_message_says_them_to_a_chat(pearl: Any, ann: Any) 
     assert "recipient:" not in pearl.model.calls[0][0][-1].content
 
 
+def test_a_draft_may_name_the_one_whom_it_is_for(pearl: Any, ann: Any) -> None:
+    pearl.model.replies += ["It is ready. Ask Nan Pellow."] * 2
+    claimed = [
+        ann.post("/v1/drafts", {"request": "say that it is ready", "recipient": recipient}).json()["claims"]
+        for recipient in (None, "Nan Pellow")
+    ]
+    assert [[claim["text"] for claim in claims] for claims in claimed] == [["Nan Pellow"], []]
+
+
 @pytest.mark.parametrize("path", ["/v1/documents", "/v1/drafts"])
 @pytest.mark.parametrize(
     ("addressed", "param", "code"),
