@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
@@ -15,6 +15,7 @@ from pearl.errors import ContextExceeded, InputError
 from pearl.records import Document
 from pearl.templates import Template, fill, frame
 from pearl.text.fences import Marks
+from pearl.text.language import detect, names, wanted_language
 from pearl.text.words import characters, composed, is_question
 
 SMALLEST_SHARE = 40  # tokens; less of a document shows nothing of its style
@@ -62,6 +63,7 @@ class PromptInputs:
     instructions: str = ""
     prior: tuple[Exchange, ...] = ()  # earlier turns of a conversation, oldest first
     follow_up: str = ""  # the last part of the request, if the parts before it are in ``prior``
+    language: str = ""  # to write in, in English, if the documents are not all in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,14 @@ def instructed(instructions: str, intent: str | None = None, length: str | int |
     elif length is not None:
         parts.append(frame()[f"length_{length}"])
     return "\n".join(filter(None, parts))
+
+
+def language_to_name(request: str, instructions: str, documents: Iterable[Document]) -> str:
+    """Return the name of the language that the request wants if one of the documents to show is in another, else ""."""
+    wanted = wanted_language(request, instructions)
+    if wanted is None or all(detect(document.text) in (None, wanted) for document in documents):
+        return ""
+    return names()[wanted]
 
 
 def check_length(value: object, *, param: str) -> str | int:
@@ -129,7 +139,7 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
     """
     system, request = _system(inputs), inputs.follow_up or inputs.request
     task = Message("user", _task(inputs.template, request, inputs.instructions))
-    room = _room(inputs, (system, task), model, max_tokens)
+    room = _room(inputs, (system, _in_language(inputs, task)), model, max_tokens)
     prior = _latest_that_fit(inputs, room, model.count_tokens)
     if inputs.follow_up and not prior:  # what it follows up on must be said in the request
         whole = Message("user", _task(inputs.template, inputs.request, inputs.instructions))
@@ -153,7 +163,8 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
             ruled = _tidy(f"{system.content}\n{_instructions(inputs.instructions)}")
             system, turns, task = Message("system", ruled), examples, Message("user", _task(inputs.template, request))
             form = EXAMPLES
-    return Prompt((system, *turns, *prior, task), inputs.documents[: len(shown)], shortened, form=form)
+    messages = (system, *turns, *prior, _in_language(inputs, task))
+    return Prompt(messages, inputs.documents[: len(shown)], shortened, form=form)
 
 
 def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
@@ -167,7 +178,7 @@ def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pr
 
     def ask(documents: str) -> tuple[Message, ...]:
         words = fill(frame()["quoted"], documents=documents, **slots) if documents else fill(frame()["again"], **slots)
-        return _system(inputs), Message("user", _tidy(words))
+        return _system(inputs), _in_language(inputs, Message("user", _tidy(words)))
 
     room = _room(inputs, ask("\n"), model, max_tokens)
     shown, shortened = _documents_that_fit(inputs, _quoted, room, model.count_tokens)
@@ -192,7 +203,7 @@ def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_toke
             "draft": fenced(draft),
             "instructions": _instructions(inputs.instructions),
         }
-        messages = (_system(inputs), Message("user", _tidy(fill(frame()["revise"], **slots))))
+        messages = (_system(inputs), _in_language(inputs, Message("user", _tidy(fill(frame()["revise"], **slots)))))
         return (*messages, Message("assistant", begun)) if begun else messages
 
     room = _room(inputs, ask(""), model, max_tokens)
@@ -243,6 +254,14 @@ def _told(inputs: PromptInputs, system: Message, task: Message) -> tuple[Message
     matter = f"{frame()['matter']} {_length(inputs)}".strip()
     manner = fill(frame()["manner"], noun=noun)
     return replace(system, content=f"{system.content} {manner}"), replace(task, content=f"{task.content}\n{matter}")
+
+
+def _in_language(inputs: PromptInputs, task: Message) -> Message:
+    """The last message, with the language if it must be named."""
+    if not inputs.language:
+        return task
+    words = fill(frame()["language"], noun=inputs.template.noun, language=inputs.language)
+    return replace(task, content=f"{task.content}\n{words}")
 
 
 def _length(inputs: PromptInputs) -> str:

@@ -19,6 +19,7 @@ from pearl.clock import Clock
 from pearl.editing.best_of import Rewards
 from pearl.errors import InputError, NotFound, PearlError, StoreError
 from pearl.settings import Settings
+from pearl.text import language
 from pearl.theta import read_theta
 from retriever.base import Retriever
 from retriever.models.encoder import Encoder, ReadingEncoder, SentenceEncoder
@@ -201,7 +202,7 @@ class Services:
 
     def _load(self) -> None:
         try:
-            for part in (self.model, self.retriever(), *((self.encoder,) if self.needs_encoder else ())):
+            for part in (self.model, self.retriever(), language, *((self.encoder,) if self.needs_encoder else ())):
                 load = getattr(part, "load", None)
                 if load is not None and not self._ended:
                     load()

@@ -20,6 +20,7 @@ from pearl.prompts import (
     Prompt,
     PromptInputs,
     draft_prompt,
+    language_to_name,
     listed_questions,
     questions_prompt,
     revision_decoding,
@@ -146,15 +147,18 @@ class Drafter:
             shortlist = await self._select(user, job)
         clock.timings |= shortlist.clock.timings
         ranking, request, calibration = shortlist.ranking, shortlist.request, shortlist.point.calibration
-        inputs = PromptInputs(
-            job.template or load_template(shortlist.voice.template),
-            request,
-            tuple(job.shown_as(shown.document) for shown in shortlist.chosen),
-            "\n".join(filter(None, (shortlist.voice.instructions.strip(), job.instructions.strip()))),
-            job.before.exchanges,
-            job.request if request != job.request else "",
-        )
+        samples = tuple(job.shown_as(shown.document) for shown in shortlist.chosen)
+        instructions = "\n".join(filter(None, (shortlist.voice.instructions.strip(), job.instructions.strip())))
         with clock.stage("prompt_ms"):
+            inputs = PromptInputs(
+                job.template or load_template(shortlist.voice.template),
+                request,
+                samples,
+                instructions,
+                job.before.exchanges,
+                job.request if request != job.request else "",
+                await in_thread(language_to_name, job.request, instructions, samples),
+            )
             # in a thread: counting the tokens of a long request takes a while
             prompt = await in_thread(draft_prompt, inputs, self.model, job.decoding.max_tokens)
         retrieval = evidence(shortlist, job.voice, prompt)

@@ -22,6 +22,7 @@ SLOTS = {
     **{f"intent_{intent}": set() for intent in INTENTS},
     **{f"length_{length}": set() for length in LENGTHS},
     "length_words": {"words"},
+    "language": {"noun", "language"},
 }
 
 

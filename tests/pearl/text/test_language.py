@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from pearl.prompts import language_to_name
+from pearl.records import Document
 from pearl.text.language import LONGEST, _phrases, detect, names, wanted_language
 
 ENGLISH = "Could you bring the long ladder on Saturday? The gutter leaks again."
@@ -116,6 +118,29 @@ def test_the_language_that_a_request_wants(request_text: str, language: str | No
 )
 def test_instructions_outrank_the_language_of_the_request(instructions: str, language: str | None) -> None:
     assert wanted_language(ENGLISH, instructions) == language
+
+
+@pytest.mark.parametrize(
+    ("request_text", "texts", "language"),
+    [
+        (ENGLISH, (GERMAN,), "English"),
+        (GERMAN, (ENGLISH,), "German"),
+        (GERMAN, (GERMAN, ENGLISH, "ok"), "German"),
+        *((TEXTS[code][0], (ENGLISH,), name) for code, name in names().items() if code in ("fr", "es", "pt", "ja")),
+        *((ENGLISH, (TEXTS[code][0],), "English") for code in ("fr", "es", "pt", "ja")),
+        ("Reply in German:\nCan you come?", (ENGLISH,), "German"),
+        (ENGLISH, (ENGLISH, "ok", "https://example.org"), None),
+        (GERMAN, (GERMAN,), None),
+        (ENGLISH, (), None),
+        ("https://example.org", (GERMAN,), None),
+        ("1234", (GERMAN,), None),
+    ],
+)
+def test_the_language_is_named_only_where_a_sample_is_in_another(
+    request_text: str, texts: tuple[str, ...], language: str | None
+) -> None:
+    documents = [Document(str(number), text) for number, text in enumerate(texts)]
+    assert language_to_name(request_text, "Be brief.", documents) == (language or "")
 
 
 def test_the_names_of_languages_can_be_read() -> None:

@@ -22,7 +22,7 @@ from pearl.errors import (
     NotFound,
 )
 from pearl.records import Document, Draft
-from pearl.templates import template_names
+from pearl.templates import fill, frame, template_names
 from retriever.base import UNCALIBRATED, Calibration
 from retriever.calibrated.artifact import artifact_retriever
 from service.drafting.drafter import Delta, DraftJob, Event, Finished, Retrieved
@@ -120,6 +120,15 @@ def test_usage_is_what_the_model_counts(write: Any) -> None:
     run = write(replies=["one two three"])
     assert run.draft.usage.completion_tokens == 3
     assert run.draft.usage.prompt_tokens > 50
+
+
+def test_the_model_is_told_the_language_where_the_samples_are_in_another(pearl: Any, write: Any) -> None:
+    asked = "Sag Tomas, dass die Kleiderstangen am Freitag fertig sind und geholt werden können."
+    write(asked, texts=("The rear wheel is true again, it was only a spoke.",))
+    write("Tell Tomas that the costume rails will be ready on Friday.", texts=())
+    (german, _), (english, _) = pearl.model.calls
+    assert german[-1].content.endswith(fill(frame()["language"], noun="text", language="German"))
+    assert "language" not in "".join(message.content for message in english)
 
 
 def test_an_empty_history_still_gets_a_draft_that_says_it_is_generic(pearl: Any, write: Any) -> None:
