@@ -7,7 +7,6 @@ import re
 from functools import cache
 from typing import Any
 
-import numpy as np
 import regex
 
 from pearl.text.phrases import Phrases
@@ -29,6 +28,8 @@ def detect(text: str) -> str | None:
     text = _UNSAID.sub("", text[: 2 * LONGEST])[:LONGEST]
     if len(_LETTER.findall(text)) < LEAST_LETTERS and len(_SIGN.findall(text)) < LEAST_SIGNS:
         return None
+    import numpy as np  # not above: commands that only read and write rows start without it
+
     identifier = _identifier()
     found = identifier.instance2fv(text.lower() if text.isupper() else text)
     features = found.nonzero()[0]

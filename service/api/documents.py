@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from pearl.errors import Conflict, InputError
 from pearl.records import Document
+from pearl.text.language import detect
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
@@ -113,6 +114,12 @@ class DocumentOut(ListedEntry):
         None,
         description="The conversation it belongs to, if known.",
         examples=["costume-rails"],
+        exclude_if=_unknown,
+    )
+    language: str | None = Field(
+        None,
+        description="The language it is in, an ISO 639 code, if that is sure.",
+        examples=["en"],
         exclude_if=_unknown,
     )
     sent_draft: SentDraftOut | None = Field(
@@ -381,5 +388,6 @@ def _out(document: Document, sent: feedback.Feedback | None) -> DocumentOut:
         voice=document.voice,
         recipient=document.recipient,
         thread=document.thread,
+        language=detect(document.text),
         sent_draft=sent_draft_out(sent),
     )

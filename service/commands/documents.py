@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import typer
 
@@ -11,6 +12,7 @@ from pearl.cli.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.errors import InputError
 from pearl.records import Document
 from pearl.settings import load_settings
+from pearl.text.language import detect, names
 from pearl.text.usable import counted
 from service.commands.common import erase, open_database
 from service.commands.shown import (
@@ -84,19 +86,25 @@ def _show_page(user: str | None, voice: str | None, wanted: PageQuery, json: str
         owner = users.chosen(connection, user)
         page = documents.page(connection, owner.id, wanted, voices.chosen_there(connection, owner.id, voice))
     if json:
-        write_json(json, {"documents": [asdict(document) for document in page.documents], "has_more": page.has_more})
+        write_json(json, {"documents": [_fields(document) for document in page.documents], "has_more": page.has_more})
         return
     if not page.documents:
         typer.echo("No documents." if wanted.words is None else f"No document contains {wanted.words!r}.", err=True)
         return
-    show_table(("id", "written", "voice", "text"), (_row(document, wanted.words) for document in page.documents))
+    show_table(
+        ("id", "written", "voice", "language", "text"), (_row(document, wanted.words) for document in page.documents)
+    )
     if page.has_more:
         typer.echo(f"There are more; go on with --after {page.documents[-1].id}", err=True)
 
 
 def _row(document: Document, words: str | None) -> tuple[str, ...]:
     text = excerpt(document.text) if words is None else excerpt_with(document.text, words)
-    return document.id, moment(document.timestamp), document.voice or "-", text
+    return document.id, moment(document.timestamp), document.voice or "-", detect(document.text) or "-", text
+
+
+def _fields(document: Document) -> dict[str, Any]:
+    return asdict(document) | {"language": detect(document.text)}
 
 
 @app.command(epilog=epilog("  pearl documents show mail-2041"))
@@ -114,11 +122,19 @@ def show(
         from service.api.sent_drafts import sent_draft_out
 
         found = sent_draft_out(sent)
-        write_json(json, asdict(document) | ({} if found is None else {"sent_draft": found.model_dump()}))
+        write_json(json, _fields(document) | ({} if found is None else {"sent_draft": found.model_dump()}))
         return
     if sent is not None and not sent.is_sample:
         typer.echo(not_a_sample(sent), err=True)
-    show_fields((("id", document.id), ("written", moment(document.timestamp)), ("voice", document.voice)))
+    language = detect(document.text)
+    show_fields(
+        (
+            ("id", document.id),
+            ("written", moment(document.timestamp)),
+            ("voice", document.voice),
+            ("language", language and names()[language]),
+        )
+    )
     if document.request is not None:
         typer.echo(f"request:\n\n{for_terminal(document.request)}\n")
     typer.echo(f"text:\n\n{for_terminal(document.text)}")

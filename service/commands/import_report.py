@@ -14,6 +14,7 @@ from rich.text import Text
 
 from pearl.cli.options import write_json
 from pearl.errors import InputError
+from pearl.text.language import names
 from pearl.text.usable import counted, printable
 from service.importing.run import ImportSummary
 
@@ -65,6 +66,8 @@ def _table(summary: ImportSummary, removed: int) -> Table:
     )
     if summary.replaced:
         table.add_row(f"{summary.replaced:,}", "changed since, now as they are in the source")
+    for language, count in summary.languages.items():
+        table.add_row(f"{count:,}", f"of them in {names().get(language, 'a language that cannot be told')}")
     table.add_row(f"{summary.already_there:,}", "already there")
     if removed:
         table.add_row(f"{removed:,}", "removed, for they are gone from the source")

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from pearl.errors import InputError, Interrupted, PearlError, StoreError
 from pearl.recipients import check_document
 from pearl.templates import DEFAULT_TEMPLATE
+from pearl.text.language import detect
 from pearl.text.usable import check_characters, check_id, check_text, counted, parse_timestamp
 from pearl.text.words import count_words
 from service.hook.drafted import REASON, DraftedMessages
@@ -29,6 +30,7 @@ from service.store.voices import check_name
 BATCH_DOCUMENTS = 1_000
 BATCH_CHARACTERS = 8_000_000  # a whole batch is in memory, and a document may have a megabyte
 ERRORS_KEPT = 100
+NO_LANGUAGE = "unknown"  # of texts that are too short to tell, or in a language that is not known
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 COMMIT = "commit"  # the template of commit messages, which PEARL's hook drafts
 
@@ -57,6 +59,7 @@ class ImportSummary:
     already_there: int
     conflicts: int
     left_out: dict[str, int]  # by reason
+    languages: dict[str, int]  # of what is imported or replaced, by ISO 639 code
     errors: tuple[ImportProblem, ...]  # the first ERRORS_KEPT
     errors_total: int
     users: int
@@ -241,6 +244,7 @@ class _Tally:
 
     outcomes: Counter[AddOutcome] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    languages: Counter[str] = field(default_factory=Counter)
     errors: list[ImportProblem] = field(default_factory=list)
     errors_total: int = 0
     remarks: list[str] = field(default_factory=list)
@@ -252,6 +256,8 @@ class _Tally:
         self.outcomes.update(outcomes)
         for item, outcome in zip(batch, outcomes, strict=True):
             new = outcome in (AddOutcome.CREATED, AddOutcome.REPLACED)
+            if new:
+                self.languages[detect(item.document.text) or NO_LANGUAGE] += 1
             if new and UNREADABLE in f"{item.document.text}{item.document.request}":
                 self.unreadable += 1
                 self.first_unreadable = self.first_unreadable or item.where
@@ -275,6 +281,7 @@ class _Tally:
 
     def forget_stored(self) -> None:
         self.outcomes[AddOutcome.CREATED] = self.outcomes[AddOutcome.REPLACED] = 0
+        self.languages.clear()
         self.refused = True
 
     def summary(self, known_users: _UserIds, identities: Identities, seconds: float) -> ImportSummary:
@@ -284,6 +291,7 @@ class _Tally:
             already_there=self.outcomes[AddOutcome.EXISTS],
             conflicts=self.outcomes[AddOutcome.CONFLICT],
             left_out=dict(self.left_out.most_common()),
+            languages=dict(self.languages.most_common()),
             errors=tuple(self.errors),
             errors_total=self.errors_total,
             users=len(known_users),

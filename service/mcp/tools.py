@@ -12,6 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from pearl.errors import NotFound, PearlError
 from pearl.records import Draft
+from pearl.text.language import detect
 from service.api.draft_form import ClaimOut, DraftOut, RetrievalOut, excerpt
 from service.api.drafts import DraftOrder
 from service.api.errors import error_body, explain_validation
@@ -89,6 +90,7 @@ class Toolbox:
             {
                 "id": scored.document.id,
                 "score": scored.score,
+                "language": detect(scored.document.text),
                 "request": scored.document.request and excerpt(scored.document.request, EXAMPLE),
                 "text": excerpt(scored.document.text, EXAMPLE),
             }

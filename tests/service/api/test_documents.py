@@ -16,6 +16,13 @@ def ann(pearl: Any) -> Any:
     return pearl.as_user("ann")
 
 
+def test_a_document_is_shown_with_its_language(ann: Any) -> None:
+    german = "Kannst du am Samstag die lange Leiter mitbringen?"
+    ann.post("/v1/documents", [{"id": "a", "text": german}, {"id": "b", "text": "ok"}])
+    assert ann.get("/v1/documents/a").json()["language"] == "de"
+    assert "language" not in ann.get("/v1/documents/b").json()
+
+
 def test_add_one(ann: Any) -> None:
     answer = ann.post("/v1/documents", {"id": "a", "text": "Kettle's on.", "request": "When?", "voice": "email"})
     assert answer.status_code == 201
@@ -27,6 +34,7 @@ def test_add_one(ann: Any) -> None:
     }
     kept = ann.get("/v1/documents/a").json()
     assert abs(kept.pop("timestamp") - time.time()) < 60
+    assert kept.pop("language") == "en"
     assert kept == {"id": "a", "object": "document", "text": "Kettle's on.", "request": "When?", "voice": "email"}
     assert [voice["name"] for voice in ann.get("/v1/voices").json()["data"]] == ["email"]
 

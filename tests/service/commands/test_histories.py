@@ -66,9 +66,9 @@ def test_list_documents(pearl: Any) -> None:
     run = pearl("documents", "list")
     assert run.status == 0
     first, second, *_ = run.out.splitlines()
-    assert first.split() == ["id", "written", "voice", "text"]
+    assert first.split() == ["id", "written", "voice", "language", "text"]
     assert second.split()[0] == "p-1"
-    assert second.rstrip().endswith("blog   On tea and KÖLN.")
+    assert second.rstrip().endswith("blog   -         On tea and KÖLN.")
     assert listed(pearl, "list", "--voice", "email") == ["m-1"]
     assert listed(pearl, "list", "--voice", "pearl") == listed(pearl, "list") == ["p-1", "m-2", "m-1"]
     assert listed(pearl, "list", "--oldest-first", "--limit", "2") == ["m-1", "m-2"]

@@ -94,12 +94,32 @@ def test_json_on_standard_output_and_nothing_else(command, write_lines):
         "already_there": 1,
         "conflicts": 0,
         "left_out": {"empty text": 1},
+        "languages": {"unknown": 2},
         "errors_total": 1,
         "users": 2,
         "unmatched_me": [],
         "senders": [],
         "remarks": [],
     }
+
+
+def test_what_is_imported_is_counted_by_language(command, write_lines):
+    texts = (
+        "Could you bring the long ladder on Saturday?",
+        "Lunch at one, as we always do on Sundays?",
+        "Kannst du am Samstag die lange Leiter mitbringen?",
+        "\u202eok\u202c",
+    )
+    path = write_lines([{**LINES[0], "id": str(number), "text": text} for number, text in enumerate(texts)])
+    run = command("import", "jsonl", path)
+    assert "2  of them in English" in run.err
+    assert "1  of them in German" in run.err
+    assert "1  of them in a language that cannot be told" in run.err
+    listed = command("documents", "list", "--user", "ann", "--json", "-").json["documents"]
+    assert {document["id"]: document["language"] for document in listed} == {"0": "en", "1": "en", "2": "de", "3": None}
+    assert "language:     German" in command("documents", "show", "2", "--user", "ann").out
+    again = command("import", "jsonl", path, "--json", "-").json
+    assert again["languages"] == {}  # nothing new
 
 
 def test_json_into_a_file(command, write_lines, tmp_path):

@@ -67,6 +67,12 @@ def test_examples_come_with_scores_and_a_threshold(pearl: Any, ann: Any, fixed_r
     assert pearl.model.calls == []
 
 
+def test_an_example_says_its_language(pearl: Any, ann: Any) -> None:
+    pearl.add("ann", Document("a", "Kannst du am Samstag die lange Leiter mitbringen?", 1000.0))
+    (shown,) = good(ann, "find_examples", request="Kannst du am Sonntag die lange Leiter holen?")["documents"]
+    assert shown["language"] == "de"
+
+
 def test_each_example_is_there_once(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
     pearl.add("ann", Document("a", "Short.", 1000.0), Document("b", "short. ", 1001.0), Document("c", "Other.", 1002.0))
     pearl.retrieve_with(fixed_retriever({"a": 2.0, "b": 1.0, "c": 0.0}, Calibration()))
