@@ -139,6 +139,20 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """One of several texts that were written for a request."""
+
+    text: str
+    stage: str = "draft"  # or "revised"
+    finish_reason: str = "stop"
+    documents: tuple[str, ...] = ()  # ids of those in its prompt, the one next to the request first
+    notes: tuple[Note, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    quality: float | None = None
+    likeness: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A result of the drafting pipeline."""
 
@@ -156,3 +170,4 @@ class Draft:
     editing: Editing | None = None  # None if no candidates were asked for
     likeness: float | None = None  # None if it is not measured, or cannot be said
     claims: tuple[Claim, ...] = ()
+    variants: tuple[Variant, ...] = ()  # all texts, if several were wanted; the first is that of the draft

@@ -15,6 +15,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.draft_form import UsageOut
@@ -32,11 +33,13 @@ from service.api.openai_calls import (
     evidence_of,
     text_of,
     unread,
+    variant_evidence,
     voice_of_model,
 )
 from service.api.openai_fields import UNUSED, describe, passed_over
 from service.api.streaming import DONE, EventStream, event, while_connected
-from service.drafting.drafter import Delta, Event, Finished, Retrieved
+from service.drafting.drafter import Delta, Ended, Event, Finished, Retrieved
+from service.drafting.variants import MOST
 from service.process.metrics import Metrics
 from service.process.threads import in_thread
 from service.services import Services
@@ -110,6 +113,14 @@ class ChatIn(BaseModel):
     temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
     top_p: float | None = Field(None, ge=0, le=1, description="Nucleus sampling.", examples=[1])
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
+    n: int | None = Field(
+        None,
+        ge=1,
+        le=MOST,
+        description="Different texts to write, one after the other. There are fewer `choices` where the model wrote "
+        "the same text twice or failed; `pearl.retrieval.notes` says so.",
+        examples=[2],
+    )
 
     def call(self) -> OpenAICall:
         """Convert the body to a call. Raises InputError for what is not supported."""
@@ -130,6 +141,7 @@ class ChatIn(BaseModel):
                 *unread("messages", [(message.role, message.content) for message in self.messages]),
             ],
             stop=tuple(filter(None, stop)),
+            choices=self.n or 1,
         )
 
 
@@ -142,9 +154,9 @@ class ChoiceMessage(BaseModel):
 
 
 class Choice(BaseModel):
-    """The one choice."""
+    """One of the texts."""
 
-    index: Literal[0] = Field(description="Always 0.")
+    index: int = Field(description="0 is the text of the draft.", examples=[0])
     message: ChoiceMessage
     finish_reason: Literal["stop", "length"] = Field(
         description="`length`: cut off at `max_tokens`.", examples=["stop"]
@@ -160,12 +172,13 @@ class ChatOut(BaseModel):
     created: int = Field(description="Unix seconds.", examples=[1772357400])
     model: str = Field(description="The model asked for.", examples=["email"])
     choices: list[Choice] = Field(
-        description="Exactly one.",
+        description="One, or up to `n`.",
         examples=[[{"index": 0, "message": {"role": "assistant", "content": "Kettle's on."}, "finish_reason": "stop"}]],
     )
     usage: UsageOut
     pearl: dict[str, Any] = Field(
-        description="`stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`.",
+        description="`stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`; with `n` above 1 "
+        "also `variants`, without their texts.",
         examples=[{"stage": "draft"}],
     )
 
@@ -231,8 +244,9 @@ async def create_completion(
     What a chat client asks on its own account (titles, tags, follow-up questions) goes to the model as it is, without
     your history, and is not recorded; `pearl.stage` is then `passed_on`.
 
-    In a stream the chunk with the `finish_reason` has `pearl`. A stream that fails ends with an event that has
-    `error`, in place of `[DONE]`."""
+    In a stream the chunk with the last `finish_reason` has `pearl`; with `n` above 1 the choices come one after the
+    other, and the chunk that ends one has what `pearl.variants` says of it. A stream that fails ends with an event
+    that has `error`, in place of `[DONE]`."""
     events = await begin(request, services, caller.user, body.call())
     if body.stream:
         first = await anext(events)
@@ -248,11 +262,12 @@ async def create_completion(
         "model": body.model,
         "choices": [
             {
-                "index": 0,
-                "message": {"role": "assistant", "content": content(draft), "refusal": None},
-                "finish_reason": draft.finish_reason,
+                "index": index,
+                "message": {"role": "assistant", "content": text, "refusal": None},
+                "finish_reason": finish_reason,
                 "logprobs": None,
             }
+            for index, (text, finish_reason) in enumerate(_texts(draft))
         ],
         "usage": UsageOut.model_validate(draft.usage).model_dump(),
         "pearl": evidence_of(draft),
@@ -266,21 +281,38 @@ async def _chunks(
     head = {"id": first.draft_id, "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
 
     def chunk(delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+        choice = {"index": index, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
         return event({**head, "choices": [choice], **more})
 
+    index, ended = 0, None
     yield chunk({"role": "assistant", "content": ""})
     async with aclosing(rest):
         async for item in rest:
             if isinstance(item, Delta):
+                if ended and item.variant > index:
+                    yield chunk({}, ended.variant.finish_reason, pearl=variant_evidence(index, ended.variant))
+                    index, ended = item.variant, None
+                    yield chunk({"role": "assistant", "content": ""})
                 yield chunk({"content": item.text})
+            elif isinstance(item, Ended):
+                ended = item  # its end is sent with the beginning of the next, or with all evidence
             elif isinstance(item, Finished):
                 metrics.count_draft(item.draft)
                 if item.draft.questions:
                     yield chunk({"content": content(item.draft)})
-                yield chunk({}, item.draft.finish_reason, pearl=evidence_of(item.draft))
+                # a choice that failed after its beginning was sent is none of the texts
+                texts = _texts(item.draft)
+                finish_reason = texts[index][1] if index < len(texts) else "length"
+                yield chunk({}, finish_reason, pearl=evidence_of(item.draft))
                 if with_usage:
                     yield event(
                         {**head, "choices": [], "usage": UsageOut.model_validate(item.draft.usage).model_dump()}
                     )
     yield DONE
+
+
+def _texts(draft: Draft) -> list[tuple[str, str]]:
+    """The content and the finish reason of each choice."""
+    return [(variant.text, variant.finish_reason) for variant in draft.variants] or [
+        (content(draft), draft.finish_reason)
+    ]

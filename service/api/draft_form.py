@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pearl.records import Draft, Retrieval
+from pearl.records import Draft, Retrieval, Variant
 from pearl.text.words import character_start
 from service.api.pages import ListedEntry
 from service.store.drafts import StoredDraft
@@ -35,7 +35,7 @@ class NoteOut(_OfRecord):
     code: str = Field(
         description="`generic`, `below_floor`, `far_behind`, `unrelated`, `no_room`, `shortened`, `time_limit`, "
         "`not_embedded`, `not_read`, `instructions_repeated`, `lines_repeated`, `in_circles`, `asked_again`, "
-        "`as_assistant` or `cut_off`.",
+        "`as_assistant`, `cut_off`, `same_variant` or `variant_failed`.",
         examples=["generic"],
     )
     message: str = Field(
@@ -175,8 +175,28 @@ class ClaimOut(_OfRecord):
     )
 
 
+class VariantOut(_OfRecord):
+    """One of several texts for the request."""
+
+    index: int = Field(description="Its place; 0 is the text of the draft.", examples=[1])
+    text: str = Field(description="The text.", examples=["Kettle's on. Of course, Bea takes it."])
+    stage: Literal["draft", "revised"] = Field(description="The stage that it reached.", examples=["draft"])
+    finish_reason: Literal["stop", "length"] = Field(
+        description="`length`: cut off where its tokens were used up.", examples=["stop"]
+    )
+    documents: list[str] = Field(description="Ids of the documents in its prompt.", examples=[["email-009"]])
+    notes: list[NoteOut] = Field(description="Remarks on this text and its documents.", examples=[[]])
+    quality: float | None = Field(description="As of the draft.", examples=[6.4])
+    likeness: float | None = Field(description="As of the draft.", examples=[0.81])
+    claims: list[ClaimOut] = Field(description="As of the draft; places are those in this `text`.", examples=[[]])
+
+    @classmethod
+    def of(cls, index: int, variant: Variant) -> Self:
+        return cls.model_validate({"index": index, **{name: getattr(variant, name) for name in variant.__slots__}})
+
+
 class UsageOut(_OfRecord):
-    """Tokens of the chat model, revision and candidates included; 0 where its endpoint does not say."""
+    """Tokens of the chat model, revision, candidates and variants included; 0 where its endpoint does not say."""
 
     prompt_tokens: int = Field(examples=[745], description="Tokens read.")
     completion_tokens: int = Field(examples=[115], description="Tokens written.")
@@ -222,6 +242,13 @@ class DraftOut(ListedEntry):
         description="What decided on the documents and the revision; null where nothing was retrieved.",
         examples=[{"code": "not_calibrated", "id": None, "message": "Nothing is calibrated for 'llama3.2'..."}],
     )
+    variants: list[VariantOut] | None = Field(
+        None,
+        description="All texts, in their order, where more than one was asked for. One that equals an earlier text "
+        "twice, or that the model failed to write, is left out, and `retrieval.notes` says so.",
+        examples=[None],
+        exclude_if=lambda variants: variants is None,
+    )
 
     @classmethod
     def of(cls, draft: Draft, **more: Any) -> Self:
@@ -241,6 +268,7 @@ class DraftOut(ListedEntry):
             "editing": draft.editing,
             "usage": draft.usage,
             "timings": draft.timings,
+            "variants": [VariantOut.of(*numbered) for numbered in enumerate(draft.variants)] or None,
         }
         return cls.model_validate(fields | more)
 

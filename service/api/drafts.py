@@ -20,12 +20,13 @@ from pearl.prompts import instructed
 from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, admission_of
-from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, RetrievalOut
+from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, RetrievalOut, VariantOut
 from service.api.fields import KnownFields, Length, MaybeEmptyText, Name, Recipient, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
 from service.api.pages import EntryPage
 from service.api.streaming import EventStream, event, while_connected
-from service.drafting.drafter import Delta, DraftJob, Event, Finished, Retrieved
+from service.drafting.drafter import Delta, DraftJob, Ended, Event, Finished, Retrieved
+from service.drafting.variants import MOST
 from service.process.metrics import Metrics
 from service.process.threads import in_thread
 from service.services import Services
@@ -85,6 +86,14 @@ class DraftOrder(KnownFields):
         description="`auto`: revise when the best document scored below the trained threshold.",
         examples=["auto"],
     )
+    variants: int = Field(
+        1,
+        ge=1,
+        le=MOST,
+        description="Different texts to write, one after the other; each is revised, and has `candidates`, as the "
+        "first is. With more than 1 the answer has `variants`.",
+        examples=[2],
+    )
 
     def job(self, longest: int) -> DraftJob:
         """The pipeline's job for a draft of at most ``longest`` tokens."""
@@ -94,6 +103,7 @@ class DraftOrder(KnownFields):
             instructed(self.instructions, self.intent, self.length),
             self.k,
             self.revise,
+            variants=self.variants,
             decoding=Decoding(longest, stop=(CLOSING,)),
             recipient=self.recipient,
             thread=self.thread,
@@ -134,8 +144,9 @@ async def create_draft(
 
     With `stream`, the answer is a stream of events: first `retrieval` with `id` and `retrieval`, then `delta` with
     the next piece of the text in `text`, then `draft` with the whole answer. When a revision is due or candidates are
-    asked for, only the final text is sent. A stream that fails ends with `error`, whose data are as of every error;
-    lines that begin with a colon keep a silent one open. An Idempotency-Key is for answers in one piece.
+    asked for, only the final text is sent. With several `variants` each `delta` has the text's index in `variant`, and
+    `variant` has a text as a whole once it is written. A stream that fails ends with `error`, whose data are as of
+    every error; lines that begin with a colon keep a silent one open. An Idempotency-Key is for answers in one piece.
     """
     job = body.job(services.settings.max_draft_tokens)
     if idempotency_key is not None:
@@ -145,7 +156,7 @@ async def create_draft(
     events = admission_of(request).admit(services.drafter.draft(caller.user, job))
     if body.stream:
         first = await anext(events)  # here an error in the request can still get its status
-        stream = _events(first, events, services.metrics)
+        stream = _events(first, events, services.metrics, several=job.variants > 1)
         return EventStream(stream, failed=partial(event, name="error"))
     draft = await while_connected(request, lambda: finished(events))
     services.metrics.count_draft(draft)
@@ -184,13 +195,17 @@ async def finished(events: AsyncGenerator[Event, None]) -> Draft:
     raise AssertionError("the pipeline ends with Finished")
 
 
-async def _events(first: Event, rest: AsyncGenerator[Event, None], metrics: Metrics) -> AsyncGenerator[bytes, None]:
+async def _events(
+    first: Event, rest: AsyncGenerator[Event, None], metrics: Metrics, *, several: bool
+) -> AsyncGenerator[bytes, None]:
     assert isinstance(first, Retrieved)
     yield event({"id": first.draft_id, "retrieval": RetrievalOut.of(first.retrieval).model_dump()}, "retrieval")
     async with aclosing(rest):
         async for item in rest:
             if isinstance(item, Delta):
-                yield event({"text": item.text}, "delta")
+                yield event({"text": item.text} | ({"variant": item.variant} if several else {}), "delta")
+            elif isinstance(item, Ended):
+                yield event(VariantOut.of(item.index, item.variant).model_dump(), "variant")
             elif isinstance(item, Finished):
                 metrics.count_draft(item.draft)
                 yield event(DraftOut.of(item.draft).model_dump(), "draft")

@@ -41,6 +41,12 @@ class FeedbackIn(KnownFields):
     final_text: Text | None = Field(
         None, description="The text that was sent; needed for `edited`.", examples=["Kettle's on. Yes, swap with Bea."]
     )
+    variant: int | None = Field(
+        None,
+        ge=0,
+        description="Index of the variant that was taken; without it the one nearest to `final_text`, or the first.",
+        examples=[0],
+    )
 
 
 class FeedbackOut(BaseModel):
@@ -69,7 +75,7 @@ async def give_feedback(
 
 
 def _give(connection: Connection, user_id: int, body: FeedbackIn) -> StoredResponse:
-    recorded = feedback.add(connection, user_id, body.draft_id, body.outcome, body.final_text)
+    recorded = feedback.add(connection, user_id, body.draft_id, body.outcome, body.final_text, body.variant)
     return StoredResponse(201, orjson.dumps(feedback_body(recorded)).decode())
 
 

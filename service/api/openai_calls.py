@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Annotated, Any, Literal
 
 from fastapi import Request
@@ -17,10 +18,10 @@ from pearl.chat.base import Decoding, Role
 from pearl.errors import InputError, NotFound
 from pearl.prompts import instructed_by_lines
 from pearl.recipients import addressed_by_lines
-from pearl.records import Draft
+from pearl.records import Draft, Variant
 from pearl.text.usable import MAX_TEXT_BYTES, check_characters, check_text
 from service.api.dependencies import add_headers, admission_of
-from service.api.draft_form import ClaimOut, DecidedByOut, RetrievalOut
+from service.api.draft_form import ClaimOut, DecidedByOut, RetrievalOut, VariantOut
 from service.api.fields import NO_LIMIT, STORABLE, Name
 from service.api.model_names import is_chat_model
 from service.api.openai_fields import BESIDE_TEXT, TEXT_PARTS, unreadable_part
@@ -121,6 +122,7 @@ class OpenAICall:
     top_p: float | None
     ignored: Sequence[str]  # fields that were passed over
     stop: tuple[str, ...] = ()
+    choices: int = 1
 
     def spoken(self) -> list[tuple[Role, str]]:
         """The turns up to the user's last message, which is the request, behind all instructions wherever the client
@@ -154,6 +156,7 @@ class OpenAICall:
             instructions=instructed_by_lines(instructions),
             before=conversation([(role, text) for role, text in earlier if role != "system"]),
             stop=self.stop,
+            variants=self.choices,
             decoding=Decoding(
                 # tools often ask for thousands; that must leave room for the request
                 max_tokens=min(limit, most_tokens),
@@ -220,4 +223,10 @@ def evidence_of(draft: Draft) -> dict[str, Any]:
         "retrieval": RetrievalOut.of(draft.retrieval).model_dump(),
         "calibration": decided_by,
         "claims": [ClaimOut.model_validate(claim).model_dump() for claim in draft.claims],
+        **({"variants": list(map(variant_evidence, count(), draft.variants))} if draft.variants else {}),
     }
+
+
+def variant_evidence(index: int, variant: Variant) -> dict[str, Any]:
+    """What ``pearl`` says of one of several choices."""
+    return VariantOut.of(index, variant).model_dump(exclude={"text", "finish_reason"})

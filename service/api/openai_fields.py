@@ -70,7 +70,6 @@ UNUSED: dict[str, dict[str, Any]] = {
     "audio": {"description": "Not supported.", "type": "null"},
     "modalities": {"description": "A draft is a text.", "enum": [["text"], [], None]},
     "response_format": {"description": "A draft is a text.", "anyOf": [TEXT_FORMAT, {"type": "null"}]},
-    "n": {"description": "Must be 1.", "enum": [1, None]},
 }
 STATE: dict[str, dict[str, Any]] = {
     **{
@@ -78,6 +77,7 @@ STATE: dict[str, dict[str, Any]] = {
         for name in ("previous_response_id", "conversation", "prompt")
     },
     "background": {"description": "Not supported.", "enum": [False, None]},
+    "n": {"description": "Must be 1.", "enum": [1, None]},
     "include": {
         "description": "Passed over, but for logprobs, which are not supported.",
         "items": {"not": {"const": "message.output_text.logprobs"}},
@@ -119,13 +119,12 @@ def passed_over(fields: dict[str, Any]) -> list[str]:
         kind = fields.get(name)
         if kind and not (isinstance(kind, dict) and kind.get("type") == "text"):
             raise _unsupported(name, f"'{name}' must be text: a draft is a letter, not JSON.")
-    if fields.get("n") not in (None, 1):
-        raise _unsupported("n", "'n' must be 1: a request has one draft.")
     return [name for name in PASSED_OVER if fields.get(name)]
 
 
 def refuse_state(fields: dict[str, Any]) -> None:
-    """Refuse the fields of the Responses API that need a server with a memory. Raises InputError."""
+    """Refuse the fields of the Responses API that need a server with a memory, and several answers. Raises
+    InputError."""
     for name in ("previous_response_id", "conversation"):
         if fields.get(name):
             raise _unsupported(name, f"'{name}' is not supported: no conversation is kept here; send it in 'input'.")
@@ -133,6 +132,8 @@ def refuse_state(fields: dict[str, Any]) -> None:
         raise _unsupported("prompt", "'prompt' is not supported: no prompts are kept here; use 'instructions'.")
     if fields.get("background"):
         raise _unsupported("background", "'background' must be false: an answer comes with its call, or not at all.")
+    if fields.get("n") not in (None, 1):
+        raise _unsupported("n", "'n' must be 1: a response has one text; POST /v1/chat/completions gives several.")
     include = fields.get("include")
     if isinstance(include, list) and "message.output_text.logprobs" in include:
         raise _unsupported("include", "'include' may not ask for logprobs: a draft is plain text.")

@@ -19,6 +19,7 @@ EXAMPLES = """
   pearl draft - --voice email < message.txt > reply.txt
   pearl draft "Tomas asks for my Saturday" --user me --instructions "At most five lines."
   pearl draft "Tomas asks for my Saturday" --intent decline --length shorter --to tomas@example.org
+  pearl draft "Thank Nan for the rails" --variants 3
   PEARL_REWARD_MODEL=embedded pearl draft "Tomas asks for my Saturday" --candidates 8
   pearl draft "reset: say why the index is kept" --user ada --json - | jq -r .text
 """
@@ -50,6 +51,7 @@ def draft(
     candidates: int = typer.Option(
         0, "--candidates", min=0, max=20, help="Edits of the draft to choose the best of; needs PEARL_REWARD_MODEL."
     ),
+    variants: int = typer.Option(1, "--variants", min=1, max=3, help="Different texts to write, one after the other."),
     llm: str | None = LLM_OPTION,
     encoder: str | None = ENCODER_OPTION,
     json: str | None = JSON_OPTION,
@@ -78,6 +80,7 @@ def draft(
         k,
         known("revise", revise, (AUTO, NEVER, ALWAYS)),
         candidates,
+        variants,
         decoding=Decoding(settings.max_draft_tokens, stop=(CLOSING,)),
         recipient=None if to is None else check_recipient(to, param="--to"),
         thread=None if thread is None else check_id(thread, param="--thread"),

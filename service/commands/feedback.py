@@ -19,6 +19,7 @@ EXAMPLES = """
   pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --accepted
   pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --edited sent.txt
   pbpaste | pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --edited -
+  pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --accepted --variant 2
   pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --rejected
   pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --mine
 """
@@ -33,6 +34,9 @@ def feedback(
     rejected: bool = typer.Option(False, "--rejected", help="Say that nothing of it was sent."),
     mine: bool | None = typer.Option(
         None, "--mine/--not-mine", help="Say that the sent text is yours, though the machine wrote most of it; or not."
+    ),
+    variant: int | None = typer.Option(
+        None, "--variant", min=1, max=3, metavar="N", help="Number of the variant that was taken; 1 is the first."
     ),
     user: str | None = USER_OPTION,
     json: str | None = JSON_OPTION,
@@ -52,7 +56,7 @@ def feedback(
             store.claim(connection, owner, id, mine=mine)
             recorded = store.sent_drafts(connection, owner, [id])[id]
         else:
-            recorded = store.add(connection, owner, id, outcomes[0], sent)
+            recorded = store.add(connection, owner, id, outcomes[0], sent, None if variant is None else variant - 1)
     if json:
         from service.api.feedback import feedback_body
 

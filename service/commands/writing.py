@@ -59,6 +59,7 @@ class _Screen:
     def __init__(self, *, silent: bool) -> None:
         self.silent = silent
         self.begun = False
+        self.variant = 0  # index of the text that is shown
         self.status: AbstractContextManager[object] = nullcontext()
 
     def waiting(self) -> AbstractContextManager[object]:
@@ -75,6 +76,9 @@ class _Screen:
             return
         if isinstance(event, Delta):
             self._begin()
+            if event.variant > self.variant:
+                self.variant = event.variant
+                typer.echo(f"\n\n--- variant {event.variant + 1} ---\n")
             typer.echo(for_terminal(event.text), nl=False)
             sys.stdout.flush()
         elif isinstance(event, Finished):
@@ -100,6 +104,9 @@ def _show_evidence(written: Draft) -> None:
         lines += [_evidence_line(scored) for scored in written.retrieval.documents]
     lines += [note.message for note in written.retrieval.notes]
     lines += claim_lines(written.claims)
+    for number, variant in enumerate(written.variants[1:], start=2):
+        notes = [note.message for note in variant.notes if note not in written.retrieval.notes]
+        lines += [f"variant {number}: {line}" for line in (*notes, *claim_lines(variant.claims))]
     if written.revision.applied:
         lines.append(written.revision.message)
     elif written.revision.reason in NOT_DELIVERED:
@@ -109,7 +116,8 @@ def _show_evidence(written: Draft) -> None:
     if written.editing is not None:
         lines += editing_lines(written.editing)
     if not written.questions:
-        lines.append(f"What became of it? pearl feedback {written.id} --accepted | --edited FILE | --rejected")
+        which = " [--variant N]" if len(written.variants) > 1 else ""
+        lines.append(f"What became of it? pearl feedback {written.id} --accepted{which} | --edited FILE | --rejected")
     typer.echo("\n".join(lines), err=True)
 
 

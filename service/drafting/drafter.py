@@ -27,7 +27,7 @@ from pearl.prompts import (
     revision_prompt,
     second_prompt,
 )
-from pearl.records import Claim, Document, Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
+from pearl.records import Claim, Document, Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage, Variant
 from pearl.templates import Template, load_template
 from pearl.text.usable import counted, storable
 from retriever.base import Calibration, choose
@@ -37,6 +37,7 @@ from service.drafting.polishing import CandidateOrder, Polisher, check_wish, lik
 from service.drafting.reading import Reading, read_revision
 from service.drafting.repetition import Repetitions
 from service.drafting.turns import NOTHING_BEFORE, Conversation, in_context
+from service.drafting.variants import NewText, Variation, failed, same_text
 from service.histories.history_cache import HistoryCache
 from service.histories.likeness import LikenessCache
 from service.process.threads import FairThreads, in_reading_thread, in_thread, in_writing_thread
@@ -62,6 +63,7 @@ class DraftJob:
     k: int | None = None  # documents shown; None: as the voice, the calibration or the template says
     revise: str = AUTO  # or NEVER, ALWAYS
     candidates: int = 0  # edits of the draft, the best of which replaces it
+    variants: int = 1  # different texts to write
     before: Conversation = NOTHING_BEFORE
     stop: tuple[str, ...] = ()  # the draft ends before the first of these texts
     decoding: Decoding = field(default_factory=lambda: Decoding(stop=(CLOSING,)))
@@ -85,6 +87,15 @@ class Delta:
     """A piece of the text that will be the answer."""
 
     text: str
+    variant: int = 0  # index of the text
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One of several variants is written."""
+
+    index: int
+    variant: Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +105,19 @@ class Finished:
     draft: Draft
 
 
-Event = Retrieved | Delta | Finished
+Event = Retrieved | Delta | Ended | Finished
 OnRecord = Callable[[Connection, Draft], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """A text to write: its documents are chosen, its prompt is made."""
+
+    job: DraftJob
+    shortlist: Shortlist
+    inputs: PromptInputs
+    prompt: Prompt
+    draft: Draft  # with the decision on its revision, without a text
 
 
 class Drafter:
@@ -165,47 +187,115 @@ class Drafter:
         yield Retrieved(draft_id, retrieval)
 
         decision = decide(job.revise, ranking, retrieval, calibration)
-        wanted = CandidateOrder(job.candidates, inputs.instructions, job.decoding.began)
         draft = Draft(draft_id, "", "draft", retrieval, decision, decided_by=shortlist.point.decided_by)
         if decision.reason == NEEDS_INPUT:
             draft = await self._ask(inputs, draft, job, clock)
             decision = draft.revision
         if not draft.questions:
-            repetitions = await in_reading_thread(Repetitions, inputs)
-            reading = Reading(repetitions, job.stop, hold_reasoning=self._thinks_unmarked)
-            async with aclosing(self._write(inputs, prompt, job, reading, clock)) as pieces:
-                async for piece in pieces:
-                    if piece.usage or piece.finish_reason:
-                        usage = draft.usage + (piece.usage or Usage())
-                        draft = replace(draft, usage=usage, finish_reason=piece.finish_reason or draft.finish_reason)
-                    if piece.text and not decision.applied and not wanted.candidates:
-                        yield Delta(piece.text)
-            draft = replace(draft, text=reading.text)
-            if reading.second:
-                draft = replace(draft, retrieval=evidence(shortlist, job.voice, reading.second))
-            likenesses = self._likenesses_of(user, job.voice)
-            if decision.applied:
-                draft = await self._better(draft, await self._revise(inputs, draft, job, clock), likenesses, clock)
-            if draft.stage == "draft":
-                draft = _with_notes(draft, *reading.notes)
-            draft = await self._polish(draft, wanted, likenesses, clock)
-            if decision.applied or wanted.candidates:
-                yield Delta(draft.text)
-            with clock.stage("claims_ms"):
-                said = (
-                    inputs.instructions,
-                    job.recipient or "",
-                    *(part for turn in inputs.prior for part in (turn.request or "", turn.text)),
-                )
-                found = await in_reading_thread(_claims, draft.text, inputs.request, draft.retrieval, said)
-                draft = replace(draft, claims=tuple(found))
-
-        if draft.finish_reason == "length":
-            message = f"raise PEARL_MAX_DRAFT_TOKENS, or {job.limit} where a request has it."
-            draft = _with_notes(draft, Note("cut_off", f"The draft was cut off before its end; {message}"))
+            writing = _Writing(job, shortlist, inputs, prompt, draft)
+            async with aclosing(self._write_variants(user, writing, clock)) as events:
+                async for item in events:
+                    if isinstance(item, Draft):
+                        draft = item
+                    else:
+                        yield item
         with clock.stage("record_ms"):
             await in_writing_thread(self._record, user, replace(job, request=request), draft, clock, on_record)
         yield Finished(replace(draft, timings=clock.read()))
+
+    async def _write_variants(
+        self, user: User, writing: _Writing, clock: Clock
+    ) -> AsyncGenerator[Delta | Ended | Draft, None]:
+        """Yield each text's Deltas and, if several are wanted, Ended; at last the draft with all of them.
+
+        A later text that the model fails to write is left out, as all behind it; so is one that equals an earlier one
+        twice.
+        """
+        wanted = writing.job.variants
+        written: list[Draft] = []
+        usage, same = Usage(), 0
+        notes: tuple[Note, ...] = ()
+        for number in range(wanted):
+            index, made = len(written), writing.draft
+            try:
+                for attempt in (0, 1):
+                    text = NewText(earlier.text for earlier in written)
+                    varied = await self._varied(writing, Variation(number, attempt), clock)
+                    async with aclosing(self._write_text(user, varied, clock)) as pieces:
+                        async for piece in pieces:
+                            if isinstance(piece, Draft):
+                                made = piece
+                            elif given := text.feed(piece.text):
+                                yield Delta(given, index)
+                    usage += made.usage
+                    if text.is_new:
+                        break
+            except (ChatError, InputError) as error:
+                if not written:
+                    raise
+                notes = (failed(wanted - number, error),)
+                break
+            if not text.is_new:
+                same += 1
+                continue
+            if rest := text.finish():
+                yield Delta(rest, index)
+            written.append(made)
+            if wanted > 1:
+                yield Ended(index, _variant(made))
+        notes = (*((same_text(same),) if same else ()), *notes)
+        variants = tuple(map(_variant, written)) if wanted > 1 else ()
+        yield replace(_with_notes(written[0], *notes), usage=usage, variants=variants)
+
+    async def _varied(self, writing: _Writing, variation: Variation, clock: Clock) -> _Writing:
+        """The text to write with other documents next to the request and other decoding; the first stays as it is."""
+        if not variation.number:
+            return writing
+        job = replace(writing.job, decoding=variation.decoding(writing.job.decoding))
+        shortlist = variation.shortlist(writing.shortlist)
+        shown = tuple(job.shown_as(scored.document) for scored in shortlist.chosen)
+        inputs = replace(writing.inputs, documents=shown)
+        with clock.stage("prompt_ms"):
+            prompt = await in_thread(draft_prompt, inputs, self.model, job.decoding.max_tokens)
+        draft = replace(writing.draft, retrieval=evidence(shortlist, job.voice, prompt), usage=Usage())
+        return _Writing(job, shortlist, inputs, prompt, draft)
+
+    async def _write_text(self, user: User, writing: _Writing, clock: Clock) -> AsyncGenerator[Delta | Draft, None]:
+        """Yield Deltas of the text, revised and polished if that is wanted, and the draft with its claims."""
+        job, inputs, draft, decision = writing.job, writing.inputs, writing.draft, writing.draft.revision
+        wanted = CandidateOrder(job.candidates, inputs.instructions, job.decoding.began)
+        repetitions = await in_reading_thread(Repetitions, inputs)
+        reading = Reading(repetitions, job.stop, hold_reasoning=self._thinks_unmarked)
+        async with aclosing(self._write(inputs, writing.prompt, job, reading, clock)) as pieces:
+            async for piece in pieces:
+                if piece.usage or piece.finish_reason:
+                    usage = draft.usage + (piece.usage or Usage())
+                    draft = replace(draft, usage=usage, finish_reason=piece.finish_reason or draft.finish_reason)
+                if piece.text and not decision.applied and not wanted.candidates:
+                    yield Delta(piece.text)
+        draft = replace(draft, text=reading.text)
+        if reading.second:
+            draft = replace(draft, retrieval=evidence(writing.shortlist, job.voice, reading.second))
+        likenesses = self._likenesses_of(user, job.voice)
+        if decision.applied:
+            draft = await self._better(draft, await self._revise(inputs, draft, job, clock), likenesses, clock)
+        if draft.stage == "draft":
+            draft = _with_notes(draft, *reading.notes)
+        draft = await self._polish(draft, wanted, likenesses, clock)
+        if decision.applied or wanted.candidates:
+            yield Delta(draft.text)
+        with clock.stage("claims_ms"):
+            said = (
+                inputs.instructions,
+                job.recipient or "",
+                *(part for turn in inputs.prior for part in (turn.request or "", turn.text)),
+            )
+            found = await in_reading_thread(_claims, draft.text, inputs.request, draft.retrieval, said)
+            draft = replace(draft, claims=tuple(found))
+        if draft.finish_reason == "length":
+            message = f"raise PEARL_MAX_DRAFT_TOKENS, or {job.limit} where a request has it."
+            draft = _with_notes(draft, Note("cut_off", f"The draft was cut off before its end; {message}"))
+        yield draft
 
     async def examples(self, user: User, job: DraftJob) -> Retrieval:
         """Retrieve the documents that a draft would be written from; write and record nothing. Raises NotFound (voice,
@@ -377,6 +467,20 @@ def _claims(
     """Find the claims of a text beside the documents of its evidence, and more ``samples``."""
     shown = [Sample(scored.document.id, scored.document.text) for scored in retrieval.documents]
     return claims(text, request, [*samples, *shown], said)
+
+
+def _variant(draft: Draft) -> Variant:
+    documents = tuple(scored.document.id for scored in draft.retrieval.documents)
+    return Variant(
+        draft.text,
+        draft.stage,
+        draft.finish_reason,
+        documents,
+        draft.retrieval.notes,
+        draft.claims,
+        draft.quality,
+        draft.likeness,
+    )
 
 
 def _with_notes(draft: Draft, *notes: Note) -> Draft:

@@ -22,6 +22,7 @@ from pearl.stats.bootstrap import Bootstrap
 from service.histories.kept import KeptByPerson
 from service.store import profiles, samples, users, voices
 from service.store.database import Database
+from service.store.drafts import texts_of
 from service.store.paging import AT_ONCE
 from service.store.profiles import CONFIRMED, CORRECTED, DELETED, LISTED, STRUCK, LineChoice, StoredProfile
 from service.store.samples import LONGEST, MANNER
@@ -251,7 +252,8 @@ def sent_pairs(connection: Connection, user_id: int, voice: str | None) -> list[
     """The drafts of a voice that were sent, changed or not, with the sent texts; oldest first."""
     rows = connection.execute(
         select(
-            _beginning(drafts.c.text).label("text"),
+            drafts.c.text,
+            drafts.c.retrieval,
             _beginning(documents_table.c.text).label("sent"),
             feedback.c.edit,
             feedback.c.created_at,
@@ -261,7 +263,13 @@ def sent_pairs(connection: Connection, user_id: int, voice: str | None) -> list[
         .where(drafts.c.user_id == user_id, *_in(voice))
         .order_by(feedback.c.created_at, feedback.c.id)
     )
-    return [SentPair(row.text, row.sent, row.edit, row.created_at) for row in rows if row.edit]
+    return [
+        SentPair(
+            texts_of(row.text, row.retrieval)[row.edit.get("variant", 0)][:LONGEST], row.sent, row.edit, row.created_at
+        )
+        for row in rows
+        if row.edit
+    ]
 
 
 def _beginning(text: ColumnElement[str]) -> ColumnElement[str]:

@@ -113,6 +113,7 @@ class Toolbox:
             "quality",
             "likeness",
             "claims",
+            "variants",
         }
         return {"about": THEIRS, **DraftOut.of(draft).model_dump(include=shown)}
 
@@ -138,7 +139,9 @@ class Toolbox:
 
     def _record(self, given: FeedbackIn) -> dict[str, Any]:
         with self.services.database.write() as connection:
-            recorded = feedback.add(connection, self.user.id, given.draft_id, given.outcome, given.final_text)
+            recorded = feedback.add(
+                connection, self.user.id, given.draft_id, given.outcome, given.final_text, given.variant
+            )
         return feedback_body(recorded)
 
     async def _voice(self, name: str | None) -> str | None:

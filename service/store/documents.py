@@ -23,10 +23,10 @@ from sqlalchemy import (
 )
 
 from pearl.errors import NotFound, TooLarge
-from pearl.manner.edits import edit_between
 from pearl.records import Document
 from pearl.templates import DEFAULT_TEMPLATE
 from service.store import embeddings, erasures, jobs, users, voices
+from service.store.drafts import measured
 from service.store.ids import digest
 from service.store.paging import PageQuery, page_of
 from service.store.tables import documents, drafts, feedback
@@ -208,14 +208,13 @@ def _replace(connection: Connection, addition: Addition, before: _Version) -> No
 def _measure_again(connection: Connection, addition: Addition) -> None:
     """Measure the edit again if the replaced text had been sent from a draft."""
     sent = (
-        select(feedback.c.id, drafts.c.text)
+        select(feedback.c.id, drafts.c.text, drafts.c.retrieval)
         .join(documents, documents.c.seq == feedback.c.document_seq)
         .join(drafts, drafts.c.id == feedback.c.draft_id)
         .where(documents.c.user_id == addition.user_id, documents.c.document_id == addition.document.id)
     )
     for row in connection.execute(sent).all():
-        edit = edit_between(row.text, addition.document.text)
-        values = {"edit": edit.to_json(), "machine_share": edit.machine_share}
+        values = measured(row.text, row.retrieval, addition.document.text)
         connection.execute(update(feedback).where(feedback.c.id == row.id).values(**values))
 
 

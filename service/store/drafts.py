@@ -1,16 +1,17 @@
-"""The drafts that were written. Evidence is kept as ids and scores, never as text."""
+"""The drafts that were written. Evidence is kept as ids and scores, never as text; variants stand beside it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
 from pearl.errors import NotFound
+from pearl.manner.edits import edit_between
 from pearl.records import (
     Claim,
     DecidedBy,
@@ -24,6 +25,7 @@ from pearl.records import (
     ScoredDocument,
     TextScores,
     Usage,
+    Variant,
 )
 from service.store import users
 from service.store.ids import digest
@@ -90,11 +92,16 @@ class StoredDraft:
             quality=self.quality,
             editing=None if self.editing is None else _editing(self.editing),
             likeness=self.likeness,
-            claims=tuple(self._claim(**claim) for claim in evidence.get("claims", ())),
+            claims=_claims(evidence, self.text),
+            variants=tuple(
+                _variant(kept, text) for kept, text in zip(evidence.get("variants", ()), self.texts, strict=False)
+            ),
         )
 
-    def _claim(self, kind: str, text: str | None, start: int | None, end: int | None, source: str | None) -> Claim:
-        return Claim(kind, self.text[start:end] if text is None else text, start, end, source)
+    @property
+    def texts(self) -> list[str]:
+        """The text, and those of further variants."""
+        return texts_of(self.text, self.retrieval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +146,7 @@ def add(
                 "notes": [asdict(note) for note in evidence.notes],
                 "form": evidence.form,
                 "claims": [_kept_claim(claim) for claim in draft.claims],
+                **({"variants": list(map(_kept_variant, draft.variants))} if draft.variants else {}),
                 **({} if draft.decided_by is None else {"calibration": asdict(draft.decided_by)}),
             },
             revision=asdict(draft.revision),
@@ -160,6 +168,35 @@ def _kept_claim(claim: Claim) -> dict[str, Any]:
     return asdict(claim) | {"text": claim.text if claim.start is None else None}
 
 
+def _claims(kept: Mapping[str, Any], text: str) -> tuple[Claim, ...]:
+    listed = (Claim(**claim) for claim in kept.get("claims", ()))
+    return tuple(replace(each, text=text[each.start : each.end]) if each.text is None else each for each in listed)
+
+
+def _kept_variant(variant: Variant) -> dict[str, Any]:
+    return asdict(variant) | {"claims": [_kept_claim(claim) for claim in variant.claims]}
+
+
+def _variant(kept: dict[str, Any], text: str) -> Variant:
+    notes = tuple(Note(**note) for note in kept["notes"])
+    shown = tuple(kept["documents"])
+    return Variant(**kept | {"text": text, "documents": shown, "notes": notes, "claims": _claims(kept, text)})
+
+
+def texts_of(text: str, retrieval: Mapping[str, Any]) -> list[str]:
+    """The text of a draft with these columns, and those of its further variants."""
+    return [text, *(str(variant["text"]) for variant in retrieval.get("variants", ())[1:])]
+
+
+def measured(text: str, retrieval: Mapping[str, Any], sent: str, variant: int | None = None) -> dict[str, Any]:
+    """Feedback's columns on the edit that made the sent text from a draft with these columns: from its ``variant``, or
+    if none is named from the one that is nearest."""
+    edits = [edit_between(each, sent) for each in texts_of(text, retrieval)]
+    taken = min(range(len(edits)), key=lambda index: edits[index].distance) if variant is None else variant
+    named = {"variant": taken} if len(edits) > 1 else {}
+    return {"edit": edits[taken].to_json() | named, "machine_share": edits[taken].machine_share}
+
+
 def get(connection: Connection, user_id: int, draft_id: str, *, param: str = "draft_id") -> StoredDraft:
     """One draft of the user. Raises NotFound, also for another user's; ``param`` names the id's field in the error."""
     row = connection.execute(select(drafts).where(drafts.c.user_id == user_id, drafts.c.id == draft_id)).first()
@@ -169,9 +206,11 @@ def get(connection: Connection, user_id: int, draft_id: str, *, param: str = "dr
 
 
 def texts(connection: Connection, user_id: int) -> Iterator[tuple[float, str]]:
-    """Yield the times and texts of the user's drafts."""
-    for row in connection.execute(select(drafts.c.created_at, drafts.c.text).where(drafts.c.user_id == user_id)):
-        yield row.created_at, row.text
+    """Yield the times and texts of the user's drafts, those of variants too."""
+    columns = drafts.c.created_at, drafts.c.text, drafts.c.retrieval
+    for row in connection.execute(select(*columns).where(drafts.c.user_id == user_id)):
+        for text in texts_of(row.text, row.retrieval):
+            yield row.created_at, text
 
 
 def owner(connection: Connection, draft_id: str) -> int:

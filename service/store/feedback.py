@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, Select, insert, select, update
 
 from pearl.errors import Conflict, InputError
-from pearl.manner.edits import MOSTLY, Edit, edit_between
+from pearl.manner.edits import MOSTLY
 from pearl.records import Document
-from pearl.text.usable import check_id, check_text
+from pearl.text.usable import check_id, check_text, counted
 from service.store import documents, drafts, users, voices
 from service.store.ids import new_id
 from service.store.lines import column_values
@@ -45,24 +45,30 @@ class Feedback:
         return self.machine_share <= MOSTLY if self.mine is None else self.mine
 
 
-def add(connection: Connection, user_id: int, draft_id: str, outcome: str, final_text: str | None) -> Feedback:
-    """Record feedback on a draft; the same feedback a second time changes nothing.
+def add(
+    connection: Connection,
+    user_id: int,
+    draft_id: str,
+    outcome: str,
+    final_text: str | None,
+    variant: int | None = None,
+) -> Feedback:
+    """Record feedback on a draft; the same feedback a second time changes nothing. ``variant`` is the index of the
+    text that was taken; without it the one nearest to ``final_text``, or the first.
 
     Raises NotFound for an unknown draft, Conflict if other feedback was given before or a document with the draft's id
     has another text than was sent.
     """
     users.lock(connection, {user_id})  # of two calls at once, the second finds the first's feedback
     draft = drafts.get(connection, user_id, draft_id)
-    sent = _sent_text(draft.text, outcome, final_text)
+    sent = _sent_text(_taken(draft, variant), outcome, final_text)
     before = _find(connection, user_id, draft_id)
     if before is not None:
         return _same(connection, user_id, before, outcome, sent)
     seq = None if sent is None else _remember(connection, user_id, draft, sent)
-    edit = None if sent is None else edit_between(draft.text, sent)
+    values = {} if sent is None else drafts.measured(draft.text, draft.retrieval, sent, variant)
     document_id = None if seq is None else draft_id
-    recorded = Feedback(
-        new_id("feedback"), draft_id, outcome, document_id, time.time(), edit.to_json() if edit else None
-    )
+    recorded = Feedback(new_id("feedback"), draft_id, outcome, document_id, time.time(), values.get("edit"))
     connection.execute(
         insert(feedback).values(
             id=recorded.id,
@@ -71,7 +77,7 @@ def add(connection: Connection, user_id: int, draft_id: str, outcome: str, final
             outcome=outcome,
             document_seq=seq,
             created_at=recorded.created_at,
-            **_measured(edit),
+            **values,
         )
     )
     return recorded
@@ -123,15 +129,11 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
     if line.get("document_id") is not None:
         sent = documents.get(connection, user_id, check_id(line["document_id"], param="document_id"))
         values["document_seq"] = _seq(connection, user_id, sent.id)
-        values |= _measured(edit_between(draft.text, sent.text))
+        values |= drafts.measured(draft.text, draft.retrieval, sent.text)
     if connection.scalar(select(feedback.c.id).where(feedback.c.id == values["id"])) is not None:
         values["id"] = new_id("feedback")  # another user's, of an import of the same export
     connection.execute(insert(feedback).values(**values))
     return True
-
-
-def _measured(edit: Edit | None) -> dict[str, Any]:
-    return {} if edit is None else {"edit": edit.to_json(), "machine_share": edit.machine_share}
 
 
 def _seq(connection: Connection, user_id: int, document_id: str) -> int:
@@ -142,7 +144,16 @@ def _seq(connection: Connection, user_id: int, document_id: str) -> int:
     return int(seq)
 
 
-def _sent_text(draft: str, outcome: str, final_text: str | None) -> str | None:
+def _taken(draft: drafts.StoredDraft, variant: int | None) -> list[str]:
+    """The texts of which one was taken."""
+    if variant is None:
+        return draft.texts
+    if not 0 <= variant < len(draft.texts):
+        raise InputError(f"The draft has {counted(len(draft.texts), 'text')}; 'variant' names none.", param="variant")
+    return [draft.texts[variant]]
+
+
+def _sent_text(texts: list[str], outcome: str, final_text: str | None) -> str | None:
     if outcome == REJECTED:
         if final_text is not None:
             raise InputError(
@@ -151,9 +162,9 @@ def _sent_text(draft: str, outcome: str, final_text: str | None) -> str | None:
         return None
     if outcome == EDITED and final_text is None:
         raise InputError("'final_text' is missing: an edited draft needs the text that was sent.", param="final_text")
-    if outcome == ACCEPTED and final_text not in (None, draft):
+    if outcome == ACCEPTED and final_text is not None and final_text not in texts:
         raise InputError("'final_text' differs from the draft; say 'edited'.", param="final_text")
-    return check_text(draft if final_text is None else final_text, param="final_text")
+    return check_text(texts[0] if final_text is None else final_text, param="final_text")
 
 
 def _remember(connection: Connection, user_id: int, draft: drafts.StoredDraft, sent: str) -> int:

@@ -478,5 +478,5 @@ def test_a_worker_takes_so_many_drafts_and_turns_the_others_away(
             assert list(lines)
         until(lambda: admission.inside == 0)
         assert client.post(path, json=body).status_code == 200
-        assert client.post(path, json={**body, "k": 0, "n": 2}).status_code == 422
+        assert client.post(path, json={**body, "k": 0, "n": 4}).status_code == 422
     until(lambda: admission.inside == 0)

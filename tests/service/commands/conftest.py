@@ -70,6 +70,7 @@ class InstantEndpoint:
 
     def __init__(self) -> None:
         self.text = "Kettle's on, come by at nine."
+        self.first: list[str] = []  # texts of the first answers
         self.status = 200
         self.requests: list[dict[str, Any]] = []
         self.go_on = threading.Event()
@@ -81,7 +82,7 @@ class InstantEndpoint:
         handler.send_response(self.status)
         handler.send_header("content-type", "text/event-stream")
         handler.end_headers()
-        for piece in ("<document>\n", *self.text.partition(", ")):
+        for piece in ("<document>\n", *(self.first.pop(0) if self.first else self.text).partition(", ")):
             self._say(handler, {"delta": {"content": piece}})
             if piece == ", ":
                 self.go_on.wait(60)

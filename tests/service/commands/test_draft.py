@@ -166,5 +166,28 @@ def test_of_several_users_one_is_named(command: Any, sample: None, endpoint: Any
 
 def test_the_json_is_what_the_api_answers(command: Any, sample: None, endpoint: Any) -> None:
     ran = command("draft", "write", "--voice", "pearl", "--json", "-")
-    assert set(ran.json) == set(DraftOut.model_fields)
+    assert set(ran.json) == set(DraftOut.model_fields) - {"variants"}
     assert DraftOut.model_validate(ran.json).text == endpoint.text
+
+
+def test_variants_are_shown_one_after_the_other(command: Any, sample: None, endpoint: Any) -> None:
+    endpoint.first = ["Come at ten, Tomas.", "I'll bring them, too."]
+    ran = command("draft", "Tomas asks about the costume rails", "--variants", "3")
+    assert ran.out == (
+        "Come at ten, Tomas.\n\n--- variant 2 ---\n\nI'll bring them, too.\n\n--- variant 3 ---\n\n"
+        "Kettle's on, come by at nine.\n"
+    )
+    assert "variant 2: commitment: 'I'll bring them, too' (" in ran.err
+    assert "--accepted [--variant N] |" in ran.err
+    assert [round(asked.get("temperature", 0), 1) for asked in endpoint.requests] == [0.0, 0.7, 0.7]
+    (listed,) = command("export", "--json", "-").json["drafts"]
+    assert command("feedback", listed["id"], "--accepted", "--variant", "4").status == 2
+    assert command("feedback", listed["id"], "--accepted", "--variant", "2").status == 0
+    assert command("documents", "show", listed["id"], "--json", "-").json["text"] == "I'll bring them, too."
+
+
+def test_a_variant_that_is_left_out_is_said(command: Any, sample: None, endpoint: Any) -> None:
+    ran = command("draft", "write", "--variants", "2")
+    assert ran.out == "Kettle's on, come by at nine.\n"
+    assert "Left out 1 variant: asked twice, the model wrote an earlier text again." in ran.err
+    assert command("draft", "write", "--variants", "4").status == 2

@@ -23,7 +23,8 @@ def exported(pearl: Any, tmp_path: Path) -> Path:
     pearl.add("ann", Document("a", SECRET, 5.0, "Why?", "email"), Document("b", "Grüße \U0001f600.", 6.5))
     ann = pearl.as_user("ann")
     for outcome in ({"outcome": "accepted"}, {"outcome": "edited", "final_text": "Sent."}, {"outcome": "rejected"}):
-        draft = ann.post("/v1/drafts", {"request": "write", "instructions": "Briefly."}).json()
+        pearl.model.replies.extend(["A reply.", "Another."])
+        draft = ann.post("/v1/drafts", {"request": "write", "instructions": "Briefly.", "variants": 2}).json()
         ann.post("/v1/feedback", {"draft_id": draft["id"], **outcome})
         if outcome["outcome"] == "accepted":
             ann("PATCH", f"/v1/documents/{draft['id']}", {"mine": True})
@@ -56,6 +57,7 @@ def test_out_and_in_again_whole(command: Any, exported: Path, tmp_path: Path) ->
     assert [given["document_id"] is None for given in after["feedback"]] == [False, False, True]
     assert [given.get("mine") for given in after["feedback"]] == [True, None, None]
     assert [(kept["voice"], kept["standing"]) for kept in after["profiles"]] == [("email", True)]
+    assert [kept["retrieval"]["variants"][1]["text"] for kept in after["drafts"][:3]] == ["Another."] * 3
     # twice is once
     run = command("import", "export", exported, "--json", "-")
     assert (run.json["imported"], run.json["already_there"]) == (0, 4)

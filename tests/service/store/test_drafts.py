@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pearl.errors import Conflict, InputError, NotFound
-from pearl.records import Claim, Document, Note, Retrieval, Revision, ScoredDocument, Usage
+from pearl.records import Claim, Document, Note, Retrieval, Revision, ScoredDocument, Usage, Variant
 from service.store import documents, drafts, feedback, voices
 from service.store.paging import PageQuery
 
@@ -67,6 +69,24 @@ def test_a_draft_is_kept_with_its_evidence_but_not_with_its_documents(ann, write
     assert again.timings == {"total_ms": 3.5}
     assert again.claims == claims
     assert "secret words" not in str(rows("drafts"))
+
+
+def test_variants_are_kept_and_feedback_is_on_one_of_them(ann, write):
+    claims = (Claim("unsupported", "Bo", 6, 8, None), Claim("dropped", "Friday", None, None, None))
+    note = Note("cut_off", "The draft was cut off.")
+    variants = (Variant("Dear Bo."), Variant("Hello Bo", "revised", "length", ("m1",), (note,), claims, 6.5, 0.25))
+    draft_id = write(ann, variants=variants)
+    with ann.database.read() as connection:
+        stored = drafts.get(connection, ann.id, draft_id)
+        assert [text for _, text in drafts.texts(connection, ann.id)] == ["Dear Bo.", "Hello Bo"]
+    assert stored.draft({}).variants == variants
+    given = give(ann, draft_id, "edited", "Hello Bo, well.")
+    assert (given.edit["variant"], given.machine_share) == (1, 2 / 3)
+    with ann.database.write() as connection:
+        sent = documents.get(connection, ann.id, draft_id)
+        documents.add(connection, [documents.Addition(ann.id, replace(sent, text="Dear Bo."), replaces=True)])
+        (again,) = feedback.all_of_user(connection, ann.id)
+    assert (again.edit["variant"], again.machine_share) == (0, 1.0)
 
 
 def test_another_users_draft_is_not_there(ann, bob, write):
