@@ -48,12 +48,13 @@ def check(
     from service.commands.shown import claim_lines
 
     check_writable("--json", json, [Path(file), *sample])
+    check_text(request, param="--request")
     draft = read_text("DRAFT", file)
     samples = [Sample(str(path), read_text("--sample", str(path))) for path in sample]
     if user is None and voice is None:
         found = claims(draft, request, samples)
     else:
-        found = asyncio.run(_with_history(user, voice, check_text(request, param="request"), draft, samples))
+        found = asyncio.run(_with_history(user, voice, request, draft, samples))
     if json:
         write_json(json, {"claims": [ClaimOut.model_validate(claim).model_dump() for claim in found]})
         return

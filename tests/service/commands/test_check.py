@@ -55,6 +55,9 @@ def test_the_samples_of_a_user_are_those_a_draft_would_be_shown(
         (("--request", REQUEST, "--user", "nobody"), "nobody"),
         (("--request", REQUEST, "--sample", "missing.txt"), "--sample missing.txt: No such file"),
         ((), "Missing option '--request'"),
+        (("--request", ""), "'--request' is empty"),
+        (("--request", " \n\u200b"), "'--request' is empty"),
+        (("--request", " ", "--user", "ann"), "'--request' is empty"),
     ],
 )
 def test_what_cannot_be_checked_is_said(
