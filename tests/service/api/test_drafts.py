@@ -115,7 +115,7 @@ def test_instructions_reach_the_model(pearl: Any, ann: Any) -> None:
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        ({"intent": "decline"}, "Say no to what is asked"),
+        ({"intent": "decline"}, "The answer is no"),
         ({"intent": "ask", "length": 60}, "Write about 60 words."),
         ({"length": "shorter"}, "at most half as much"),
     ],
