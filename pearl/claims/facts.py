@@ -18,6 +18,8 @@ DAY, NO_PART = 31, None
 ARTICLE = 4  # letters of a common word before a name, as "The", that is no part of it
 ROMAN = regex.compile(r"(?=.)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+# full-width characters, and the Arabic marks of decimals and thousands
+USUAL = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x066B: ".", 0x066C: ","}
 NAME = r"(?!I['’])\p{Lu}[\p{L}\p{M}'’-]++(?!\w)"  # I'll is none
 PARTICLES = "of|the|de|da|di|del|della|van|von|der|den|zu|la|le|du|des|y|and|&"
 
@@ -63,13 +65,19 @@ def _pattern() -> regex.Pattern[str]:
         |(?P<number>(?<![\w.,])[{CURRENCIES}]?\s?\d{{1,3}}(?:[,.'’\u00a0\u202f]\d{{3}})+(?:[.,]\d+)?(?!\w)
           |(?<![\w.,])[{CURRENCIES}]?\d+(?:[.,]\d+)?
            (?:\s?(?:%|[{CURRENCIES}])|\p{{L}}{{1,3}}(?:/\p{{L}}{{1,2}})?)?(?!\w))
-        |(?P<name>(?-i:(?<!\w){NAME}(?:(?:\ (?:{PARTICLES}))?\ {NAME})*))
+        |(?P<name>(?-i:(?<!\w){NAME}(?:(?:\ (?:{PARTICLES}))?\ (?!(?i:{month})\b\.?\s+\d){NAME})*))
         """
     )
 
 
+def in_usual_forms(text: str) -> str:
+    """Return the text with full-width characters and Arabic marks of numbers in their usual forms, as long as it is."""
+    return text.translate(USUAL)
+
+
 def facts(text: str) -> Iterator[Fact]:
     """Yield the facts of a text in their order; names include any word with a capital, also at a sentence's start."""
+    written, text = text, in_usual_forms(text)
     for match in _pattern().finditer(text):
         kind = match.lastgroup or ""  # the outermost group, which every alternative is
         start, end = match.span()
@@ -85,7 +93,7 @@ def facts(text: str) -> Iterator[Fact]:
             if within or text[start + 1 : end - 1].isalpha():
                 continue
         if keys := READERS[kind](text[start:end]):
-            yield Fact("date" if kind in DATES else kind, text[start:end], start, end, frozenset(keys))
+            yield Fact("date" if kind in DATES else kind, written[start:end], start, end, frozenset(keys))
 
 
 def _iso(text: str) -> list[Key]:

@@ -10,7 +10,7 @@ import regex
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from pearl.claims.facts import Fact, Key, facts, same
+from pearl.claims.facts import Fact, Key, facts, in_usual_forms, same
 from pearl.claims.languages import words
 
 WORD = regex.compile(r"[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{M}]+)?")
@@ -28,7 +28,7 @@ Flags = NDArray[np.bool_]
 
 
 def folded(text: str) -> str:
-    return text.casefold().replace("’", "'")
+    return in_usual_forms(text).casefold().replace("’", "'")
 
 
 def words_of(text: str) -> list[str]:
