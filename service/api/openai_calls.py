@@ -228,5 +228,5 @@ def evidence_of(draft: Draft) -> dict[str, Any]:
 
 
 def variant_evidence(index: int, variant: Variant) -> dict[str, Any]:
-    """What ``pearl`` says of one of several choices."""
+    """Return what ``pearl`` says of one of several choices."""
     return VariantOut.of(index, variant).model_dump(exclude={"text", "finish_reason"})

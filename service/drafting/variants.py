@@ -18,7 +18,7 @@ TEMPERATURES = (0.7, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """What sets a variant apart from the first text."""
+    """The difference between a variant and the first text."""
 
     number: int  # 0: the first text, as it is without variants
     attempt: int = 0  # 1: the first attempt gave an earlier text again
