@@ -13,6 +13,7 @@ import numpy as np
 
 from pearl.clock import Clock
 from pearl.records import Document, Request
+from pearl.text.language import detect, wanted_language
 from retriever.base import Calibration, Index, Positions, Retriever, Scores, content
 from retriever.calibrated.cascade import Cascade
 from retriever.calibrated.head import SignalHead
@@ -21,6 +22,10 @@ from retriever.history.signals import SignalIndex
 from retriever.history.word_weights import WordWeights
 from retriever.models.cross_encoder import CrossEncoderModel, KeptIds
 from retriever.models.encoder import Encoder
+
+# Score that a document loses if it is in another language than the one wanted, and one of the history is in that one;
+# docs/experiments.md says where the number comes from.
+OTHER_LANGUAGE = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +109,36 @@ class CalibratedIndex:
         self._retriever = retriever
         self._signals: SignalIndex | None = None
         self._kept: KeptIds = {}
+        self._languages: dict[str, str | None] = {}  # by text, filled by the first request in a known language
         if documents:
             self._signals = retriever.signal_index(documents, None if previous is None else previous._signals)
         if previous is not None:
             known = dict(previous._kept)  # a copy, for requests may still be reading
             self._kept = {key: known[key] for key in map(content, documents) if key in known}
+            languages = dict(previous._languages)
+            self._languages = {
+                document.text: languages[document.text] for document in documents if document.text in languages
+            }
 
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         if self._signals is None:
             return np.zeros(0, np.float32)
-        return self._retriever.scores(request, self._documents, self._signals, self._kept, clock or Clock())
+        scores = self._retriever.scores(request, self._documents, self._signals, self._kept, clock or Clock())
+        return scores - np.float32(OTHER_LANGUAGE) * self._in_another_language(request)
+
+    def _in_another_language(self, request: Request) -> Scores:
+        """1 for a document in another language than the request wants, (C,); 0 for all where no document is in that."""
+        others = np.zeros(len(self._documents), np.float32)
+        wanted = wanted_language(request.text)
+        if wanted is None:
+            return others
+        for document in self._documents:
+            if document.text not in self._languages:
+                self._languages[document.text] = detect(document.text)
+        languages = [self._languages[document.text] for document in self._documents]
+        if wanted in languages:
+            others[:] = [language not in (None, wanted) for language in languages]
+        return others
 
     def relatedness(self, request: Request) -> Scores:
         return np.zeros(0, np.float32) if self._signals is None else self._signals.relatedness(request)

@@ -17,7 +17,7 @@ from pearl.records import Document, Request
 from retriever.base import MARGIN_FROM, Calibration
 from retriever.calibrated.artifact import artifact_retriever
 from retriever.calibrated.cascade import MOST, Cascade
-from retriever.calibrated.retriever import CalibratedRetriever
+from retriever.calibrated.retriever import OTHER_LANGUAGE, CalibratedRetriever
 
 REQUEST = Request("the wheel", 1000.0)
 COUNT = MOST + 8
@@ -196,3 +196,60 @@ def test_an_updated_index_scores_as_a_fresh_one(make_artifact: Callable[..., Pat
     for documents in (history(3), history(9)[2:], history(9)[::-1], [], history(2)):
         index = retriever.update(index, documents)
         assert np.array_equal(index.scores(REQUEST), retriever.index(documents).scores(REQUEST))
+
+
+GERMAN = ("Die Leiter steht hinter dem Haus, nimm sie mit.", "Wir essen am Sonntag um eins, wie immer.")
+ENGLISH = ("The ladder stands behind the house, take it with you.", "Lunch is at one on Sunday, as ever.", "ok")
+ASKED = "Schreib Tomas, dass die Leiter hinter dem Haus steht."
+
+
+@pytest.mark.parametrize(
+    ("asked", "others"),
+    [
+        (ASKED, ENGLISH[:2]),
+        ("Tell Tomas that the ladder stands behind the house.", GERMAN),
+        ("Reply in German:\nWhere is the ladder?", ENGLISH[:2]),
+    ],
+)
+def test_documents_in_another_language_score_less(
+    with_logits: Any, asked: str, others: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [Document(str(number), text, 10.0 * number) for number, text in enumerate((*GERMAN, *ENGLISH))]
+    index = with_logits(None).index(documents)
+    scores = index.scores(Request(asked, 1000.0))
+    monkeypatch.setattr("retriever.calibrated.retriever.OTHER_LANGUAGE", 0.0)
+    less = index.scores(Request(asked, 1000.0)) - scores
+    assert {document.text: round(float(loss), 3) for document, loss in zip(documents, less, strict=True)} == {
+        document.text: OTHER_LANGUAGE if document.text in others else 0.0 for document in documents
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "texts"),
+    [
+        (ASKED, ENGLISH),  # nothing in the language that is wanted
+        (ASKED, GERMAN),
+        ("https://example.org 123 🎉", (*GERMAN, *ENGLISH)),
+        ("Leiter?", (*GERMAN, *ENGLISH)),  # too short to tell
+    ],
+)
+def test_scores_stay_where_no_language_is_to_be_preferred(
+    with_logits: Any, asked: str, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [Document(str(number), text, 10.0 * number) for number, text in enumerate(texts)]
+    scores = with_logits(None).index(documents).scores(Request(asked, 1000.0))
+    monkeypatch.setattr("retriever.calibrated.retriever.OTHER_LANGUAGE", 99.0)
+    assert with_logits(None).index(documents).scores(Request(asked, 1000.0)).tobytes() == scores.tobytes()
+
+
+def test_languages_are_kept_when_a_history_changes(with_logits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = [Document(str(number), text, 10.0 * number) for number, text in enumerate((*GERMAN, *ENGLISH))]
+    retriever = with_logits(None)
+    before = retriever.index(documents[1:])
+    before.scores(Request(ASKED, 1000.0))
+    read: list[str] = []
+    monkeypatch.setattr("retriever.calibrated.retriever.detect", lambda text: read.append(text))
+    after = retriever.update(before, [*documents[:2], *documents[3:]])
+    after.scores(Request(ASKED, 1000.0))
+    assert read == [documents[0].text]
+    assert documents[2].text not in after._languages  # it was deleted
