@@ -32,6 +32,7 @@ ROOMS = {
             "templates",
             "text",
             "answers",
+            "recipients",
             "history",
             "files",
         ),
