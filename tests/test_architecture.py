@@ -31,6 +31,7 @@ ROOMS = {
             "theta",
             "templates",
             "text",
+            "recipients",
             "answers",
             "recipients",
             "history",
