@@ -188,9 +188,16 @@ def _known_versions(connection: Connection, additions: Sequence[Addition]) -> di
                 documents.c.user_id == user_id,
                 documents.c.document_id.in_(ids[start : start + LOOKED_UP_AT_ONCE]),
             )
-            for name, content, text, request, *beside, changed_at in connection.execute(query):
-                keys = bytes(text), request and bytes(request)
-                known[user_id, name] = _Version(bytes(content), keys, *beside, changed_at is not None)
+            for row in connection.execute(query):
+                known[user_id, row.document_id] = _Version(
+                    bytes(row.content_digest),
+                    (bytes(row.text_digest), row.request_digest and bytes(row.request_digest)),
+                    row.voice,
+                    row.timestamp,
+                    row.recipient,
+                    row.thread,
+                    row.changed_at is not None,
+                )
     return known
 
 
