@@ -31,7 +31,6 @@ ROOMS = {
             "theta",
             "templates",
             "text",
-            "recipients",
             "answers",
             "recipients",
             "history",
