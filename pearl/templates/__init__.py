@@ -11,6 +11,7 @@ from typing import Any
 
 from pearl.errors import InputError
 
+COMMIT = "commit"  # the template of commit messages, which PEARL's hook drafts
 DEFAULT_TEMPLATE = "free"
 SLOT = re.compile(r"\{(\w+)\}")
 

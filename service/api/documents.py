@@ -22,7 +22,7 @@ from service.api.pages import EntryPage, ListedEntry
 from service.api.sent_drafts import SentDraftOut, sent_draft_out
 from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
-from service.store import documents, feedback, imports, voices
+from service.store import apart, documents, feedback, imports, voices
 from service.store.documents import Addition, AddOutcome
 from service.store.idempotency import StoredResponse
 from service.store.ids import new_id
@@ -55,6 +55,12 @@ class DocumentIn(KnownFields):
     )
     thread: Name | None = Field(
         None, description="The conversation it belongs to, by an id of yours.", examples=["costume-rails"]
+    )
+    mine: bool | None = Field(
+        None,
+        description="Your word on whether drafts shall learn from it: true even if it reads like an assistant's prose, "
+        "false for never; without it the text itself decides.",
+        examples=[True],
     )
     user_id: Any = Field(
         None, description="Not read: the key says whose document it is.", exclude=True, examples=["ada"]
@@ -94,8 +100,22 @@ DocumentsBody = Annotated[
 ]
 
 
+Apart = Literal["machine_prose", "accepted_unchanged", "mostly_draft", "not_mine"]
+
+
 def _unknown(value: object) -> bool:
     return value is None
+
+
+def _apart_field() -> Any:
+    return Field(
+        None,
+        description="Why drafts do not learn from it, until you say that it is yours: it reads like an assistant's "
+        "prose, more than your texts from before December 2022 do; it is a draft that was sent (nearly) unchanged, or "
+        "most of its words are a draft's; or you said so.",
+        examples=[None],
+        exclude_if=_unknown,
+    )
 
 
 class DocumentOut(ListedEntry):
@@ -122,6 +142,7 @@ class DocumentOut(ListedEntry):
         examples=["en"],
         exclude_if=_unknown,
     )
+    set_apart: Apart | None = _apart_field()
     sent_draft: SentDraftOut | None = Field(
         None,
         description="For a text that was sent from a draft alone: how much of it is the machine's.",
@@ -138,6 +159,7 @@ class AddedDocument(BaseModel):
     status: Literal["created", "exists"] = Field(
         description="`exists`: the same id with the same content was there.", examples=["created"]
     )
+    set_apart: Apart | None = _apart_field()
 
 
 class AddedDocuments(BaseModel):
@@ -180,7 +202,7 @@ async def add_documents(
 ) -> Response:
     """All are added or none. Same id and content: nothing happens. Same id, other content: 409, the first stays."""
     documents_in = body if isinstance(body, list) else body.documents if isinstance(body, DocumentsIn) else [body]
-    additions = [Addition(caller.user.id, document.document()) for document in documents_in]
+    additions = [Addition(caller.user.id, entry.document(), mine=entry.mine) for entry in documents_in]
     _check_ids([addition.document for addition in additions])
     return await once(services, caller, request, idempotency_key, lambda connection: _add(connection, additions))
 
@@ -214,12 +236,15 @@ def _add(connection: Connection, additions: list[Addition]) -> StoredResponse:
             code="document_exists",
         )
     created = outcomes.count(AddOutcome.CREATED)
+    marks = apart.marks(connection, additions[0].user_id, [addition.document.id for addition in additions])
+    data = []
+    for addition, outcome in zip(additions, outcomes, strict=True):
+        entry = {"id": addition.document.id, "object": "document", "status": outcome.value}
+        reason = marks.get(addition.document.id, apart.SAMPLE).reason
+        data.append(entry if reason is None else {**entry, "set_apart": reason})
     body = {
         "object": "list",
-        "data": [
-            {"id": addition.document.id, "object": "document", "status": outcome.value}
-            for addition, outcome in zip(additions, outcomes, strict=True)
-        ],
+        "data": data,
         "created": created,
         "existing": len(outcomes) - created,
     }
@@ -240,14 +265,16 @@ async def list_documents(
             description="List only texts that contain each of these words, in upper or lower case.", examples=["kettle"]
         ),
     ] = None,
+    set_apart: Annotated[bool, Query(description="List only documents from which drafts do not learn.")] = False,
 ) -> DocumentPage:
     wanted = PageQuery(limit, after, order == "desc", query)
-    return await in_thread(_page, services, caller.user.id, wanted, voice)
+    return await in_thread(_page, services, caller.user.id, wanted, voice, set_apart)
 
 
-def _page(services: Services, user_id: int, wanted: PageQuery, voice: str | None) -> DocumentPage:
+def _page(services: Services, user_id: int, wanted: PageQuery, voice: str | None, only_apart: bool) -> DocumentPage:
     with services.database.read() as connection:
-        page = documents.page(connection, user_id, wanted, voices.chosen_there(connection, user_id, voice))
+        chosen = voices.chosen_there(connection, user_id, voice)
+        page = documents.page(connection, user_id, wanted, chosen, only_apart=only_apart)
         return DocumentPage.of(_marked(connection, user_id, page.documents), page.has_more)
 
 
@@ -335,13 +362,12 @@ class DocumentChange(KnownFields):
     )
     mine: bool | None = Field(
         None,
-        description="For a text that was sent from a draft: true if drafts shall learn from it though the machine "
-        "wrote most of it, false if they shall not.",
+        description="True if drafts shall learn from it though it was set apart, false if they shall not.",
         examples=[None],
     )
 
 
-@router.patch("/{id:path}", summary="Move a document to another voice, or say that a sent draft is yours")
+@router.patch("/{id:path}", summary="Move a document to another voice, or say whether it is yours")
 async def change_document(services: ServicesDep, caller: Caller, id: DocumentId, body: DocumentChange) -> DocumentOut:
     """The voice stays what you made it when the document is imported again. A new voice is made."""
     if "voice" not in body.model_fields_set and body.mine is None:
@@ -352,7 +378,7 @@ async def change_document(services: ServicesDep, caller: Caller, id: DocumentId,
 def _change(services: Services, user_id: int, document_id: str, body: DocumentChange) -> DocumentOut:
     with services.database.write() as connection:
         if body.mine is not None:
-            feedback.claim(connection, user_id, document_id, mine=body.mine)
+            documents.claim(connection, user_id, document_id, mine=body.mine)
         if "voice" in body.model_fields_set:
             documents.change_voice(connection, user_id, document_id, body.voice)
         return _marked(connection, user_id, [documents.get(connection, user_id, document_id)])[0]
@@ -372,12 +398,14 @@ def _delete(services: Services, user_id: int, document_id: str) -> bool:
 
 
 def _marked(connection: Connection, user_id: int, listed: list[Document]) -> list[DocumentOut]:
-    """The documents as the API shows them, those sent from drafts with ``sent_draft``."""
-    sent = feedback.sent_drafts(connection, user_id, [document.id for document in listed])
-    return [_out(document, sent.get(document.id)) for document in listed]
+    """The documents as the API shows them, those set apart with the reason, those sent from drafts with
+    ``sent_draft``."""
+    ids = [document.id for document in listed]
+    sent, marks = feedback.sent_drafts(connection, user_id, ids), apart.marks(connection, user_id, ids)
+    return [_out(each, sent.get(each.id), marks.get(each.id, apart.SAMPLE)) for each in listed]
 
 
-def _out(document: Document, sent: feedback.Feedback | None) -> DocumentOut:
+def _out(document: Document, sent: feedback.Feedback | None, mark: apart.Mark) -> DocumentOut:
     assert document.timestamp is not None, "the store dates every document"
     return DocumentOut(
         id=document.id,
@@ -389,5 +417,6 @@ def _out(document: Document, sent: feedback.Feedback | None) -> DocumentOut:
         recipient=document.recipient,
         thread=document.thread,
         language=detect(document.text),
+        set_apart=mark.reason,  # type: ignore[arg-type]
         sent_draft=sent_draft_out(sent),
     )

@@ -67,8 +67,9 @@ class FeedbackOut(BaseModel):
 async def give_feedback(
     request: Request, services: ServicesDep, caller: Caller, body: FeedbackIn, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """The sent text becomes a document of your history and, with the request, a training pair. Drafts learn from it if
-    at most half of its words are the draft's; `PATCH /v1/documents/{id}` with `mine` says otherwise."""
+    """The sent text becomes a document of your history and, with the request, a training pair. It is set apart, so that
+    drafts do not learn from it, if it is the draft (nearly) unchanged or most of its words are the draft's;
+    `PATCH /v1/documents/{id}` with `mine` says otherwise."""
     return await once(
         services, caller, request, idempotency_key, lambda connection: _give(connection, caller.user.id, body)
     )

@@ -17,8 +17,8 @@ class SentDraftOut(BaseModel):
     )
     mine: bool | None = Field(description="Your word on whether it is yours; null: none given.", examples=[None])
     sample: bool = Field(
-        description=f"True when drafts learn from it: at most {MOSTLY:.0%} of it is the machine's, or you said that it "
-        "is yours.",
+        description=f"True when drafts learn from it: you changed it and at most {MOSTLY:.0%} of it is the machine's, "
+        "or you said that it is yours.",
         examples=[False],
     )
 
@@ -30,6 +30,6 @@ def sent_draft_out(feedback: Feedback | None) -> SentDraftOut | None:
     return SentDraftOut(
         draft_id=feedback.draft_id,
         machine_share=feedback.machine_share,
-        mine=feedback.mine,
-        sample=feedback.is_sample,
+        mine=feedback.mark.mine,
+        sample=feedback.mark.reason is None,
     )

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pearl.records import Document, Request, ScoredDocument
 from retriever.base import Retriever, ranked
 
-NO_REQUEST, NOTHING_BEFORE, DRAFTED = "no_request", "nothing_before", "drafted"  # why a text is left out
+# why a text is left out
+NO_REQUEST, NOTHING_BEFORE, DRAFTED, SET_APART = "no_request", "nothing_before", "drafted", "set_apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,11 @@ def past_texts(
     retriever: Retriever,
     most: int,
     drafted: Set[str] = frozenset(),
-    machine: Set[str] = frozenset(),
+    apart: Set[str] = frozenset(),
 ) -> tuple[list[PastText], Counter[str]]:
     """Return at most ``most`` texts, latest first, and the number of those left out by reason; ``documents`` are oldest
     first. Ids of documents: those ``drafted`` by a model are left out, for they would be measured against themselves;
-    those that are mostly the ``machine``'s are in no ranking."""
+    those set ``apart`` are left out, too, and are in no ranking."""
     past: list[PastText] = []
     left_out: Counter[str] = Counter()
     for index in reversed(range(len(documents))):
@@ -50,12 +51,13 @@ def past_texts(
         if document.id in drafted:
             left_out[DRAFTED] += 1
             continue
+        if document.id in apart:
+            left_out[SET_APART] += 1
+            continue
         if not (document.request or "").strip():
             left_out[NO_REQUEST] += 1
             continue
-        before = [
-            earlier for earlier in documents[:index] if earlier.text != document.text and earlier.id not in machine
-        ]
+        before = [earlier for earlier in documents[:index] if earlier.text != document.text and earlier.id not in apart]
         if not before:
             left_out[NOTHING_BEFORE] += 1
             continue

@@ -25,21 +25,27 @@ from service.commands.shown import (
     show_fields,
     show_table,
 )
-from service.store import documents, feedback, imports, users, voices
+from service.store import apart, documents, feedback, imports, users, voices
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
 from service.store.user_counts import count_documents
 
-app = group("Look at the documents of a history, search and delete them.")
+app = group("Look at the documents of a history, search, keep and delete them.")
 
 LIST_EXAMPLES = """
   pearl documents list
   pearl documents list --user ada --voice email --limit 50
+  pearl documents list --set-apart
   pearl documents list --json -
 """
 SEARCH_EXAMPLES = """
   pearl documents search kettle
   pearl documents search "swap Saturday" --voice email
+"""
+KEEP_EXAMPLES = """
+  pearl documents keep mail-2041 mail-2042
+  pearl documents keep --all
+  pearl documents keep mail-2043 --not-mine
 """
 DELETE_EXAMPLES = """
   pearl documents delete mail-2041 mail-2042
@@ -59,10 +65,11 @@ def list_documents(
     limit: int = LIMIT_OPTION,
     after: str | None = AFTER_OPTION,
     oldest_first: bool = OLDEST_OPTION,
+    set_apart: bool = typer.Option(False, "--set-apart", help="List only documents from which drafts do not learn."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """List documents, the newest first."""
-    _show_page(user, voice, PageQuery(limit, after, not oldest_first), json)
+    _show_page(user, voice, PageQuery(limit, after, not oldest_first), json, only_apart=set_apart)
 
 
 @app.command(epilog=epilog(SEARCH_EXAMPLES))
@@ -81,30 +88,43 @@ def search(
     _show_page(user, voice, PageQuery(limit, after, not oldest_first, words), json)
 
 
-def _show_page(user: str | None, voice: str | None, wanted: PageQuery, json: str | None) -> None:
+def _show_page(
+    user: str | None, voice: str | None, wanted: PageQuery, json: str | None, *, only_apart: bool = False
+) -> None:
     with open_database(load_settings()) as database, database.read() as connection:
         owner = users.chosen(connection, user)
-        page = documents.page(connection, owner.id, wanted, voices.chosen_there(connection, owner.id, voice))
+        chosen = voices.chosen_there(connection, owner.id, voice)
+        page = documents.page(connection, owner.id, wanted, chosen, only_apart=only_apart)
+        marks = apart.marks(connection, owner.id, [document.id for document in page.documents])
     if json:
-        write_json(json, {"documents": [_fields(document) for document in page.documents], "has_more": page.has_more})
+        listed = [_fields(document, marks.get(document.id)) for document in page.documents]
+        write_json(json, {"documents": listed, "has_more": page.has_more})
         return
     if not page.documents:
         typer.echo("No documents." if wanted.words is None else f"No document contains {wanted.words!r}.", err=True)
         return
-    show_table(
-        ("id", "written", "voice", "language", "text"), (_row(document, wanted.words) for document in page.documents)
-    )
+    columns = ["id", "written", "voice", "language", "text"]
+    rows = [_row(document, wanted.words) for document in page.documents]
+    reasons = [marks.get(document.id, apart.SAMPLE).reason for document in page.documents]
+    if any(reasons):
+        columns.insert(4, "set apart")
+        rows = [
+            [*row[:4], (reason or "-").replace("_", " "), *row[4:]] for row, reason in zip(rows, reasons, strict=True)
+        ]
+    show_table(columns, rows)
     if page.has_more:
         typer.echo(f"There are more; go on with --after {page.documents[-1].id}", err=True)
 
 
-def _row(document: Document, words: str | None) -> tuple[str, ...]:
+def _row(document: Document, words: str | None) -> list[str]:
     text = excerpt(document.text) if words is None else excerpt_with(document.text, words)
-    return document.id, moment(document.timestamp), document.voice or "-", detect(document.text) or "-", text
+    return [document.id, moment(document.timestamp), document.voice or "-", detect(document.text) or "-", text]
 
 
-def _fields(document: Document) -> dict[str, Any]:
-    return asdict(document) | {"language": detect(document.text)}
+def _fields(document: Document, mark: apart.Mark | None) -> dict[str, Any]:
+    """The document as JSON, with the reason if it is set apart."""
+    reason = None if mark is None else mark.reason
+    return asdict(document) | {"language": detect(document.text)} | ({} if reason is None else {"set_apart": reason})
 
 
 @app.command(epilog=epilog("  pearl documents show mail-2041"))
@@ -118,14 +138,15 @@ def show(
         owner = users.chosen(connection, user)
         document = documents.get(connection, owner.id, id)
         sent = feedback.sent_drafts(connection, owner.id, [id]).get(id)
+        mark = apart.marks(connection, owner.id, [id]).get(id, apart.SAMPLE)
     if json:
         from service.api.sent_drafts import sent_draft_out
 
         found = sent_draft_out(sent)
-        write_json(json, _fields(document) | ({} if found is None else {"sent_draft": found.model_dump()}))
+        write_json(json, _fields(document, mark) | ({} if found is None else {"sent_draft": found.model_dump()}))
         return
-    if sent is not None and not sent.is_sample:
-        typer.echo(not_a_sample(sent), err=True)
+    if mark.reason is not None:
+        typer.echo(not_a_sample(mark, id), err=True)
     language = detect(document.text)
     show_fields(
         (
@@ -138,6 +159,25 @@ def show(
     if document.request is not None:
         typer.echo(f"request:\n\n{for_terminal(document.request)}\n")
     typer.echo(f"text:\n\n{for_terminal(document.text)}")
+
+
+@app.command(epilog=epilog(KEEP_EXAMPLES))
+def keep(
+    ids: list[str] = typer.Argument(None, metavar="ID", help="Ids of documents, from `pearl documents list`."),
+    user: str | None = USER_OPTION,
+    everything: bool = typer.Option(False, "--all", help="Keep every document that is set apart."),
+    not_mine: bool = typer.Option(False, "--not-mine", help="Set the documents apart instead."),
+) -> None:
+    """Say that documents that were set apart are yours, so that drafts learn from them."""
+    if bool(ids) + everything != 1 or (everything and not_mine):
+        raise InputError("Give ids of documents, with --not-mine or without, or --all.", param="id")
+    with open_database(load_settings()) as database, database.write() as connection:
+        owner = users.chosen(connection, user)
+        if everything:
+            ids = [id for id, mark in apart.marks(connection, owner.id).items() if mark.reason is not None]
+        for document_id in ids:
+            documents.claim(connection, owner.id, document_id, mine=not not_mine)
+    typer.echo(f"{'Set apart' if not_mine else 'Kept'}: {counted(len(set(ids)), 'document')}.", err=True)
 
 
 @app.command(epilog=epilog(DELETE_EXAMPLES))

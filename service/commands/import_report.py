@@ -73,6 +73,8 @@ def _table(summary: ImportSummary, removed: int) -> Table:
         table.add_row(f"{removed:,}", "removed, for they are gone from the source")
     if summary.conflicts:
         table.add_row(f"{summary.conflicts:,}", "already there with another content (conflicts)")
+    if summary.set_apart:
+        table.add_row(f"{summary.set_apart:,}", "of these set apart, for they read like an assistant's prose")
     for reason, count in summary.left_out.items():
         table.add_row(f"{count:,}", Text(f"left out: {reason}"))
     return table
@@ -103,6 +105,9 @@ def show_summary(
         write_json(json, {**summary_json(summary, removed), **more})
         return
     console.print(_table(summary, removed))
+    if summary.set_apart:
+        seen, kept = "pearl documents list --set-apart", "pearl documents keep ID"
+        console.print(f"Drafts do not learn from what is set apart: {seen}; {kept}", highlight=False, soft_wrap=True)
     if summary.import_ids:
         ids = list(summary.import_ids.values())
         which = ids[0] if len(ids) == 1 else "ID, for each user; their ids: pearl imports list --user U"

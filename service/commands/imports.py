@@ -150,6 +150,9 @@ def _command(name: str) -> TyperCommand:
         yes: bool = typer.Option(
             False, "--yes", help="With --update, remove documents gone from the source without asking."
         ),
+        with_machine: bool = typer.Option(
+            False, "--with-machine", help="Take texts that read like an assistant's prose as yours, not set apart."
+        ),
         json: str = JSON_OPTION,
         batch_size: int = typer.Option(BATCH_DOCUMENTS, "--batch-size", min=1, hidden=True),
         **flags: bool,
@@ -162,7 +165,14 @@ def _command(name: str) -> TyperCommand:
             with _progress(importer, source) as advance:
                 followed = replace(options, advance=advance)
                 summary = run_import(
-                    database, importer, source, followed, strict=strict, update=update, batch_documents=batch_size
+                    database,
+                    importer,
+                    source,
+                    followed,
+                    strict=strict,
+                    update=update,
+                    with_machine=with_machine,
+                    batch_documents=batch_size,
                 )
             removed = settle_gone(database, summary, source, yes=yes)
         report(summary, removed, source, json)

@@ -14,7 +14,7 @@ from pearl.errors import InputError
 from pearl.records import Claim
 from pearl.text.usable import printable
 from pearl.text.words import SIGN, character_start
-from service.store.feedback import Feedback
+from service.store.apart import NOT_MINE, REASONS, Mark
 
 EXCERPT = 70  # characters
 BEFORE_WORD = 20  # characters of an excerpt before the word that was searched for
@@ -76,14 +76,12 @@ def show_fields(fields: Iterable[tuple[str, object]]) -> None:
             typer.echo(f"{name + ':':<13} {printable(str(value))}")
 
 
-def not_a_sample(sent: Feedback) -> str:
-    """Explain why drafts do not learn from a text that was sent from a draft, and what would change that."""
-    if sent.mine is False:
-        return f"Drafts do not learn from it, as you said; if it is yours: pearl feedback {sent.draft_id} --mine"
-    return (
-        f"Drafts do not learn from it, for {sent.machine_share:.0%} of its words are the draft's; if it is yours all "
-        f"the same: pearl feedback {sent.draft_id} --mine"
-    )
+def not_a_sample(mark: Mark, document_id: str) -> str:
+    """Explain why drafts do not learn from a document that is set apart, and what would change that."""
+    if mark.mine is False:
+        return f"Drafts do not learn from it, as you said; if it is yours: pearl documents keep {document_id}"
+    why = REASONS[mark.set_apart or NOT_MINE]
+    return f"Drafts do not learn from it, for {why}; if it is yours all the same: pearl documents keep {document_id}"
 
 
 def for_terminal(text: str) -> str:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from pearl.history.files import format_line
 from pearl.records import Document
-from service.store import calibrations, documents, drafts, feedback, profiles, voices
+from service.store import apart, calibrations, documents, drafts, feedback, profiles, voices
 from service.store.replies import reply_lines
 from service.store.users import User
 
@@ -24,11 +24,15 @@ def export_pieces(connection: Connection, user: User, home: Path) -> Iterator[by
 
     Each of ``documents`` is a line of a history file. ``pearl import export`` reads the object.
     """
+    marks = apart.marks(connection, user.id)
     yield b'{"object":"export","user_id":' + orjson.dumps(user.name)
     yield b',"created_at":' + orjson.dumps(time.time())
     lists: dict[str, Iterator[dict[str, Any]]] = {
         "voices": (asdict(voice) for voice in voices.list_counted(connection, user.id)),
-        "documents": (_document_line(user, document) for document in documents.stream(connection, user.id)),
+        "documents": (
+            _document_line(user, document) | _mark(marks.get(document.id))
+            for document in documents.stream(connection, user.id)
+        ),
         "drafts": drafts.lines_of_user(connection, user.id),
         "calibrations": (calibration.to_json() for calibration in calibrations.of_user(connection, user.id)),
         "calibration_replies": reply_lines(home, user.id),
@@ -52,8 +56,12 @@ def _document_line(user: User, document: Document) -> dict[str, Any]:
 def _feedback_line(entry: feedback.Feedback) -> dict[str, Any]:
     """Feedback without its edit, which an import measures again from draft and document."""
     line = {"object": "feedback", **asdict(entry)}
-    del line["edit"]
-    return {name: value for name, value in line.items() if name != "mine" or value is not None}
+    del line["edit"], line["mark"]
+    return line if entry.mark.mine is None else {**line, "mine": entry.mark.mine}
+
+
+def _mark(mark: apart.Mark | None) -> dict[str, Any]:
+    return {} if mark is None else {name: value for name, value in asdict(mark).items() if value is not None}
 
 
 def history_lines(connection: Connection, user: User) -> Iterator[str]:

@@ -14,11 +14,13 @@ from sqlalchemy import Connection
 from pearl.errors import StoreError
 from pearl.text.usable import storable
 from service.importers.base import SourceDocument
-from service.store import imports, users
+from service.store import apart, imports, users
 from service.store.database import Database
 from service.store.documents import Addition, AddOutcome
 from service.store.ids import new_id
 from service.store.imports import ImportNote
+from service.store.tables import documents
+from service.store.user_counts import count_documents
 
 NAME_KEPT = 40  # characters: a plug-in's name may be longer than the column
 NAMES = {
@@ -42,10 +44,13 @@ class Gone:
 class ImportRecord:
     """Counts and records an import. An import that brings a user nothing is not recorded."""
 
-    def __init__(self, importer: str, source: Path, *, update: bool) -> None:
+    def __init__(
+        self, importer: str, source: Path, *, update: bool, mine: bool | None = None, looked_at: bool = False
+    ) -> None:
         self._importer = importer[:NAME_KEPT]
         self._source = storable(str(source.resolve()))
         self._update = update
+        self._mine, self._looked_at = mine, looked_at  # of every document that the import brings
         self._seen: dict[str, set[str]] = {}  # ids of documents by user; only in an update
         self._counts: dict[str, Counter[str]] = {}
         self._intended: dict[str, str] = {}  # ids by user, for imports that may bring nothing
@@ -59,11 +64,11 @@ class ImportRecord:
             self._intended[item.user] = new_id("import")
         import_id = self._intended[item.user]
         if not self._update:
-            return Addition(user_id, item.document, import_id)
+            return Addition(user_id, item.document, import_id, mine=self._mine, looked_at=self._looked_at)
         seen = self._seen.setdefault(item.user, set())
         replaces = item.document.id not in seen  # of two texts with the same id in one source, the first stays
         seen.add(item.document.id)
-        return Addition(user_id, item.document, import_id, replaces)
+        return Addition(user_id, item.document, import_id, replaces, self._mine, self._looked_at)
 
     def write(
         self,
@@ -80,9 +85,18 @@ class ImportRecord:
                 self.ids[item.user] = self._intended[item.user]
         self._note(connection, self.ids.keys() & {item.user for item in batch}, user_ids, {})
 
-    def finish(self, connection: Connection, user_ids: Mapping[str, int], left_out: Mapping[str, int]) -> None:
-        """Record the numbers of items left out, which belong to no user."""
+    def finish(self, connection: Connection, user_ids: Mapping[str, int], left_out: Mapping[str, int]) -> int:
+        """Record the numbers of items left out, which belong to no user; return the number of texts set apart."""
+        users.lock(connection, set(user_ids.values()))
+        apart.excuse(connection, user_ids.values())
+        set_apart = {
+            name: count_documents(connection, user_ids[name], apart.IS_APART, documents.c.import_id == id)
+            for name, id in self.ids.items()
+        }
+        for name, count in set_apart.items():
+            self._counts[name].update({"set_apart": count} if count else {})
         self._note(connection, self.ids.keys(), user_ids, {"left_out": dict(left_out)})
+        return sum(set_apart.values())
 
     def _note(
         self, connection: Connection, names: Collection[str], user_ids: Mapping[str, int], more: dict[str, Any]

@@ -18,10 +18,10 @@ from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text.usable import check_id
 from service.importers.archive import CountingReader
 from service.importers.base import Items, LeftOut, Options, SourceDocument
-from service.store import drafts, feedback, profiles, users, voices
+from service.store import apart, drafts, feedback, profiles, users, voices
 from service.store.voices import Voice
 
-KINDS = ("voices", "drafts", "feedback", "profiles")
+KINDS = ("set_apart", "voices", "drafts", "feedback", "profiles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ class ExportReader:
     needs_me: bool = False
     stable_ids: bool = True
     template: str = DEFAULT_TEMPLATE
+    looked_at: bool = True  # its documents are set apart as they were, or not
     user: str | None = None  # the export's user, known after reading
     others: dict[str, list[Any]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
 
@@ -74,6 +75,8 @@ class ExportReader:
                 self.others[name].append(value)
             elif name == "documents":
                 position += 1
+                if isinstance(value, dict) and value.get("set_apart") is not None:
+                    self.others["set_apart"].append({name: value.get(name) for name in ("id", "set_apart", "mine")})
                 yield self._item(value, f"{source}: documents.{position}", options)
 
     def _item(self, value: Any, where: str, options: Options) -> SourceDocument | LeftOut:
@@ -94,6 +97,7 @@ def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any
     owner = users.ensure(connection, {user})[user].id
     users.lock(connection, {owner})
     restorers: dict[str, Callable[[dict[str, Any]], bool]] = {
+        "set_apart": partial(apart.restore, connection, owner),
         "voices": partial(_restore_voice, connection, owner),
         "drafts": partial(_restore_draft, connection, owner),
         "feedback": partial(feedback.restore, connection, owner),

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from pearl.errors import InputError, Interrupted, PearlError, StoreError
 from pearl.recipients import check_document
-from pearl.templates import DEFAULT_TEMPLATE
+from pearl.templates import COMMIT, DEFAULT_TEMPLATE
 from pearl.text.language import detect
 from pearl.text.usable import check_characters, check_id, check_text, counted, parse_timestamp
 from pearl.text.words import count_words
@@ -32,7 +32,6 @@ BATCH_CHARACTERS = 8_000_000  # a whole batch is in memory, and a document may h
 ERRORS_KEPT = 100
 NO_LANGUAGE = "unknown"  # of texts that are too short to tell, or in a language that is not known
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
-COMMIT = "commit"  # the template of commit messages, which PEARL's hook drafts
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +69,7 @@ class ImportSummary:
     senders: tuple[Sender, ...] = ()  # the commonest ones, if there are such identities
     remarks: tuple[str, ...] = ()
     refused: bool = False  # by --strict: nothing was stored
+    set_apart: int = 0  # of those imported, texts that are no samples: they read like an assistant's prose
 
     @property
     def nothing_usable(self) -> bool:
@@ -84,11 +84,13 @@ def run_import(
     *,
     strict: bool = False,
     update: bool = False,
+    with_machine: bool = False,
     batch_documents: int = BATCH_DOCUMENTS,
 ) -> ImportSummary:
     """Import a source, each batch in a transaction; with ``strict`` everything in one.
 
-    With ``update`` a changed document replaces its earlier version. Raises InputError if the source cannot be read,
+    With ``update`` a changed document replaces its earlier version. Texts that read like an assistant's prose are set
+    apart, unless ``with_machine`` says that they are the user's. Raises InputError if the source cannot be read,
     StoreError if the database fails, Interrupted for Ctrl-C; the message of each says how many documents are stored,
     and a rerun adds the rest.
     """
@@ -103,8 +105,14 @@ def run_import(
         )
     _check_source(source)
     clear_abandoned()
-    tally, known_users = _Tally(), _UserIds()
-    record = ImportRecord(importer.name, source, update=update)
+    tally, known_users, set_apart = _Tally(), _UserIds(), 0
+    record = ImportRecord(
+        importer.name,
+        source,
+        update=update,
+        mine=with_machine or None,
+        looked_at=getattr(importer, "looked_at", False),
+    )
     transactions = _one_transaction(database) if strict else nullcontext(database.write)
     try:
         with closing(importer.read(source, options)) as items, transactions as transaction:
@@ -115,9 +123,9 @@ def run_import(
                     outcomes = documents.add(connection, record.additions(batch, ids), template=template)
                     record.write(connection, batch, outcomes, ids)
                 tally.count(batch, outcomes)
-            if record.ids:
+            if known_users:
                 with transaction() as connection:
-                    record.finish(connection, known_users.all, tally.left_out)
+                    set_apart = record.finish(connection, known_users.all, tally.left_out)
             if strict and tally.errors_total:
                 raise _Refused
     except _Refused:
@@ -139,7 +147,7 @@ def run_import(
         )
     gone = record.gone(database, options.user) if update and not tally.refused else ()
     summary = tally.summary(known_users, options.identities, time.monotonic() - started)
-    return summary if tally.refused else replace(summary, import_ids=record.ids, gone=gone)
+    return summary if tally.refused else replace(summary, import_ids=record.ids, gone=gone, set_apart=set_apart)
 
 
 def _check_source(source: Path) -> None:

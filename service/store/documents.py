@@ -24,8 +24,8 @@ from sqlalchemy import (
 
 from pearl.errors import NotFound, TooLarge
 from pearl.records import Document
-from pearl.templates import DEFAULT_TEMPLATE
-from service.store import embeddings, erasures, jobs, users, voices
+from pearl.templates import COMMIT, DEFAULT_TEMPLATE
+from service.store import apart, embeddings, erasures, jobs, users, voices
 from service.store.drafts import measured
 from service.store.ids import digest
 from service.store.paging import PageQuery, page_of
@@ -54,6 +54,8 @@ class Addition:
     document: Document  # without a timestamp it is dated now
     import_id: str | None = None  # of the import that brings it
     replaces: bool = False  # it replaces an earlier version
+    mine: bool | None = None  # its owner's word on whether it is a sample; None: none given
+    looked_at: bool = False  # it was told before whether it reads like an assistant's prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ def add(connection: Connection, additions: Sequence[Addition], *, template: str 
     """Add documents of any users, in order; an existing document stays as it is unless an addition replaces it.
 
     New voices are made with this template, the users' indexes are marked stale, and their embeddings are queued.
+    A text that is no commit message is set apart if it reads like an assistant's prose. Whether its owner always wrote
+    so is asked here only for documents that no import brings; an import asks once, at its end.
     Raises NotFound if a user is gone, TooLarge if a history would exceed its limit.
     """
     owners = {addition.user_id for addition in additions}
@@ -96,15 +100,16 @@ def add(connection: Connection, additions: Sequence[Addition], *, template: str 
         else:
             outcomes.append(AddOutcome.CONFLICT)
     if new:
-        connection.execute(insert(documents), [_row(addition) for addition in new])
+        connection.execute(insert(documents), [_row(addition, template) for addition in new])
     for addition, before in changed:
-        _replace(connection, addition, before)
+        _replace(connection, addition, before, template)
     stored = [*new, *(addition for addition, _ in changed)]
     if stored:
         owners = {addition.user_id for addition in stored}
         voices.ensure(connection, _voices_by_user(stored), template)
         users.touch_history(connection, owners)
         jobs.enqueue(connection, jobs.EMBED, owners)
+        apart.excuse(connection, {addition.user_id for addition in stored if addition.import_id is None})
         for owner in owners:
             _check_size(connection, owner)
     return outcomes
@@ -201,12 +206,16 @@ def _known_versions(connection: Connection, additions: Sequence[Addition]) -> di
     return known
 
 
-def _replace(connection: Connection, addition: Addition, before: _Version) -> None:
+def _replace(connection: Connection, addition: Addition, before: _Version, template: str) -> None:
+    values = _row(addition, template)
+    reason, mine = values.pop("set_apart"), values.pop("mine")
+    values |= {} if mine is None else {"mine": mine}  # else its owner's word on the earlier version stays
     connection.execute(
         update(documents)
         .where(documents.c.user_id == addition.user_id, documents.c.document_id == addition.document.id)
-        .values(**_row(addition))
+        .values(**values)
     )
+    apart.set_reason(connection, addition.user_id, addition.document.id, reason)
     embeddings.drop_unused(connection, addition.user_id, [key for key in before.digests if key is not None])
     _measure_again(connection, addition)
     erasures.owe(connection, addition.user_id)
@@ -221,8 +230,9 @@ def _measure_again(connection: Connection, addition: Addition) -> None:
         .where(documents.c.user_id == addition.user_id, documents.c.document_id == addition.document.id)
     )
     for row in connection.execute(sent).all():
-        values = measured(row.text, row.retrieval, addition.document.text)
+        edit, values = measured(row.text, row.retrieval, addition.document.text)
         connection.execute(update(feedback).where(feedback.c.id == row.id).values(**values))
+        apart.set_reason(connection, addition.user_id, addition.document.id, apart.reason_of_edit(edit))
 
 
 def digests(document: Document) -> Digests:
@@ -243,8 +253,10 @@ def _content_digest(document: Document) -> bytes:
     return digest(document.text, document.request, document.voice)
 
 
-def _row(addition: Addition) -> dict[str, object]:
+def _row(addition: Addition, template: str) -> dict[str, Any]:
     document = addition.document
+    looked_at = addition.looked_at or template == COMMIT
+    reason = None if looked_at else apart.reason_of_text(document)
     return {
         "user_id": addition.user_id,
         "document_id": document.id,
@@ -256,6 +268,8 @@ def _row(addition: Addition) -> dict[str, object]:
         "timestamp": time.time() if document.timestamp is None else document.timestamp,
         "content_digest": _content_digest(document),
         "import_id": addition.import_id,
+        "set_apart": reason or (apart.NOT_MINE if addition.mine is False else None),
+        "mine": addition.mine if reason or addition.mine is False else None,
         **dict(zip(("text_digest", "request_digest"), digests(document), strict=True)),
     }
 
@@ -276,14 +290,17 @@ def get(connection: Connection, user_id: int, document_id: str) -> Document:
     return document_of(row)
 
 
-def page(connection: Connection, user_id: int, wanted: PageQuery, voice: str | None = None) -> Page:
-    """Return a page of the history, or of one voice of it, in order of time.
+def page(
+    connection: Connection, user_id: int, wanted: PageQuery, voice: str | None = None, *, only_apart: bool = False
+) -> Page:
+    """Return a page of the history, or of one voice of it, in order of time; with ``only_apart`` of what is set apart.
 
     Raises InputError if ``after`` is no document of the user.
     """
+    query = of_voice(user_id, voice)
     rows, has_more = page_of(
         connection,
-        of_voice(user_id, voice),
+        query.where(apart.IS_APART) if only_apart else query,
         wanted,
         noun="document",
         id=documents.c.document_id,
@@ -360,6 +377,17 @@ def change_voice(connection: Connection, user_id: int, document_id: str, voice: 
         voices.ensure(connection, {user_id: {voice}})
     users.touch_history(connection, {user_id})
     return changed
+
+
+def claim(connection: Connection, user_id: int, document_id: str, *, mine: bool) -> None:
+    """Store the owner's word on whether the document is a sample of their manner. Raises NotFound."""
+    users.lock(connection, {user_id})
+    this = (documents.c.user_id == user_id) & (documents.c.document_id == document_id)
+    reason = documents.c.set_apart if mine else func.coalesce(documents.c.set_apart, apart.NOT_MINE)
+    changed = connection.execute(update(documents).where(this).values(mine=mine, set_apart=reason))
+    if not changed.rowcount:
+        raise not_found(document_id)
+    users.touch_history(connection, {user_id})
 
 
 def _select(user_id: int) -> Select[Any]:

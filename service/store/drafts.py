@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select
 
 from pearl.errors import NotFound
-from pearl.manner.edits import edit_between
+from pearl.manner.edits import Edit, edit_between
 from pearl.records import (
     Claim,
     DecidedBy,
@@ -188,13 +188,16 @@ def texts_of(text: str, retrieval: Mapping[str, Any]) -> list[str]:
     return [text, *(str(variant["text"]) for variant in retrieval.get("variants", ())[1:])]
 
 
-def measured(text: str, retrieval: Mapping[str, Any], sent: str, variant: int | None = None) -> dict[str, Any]:
-    """Feedback's columns on the edit that made the sent text from a draft with these columns: from its ``variant``, or
-    if none is named from the one that is nearest."""
+def measured(
+    text: str, retrieval: Mapping[str, Any], sent: str, variant: int | None = None
+) -> tuple[Edit, dict[str, Any]]:
+    """The edit that made the sent text from a draft with these columns, and feedback's columns on it: from its
+    ``variant``, or if none is named from the one that is nearest."""
     edits = [edit_between(each, sent) for each in texts_of(text, retrieval)]
     taken = min(range(len(edits)), key=lambda index: edits[index].distance) if variant is None else variant
     named = {"variant": taken} if len(edits) > 1 else {}
-    return {"edit": edits[taken].to_json() | named, "machine_share": edits[taken].machine_share}
+    edit = edits[taken]
+    return edit, {"edit": edit.to_json() | named, "machine_share": edit.machine_share}
 
 
 def get(connection: Connection, user_id: int, draft_id: str, *, param: str = "draft_id") -> StoredDraft:

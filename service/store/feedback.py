@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, insert, select, update
+from sqlalchemy import Connection, Row, Select, insert, select
 
 from pearl.errors import Conflict, InputError
-from pearl.manner.edits import MOSTLY
 from pearl.records import Document
 from pearl.text.usable import check_id, check_text, counted
-from service.store import documents, drafts, users, voices
+from service.store import apart, documents, drafts, users, voices
+from service.store.apart import SAMPLE, Mark
 from service.store.ids import new_id
 from service.store.lines import column_values
 from service.store.tables import documents as documents_table
@@ -32,17 +32,12 @@ class Feedback:
     document_id: str | None  # of the sent text in the history; None for a rejected draft
     created_at: float
     edit: dict[str, Any] | None = None  # how the sent text differs from the draft
-    mine: bool | None = None  # its owner's word on whether it is a sample; None: none given
+    mark: Mark = SAMPLE  # whether drafts learn from the sent text
 
     @property
     def machine_share(self) -> float:
         """The share of the sent text's words that were the draft's; 0.0 if nothing was sent."""
         return 0.0 if self.edit is None else float(self.edit["machine_share"])
-
-    @property
-    def is_sample(self) -> bool:
-        """True if drafts learn from the sent text; :mod:`service.store.samples` reads by the same rule."""
-        return self.machine_share <= MOSTLY if self.mine is None else self.mine
 
 
 def add(
@@ -66,9 +61,14 @@ def add(
     if before is not None:
         return _same(connection, user_id, before, outcome, sent)
     seq = None if sent is None else _remember(connection, user_id, draft, sent)
-    values = {} if sent is None else drafts.measured(draft.text, draft.retrieval, sent, variant)
+    edit, values = (None, {}) if sent is None else drafts.measured(draft.text, draft.retrieval, sent, variant)
     document_id = None if seq is None else draft_id
-    recorded = Feedback(new_id("feedback"), draft_id, outcome, document_id, time.time(), values.get("edit"))
+    reason = apart.reason_of_edit(edit) if edit else None
+    if document_id is not None:
+        apart.set_reason(connection, user_id, document_id, reason)
+    recorded = Feedback(
+        new_id("feedback"), draft_id, outcome, document_id, time.time(), values.get("edit"), Mark(reason)
+    )
     connection.execute(
         insert(feedback).values(
             id=recorded.id,
@@ -83,25 +83,10 @@ def add(
     return recorded
 
 
-def claim(connection: Connection, user_id: int, document_id: str, *, mine: bool) -> None:
-    """Store the owner's word on whether a sent draft is a sample of their style.
-
-    Raises NotFound for an unknown document, InputError for one that was never a draft.
-    """
-    users.lock(connection, {user_id})
-    seq = _seq(connection, user_id, document_id)
-    changed = connection.execute(update(feedback).where(feedback.c.document_seq == seq).values(mine=mine))
-    if not changed.rowcount:
-        raise InputError(
-            f"'{document_id}' was not sent from a draft, so it is yours already.", param="mine", code="not_a_draft"
-        )
-    users.touch_history(connection, {user_id})
-
-
 def sent_drafts(connection: Connection, user_id: int, document_ids: Iterable[str]) -> dict[str, Feedback]:
     """The feedback by which these documents were sent, by document id; only for those sent from a draft."""
     listed = feedback.c.user_id == user_id, documents_table.c.document_id.in_(list(document_ids))
-    sent = (Feedback(*row) for row in connection.execute(_select().where(*listed)))
+    sent = map(_feedback, connection.execute(_select().where(*listed)))
     return {str(entry.document_id): entry for entry in sent}
 
 
@@ -109,7 +94,7 @@ def all_of_user(connection: Connection, user_id: int) -> list[Feedback]:
     rows = connection.execute(
         _select().where(feedback.c.user_id == user_id).order_by(feedback.c.created_at, feedback.c.id)
     )
-    return [Feedback(*row) for row in rows]
+    return [_feedback(row) for row in rows]
 
 
 def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
@@ -129,7 +114,11 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
     if line.get("document_id") is not None:
         sent = documents.get(connection, user_id, check_id(line["document_id"], param="document_id"))
         values["document_seq"] = _seq(connection, user_id, sent.id)
-        values |= drafts.measured(draft.text, draft.retrieval, sent.text)
+        edit, measured = drafts.measured(draft.text, draft.retrieval, sent.text)
+        values |= measured
+        if line.get("mine") is not None:  # of an export in which the document itself does not say it
+            documents.claim(connection, user_id, sent.id, mine=line["mine"])
+        apart.set_reason(connection, user_id, sent.id, apart.reason_of_edit(edit))
     if connection.scalar(select(feedback.c.id).where(feedback.c.id == values["id"])) is not None:
         values["id"] = new_id("feedback")  # another user's, of an import of the same export
     connection.execute(insert(feedback).values(**values))
@@ -173,7 +162,7 @@ def _remember(connection: Connection, user_id: int, draft: drafts.StoredDraft, s
     document = Document(
         draft.id, sent, request=draft.request, voice=voice, recipient=draft.recipient, thread=draft.thread
     )
-    documents.add(connection, [documents.Addition(user_id, document)])
+    documents.add(connection, [documents.Addition(user_id, document, looked_at=True)])
     if documents.get(connection, user_id, draft.id).text != sent:
         raise Conflict(
             f"There is a document '{draft.id}' already with another text, which stays; delete it, or give its text as "
@@ -197,7 +186,12 @@ def _same(connection: Connection, user_id: int, before: Feedback, outcome: str, 
 
 def _find(connection: Connection, user_id: int, draft_id: str) -> Feedback | None:
     row = connection.execute(_select().where(feedback.c.user_id == user_id, feedback.c.draft_id == draft_id)).first()
-    return None if row is None else Feedback(*row)
+    return None if row is None else _feedback(row)
+
+
+def _feedback(row: Row[Any]) -> Feedback:
+    mark = Mark(row.set_apart, row.mine)
+    return Feedback(row.id, row.draft_id, row.outcome, row.document_id, row.created_at, row.edit, mark)
 
 
 def _select() -> Select[Any]:
@@ -208,5 +202,6 @@ def _select() -> Select[Any]:
         documents_table.c.document_id,
         feedback.c.created_at,
         feedback.c.edit,
-        feedback.c.mine,
+        documents_table.c.set_apart,
+        documents_table.c.mine,
     ).outerjoin(documents_table, documents_table.c.seq == feedback.c.document_seq)

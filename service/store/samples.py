@@ -1,4 +1,4 @@
-"""The texts of a history that show its owner's manner: those that are not mostly the machine's."""
+"""The texts of a history that show its owner's manner: those that are not set apart."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
-from pearl.manner.edits import MOSTLY
 from pearl.records import Document
+from service.store.apart import IS_APART
 from service.store.documents import document_of, of_voice
 from service.store.paging import AT_ONCE
 from service.store.tables import documents as table
-from service.store.tables import feedback
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +30,14 @@ RANKED = Sample(characters=20_000_000)  # each takes ten bytes of memory in an i
 
 
 def newest_samples(connection: Connection, user_id: int, voice: str | None, sample: Sample) -> list[Document]:
-    """Return the newest documents of the history, or of one voice of it, oldest first, without texts that are mostly
-    the machine's; no more than the sample allows, but at least one.
+    """Return the newest documents of the history, or of one voice of it, oldest first, without those that are set
+    apart; no more than the sample allows, but at least one.
 
     Drafts must not learn from drafts: one that was sent with few changes is left out until its owner says that it is
     theirs, and so is every later document with the same text, such as the sent mail in an import.
     """
-    machine = _machine_texts(connection, user_id)
-    query = of_voice(user_id, voice).add_columns(table.c.text_digest)
+    apart = _texts_apart(connection, user_id)
+    query = of_voice(user_id, voice).add_columns(table.c.text_digest, table.c.mine)
     if sample.longest is not None:
         cut = {name: func.substr(table.c[name], 1, sample.longest).label(name) for name in ("text", "request")}
         query = query.with_only_columns(*(cut.get(column.key or "", column) for column in query.selected_columns))
@@ -47,7 +46,7 @@ def newest_samples(connection: Connection, user_id: int, voice: str | None, samp
     characters = 0
     with connection.execute(ordered.execution_options(yield_per=AT_ONCE)) as rows:
         for row in rows:
-            if machine and row.timestamp >= machine.get(bytes(row.text_digest), math.inf):
+            if apart and not row.mine and row.timestamp >= apart.get(bytes(row.text_digest), math.inf):
                 continue
             characters += len(row.text) + len(row.request or "")
             full = len(newest) == sample.texts or (sample.characters is not None and characters > sample.characters)
@@ -57,13 +56,11 @@ def newest_samples(connection: Connection, user_id: int, voice: str | None, samp
     return newest[::-1]
 
 
-def _machine_texts(connection: Connection, user_id: int) -> dict[bytes, float]:
-    """The digests of texts that are mostly the machine's, with the time of the first document of each text."""
+def _texts_apart(connection: Connection, user_id: int) -> dict[bytes, float]:
+    """The digests of texts that are set apart, with the time of the first document of each text."""
     rows = connection.execute(
         select(table.c.text_digest, func.min(table.c.timestamp))
-        .join(feedback, feedback.c.document_seq == table.c.seq)
-        .where(table.c.user_id == user_id)
-        .where(feedback.c.mine.is_(False) | (feedback.c.mine.is_(None) & (feedback.c.machine_share > MOSTLY)))
+        .where(table.c.user_id == user_id, IS_APART)
         .group_by(table.c.text_digest)
     )
     return {bytes(text): since for text, since in rows}

@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 metadata = MetaData(
@@ -123,8 +124,18 @@ documents = Table(
     Column("changed_at", Float, nullable=True),  # when its owner last changed it by hand; None: as it came
     Column("recipient", String(200), nullable=True),  # whom it went to: an address, handle, name or channel
     Column("thread", String(200), nullable=True),  # the conversation that it belongs to
+    # why it is no sample of its owner's manner (service/store/apart.py); None: it is one
+    Column("set_apart", String(40), nullable=True),
+    Column("mine", Boolean, nullable=True),  # its owner's word on whether it is a sample; None: none given
     UniqueConstraint("user_id", "document_id"),
     Index("ix_documents_user_id_timestamp_seq", "user_id", "timestamp", "seq"),
+    Index(
+        "ix_documents_user_id_set_apart",
+        "user_id",
+        "set_apart",
+        postgresql_where=text("set_apart IS NOT NULL"),
+        sqlite_where=text("set_apart IS NOT NULL"),
+    ),
 )
 
 embeddings = Table(
@@ -172,7 +183,6 @@ feedback = Table(
     Column("created_at", Float, nullable=False),
     Column("edit", JSON, nullable=True),  # words and sentences kept, added and removed; None where nothing was sent
     Column("machine_share", Float, nullable=True),  # of the sent text's words, those that were the draft's
-    Column("mine", Boolean, nullable=True),  # its owner's word on whether it is a sample of theirs; None: none given
 )
 
 calibrations = Table(

@@ -311,3 +311,31 @@ def test_an_id_twice_in_one_body(ann: Any, wrap: Any) -> None:
     assert ann.get("/v1/documents").json()["data"] == []
     again = ann.post("/v1/documents", wrap([given[0], given[1], given[0]])).json()
     assert (again["created"], again["existing"]) == (2, 1)
+
+
+MACHINE = (
+    "I hope this email finds you well. I wanted to reach out about the rails. Thank you for your patience and "
+    "understanding. Please don't hesitate to contact me."
+)
+
+
+def test_a_text_of_an_assistant_is_told_when_it_is_added(pearl: Any) -> None:
+    ann = pearl.as_user("ann")
+    texts = [
+        {"id": "a", "text": MACHINE},
+        {"id": "b", "text": f"Again: {MACHINE}", "mine": True},
+        {"id": "c", "text": "T."},
+    ]
+    added = ann.post("/v1/documents", {"documents": texts}).json()["data"]
+    assert [each.get("set_apart") for each in added] == ["machine_prose", None, None]
+    assert [each.get("set_apart") for each in ann.get("/v1/documents?order=asc").json()["data"]] == [
+        "machine_prose",
+        None,
+        None,
+    ]
+    assert [each["id"] for each in ann.get("/v1/documents?set_apart=true").json()["data"]] == ["a"]
+    assert pearl.as_user("bob").get("/v1/documents?set_apart=true").json()["data"] == []
+    assert ann.get("/v1/documents/a").json()["set_apart"] == "machine_prose"
+    kept = ann("PATCH", "/v1/documents/a", {"mine": True})
+    assert (kept.status_code, kept.json().get("set_apart")) == (200, None)
+    assert ann("PATCH", "/v1/documents/a", {"mine": "maybe"}).status_code == 422

@@ -144,12 +144,14 @@ def test_an_unchanged_draft_is_no_sample_until_its_owner_says_so(pearl: Any, ann
     ann.post("/v1/feedback", {"draft_id": draft["id"], "outcome": "accepted"})
     kept = ann.get(f"/v1/documents/{draft['id']}").json()
     mark = {"draft_id": draft["id"], "machine_share": 1.0, "mine": None, "sample": False}
-    assert kept["sent_draft"] == mark
+    assert (kept["sent_draft"], kept["set_apart"]) == (mark, "accepted_unchanged")
+    assert [listed["id"] for listed in ann.get("/v1/documents?set_apart=true").json()["data"]] == [draft["id"]]
     assert ann.get("/v1/documents").json()["data"][0]["sent_draft"] == mark
     assert samples(ann) == []
     said = ann("PATCH", f"/v1/documents/{draft['id']}", {"mine": True}).json()
     assert said["sent_draft"] == mark | {"mine": True, "sample": True}
-    assert said["voice"] == "email"
+    assert (said["voice"], "set_apart" in said) == ("email", False)
+    assert ann.get("/v1/documents?set_apart=true").json()["data"] == []
     assert samples(ann) == [draft["id"]]
     assert ann("PATCH", f"/v1/documents/{draft['id']}", {"mine": False}).json()["sent_draft"]["sample"] is False
     assert samples(ann) == []
@@ -164,30 +166,39 @@ def test_the_same_text_from_an_import_is_none_either(pearl: Any, ann: Any, draft
 
 
 @pytest.mark.parametrize(
-    ("sent", "share", "sample"),
+    ("sent", "share", "reason"),
     [
-        ("Yes, swap away!", 1.0, False),
-        ("yes", 1.0, False),
-        ("Yes, swap it with Bea then.", 2 / 6, True),
-        ("Yes, swap now, Bea", 0.5, True),
-        ("Swap away, all of you", 2 / 5, True),
-        ("Well yes, swap away", 3 / 4, False),
+        ("Yes, swap away!", 1.0, "accepted_unchanged"),
+        ("yes", 1.0, "accepted_unchanged"),
+        ("Yes, swap it with Bea then.", 2 / 6, None),
+        ("Yes, swap now, Bea", 0.5, None),
+        ("Swap away, all of you", 2 / 5, None),
+        ("Well yes, swap away", 3 / 4, "accepted_unchanged"),
+        ("Well yes do swap it away", 3 / 6, None),
+        ("Well, yes: swap, away then then", 3 / 6, None),
+        ("Yes", 1.0, "accepted_unchanged"),
     ],
 )
 def test_the_share_of_the_machine_decides(
-    pearl: Any, ann: Any, draft: Any, sent: str, share: float, sample: bool
+    pearl: Any, ann: Any, draft: Any, sent: str, share: float, reason: str | None
 ) -> None:
     ann.post("/v1/feedback", {"draft_id": draft["id"], "outcome": "edited", "final_text": sent})
-    mark = ann.get(f"/v1/documents/{draft['id']}").json()["sent_draft"]
-    assert (mark["machine_share"], mark["sample"]) == (pytest.approx(share), sample)
-    assert samples(ann) == ([draft["id"]] if sample else [])
+    document = ann.get(f"/v1/documents/{draft['id']}").json()
+    mark = document["sent_draft"]
+    assert (mark["machine_share"], mark["sample"]) == (pytest.approx(share), reason is None)
+    assert document.get("set_apart") == reason
+    assert samples(ann) == ([] if reason else [draft["id"]])
 
 
 def test_a_text_that_was_never_a_draft_has_no_mark(pearl: Any, ann: Any) -> None:
-    ann.post("/v1/documents", {"id": "a", "text": "Own words."})
+    ann.post("/v1/documents", {"id": "a", "text": "Own words.", "voice": "email"})
     assert "sent_draft" not in ann.get("/v1/documents/a").json()
-    answer = ann("PATCH", "/v1/documents/a", {"mine": True})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "not_a_draft")
+    assert ann("PATCH", "/v1/documents/a", {"mine": True}).status_code == 200
+    assert samples(ann) == ["a"]
+    assert ann("PATCH", "/v1/documents/a", {"mine": False}).json()["set_apart"] == "not_mine"
+    assert samples(ann) == []
+    assert "set_apart" not in ann("PATCH", "/v1/documents/a", {"mine": True}).json()
+    assert samples(ann) == ["a"]
     assert ann("PATCH", "/v1/documents/b", {"mine": True}).status_code == 404
     assert pearl.as_user("ben")("PATCH", "/v1/documents/a", {"mine": True}).status_code == 404
 

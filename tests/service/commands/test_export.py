@@ -274,3 +274,18 @@ def test_a_full_disk_leaves_the_file_that_was_there(command: Any, tmp_path: Path
     assert (run.status, run.err) == (2, f"pearl: --json {target}: No space left on device\n")
     assert target.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir() if "x.json" in path.name] == ["x.json"]
+
+
+def test_what_is_set_apart_comes_back_so(command: Any, pearl: Any, tmp_path: Path) -> None:
+    odd = "I hope this email finds you well. I wanted to reach out. Thank you for your patience and understanding."
+    ann = pearl.as_user("ann")
+    for id, mine in (("odd", None), ("kept", True), ("never", False)):
+        ann.post("/v1/documents", {"id": id, "text": "Tea." if id == "never" else f"{id}: {odd}", "mine": mine})
+    path = tmp_path / "marked.json"
+    path.write_bytes(ann.get("/v1/export").content)
+    lines = {line["id"]: (line.get("set_apart"), line.get("mine")) for line in content(path)["documents"]}
+    assert lines == {"odd": ("machine_prose", None), "kept": ("machine_prose", True), "never": ("not_mine", False)}
+    run = command("import", "export", path, "--json", "-")
+    assert run.json["set_apart"] == {"restored": 3, "already_there": 0, "problems": []}
+    assert command("export", "--json", tmp_path / "again.json").status == 0
+    assert content(tmp_path / "again.json") == content(path)

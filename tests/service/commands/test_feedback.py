@@ -34,8 +34,8 @@ def test_an_accepted_draft_becomes_history(command: Any, draft: Any, endpoint: A
     assert (ran.status, ran.out) == (0, "")
     assert ran.err == (
         f"Recorded: accepted. The text is in the history as {id}.\n"
-        "Drafts do not learn from it, for 100% of its words are the draft's; if it is yours all the same: "
-        f"pearl feedback {id} --mine\n"
+        "Drafts do not learn from it, for it is a draft that was sent unchanged, or nearly; if it is yours all the "
+        f"same: pearl documents keep {id}\n"
     )
     assert sent(command, id) == endpoint.text
 
@@ -43,15 +43,18 @@ def test_an_accepted_draft_becomes_history(command: Any, draft: Any, endpoint: A
 def test_a_document_says_that_drafts_do_not_learn_from_it(command: Any, draft: Any) -> None:
     id = draft()
     assert command("feedback", id, "--accepted").status == 0
-    assert "for 100% of its words are the draft's" in command("documents", "show", id).err
-    said = {"draft_id": id, "machine_share": 1.0, "mine": None, "sample": False}
-    assert command("documents", "show", id, "--json", "-").json["sent_draft"] == said
+    assert "for it is a draft that was sent unchanged, or nearly" in command("documents", "show", id).err
+    shown = command("documents", "show", id, "--json", "-").json
+    assert shown["sent_draft"] == {"draft_id": id, "machine_share": 1.0, "mine": None, "sample": False}
+    assert shown["set_apart"] == "accepted_unchanged"
     assert command("feedback", id, "--mine").status == 0
     assert command("documents", "show", id).err == ""
     assert command("feedback", id, "--not-mine").status == 0
     assert command("documents", "show", id).err == (
-        f"Drafts do not learn from it, as you said; if it is yours: pearl feedback {id} --mine\n"
+        f"Drafts do not learn from it, as you said; if it is yours: pearl documents keep {id}\n"
     )
+    assert command("documents", "keep", id).status == 0
+    assert command("documents", "show", id).err == ""
 
 
 def test_a_document_is_found_by_its_draft_among_several_users(command: Any, draft: Any) -> None:

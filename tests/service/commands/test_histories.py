@@ -297,3 +297,42 @@ def test_nothing_there_yet(command: Any) -> None:
         run = command(*words)
         assert run.status == 2
         assert run.err.startswith("pearl: There is no user yet; import a history")
+
+
+MACHINE = {
+    "user_id": "ann",
+    "id": "odd",
+    "timestamp": 1_700_000_300,
+    "text": "I hope this email finds you well. I wanted to reach out about the rails. Thank you for your patience and "
+    "understanding. Please don't hesitate to contact me.",
+}
+
+
+def test_what_is_set_apart_is_listed_and_kept(pearl: Any, write_lines: Any) -> None:
+    run = pearl("import", "jsonl", write_lines([MACHINE]))
+    assert "1  of these set apart, for they read like an assistant's prose" in run.err
+    assert "pearl documents list --set-apart; pearl documents keep ID" in run.err
+    assert listed(pearl, "list", "--set-apart") == ["odd"]
+    assert pearl("documents", "list", "--json", "-").json["documents"][0]["set_apart"] == "machine_prose"
+    assert pearl("documents", "list").out.split("\n")[1].split()[:6][-2:] == ["machine", "prose"]
+    shown = pearl("documents", "show", "odd")
+    assert shown.err == (
+        "Drafts do not learn from it, for it reads like an assistant's prose, more than your texts from before "
+        "December 2022 do; if it is yours all the same: pearl documents keep odd\n"
+    )
+    assert pearl("documents", "keep", "odd").err == "Kept: 1 document.\n"
+    assert listed(pearl, "list", "--set-apart") == []
+    assert pearl("documents", "keep", "m-1", "m-2", "--not-mine").err == "Set apart: 2 documents.\n"
+    assert listed(pearl, "list", "--set-apart") == ["m-2", "m-1"]
+    assert pearl("documents", "keep", "--all").err == "Kept: 2 documents.\n"
+    assert listed(pearl, "list", "--set-apart") == []
+
+
+def test_an_import_may_take_all_as_its_owners(pearl: Any, write_lines: Any) -> None:
+    assert pearl("import", "jsonl", write_lines([MACHINE]), "--with-machine", "--json", "-").json["set_apart"] == 0
+    assert listed(pearl, "list", "--set-apart") == []
+
+
+@pytest.mark.parametrize("words", [(), ("m-1", "--all"), ("--all", "--not-mine"), ("nothing",)])
+def test_nothing_is_kept_that_is_not_named(pearl: Any, words: tuple[str, ...]) -> None:
+    assert pearl("documents", "keep", *words).status == 2

@@ -90,6 +90,7 @@ def test_json_on_standard_output_and_nothing_else(command, write_lines):
         "imported": 2,
         "replaced": 0,
         "gone": 0,
+        "set_apart": 0,
         "removed": 0,
         "already_there": 1,
         "conflicts": 0,

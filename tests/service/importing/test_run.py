@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,8 @@ from pearl.templates import template_names
 from service.importers.base import LeftOut, Options, SourceDocument, importer_names, load_importer
 from service.importing.import_record import remove_gone
 from service.importing.run import BATCH_DOCUMENTS, ERRORS_KEPT, ImportProblem, run_import
-from service.store import documents, imports, users, voices
+from service.store import apart, documents, imports, users, voices
+from service.store.apart import Mark
 from service.store.database import Database
 
 
@@ -66,6 +67,32 @@ def stored(database, user="ann") -> list[Document]:
     with database.read() as connection:
         known = users.find(connection, user)
         return [] if known is None else documents.all_of_user(connection, known.id)
+
+
+MACHINE = (
+    "I hope this email finds you well. I wanted to reach out about the rails. Thank you for your patience and "
+    "understanding. Please don't hesitate to contact me."
+)
+
+
+def test_texts_of_an_assistant_are_set_apart_and_counted(database):
+    written = [found(number, f"{number}. {MACHINE}", "bob") for number in range(20, 50)]
+    old = [replace(each, document=replace(each.document, timestamp=1.5e9)) for each in written]
+    items = [found(1, MACHINE), found(2), found(3, MACHINE, "bob"), *old]
+    assert run(database, items, batch=2).set_apart == 1  # bob always wrote so
+    assert run(database, items).set_apart == 0
+    with database.read() as connection:
+        ann = users.get(connection, "ann").id
+        assert apart.marks(connection, ann) == {"1": Mark("machine_prose")}
+        assert imports.list_all(connection, ann)[0].counts["set_apart"] == 1
+
+
+def test_with_machine_takes_all_texts_as_the_users(database):
+    summary = run_import(database, FakeImporter([found(1, MACHINE)]), Path("/"), Options(), with_machine=True)
+    assert summary.set_apart == 0
+    with database.read() as connection:
+        ann = users.get(connection, "ann").id
+        assert apart.marks(connection, ann) == {"1": Mark("machine_prose", True)}
 
 
 def test_documents_come_into_the_histories_of_their_users(database):
