@@ -25,7 +25,7 @@ from retriever.models.encoder import Encoder
 
 # Score that a document loses if it is in another language than the one wanted, and one of the history is in that one;
 # docs/experiments.md says where the number comes from.
-OTHER_LANGUAGE = 1.2
+OTHER_LANGUAGE = 1.3
 
 
 @dataclass(frozen=True, slots=True)
