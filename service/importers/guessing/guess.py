@@ -11,10 +11,10 @@ import orjson
 
 from pearl.errors import InputError
 from service.importers.folders import walk
-from service.importers.guessing.lookalikes import advice
+from service.importers.guessing.lookalikes import advice, only_chats
 from service.importers.guessing.sight import FileSniff, look
 from service.importers.mails.spans import is_mbox
-from service.importers.notes.kinds import NOTE_SUFFIXES
+from service.importers.notes.kinds import NOTE_SUFFIXES, is_chat
 
 NOTES = rf".*(?:{'|'.join(map(re.escape, NOTE_SUFFIXES))})"
 TEXTS = rf"{NOTES}|.*\.txt"
@@ -101,6 +101,10 @@ def _is_exporters(sight: FileSniff) -> bool:
     return bool(files) and look(files[0]).begins(rb'\{\s*"guild"\s*:')
 
 
+def _is_whatsapp(sight: FileSniff) -> bool:
+    return only_chats(sight) if sight.names else is_chat(sight.head.decode(errors="replace"))
+
+
 def _is_mh(sight: FileSniff) -> bool:
     """True for MH's folders, in which a mail is a file named by its number."""
     if not (sight.is_folder and sight.holds(r"\d+")):
@@ -116,6 +120,7 @@ SIGNS = (
     Sign("discord", "Discord's data package", lambda sight: bool(sight.holds(r"c?\d+/messages\.(?:json|csv)"))),
     Sign("discord", "JSON of DiscordChatExporter", _is_exporters),
     Sign("reddit", "the data that Reddit sends", lambda sight: bool(sight.holds(r"(?:comments|posts)\.csv"))),
+    Sign("whatsapp", "a chat of WhatsApp", _is_whatsapp),
     Sign("markdown", "an archive of Joplin's", lambda sight: sight.suffix == ".jex"),
     Sign("markdown", "a folder of notes or posts", lambda sight: sight.is_folder and _is_site(sight)),
     Sign("git", "a git repository", lambda sight: sight.is_folder and _is_repository(sight)),

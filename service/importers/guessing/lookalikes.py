@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.importers.guessing.sight import FileSniff
-from service.importers.notes.kinds import is_chat
 
 HISTORY_FILE = "write it as a history file (JSON Lines with id, timestamp and text), then 'pearl import jsonl FILE'."
 PANDOC = "convert it, for example 'pandoc FILE -t gfm -o FILE.md', and import that."
@@ -48,15 +47,14 @@ def _is_empty_folder(sight: FileSniff) -> bool:
     return sight.is_folder and not sight.names and not list(sight.source.iterdir())
 
 
-def _is_chat(sight: FileSniff) -> bool:
-    if sight.names:
-        chats = sight.holds(CHAT_FILES)
-        return bool(chats) and chats == sight.holds(TEXTS)
-    return is_chat(sight.head.decode(errors="replace"))
+def only_chats(sight: FileSniff) -> bool:
+    """True where every text is named as WhatsApp names an exported chat."""
+    chats = sight.holds(CHAT_FILES)
+    return bool(chats) and chats == sight.holds(TEXTS)
 
 
 def _only_notes(sight: FileSniff) -> bool:
-    packed = not sight.is_folder and bool(sight.names)
+    packed = not sight.is_folder and bool(sight.names) and not only_chats(sight)
     other = r"(?:comments|posts)\.csv|.*\.json|.*\.mbox|.*\.eml"
     return packed and bool(sight.holds(TEXTS)) and not sight.holds(other)
 
@@ -88,7 +86,6 @@ LOOKALIKES = (
         _begins(rb"<\?xml.{0,4000}(?:wordpress|wp:)"),
     ),
     UnsupportedSource("a web page", PANDOC, _begins(rb"(?:<!doctype html|<html)")),
-    UnsupportedSource("a chat of WhatsApp or Signal", HISTORY_FILE, _is_chat),
     UnsupportedSource(
         "a Telegram export",
         HISTORY_FILE,

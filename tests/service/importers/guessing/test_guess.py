@@ -59,6 +59,9 @@ def laid(folder: Path, names: dict[str, bytes]) -> Path:
         ("tea.MDX", b"# Tea", "markdown"),
         ("tea.org", b"* Tea", "markdown"),
         ("tea.txt", b"Tea.", "markdown"),
+        ("chat.txt", b"[01.03.24, 09:12:33] Bob: Tea?\n", "whatsapp"),
+        ("chat.txt", b"3/1/24, 9:12 PM - Bob: Tea?\n", "whatsapp"),
+        ("chat.zip", packed(**{"WhatsApp Chat_txt": b"[01.03.24, 09:12:33] Bob: Tea?\n"}), "whatsapp"),
         ("tea.txt", "Tea.".encode("UTF-16"), "markdown"),
     ],
 )
@@ -124,14 +127,6 @@ def tar() -> bytes:
             "Markdown",
         ),
         ("a.html", b"\n<!DOCTYPE html><p>Tea", "a web page", "pandoc"),
-        ("chat.txt", b"[01.03.24, 09:12:33] Bob: Tea?\n", "a chat of WhatsApp", "pearl import jsonl"),
-        ("chat.txt", b"3/1/24, 9:12 PM - Bob: Tea?\n", "a chat of WhatsApp", "pearl import jsonl"),
-        (
-            "chat.zip",
-            packed(**{"WhatsApp Chat_txt": b"[01.03.24, 09:12:33] Bob: Tea?\n"}),
-            "a chat of WhatsApp",
-            "pearl import jsonl",
-        ),
         (
             "result.json",
             json.dumps({"name": "Bob", "type": "personal_chat", "id": 1, "messages": []}).encode(),

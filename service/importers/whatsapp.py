@@ -1,0 +1,154 @@
+"""WhatsApp: the text of an exported chat, alone or zipped with its media."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pearl.errors import InputError
+from service.importers.archive import Archive, open_archive
+from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, Remark, SourceDocument
+from service.importers.identities import Identities
+from service.importers.notes.kinds import is_chat
+from service.importers.quotes import INVISIBLE
+from service.importers.stamps import FLAGS, Stamp, StampReader, find_stamp
+from service.importers.turns import Turns
+
+MARK = "\u200e"  # WhatsApp sets it before what it writes itself, in every language
+ISOLATES = re.compile("[\u2066-\u2069]")  # around names
+EDITED = re.compile(rf"\s*{MARK}<[^<>\n]{{1,80}}>\s*\Z")
+OMITTED = re.compile(r"<[^<>\n]{1,60}>|null")  # Android's "<Media omitted>"
+DELETED = re.compile(  # Android sets no mark before it
+    r"(?:You deleted this message|This message was deleted|Du hast diese Nachricht gelöscht"
+    r"|Diese Nachricht wurde gelöscht|(?:Eliminaste|Se eliminó) este mensaje|Vous avez supprimé ce message"
+    r"|Ce message a été supprimé|(?:Hai eliminato q|Q)uesto messaggio(?: è stato eliminato)?|Você apagou esta mensagem"
+    r"|Mensagem apagada|Je hebt dit bericht verwijderd|Dit bericht is verwijderd"
+    r"|(?:Вы удалили д|Д)анное сообщение(?: удалено)?)\.?"
+)
+TITLE = re.compile(r"(?i)(?:.*\W)?WhatsApp\b.{0,10}? (?:-|with|mit|con|com|avec|met|med) (.+?)(?: ?\(\d+\))?$")
+LINE_CHARACTERS = 1_100_000  # at once; a text of more is refused
+SENDER_CHARACTERS = 80
+MOST_SENDERS = 1_000  # that are told apart
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of a chat; ``sender`` is empty in WhatsApp's own notices."""
+
+    line: int
+    stamp: Stamp
+    sender: str
+    text: str
+
+
+class WhatsAppImporter(Importer):
+    name = "whatsapp"
+    summary = "A chat exported from WhatsApp: _chat.txt, its zip file, a folder of them."
+    examples = (
+        "pearl import whatsapp 'WhatsApp Chat - Bob.zip' --user ann --me 'Ann Lee' --voice chat",
+        "pearl import whatsapp _chat.txt --user ann --me Ann --day-first",
+    )
+    needs_me = True
+    stable_ids = False  # a message has no id; it is called by its content
+    flags = FLAGS
+
+    def size(self, source: Path) -> int | None:
+        with open_archive(source) as archive:
+            return 2 * sum(archive.files[name] for name in _chats(archive))
+
+    def read(self, source: Path, options: Options) -> Items:
+        with open_archive(source) as archive:
+            names = _chats(archive)
+            if not names:
+                raise InputError(f"{source}: is not a chat that WhatsApp exported.", code="not_an_export")
+            for name in names:
+                try:
+                    yield from _read_chat(archive, name, options)
+                except InputError as error:
+                    if len(names) == 1:
+                        raise InputError(f"{archive.where(name)}: {error.message}", code=error.code) from error
+                    options.advance(archive.files[name])  # which a second reading would have taken
+                    yield LeftOut.because_of(error, archive.where(name))
+            yield Remark("WhatsApp writes no time zone; its times are taken as UTC.")
+
+
+def _chats(archive: Archive) -> list[str]:
+    names = list(archive.files) if len(archive.files) == 1 else archive.matching("*.txt")
+    found = []
+    for name in names:
+        with suppress(InputError), archive.open(name) as stream:  # a damaged one is none of the export's
+            head = stream.read(1 << 16).decode("utf-8-sig", errors="replace")
+            found += [name] if is_chat(head) else []
+    return found
+
+
+def _read_chat(archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
+    """Twice: which order the dates have and who writes; then the messages."""
+    me, reader = Identities(options.me), StampReader(options.flags)
+    others: set[str] = set()
+    for said in _messages(archive, name, options):
+        reader.note(said.stamp)
+        if said.sender and len(others) < MOST_SENDERS and _own_words(said.text) and not me.match(said.sender):
+            others.add(said.sender)
+    reader.decide()
+    alone = len(others) == 1  # with one other person, who is then answered
+    title = TITLE.match(Path(name).stem) or TITLE.match(archive.source.stem)
+    recipient = next(iter(others)) if alone else title[1] if title else None
+    turns = Turns()
+    for said in _messages(archive, name, options):
+        where = f"{archive.where(name)}:{said.line}"
+        try:
+            yield _item(said, reader.seconds(said.stamp), turns, alone, recipient, options, where)
+        except InputError as error:
+            yield LeftOut.because_of(error, where)
+
+
+def _item(
+    said: Said, seconds: float, turns: Turns, alone: bool, recipient: str | None, options: Options, where: str
+) -> SourceDocument | LeftOut:
+    text = _own_words(said.text)
+    if not said.sender:
+        return LeftOut(where, "bot or system message")
+    if not options.identities.match(said.sender):
+        turns.hear(text, seconds)
+        return LeftOut(where, NOT_MINE)
+    if not text:
+        return LeftOut(where, NO_TEXT)
+    request = turns.answered(seconds) if alone else None
+    name = f"{said.stamp.text}\0{said.sender}\0{text}"  # of which the id is a digest
+    return options.document(where, name, text, seconds, request, recipient=recipient)
+
+
+def _own_words(text: str) -> str:
+    """The text without notices, names of files, and the mark that it was edited; "" if nothing else is left."""
+    if MARK in text:
+        text = EDITED.sub("", "\n".join(line for line in text.split("\n") if not line.startswith(MARK)))
+    text = ISOLATES.sub("", text.replace(MARK, "")).strip()
+    return "" if OMITTED.fullmatch(text) or DELETED.fullmatch(text) else text
+
+
+def _messages(archive: Archive, name: str, options: Options) -> Iterator[Said]:
+    """The messages in order; a line without a stamp of the file's form goes on with the message before it."""
+    form: tuple[object, ...] | None = None
+    said: Said | None = None
+    with archive.open(name, options.advance) as stream:
+        text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape")
+        for number, line in enumerate(iter(lambda: text.readline(LINE_CHARACTERS), ""), start=1):
+            found = find_stamp(line)
+            if found is None or (form and found[0].form != form):
+                if said and len(said.text) < LINE_CHARACTERS:
+                    said = replace(said, text=f"{said.text}\n{line.rstrip()}")
+                continue
+            if said:
+                yield said
+            stamp, rest = found
+            form = stamp.form
+            sender, colon, words = rest.rstrip("\r\n").partition(": ")
+            shown = " ".join(INVISIBLE.sub("", sender).removeprefix("~").split()) if colon else ""
+            said = Said(number, stamp, shown if len(shown) <= SENDER_CHARACTERS else "", words)
+    if said:
+        yield said
