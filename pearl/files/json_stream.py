@@ -52,11 +52,18 @@ class JsonStream:
         self._expect("[", "an array")
         yield from self._elements()
 
-    def members(self, streamed: Collection[str] | None = None) -> Iterator[tuple[str, Any]]:
+    def members(
+        self, streamed: Collection[str] | None = None, within: frozenset[str] = frozenset()
+    ) -> Iterator[tuple[str, Any]]:
         """Yield the name and the value of each member of the file's object; of an array that is in ``streamed``, by
-        default of any array, those of each element."""
+        default of any array, those of each element. Members named in ``within`` are objects, or arrays of objects, of
+        which the members are yielded in the same way."""
         for name in self._names():
-            if (streamed is None or name in streamed) and self._next_is("["):
+            if name in within:
+                inner = within - {name}  # so that no file nests them deeper than there are names
+                for _ in self._items("]", "array") if self._next_is("[") else (None,):
+                    yield from self.members(streamed, inner)
+            elif (streamed is None or name in streamed) and self._next_is("["):
                 yield from ((name, element) for element in self._elements())
             else:
                 yield name, self._value()

@@ -101,6 +101,12 @@ def _is_exporters(sight: FileSniff) -> bool:
     return bool(files) and look(files[0]).begins(rb'\{\s*"guild"\s*:')
 
 
+def _is_telegram(sight: FileSniff) -> bool:
+    if sight.names:
+        return bool(sight.holds(r"result\.json"))
+    return sight.begins(rb'\{.{0,400}"type":.{0,200}"messages"|\{.{0,1000}"personal_information":.{0,400}"user_id"')
+
+
 def _is_whatsapp(sight: FileSniff) -> bool:
     return only_chats(sight) if sight.names else is_chat(sight.head.decode(errors="replace"))
 
@@ -120,6 +126,7 @@ SIGNS = (
     Sign("discord", "Discord's data package", lambda sight: bool(sight.holds(r"c?\d+/messages\.(?:json|csv)"))),
     Sign("discord", "JSON of DiscordChatExporter", _is_exporters),
     Sign("reddit", "the data that Reddit sends", lambda sight: bool(sight.holds(r"(?:comments|posts)\.csv"))),
+    Sign("telegram", "Telegram's export", _is_telegram),
     Sign("whatsapp", "a chat of WhatsApp", _is_whatsapp),
     Sign("markdown", "an archive of Joplin's", lambda sight: sight.suffix == ".jex"),
     Sign("markdown", "a folder of notes or posts", lambda sight: sight.is_folder and _is_site(sight)),

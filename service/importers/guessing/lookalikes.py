@@ -87,11 +87,6 @@ LOOKALIKES = (
     ),
     UnsupportedSource("a web page", PANDOC, _begins(rb"(?:<!doctype html|<html)")),
     UnsupportedSource(
-        "a Telegram export",
-        HISTORY_FILE,
-        _begins(rb'\{.{0,400}"type":.{0,200}"messages"|\{.{0,1000}"personal_information":.{0,400}"user_id"'),
-    ),
-    UnsupportedSource(
         "a Substack export",
         "convert its posts, for example 'pandoc POST.html -t gfm -o POST.md', and import the folder.",
         lambda sight: bool(sight.holds(r"posts\.csv") and sight.holds(r"posts/[^/]*\.html")),

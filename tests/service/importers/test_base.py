@@ -5,7 +5,7 @@ import pytest
 from pearl.errors import InputError
 from service.importers.base import LeftOut, Options, importer_names, load_importer
 
-BUILT_IN = {"discord", "git", "jsonl", "markdown", "mbox", "reddit", "slack", "whatsapp"}
+BUILT_IN = {"discord", "git", "jsonl", "markdown", "mbox", "reddit", "slack", "telegram", "whatsapp"}
 
 
 def test_the_built_in_importers_are_found():

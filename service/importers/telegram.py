@@ -1,0 +1,137 @@
+"""Telegram: ``result.json``, which Telegram Desktop exports of one chat or of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pearl.errors import InputError
+from pearl.files.json_stream import JsonStream, as_object
+from pearl.text.usable import parse_timestamp
+from service.importers.archive import Archive, open_archive
+from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument, as_request
+from service.importers.disk_index import DiskIndex
+from service.importers.turns import Turns
+
+RESULT = ("result*.json",)
+CHATS = frozenset({"chats", "left_chats", "list"})  # around the chats of an export of all
+PERSON, BOT = "personal_chat", "bot_chat"
+
+
+class TelegramImporter(Importer):
+    name = "telegram"
+    summary = "Telegram Desktop's export as JSON (result.json), of one chat or of all."
+    examples = (
+        "pearl import telegram DataExport_2026-03-01/ --user ann --voice chat",
+        "pearl import telegram ChatExport/result.json --user ann --me 'Ann Lee'",
+    )
+    needs_me = False  # an export of all chats says whose it is
+
+    def size(self, source: Path) -> int | None:
+        with open_archive(source) as archive:
+            return sum(archive.files[name] for name in _results(archive))
+
+    def read(self, source: Path, options: Options) -> Items:
+        with open_archive(source) as archive, DiskIndex() as written:
+            names = _results(archive)
+            if not names:
+                raise InputError(
+                    f"{source}: is not Telegram's export as JSON; there is no result.json in it. An export as HTML "
+                    "cannot be read: choose 'Machine-readable JSON'.",
+                    code="not_an_export",
+                )
+            for name in names:
+                try:
+                    yield from _read(archive, name, written, options)
+                except InputError as error:
+                    if error.code == "missing_me":
+                        raise
+                    yield LeftOut.because_of(error, archive.where(name))
+
+
+def _results(archive: Archive) -> list[str]:
+    return list(archive.files) if archive.source.is_file() and len(archive.files) == 1 else archive.matching(*RESULT)
+
+
+@dataclass(slots=True)
+class _Chat:
+    """A chat as far as it is read: what stands before its messages, and what they said."""
+
+    written: DiskIndex  # text by chat and message, and the first message of a row of replies
+    fields: dict[str, Any] = field(default_factory=dict)
+    turns: Turns = field(default_factory=Turns)
+
+    def key(self, message: Any) -> str:
+        return f"telegram:{self.fields.get('id')}:{message}"
+
+    @property
+    def recipient(self) -> str | None:
+        name = self.fields.get("name")
+        return name if isinstance(name, str) and self.fields.get("type") != "saved_messages" else None
+
+
+def _read(archive: Archive, name: str, written: DiskIndex, options: Options) -> Iterator[SourceDocument | LeftOut]:
+    chat, number = _Chat(written), 0
+    with archive.open(name, options.advance) as stream:
+        for member, value in JsonStream(stream).members({"messages"}, within=CHATS):
+            if member == "personal_information" and isinstance(value, dict) and value.get("user_id"):
+                options.identities.add(f"user{value['user_id']}")
+            elif member == "name" or (member == "type" and "type" in chat.fields):  # the next chat
+                chat = _Chat(written, {member: value})
+            elif member != "messages":
+                chat.fields[member] = value if isinstance(value, (str, int)) else None
+            elif not options.identities:
+                raise InputError("Say who in the chat is you with --me (a name or id).", param="me", code="missing_me")
+            else:
+                number += 1
+                where = f"{archive.where(name)}:{number}"
+                try:
+                    yield _item(chat, as_object(value), options, where)
+                except InputError as error:
+                    yield LeftOut.because_of(error, where)
+
+
+def _item(chat: _Chat, message: dict[str, Any], options: Options, where: str) -> SourceDocument | LeftOut:
+    if message.get("type") != "message" or message.get("via_bot") or chat.fields.get("type") == BOT:
+        return LeftOut(where, "bot or system message")
+    for name in ("id", "date"):
+        if not message.get(name):
+            raise InputError(f"'{name}' is missing.", param=name, code="missing_field")
+    own, quoted = _parts(message.get("text"))
+    unix = str(message.get("date_unixtime") or "")
+    seconds = parse_timestamp(float(unix) if unix.isdecimal() else message["date"], param="date")
+    if message.get("forwarded_from") or message.get("forwarded_from_id") or message.get("saved_from"):
+        return LeftOut(where, "forwarded")
+    key, replied = chat.key(message["id"]), message.get("reply_to_message_id")
+    chat.written.put(key, own)
+    answered = chat.key(replied) if replied and not message.get("reply_to_peer_id") else None
+    thread = (chat.written.get(f"{answered}/") or answered) if answered else None
+    if thread:
+        chat.written.put(f"{key}/", thread)
+    sender = message.get("from_id")
+    number = str(sender).removeprefix("user")
+    if not options.identities.match(message.get("from"), str(sender), number, account=str(sender)):
+        chat.turns.hear(own, seconds)
+        return LeftOut(where, NOT_MINE)
+    if not own:
+        return LeftOut(where, NO_TEXT)
+    heard = chat.turns.answered(seconds) if chat.fields.get("type") == PERSON else None
+    request = as_request(chat.written.get(answered)) if answered else heard
+    return options.document(
+        where, key, own, seconds, request or as_request(quoted), recipient=chat.recipient, thread=thread
+    )
+
+
+def _parts(text: Any) -> tuple[str, str]:
+    """One's own words and quoted ones: a text is a string, or pieces of which the marked ones are objects."""
+    own, quoted = "", ""
+    for piece in text if isinstance(text, list) else [text]:
+        marked = piece if isinstance(piece, dict) else {"text": piece}
+        words = marked.get("text")
+        if isinstance(words, str) and marked.get("type") == "blockquote":
+            quoted += words
+        elif isinstance(words, str):
+            own += words
+    return own.strip(), quoted.strip()
