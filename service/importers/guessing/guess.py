@@ -101,6 +101,12 @@ def _is_exporters(sight: FileSniff) -> bool:
     return bool(files) and look(files[0]).begins(rb'\{\s*"guild"\s*:')
 
 
+def _talked(sight: FileSniff, field: bytes) -> bool:
+    """True for conversations with a program that have this field in their first part."""
+    head = sight.head if not sight.names else sight.head_of(r"conversations[^/]*\.json")
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") and field in head
+
+
 def _is_telegram(sight: FileSniff) -> bool:
     if sight.names:
         return bool(sight.holds(r"result\.json"))
@@ -126,6 +132,8 @@ SIGNS = (
     Sign("discord", "Discord's data package", lambda sight: bool(sight.holds(r"c?\d+/messages\.(?:json|csv)"))),
     Sign("discord", "JSON of DiscordChatExporter", _is_exporters),
     Sign("reddit", "the data that Reddit sends", lambda sight: bool(sight.holds(r"(?:comments|posts)\.csv"))),
+    Sign("chatgpt", "conversations with ChatGPT", lambda sight: _talked(sight, b'"mapping"')),
+    Sign("claude", "conversations with Claude", lambda sight: _talked(sight, b'"chat_messages"')),
     Sign("telegram", "Telegram's export", _is_telegram),
     Sign("whatsapp", "a chat of WhatsApp", _is_whatsapp),
     Sign("markdown", "an archive of Joplin's", lambda sight: sight.suffix == ".jex"),

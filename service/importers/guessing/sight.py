@@ -6,13 +6,14 @@ import gzip
 import re
 import zipfile
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from pearl.errors import InputError
 from pearl.history.files import GZIP_MAGIC, UTF_16
-from service.importers.archive import is_zip, open_zip
+from service.importers.archive import is_zip, open_archive, open_zip
 from service.importers.folders import walk
 
 HEAD_BYTES = 1 << 16
@@ -45,6 +46,15 @@ class FileSniff:
         """The names that match a regular expression from a part's beginning to the end."""
         wanted = re.compile(rf"(?:.*/)?(?:{pattern})")
         return [name for name in self.names if wanted.fullmatch(name)]
+
+    def head_of(self, pattern: str) -> bytes:
+        """How the first file in it whose name matches begins; b"" where there is none that can be read."""
+        wanted = re.compile(rf"(?:.*/)?(?:{pattern})", re.IGNORECASE)
+        with suppress(InputError), open_archive(self.source) as archive:
+            for name in filter(wanted.fullmatch, archive.files):
+                with archive.open(name) as stream:
+                    return stream.read(HEAD_BYTES)
+        return b""
 
     def begins(self, pattern: bytes) -> bool:
         """True if the head, without blanks before it, matches a regular expression."""

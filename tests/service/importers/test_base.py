@@ -5,7 +5,19 @@ import pytest
 from pearl.errors import InputError
 from service.importers.base import LeftOut, Options, importer_names, load_importer
 
-BUILT_IN = {"discord", "git", "jsonl", "markdown", "mbox", "reddit", "slack", "telegram", "whatsapp"}
+BUILT_IN = {
+    "chatgpt",
+    "claude",
+    "discord",
+    "git",
+    "jsonl",
+    "markdown",
+    "mbox",
+    "reddit",
+    "slack",
+    "telegram",
+    "whatsapp",
+}
 
 
 def test_the_built_in_importers_are_found():
@@ -22,7 +34,7 @@ def test_an_importer_says_what_it_is(name):
 
 
 def test_an_unknown_importer_is_told_with_those_there_are():
-    with pytest.raises(InputError, match="no importer 'telegraph'; there are discord, git"):
+    with pytest.raises(InputError, match="no importer 'telegraph'; there are chatgpt, claude"):
         load_importer("telegraph")
 
 

@@ -66,6 +66,8 @@ def laid(folder: Path, names: dict[str, bytes]) -> Path:
             "telegram",
         ),
         ("export.zip", packed(DataExport__result_json=b"{}"), "telegram"),
+        ("a.zip", packed(conversations_json=b'[{"title": "Tea", "mapping": {}}]', user_json=b"{}"), "chatgpt"),
+        ("conversations.json", b'[{"uuid": "1", "name": "Tea", "chat_messages": []}]', "claude"),
         ("chat.txt", b"[01.03.24, 09:12:33] Bob: Tea?\n", "whatsapp"),
         ("chat.txt", b"3/1/24, 9:12 PM - Bob: Tea?\n", "whatsapp"),
         ("chat.zip", packed(**{"WhatsApp Chat_txt": b"[01.03.24, 09:12:33] Bob: Tea?\n"}), "whatsapp"),

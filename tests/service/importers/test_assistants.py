@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import json
+import zipfile
+
+import pytest
+
+from pearl.errors import InputError
+
+
+def node(id_, parent, role, *parts, kind="text", time=1_709_283_600.5, **metadata):
+    content = {"content_type": kind, "parts": list(parts)}
+    message = {
+        "id": id_,
+        "author": {"role": role, "name": None, "metadata": {}},
+        "create_time": time,
+        "content": content,
+        "status": "finished_successfully",
+        "weight": 1.0,
+        "metadata": metadata,
+        "recipient": "all",
+    }
+    return {id_: {"id": id_, "message": message, "parent": parent, "children": []}}
+
+
+CHATGPT = [
+    {
+        "title": "Tea",
+        "create_time": 1_709_283_600.0,
+        "update_time": 1_709_283_700.0,
+        "mapping": {
+            "root": {"id": "root", "message": None, "parent": None, "children": ["s"]},
+            **node("s", "root", "system", "", is_visually_hidden_from_conversation=True),
+            **node(
+                "u0", "s", "user", "I am Ann", kind="user_editable_context", is_visually_hidden_from_conversation=True
+            ),
+            **node("u1", "u0", "user", "How long must tea draw?"),
+            **node("a1", "u1", "assistant", "Three minutes."),
+            **node("t1", "a1", "tool", "42"),
+            **node("u2", "t1", "user", {"asset_pointer": "file-service://x"}, "And this one?", kind="multimodal_text"),
+            **node("u2b", "t1", "user", "And this"),
+            **node("u3", "u2", "user", "", time=None),
+        },
+        "current_node": "u3",
+        "conversation_id": "c1",
+    },
+    {"title": "broken", "mapping": None},
+    {"title": "loop", "id": "c3", "mapping": {**node("x", "x", "user", "Tea again")}, "current_node": "x"},
+    {"mapping": {"y": {"message": 1}, **node("z", "y", "user", "When?", time=None)}, "current_node": "z"},
+]
+CLAUDE = [
+    {
+        "uuid": "k1",
+        "name": "Tea",
+        "created_at": "2024-03-01T09:00:00.123456Z",
+        "account": {"uuid": "a"},
+        "chat_messages": [
+            {
+                "uuid": "m1",
+                "text": "How long?",
+                "content": [{"type": "text", "text": "How long?"}, {"type": "tool_result", "content": []}],
+                "sender": "human",
+                "created_at": "2024-03-01T09:00:01.123456Z",
+                "attachments": [{"file_name": "tea.txt", "extracted_content": "Not mine."}],
+            },
+            {
+                "uuid": "m2",
+                "text": "Three minutes.",
+                "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Three minutes."}],
+                "sender": "assistant",
+                "created_at": "2024-03-01T09:00:02Z",
+            },
+            {"uuid": "m3", "text": "Thanks", "sender": "human", "created_at": "2024-03-01T09:00:03Z"},
+            {"uuid": "m4", "text": "When?", "sender": "human", "created_at": None},
+        ],
+    },
+    {"uuid": "k2", "chat_messages": None},
+]
+
+
+def packed(path, content):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations.json", json.dumps(content))
+        archive.writestr("user.json", json.dumps({"id": "x"}))
+    return path
+
+
+def test_chatgpt(read, tmp_path):
+    reading = read("chatgpt", packed(tmp_path / "a.zip", CHATGPT))
+    assert [(document.id, document.text, document.request, document.thread) for document in reading.documents] == [
+        ("chatgpt:u1", "How long must tea draw?", None, "chatgpt:c1"),
+        ("chatgpt:u2", "And this one?", "Three minutes.", "chatgpt:c1"),
+        ("chatgpt:x", "Tea again", None, "chatgpt:c3"),
+    ]
+    assert {(document.voice, document.recipient) for document in reading.documents} == {("prompts", "ChatGPT")}
+    assert reading.documents[0].timestamp == 1_709_283_600.5
+    assert reading.reasons.count("replaced by an edited prompt") == 1
+    assert reading.reasons.count("no text") == 1
+    assert [error.where.rpartition(":")[2] for error in reading.errors] == ["2", "4/1"]
+
+
+def test_claude(read, tmp_path):
+    reading = read("claude", packed(tmp_path / "a.zip", CLAUDE), voice="machines")
+    assert [(document.id, document.text, document.request) for document in reading.documents] == [
+        ("claude:m1", "How long?", None),
+        ("claude:m3", "Thanks", "Three minutes."),
+    ]
+    assert {(document.voice, document.recipient, document.thread) for document in reading.documents} == {
+        ("machines", "Claude", "claude:k1")
+    }
+    assert [error.where.rpartition("/")[2] for error in reading.errors] == ["4", "conversations.json:2"]
+
+
+@pytest.mark.parametrize("kind", ["chatgpt", "claude"])
+def test_what_is_no_export(read, tmp_path, kind):
+    with pytest.raises(InputError, match=r"no conversations\.json"):
+        read(kind, tmp_path)
+    reading = read(kind, packed(tmp_path / "a.zip", {"a": 1}))
+    assert (reading.texts, len(reading.errors)) == ([], 1)
+
+
+@pytest.mark.parametrize(("kind", "other"), [("chatgpt", CLAUDE), ("claude", CHATGPT)])
+def test_the_export_of_the_other_program_is_not_taken_for_its_own(read, tmp_path, kind, other):
+    assert read(kind, packed(tmp_path / "a.zip", other)).texts == []
