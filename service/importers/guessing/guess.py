@@ -128,12 +128,15 @@ def _is_mh(sight: FileSniff) -> bool:
 
 SIGNS = (
     Sign("export", "an export of PEARL's own", lambda sight: sight.begins(rb'\{\s*"object"\s*:\s*"export"')),
+    Sign("takeout", "Google Takeout", lambda sight: bool(sight.holds(r"google chat/.*/messages\.json"))),
     Sign("slack", "a Slack export", lambda sight: bool(sight.holds(r"[^/]+/\d{4}-\d\d-\d\d\.json"))),
     Sign("discord", "Discord's data package", lambda sight: bool(sight.holds(r"c?\d+/messages\.(?:json|csv)"))),
     Sign("discord", "JSON of DiscordChatExporter", _is_exporters),
     Sign("reddit", "the data that Reddit sends", lambda sight: bool(sight.holds(r"(?:comments|posts)\.csv"))),
     Sign("chatgpt", "conversations with ChatGPT", lambda sight: _talked(sight, b'"mapping"')),
     Sign("claude", "conversations with Claude", lambda sight: _talked(sight, b'"chat_messages"')),
+    Sign("mastodon", "Mastodon's archive", lambda sight: bool(sight.holds(r"outbox\.json"))),
+    Sign("x", "an archive of X or Twitter", lambda sight: bool(sight.holds(r"data/tweets?(?:-part\d+)?\.js"))),
     Sign("telegram", "Telegram's export", _is_telegram),
     Sign("whatsapp", "a chat of WhatsApp", _is_whatsapp),
     Sign("markdown", "an archive of Joplin's", lambda sight: sight.suffix == ".jex"),

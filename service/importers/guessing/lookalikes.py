@@ -92,7 +92,6 @@ LOOKALIKES = (
         lambda sight: bool(sight.holds(r"posts\.csv") and sight.holds(r"posts/[^/]*\.html")),
     ),
     UnsupportedSource("LinkedIn's data", HISTORY_FILE, _holds(r"(?:shares|connections)\.csv")),
-    UnsupportedSource("an archive of X or Twitter", HISTORY_FILE, _holds(r"data/tweets?\.js")),
     UnsupportedSource(
         "an archive of Facebook or Instagram", HISTORY_FILE, _holds(r"inbox/.*/message_1\.(?:json|html)")
     ),

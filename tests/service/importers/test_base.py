@@ -6,17 +6,8 @@ from pearl.errors import InputError
 from service.importers.base import LeftOut, Options, importer_names, load_importer
 
 BUILT_IN = {
-    "chatgpt",
-    "claude",
-    "discord",
-    "git",
-    "jsonl",
-    "markdown",
-    "mbox",
-    "reddit",
-    "slack",
-    "telegram",
-    "whatsapp",
+    *("chatgpt", "claude", "discord", "git", "jsonl", "linkedin", "markdown", "mastodon", "mbox", "reddit", "slack"),
+    *("takeout", "telegram", "whatsapp", "x"),
 }
 
 

@@ -1,0 +1,56 @@
+"""Mastodon and other servers of the Fediverse: ``outbox.json`` of the archive that one can request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pearl.errors import InputError
+from pearl.files.json_stream import JsonStream, as_object
+from pearl.text.usable import parse_timestamp
+from service.importers.archive import Archive
+from service.importers.base import LeftOut, Options
+from service.importers.html_text import html_to_text
+from service.importers.posts import Post, PostImporter, without_mentions
+
+WRITTEN = ("Note", "Question", "Article")
+
+
+class MastodonImporter(PostImporter):
+    name = "mastodon"
+    summary = "Mastodon's archive of your posts (ActivityPub), a zip file or folder."
+    examples = ("pearl import mastodon archive-20260301.zip --user ann --voice social",)
+    patterns = ("outbox.json",)
+    missing = "is not Mastodon's archive; there is no outbox.json in it. Unpack a .tar.gz and import the folder."
+
+    def posts(self, archive: Archive, name: str, options: Options) -> Iterator[tuple[int, Post | LeftOut | InputError]]:
+        with archive.open(name, options.advance) as stream:
+            for number, value in enumerate(JsonStream(stream).array("orderedItems"), start=1):
+                try:
+                    yield number, _post(as_object(value))
+                except InputError as error:
+                    yield number, error
+
+
+def _post(activity: dict[str, Any]) -> Post | LeftOut:
+    note = activity.get("object")
+    if activity.get("type") != "Create" or not isinstance(note, dict) or note.get("type") not in WRITTEN:
+        return LeftOut("", "shared from others")
+    for field in ("id", "content"):
+        if not isinstance(note.get(field), str):
+            raise InputError(f"'{field}' is missing.", param=field, code="missing_field")
+    published = note.get("published") or activity.get("published")
+    text, answers = html_to_text(note["content"]).strip(), note.get("inReplyTo")
+    tags = note.get("tag") if isinstance(note.get("tag"), list) else []
+    named = [tag.get("name") for tag in tags or () if isinstance(tag, dict) and tag.get("type") == "Mention"]
+    to_somebody = bool(answers) or text.startswith("@")
+    conversation, warning = note.get("conversation") or note.get("context"), note.get("summary")
+    return Post(
+        note["id"],
+        parse_timestamp(published, param="published"),
+        (without_mentions(text) if answers else text).strip(),
+        answers if isinstance(answers, str) else None,
+        next((name for name in named if isinstance(name, str)), None) if to_somebody else None,
+        conversation if isinstance(conversation, str) else None,
+        warning if isinstance(warning, str) else None,
+    )

@@ -1,0 +1,99 @@
+"""Archives of one person's posts: those that answer others of their own are joined to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pearl.errors import InputError
+from service.importers.archive import Archive, open_archive
+from service.importers.base import NO_TEXT, Importer, Items, LeftOut, Options, SourceDocument, as_request
+from service.importers.disk_index import DiskIndex
+
+LONGEST_THREAD = 200  # posts that are gone back through to the first
+MENTIONS = re.compile(r"(?:@[\w.-]+(?:@[\w.-]+)?(?:\s+|\Z))+")  # which the program sets before an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A post of the archive's owner; ``answers`` is the id of what it answers, in the archive or not."""
+
+    id: str
+    timestamp: float
+    text: str
+    answers: str | None
+    recipient: str | None
+    thread: str | None = None  # where the archive names it
+    title: str | None = None  # its request where nothing else is
+
+
+class PostImporter(Importer):
+    """An archive with the posts of one person. A subclass names the files and reads their posts."""
+
+    needs_me = False
+    patterns: tuple[str, ...]  # of the files in it
+    missing: str  # what is said where there is none
+    template = "post"
+
+    def size(self, source: Path) -> int | None:
+        with open_archive(source) as archive:
+            return 2 * sum(archive.files[name] for name in archive.matching(*self.patterns))
+
+    def read(self, source: Path, options: Options) -> Items:
+        """Twice, for the newest stand first: what can be answered, then the answers."""
+        with open_archive(source) as archive, DiskIndex() as index:
+            names = archive.matching(*self.patterns)
+            if not names:
+                raise InputError(f"{source}: {self.missing}", code="not_an_export")
+            for name in names:
+                with suppress(InputError):  # reported when the same place is reached below
+                    for _, post in self.posts(archive, name, options):
+                        if isinstance(post, Post):
+                            index.put(post.id, post.text)
+                            index.put(f"{post.id}<", post.answers or "")
+                            index.put(f"{post.answers}>", post.id)
+            for name in names:
+                try:
+                    for number, post in self.posts(archive, name, options):
+                        yield self._item(post, index, options, f"{archive.where(name)}:{number}")
+                except InputError as error:
+                    yield LeftOut.because_of(error, archive.where(name))
+
+    def posts(self, archive: Archive, name: str, options: Options) -> Iterator[tuple[int, Post | LeftOut | InputError]]:
+        """Yield each post with its place in the file, or why there is none."""
+        raise NotImplementedError
+
+    def _item(
+        self, post: Post | LeftOut | InputError, index: DiskIndex, options: Options, where: str
+    ) -> SourceDocument | LeftOut:
+        if isinstance(post, InputError):
+            return LeftOut.because_of(post, where)
+        if isinstance(post, LeftOut):
+            return LeftOut(where, post.reason)
+        if not post.text:
+            return LeftOut(where, NO_TEXT)
+        answered = as_request(index.get(post.answers)) if post.answers else None
+        first, at = post.id if index.get(f"{post.id}>") else None, post.answers
+        for _ in range(LONGEST_THREAD):
+            if not at:
+                break
+            first, at = at, index.get(f"{at}<")
+        thread = post.thread or first
+        return options.document(
+            where,
+            f"{self.name}:{post.id}",
+            post.text,
+            post.timestamp,
+            answered or post.title,
+            recipient=post.recipient,
+            thread=f"{self.name}:{thread}" if thread else None,
+        )
+
+
+def without_mentions(text: str) -> str:
+    """An answer without the names of those it goes to, which stand before it."""
+    mentions = MENTIONS.match(text)
+    return text[mentions.end() :] if mentions else text

@@ -1,0 +1,170 @@
+"""Archives of one person's posts: Mastodon's and X's."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import pytest
+
+from pearl.errors import InputError
+
+BASE = "https://example.social/users/ann/statuses/"
+BOB = '<p><span class="h-card"><a href="https://e.org/@bob" class="u-url mention">@<span>bob</span></a></span> '
+LINK = (
+    '<a href="https://example.org/very/long" rel="nofollow"><span class="invisible">https://</span>'
+    '<span class="ellipsis">example.org/very</span><span class="invisible">/long</span></a>'
+)
+
+
+def created(number, content, answers=None, **fields):
+    note = {
+        "id": f"{BASE}{number}",
+        "type": "Note",
+        "summary": None,
+        "inReplyTo": answers,
+        "published": f"2024-03-01T09:00:0{number}Z",
+        "attributedTo": "https://example.social/users/ann",
+        "to": ["https://www.w3.org/ns/activitystreams#Public"],
+        "cc": [],
+        "sensitive": False,
+        "content": content,
+        "contentMap": {"en": content},
+        "attachment": [],
+        "tag": [],
+        **fields,
+    }
+    published = note["published"]
+    return {"id": f"{note['id']}/activity", "type": "Create", "actor": "ann", "published": published, "object": note}
+
+
+OUTBOX = {
+    "@context": "https://www.w3.org/ns/activitystreams",
+    "id": "outbox.json",
+    "type": "OrderedCollection",
+    "totalItems": 9,
+    "orderedItems": [
+        created(1, f"<p>Tea &amp; {LINK}</p><p>Two<br>lines @carl</p>", summary="On tea"),
+        {"id": "x/activity", "type": "Announce", "published": "2024-03-01T09:00:02Z", "object": "https://e.org/1"},
+        created(3, "<p>More of it</p>", f"{BASE}1"),
+        created(4, "<p>And more</p>", f"{BASE}3"),
+        created(
+            5,
+            f"{BOB}Yes!</p>",
+            "https://e.org/users/bob/statuses/9",
+            tag=[{"type": "Mention", "href": "https://e.org/users/bob", "name": "@bob@e.org"}],
+            conversation="tag:e.org,2024:objectId=9:objectType=Conversation",
+        ),
+        created(6, "", attachment=[{"type": "Document", "mediaType": "image/png", "url": "/a.png"}]),
+        created(7, "<p>When?</p>", published="soon"),
+        {"type": "Create", "object": {"type": "Note", "id": 5}},
+        "no activity",
+    ],
+}
+
+
+def tweet(id_, text, created="Fri Mar 01 09:00:00 +0000 2024", **fields):
+    entities = fields.pop("entities", {"hashtags": [], "symbols": [], "user_mentions": [], "urls": []})
+    one = {"id_str": id_, "id": id_, "full_text": text, "created_at": created, "retweeted": False, "lang": "en"}
+    return {"tweet": {**one, "entities": entities, "source": "<a>X</a>", "favorite_count": "0", **fields}}
+
+
+LONG = "Tea is drawn for three minutes, and " * 9
+TWEETS = [
+    tweet("5", f"{LONG[:270]}… https://t.co/zz", "Fri Mar 01 10:00:00 +0000 2024"),
+    tweet(
+        "4",
+        "@bob @carl Yes &amp; no https://t.co/a https://t.co/p",
+        in_reply_to_status_id_str="77",
+        in_reply_to_user_id_str="2",
+        in_reply_to_screen_name="bob",
+        entities={
+            "urls": [{"url": "https://t.co/a", "expanded_url": "https://example.org/tea"}],
+            "media": [{"url": "https://t.co/p", "expanded_url": "https://x.com/ann/status/4/photo/1"}],
+        },
+    ),
+    tweet(
+        "3",
+        "@ann And more",
+        in_reply_to_status_id_str="2",
+        in_reply_to_user_id_str="1",
+        in_reply_to_screen_name="ann",
+    ),
+    tweet("2", "More", in_reply_to_status_id_str="1", in_reply_to_user_id_str="1", in_reply_to_screen_name="ann"),
+    tweet("1", "@bob is right: tea"),
+    tweet("6", "RT @bob: Milk"),
+    tweet("7", "When?", "soon"),
+    {"tweet": {"full_text": "No id"}},
+    3,
+]
+
+
+def script(name, values):
+    return f"window.YTD.{name}.part0 = {json.dumps(values, indent=2)}"
+
+
+def packed(path, **files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "/").replace("_", "."), content)
+    return path
+
+
+def test_mastodon(read, tmp_path):
+    path = packed(tmp_path / "a.zip", outbox_json=json.dumps(OUTBOX), actor_json="{}", likes_json="{}")
+    reading = read("mastodon", path, voice="social")
+    assert [
+        (document.text, document.request, document.recipient, document.thread) for document in reading.documents
+    ] == [
+        ("Tea & https://example.org/very/long\n\nTwo\nlines @carl", "On tea", None, f"mastodon:{BASE}1"),
+        ("More of it", "Tea & https://example.org/very/long\n\nTwo\nlines @carl", None, f"mastodon:{BASE}1"),
+        ("And more", "More of it", None, f"mastodon:{BASE}1"),
+        ("Yes!", None, "@bob@e.org", "mastodon:tag:e.org,2024:objectId=9:objectType=Conversation"),
+    ]
+    assert reading.documents[0].id == f"mastodon:{BASE}1"
+    assert sorted(reading.reasons) == sorted(
+        ["shared from others", "no text", "invalid timestamp", "missing field", "wrong type"]
+    )
+    assert [error.where.rpartition(":")[2] for error in reading.errors] == ["7", "8", "9"]
+
+
+def test_x(read, tmp_path):
+    path = packed(
+        tmp_path / "a.zip",
+        data__tweets_js=script("tweets", TWEETS),
+        data__account_js=script("account", [{"account": {"username": "ann", "accountId": "1"}}]),
+        **{
+            "data__note-tweet_js": script(
+                "note_tweet", [{"noteTweet": {"createdAt": "2024-03-01T10:00:00.000Z", "core": {"text": LONG}}}]
+            )
+        },
+        data__like_js=script("like", [{"like": {"tweetId": "9", "fullText": "Not mine"}}]),
+    )
+    reading = read("x", path, voice="social")
+    assert [
+        (document.text, document.request, document.recipient, document.thread) for document in reading.documents
+    ] == [
+        (LONG.strip(), None, None, None),
+        ("Yes & no https://example.org/tea", None, "@bob", "x:77"),
+        ("And more", "More", None, "x:1"),
+        ("More", "@bob is right: tea", None, "x:1"),
+        ("@bob is right: tea", None, None, "x:1"),
+    ]
+    assert (reading.documents[0].id, reading.documents[4].timestamp) == ("x:5", 1_709_283_600)
+    assert sorted(reading.reasons) == ["invalid timestamp", "missing field", "shared from others", "wrong type"]
+
+
+def test_tweets_in_parts_of_a_folder(read, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "tweets.js").write_text(script("tweets", TWEETS[2:3]))
+    (tmp_path / "data" / "tweets-part1.js").write_text(script("tweets", TWEETS[3:5]))
+    (tmp_path / "data" / "tweets-part2.js").write_text("alert('tea')" * 50)
+    reading = read("x", tmp_path)
+    assert sorted(reading.texts) == ["@bob is right: tea", "And more", "More"]
+    assert [error.where for error in reading.errors] == [f"{tmp_path}/data/tweets-part2.js"]
+
+
+@pytest.mark.parametrize(("kind", "missing"), [("mastodon", "no outbox.json"), ("x", "no tweets.js")])
+def test_what_is_no_archive(read, tmp_path, kind, missing):
+    with pytest.raises(InputError, match=missing):
+        read(kind, packed(tmp_path / "a.zip", tea_md="Tea"))
