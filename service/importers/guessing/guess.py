@@ -132,6 +132,7 @@ SIGNS = (
     Sign("slack", "a Slack export", lambda sight: bool(sight.holds(r"[^/]+/\d{4}-\d\d-\d\d\.json"))),
     Sign("discord", "Discord's data package", lambda sight: bool(sight.holds(r"c?\d+/messages\.(?:json|csv)"))),
     Sign("discord", "JSON of DiscordChatExporter", _is_exporters),
+    Sign("linkedin", "LinkedIn's data", lambda sight: bool(sight.holds(r"(?:shares|connections)\.csv"))),
     Sign("reddit", "the data that Reddit sends", lambda sight: bool(sight.holds(r"(?:comments|posts)\.csv"))),
     Sign("chatgpt", "conversations with ChatGPT", lambda sight: _talked(sight, b'"mapping"')),
     Sign("claude", "conversations with Claude", lambda sight: _talked(sight, b'"chat_messages"')),

@@ -91,7 +91,6 @@ LOOKALIKES = (
         "convert its posts, for example 'pandoc POST.html -t gfm -o POST.md', and import the folder.",
         lambda sight: bool(sight.holds(r"posts\.csv") and sight.holds(r"posts/[^/]*\.html")),
     ),
-    UnsupportedSource("LinkedIn's data", HISTORY_FILE, _holds(r"(?:shares|connections)\.csv")),
     UnsupportedSource(
         "an archive of Facebook or Instagram", HISTORY_FILE, _holds(r"inbox/.*/message_1\.(?:json|html)")
     ),
