@@ -1,12 +1,15 @@
-"""Markdown, text and Org files: a blog, notes, a diary. A file is a document, a long one several."""
+"""Markdown, text and Org files, documents of Word and LibreOffice: a blog, notes, a diary.
+
+A file is a document, a long one several.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pearl.errors import InputError
@@ -19,12 +22,13 @@ from service.importers.notes.joplin import SUFFIX as JOPLIN_ARCHIVE
 from service.importers.notes.joplin import unpacked
 from service.importers.notes.kinds import CHAT, CLIPPING, SUFFIXES, authors, has_foreign_source, is_chat, why_no_text
 
-UNREAD = {".adoc", ".doc", ".docx", ".htm", ".html", ".odt", ".rst", ".rtf", ".tex"}  # kinds that hold texts, too
+FOLDERS = "folders_as_voices"
+UNREAD = {".adoc", ".doc", ".htm", ".html", ".rst", ".rtf", ".tex"}  # kinds that hold texts, too
 
 
 class MarkdownImporter(Importer):
     name = "markdown"
-    summary = "Markdown, text or Org files: a blog, a vault of notes, a diary."
+    summary = "Markdown, text, Org, .docx or .odt files: a blog, a vault, a diary, letters."
     examples = (
         "pearl import markdown ~/blog/content/posts --user ann --voice blog",
         "pearl import markdown ~/vault --user ann --me 'Ann Lee'",
@@ -33,6 +37,7 @@ class MarkdownImporter(Importer):
     unit = "files"
     needs_me = False  # where it is given, files whose front matter names another author are left out
     template = "post"
+    flags: Mapping[str, str] = {FOLDERS: "Take each folder that lies directly in SOURCE as the voice of its files."}
 
     def size(self, source: Path) -> int | None:
         return None if source.suffix.lower() == JOPLIN_ARCHIVE else len(_files(source))
@@ -93,7 +98,8 @@ def _items(note: NoteFile, dates: NoteDates, flaws: Flaws, options: Options) -> 
         yield LeftOut(where, "only links")
         return
     timestamp = dates.of(note.name, note.fields, note.path)
-    voice = text_field(note, "voice")
+    folder = PurePosixPath(note.name).parts[0] if FOLDERS in options.flags and "/" in note.name else None
+    voice = text_field(note, "voice") or folder
     for number, text in enumerate(divide(blocks), start=1):
         name = note.name if number == 1 else f"{note.name}#{number}"
         yield options.document(where, name, text, timestamp, title, voice)

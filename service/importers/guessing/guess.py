@@ -17,8 +17,9 @@ from service.importers.mails.spans import is_mbox
 from service.importers.notes.kinds import NOTE_SUFFIXES, is_chat
 
 NOTES = rf".*(?:{'|'.join(map(re.escape, NOTE_SUFFIXES))})"
-TEXTS = rf"{NOTES}|.*\.txt"
+TEXTS = rf"{NOTES}|.*\.(?:txt|docx|odt)"
 MAIL = r".*\.(?:mbo?x|eml)(?:\.gz)?|.*\.msf|mbox|(?:inbox|sent)(?:\.gz)?|(?:cur|new)/\d[^/]*"  # Thunderbird: Sent.msf
+OFFICE = r"word/document\.xml|content\.xml"
 PICTURES = r".*\.(?:png|jpe?g|gif|svg|webp|ico|pdf|mp[34]|css|scss)"
 SITE_FILES = (
     r"hugo\.(?:toml|ya?ml|json)|astro\.config\..*|gatsby-config\..*|eleventy\.config\..*"
@@ -141,6 +142,7 @@ SIGNS = (
     Sign("telegram", "Telegram's export", _is_telegram),
     Sign("whatsapp", "a chat of WhatsApp", _is_whatsapp),
     Sign("markdown", "an archive of Joplin's", lambda sight: sight.suffix == ".jex"),
+    Sign("markdown", "a document", lambda sight: not sight.is_folder and bool(sight.holds(OFFICE))),
     Sign("markdown", "a folder of notes or posts", lambda sight: sight.is_folder and _is_site(sight)),
     Sign("git", "a git repository", lambda sight: sight.is_folder and _is_repository(sight)),
     Sign("mbox", "mail", lambda sight: bool(sight.holds(MAIL))),

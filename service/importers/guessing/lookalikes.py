@@ -63,9 +63,12 @@ LOOKALIKES = (
     UnsupportedSource("an empty folder", "give the folder that holds the files.", _is_empty_folder),
     UnsupportedSource("an empty file", "export it again.", lambda sight: not sight.is_folder and not sight.head),
     UnsupportedSource("a PDF", "convert it, for example 'pdftotext FILE', and import the .txt file.", _starts(b"%PDF")),
-    UnsupportedSource("a Word document", PANDOC, _holds(r"word/document\.xml")),
     UnsupportedSource("a spreadsheet or slides", HISTORY_FILE, _holds(r"(?:xl/workbook|ppt/presentation)\.xml")),
-    UnsupportedSource("an EPUB or OpenDocument file", PANDOC, _holds(r"meta-inf/(?:container|manifest)\.xml")),
+    UnsupportedSource(
+        "an EPUB or OpenDocument file",
+        PANDOC,
+        lambda sight: sight.suffix != ".odt" and bool(sight.holds(r"meta-inf/(?:container|manifest)\.xml")),
+    ),
     UnsupportedSource(
         "an Outlook archive", "convert it with 'readpst -r FILE' and import the mbox files.", _starts(b"!BDN")
     ),

@@ -20,8 +20,9 @@ from service.importers.notes.front_matter import (
     split_notion,
 )
 from service.importers.notes.joplin import split_record
-from service.importers.notes.kinds import TEMPLATE, is_unfilled
+from service.importers.notes.kinds import OFFICE_SUFFIXES, TEMPLATE, is_unfilled
 from service.importers.notes.markup import DRAWER, ORG_BLOCK, block_ends, clean_markup
+from service.importers.notes.office import office_blocks, read_office
 from service.importers.quotes import split_quotes
 
 MAX_FILE_BYTES = 10_000_000
@@ -51,6 +52,9 @@ class NoteFile:
 
 def read_note(entry: FolderEntry, flaws: Flaws) -> NoteFile:
     path = entry.path
+    if path.suffix.lower() in OFFICE_SUFFIXES:
+        fields, body = read_office(path)
+        return NoteFile(path, entry.name, fields, "", body)
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
@@ -86,6 +90,8 @@ def read_note(entry: FolderEntry, flaws: Flaws) -> NoteFile:
 
 def blocks_of(note: NoteFile, flaws: Flaws) -> list[Block]:
     suffix = note.path.suffix.lower()
+    if suffix in OFFICE_SUFFIXES:
+        return office_blocks(note.body)
     if suffix == ".txt":
         text = split_quotes(note.body).own
         return [Block(text, words=len(text.split()))] if text.strip() else []

@@ -10,7 +10,8 @@ from typing import Any
 from service.importers.quotes import INVISIBLE, LINE_CHARACTERS
 
 NOTE_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mkdn", ".mdwn", ".mdx", ".qmd", ".rmd", ".org")
-SUFFIXES = (*NOTE_SUFFIXES, ".txt")
+OFFICE_SUFFIXES = (".docx", ".odt")
+SUFFIXES = (*NOTE_SUFFIXES, ".txt", *OFFICE_SUFFIXES)
 DRAFT, TEMPLATE, CLIPPING = "draft", "template", "clipping of somebody else's text"
 CHAT = "chat with others"
 NO_PROSE, NOT_OWN = "drawing or board", "part of a package or theme"

@@ -104,12 +104,12 @@ def test_a_folder_is_read_in_order_without_hidden_and_other_files(read, tmp_path
 
 
 def test_files_of_other_kinds_are_counted_with_what_to_do(read, tmp_path):
-    for name in ("a.md", "b.DOCX", "c.docx", "d/e.rst", "f.png", ".g.html"):
+    for name in ("a.md", "b.HTML", "c.html", "d/e.rst", "f.png", ".g.html"):
         write(tmp_path, name, "Some text of mine.")
     found = read("markdown", tmp_path)
     assert len(found.documents) == 1
     assert [remark for remark in found.remarks if "Not read" in remark] == [
-        "Not read: 2 .docx, 1 .rst; convert them to Markdown, for example 'pandoc FILE -t gfm -o FILE.md'."
+        "Not read: 2 .html, 1 .rst; convert them to Markdown, for example 'pandoc FILE -t gfm -o FILE.md'."
     ]
 
 

@@ -76,6 +76,8 @@ def laid(folder: Path, names: dict[str, bytes]) -> Path:
             "takeout",
         ),
         ("a.zip", packed(Comments_csv=b"Date", Shares_csv=b"Date"), "linkedin"),
+        ("a.docx", packed(word__document_xml=b"<w/>"), "markdown"),
+        ("a.odt", packed(**{"META-INF__manifest_xml": b"<m/>", "content_xml": b"<m/>"}), "markdown"),
         ("chat.txt", b"[01.03.24, 09:12:33] Bob: Tea?\n", "whatsapp"),
         ("chat.txt", b"3/1/24, 9:12 PM - Bob: Tea?\n", "whatsapp"),
         ("chat.zip", packed(**{"WhatsApp Chat_txt": b"[01.03.24, 09:12:33] Bob: Tea?\n"}), "whatsapp"),
@@ -132,8 +134,7 @@ def tar() -> bytes:
     ("name", "content", "looks", "advice"),
     [
         ("a.pdf", b"%PDF-1.7", "a PDF", "pdftotext"),
-        ("a.docx", packed(word__document_xml=b"<w/>"), "a Word document", "pandoc"),
-        ("a.odt", packed(**{"META-INF__manifest_xml": b"<m/>"}), "an EPUB or OpenDocument file", "pandoc"),
+        ("a.ods", packed(**{"META-INF__manifest_xml": b"<m/>"}), "an EPUB or OpenDocument file", "pandoc"),
         ("a.pst", b"!BDN\0\0", "an Outlook archive", "readpst"),
         ("a.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "an old Office document or Outlook message", "save it as"),
         ("a.enex", b'<?xml version="1.0"?>\n<!DOCTYPE en-export>\n<en-export>', "an Evernote export", "Markdown"),

@@ -1,0 +1,156 @@
+"""Documents of Word (.docx) and LibreOffice (.odt): their paragraphs, and what they say about themselves.
+
+One pass over the XML without a tree. A document with a DTD is refused: only one that means harm has entities.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO, Any
+from xml.parsers import expat
+
+from pearl.errors import InputError
+from service.importers.archive import DAMAGED, open_zip
+from service.importers.notes.blocks import Block
+from service.importers.quotes import tidy
+
+BODIES, PROPERTIES = ("word/document.xml", "content.xml"), ("docProps/core.xml", "meta.xml")
+FIELDS = {"title": "title", "creator": "author", "initial-creator": "author"}
+FIELDS |= {"created": "created", "creation-date": "created"}
+# deleted text, copies for older programs, notes and comments; what describes paragraphs has no text in it
+SKIPPED = {"moveFrom", "Fallback", "tracked-changes", "annotation", "note", "rPr"}
+HEADINGS = (
+    "Heading",
+    "Title",
+    "berschrift",
+    "Titel",
+    "Titre",
+    "Ttulo",
+    "Titolo",
+    "Kop",
+)  # style ids lack what is not ASCII
+QUOTES = ("Quote", "IntenseQuote", "Quotations", "Zitat", "Citation")
+BREAKS = {"br": "\n", "cr": "\n", "line-break": "\n", "tab": "\t"}
+MOST_CHARACTERS = 10_000_000
+MOST_SPACES = 100
+
+
+def read_office(path: Path) -> tuple[dict[str, Any], str]:
+    """The fields of a document and its text: paragraphs with an empty line between them, headings with "# " before
+    them, quotes left out. Raises InputError."""
+    body, properties = _Body(), _Properties()
+    try:
+        with open_zip(path) as packed:
+            names = [name for name in BODIES if name in packed.NameToInfo]
+            if not names:
+                raise InputError("is no document of Word or LibreOffice.", code="not_a_document")
+            with packed.open(names[0]) as stream:
+                _parse(stream, body)
+            for name in PROPERTIES:
+                if name in packed.NameToInfo:
+                    with packed.open(name) as stream:
+                        _parse(stream, properties)
+    except DAMAGED as error:
+        raise InputError(f"cannot be read: {error}", code="unreadable_file") from error
+    except expat.ExpatError as error:
+        raise InputError(f"is not XML: {error}", code="invalid_xml") from error
+    return properties.fields, "\n\n".join(body.paragraphs)
+
+
+def office_blocks(body: str) -> list[Block]:
+    parts = body.split("\n\n") if body.strip() else []
+    return [Block(part, part[2:] if part.startswith("# ") else None, words=len(part.split())) for part in parts]
+
+
+class _Properties:
+    def __init__(self) -> None:
+        self.fields: dict[str, Any] = {}
+        self._name: str | None = None
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._name = FIELDS.get(name)
+
+    def end(self, name: str) -> None:
+        self._name = None
+
+    def text(self, data: str) -> None:
+        if self._name:
+            self.fields[self._name] = (self.fields.get(self._name, "") + data)[:1_000]
+
+
+class _Body:
+    def __init__(self) -> None:
+        self.paragraphs: list[str] = []
+        self._open: list[tuple[list[str], str]] = []  # paragraphs that are open, each with the mark before it
+        self._skipped = self._words = self._size = 0
+        self._word = self._item = False  # Word's text stands in elements of its own; a list's item begins
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name in SKIPPED:
+            self._skipped += 1
+        elif name == "document":
+            self._word = True
+        elif name == "list-item":
+            self._item = True
+        elif name in ("p", "h"):
+            style = attributes.get("style-name", "")
+            mark = "# " if name == "h" else ">" if style.startswith(QUOTES) else "- " if self._item else ""
+            self._open.append(([], mark))
+            self._item = False
+        elif self._open:
+            pieces, mark = self._open[-1]
+            style = attributes.get("val", "")
+            if name == "pStyle" and style.startswith((*HEADINGS, *QUOTES)):
+                self._open[-1] = (pieces, "# " if style.startswith(HEADINGS) else ">")
+            elif name == "numPr" and not mark:
+                self._open[-1] = (pieces, "- ")
+            elif name == "t":
+                self._words += 1
+            elif name in BREAKS and not (name == "tab" and attributes.get("pos")):  # a tab stop is no tab
+                self._add(BREAKS[name])
+            elif name == "s":
+                count = attributes.get("c", "1")
+                self._add(" " * min(int(count) if count.isdecimal() else 1, MOST_SPACES))
+
+    def end(self, name: str) -> None:
+        if name in SKIPPED:
+            self._skipped -= 1
+        elif name == "t":
+            self._words -= 1
+        elif name in ("p", "h") and self._open:
+            pieces, mark = self._open.pop()
+            lines = [line.strip() for line in "".join(pieces).split("\n")]
+            text = tidy([line for line in lines if line])
+            if text and mark != ">":
+                self.paragraphs.append(f"{mark}{text}")
+
+    def text(self, data: str) -> None:
+        if self._words or not self._word:
+            self._add(data)
+
+    def _add(self, data: str) -> None:
+        if self._open and not self._skipped:
+            self._size += len(data)
+            if self._size > MOST_CHARACTERS:
+                raise InputError(f"has more than {MOST_CHARACTERS:,} characters, the limit.", code="file_too_large")
+            self._open[-1][0].append(data)
+
+
+def _parse(stream: IO[bytes], reader: _Body | _Properties) -> None:
+    parser = expat.ParserCreate(namespace_separator=" ")
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        reader.start(_local(name), {_local(key): value for key, value in attributes.items()})
+
+    def refuse(*_: Any) -> None:
+        raise InputError("has a document type, which no document of Word or LibreOffice has.", code="invalid_xml")
+
+    parser.StartElementHandler, parser.CharacterDataHandler = start, reader.text
+    parser.EndElementHandler = lambda name: reader.end(_local(name))
+    parser.StartDoctypeDeclHandler = refuse
+    parser.ParseFile(stream)
+
+
+def _local(name: str) -> str:
+    """A name without its namespace."""
+    return name.rpartition(" ")[2]
