@@ -66,7 +66,7 @@ def _read_chat(archive: Archive, name: str, opened: DiskIndex, options: Options)
 
 
 def _group(archive: Archive, name: str) -> dict[str, Any]:
-    """What is said of the chat beside its messages, as far as it can be read."""
+    """The data on the chat beside its messages, as far as it can be read."""
     with suppress(InputError, KeyError), archive.open(name) as stream:
         return dict(JsonStream(stream).members(frozenset()))
     return {}

@@ -1,4 +1,4 @@
-"""What a message answers in a chat of two, where the source does not say it."""
+"""Guess from the order of a chat of two which message another one answers, where the source does not say it."""
 
 from __future__ import annotations
 

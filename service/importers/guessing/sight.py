@@ -48,7 +48,7 @@ class FileSniff:
         return [name for name in self.names if wanted.fullmatch(name)]
 
     def head_of(self, pattern: str) -> bytes:
-        """How the first file in it whose name matches begins; b"" where there is none that can be read."""
+        """The beginning of the first file in it whose name matches; b"" where there is none that can be read."""
         wanted = re.compile(rf"(?:.*/)?(?:{pattern})", re.IGNORECASE)
         with suppress(InputError), open_archive(self.source) as archive:
             for name in filter(wanted.fullmatch, archive.files):

@@ -151,9 +151,27 @@ def test_a_voice_that_is_not_there(ann: Any) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "body", "param", "known"),
     [
-        ("POST", "/v1/feedback", {"draft": "d1", "outcome": "accepted"}, "draft", "draft_id, final_text, outcome"),
-        ("POST", "/v1/documents", {"txt": "Hello."}, "txt", "id, request, text, timestamp, user_id, voice"),
-        ("POST", "/v1/documents", [{"text": "a"}, {"by": 1}], "1.by", "id, request, text, timestamp, user_id, voice"),
+        (
+            "POST",
+            "/v1/feedback",
+            {"draft": "d1", "outcome": "accepted"},
+            "draft",
+            "draft_id, final_text, outcome, variant",
+        ),
+        (
+            "POST",
+            "/v1/documents",
+            {"txt": "Hello."},
+            "txt",
+            "id, mine, recipient, request, text, thread, timestamp, user_id, voice",
+        ),
+        (
+            "POST",
+            "/v1/documents",
+            [{"text": "a"}, {"by": 1}],
+            "1.by",
+            "id, mine, recipient, request, text, thread, timestamp, user_id, voice",
+        ),
         ("POST", "/v1/documents", {"documents": [], "user": "ann"}, "user", "documents"),
         ("PUT", "/v1/voices/email", {"K": 3}, "K", "instructions, k, template"),
     ],

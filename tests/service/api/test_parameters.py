@@ -10,7 +10,7 @@ def test_a_misspelt_parameter_is_named_and_the_known_ones_are_listed(pearl: Any)
     answer = pearl.as_user("ann").get("/v1/documents", params={"limit": 3, "vioce": "email"})
     assert answer.status_code == 422
     assert answer.json()["error"] == {
-        "message": "There is no query parameter 'vioce' here. There are after, limit, order, query, voice.",
+        "message": "There is no query parameter 'vioce' here. There are after, limit, order, query, set_apart, voice.",
         "type": "invalid_request_error",
         "param": "vioce",
         "code": "unknown_parameter",

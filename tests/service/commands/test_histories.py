@@ -314,7 +314,7 @@ def test_what_is_set_apart_is_listed_and_kept(pearl: Any, write_lines: Any) -> N
     assert "pearl documents list --set-apart; pearl documents keep ID" in run.err
     assert listed(pearl, "list", "--set-apart") == ["odd"]
     assert pearl("documents", "list", "--json", "-").json["documents"][0]["set_apart"] == "machine_prose"
-    assert pearl("documents", "list").out.split("\n")[1].split()[:6][-2:] == ["machine", "prose"]
+    assert pearl("documents", "list").out.split("\n")[1].split()[:7][-2:] == ["machine", "prose"]
     shown = pearl("documents", "show", "odd")
     assert shown.err == (
         "Drafts do not learn from it, for it reads like an assistant's prose, more than your texts from before "
