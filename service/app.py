@@ -22,6 +22,8 @@ from service.api import (
     feedback,
     health,
     likeness,
+    messages,
+    ollama,
     profile,
     rerank,
     responses,
@@ -98,7 +100,7 @@ def create_app(
         module.router
         for module in (
             *(drafts, documents, feedback, voices, profile, likeness),
-            *(chat_completions, responses, rerank, route, account),
+            *(chat_completions, responses, messages, ollama, rerank, route, account),
         )
     ]
     app.state.routers = (*routers, health.router, health.operator_router, site.router)

@@ -52,6 +52,8 @@ LIMITS = {
     "/v2/rerank": BodyLimits(JsonLimits(values=20_000), bytes=2_000_000),
     "/v1/chat/completions": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
     "/v1/responses": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
+    "/v1/messages": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
+    "/api/chat": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
 }
 
 

@@ -93,7 +93,7 @@ class ChatIn(BaseModel):
 
     model_config = ConfigDict(extra="allow", json_schema_extra=describe(UNUSED))
 
-    model: ModelId = Field(WHOLE_HISTORY, description=MODEL, examples=["email"])
+    model: ModelId = Field(None, description=MODEL, examples=["email"])
     messages: list[ChatMessage] = Field(
         min_length=1,
         fail_fast=True,
@@ -247,11 +247,11 @@ async def create_completion(
     In a stream the chunk with the last `finish_reason` has `pearl`; with `n` above 1 the choices come one after the
     other, and the chunk that ends one has what `pearl.variants` says of it. A stream that fails ends with an event
     that has `error`, in place of `[DONE]`."""
-    events = await begin(request, services, caller.user, body.call())
+    model, events = await begin(request, services, caller.user, body.call())
     if body.stream:
         first = await anext(events)
         with_usage = body.stream_options is not None and bool(body.stream_options.include_usage)
-        stream = _chunks(first, events, body.model, with_usage, services.metrics)
+        stream = _chunks(first, events, model, with_usage, services.metrics)
         return EventStream(stream, failed=event)
     draft = await while_connected(request, lambda: finished(events))
     services.metrics.count_draft(draft)
@@ -259,7 +259,7 @@ async def create_completion(
         "id": draft.id,
         "object": "chat.completion",
         "created": int(time.time()),
-        "model": body.model,
+        "model": model,
         "choices": [
             {
                 "index": index,

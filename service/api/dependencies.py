@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.requests import HTTPConnection
 
 from pearl.errors import Unauthenticated
 from service.process.admission import Admission
@@ -17,9 +18,23 @@ from service.store.keys import Identity
 
 ACTING_FOR = "X-Pearl-User"
 
-WITHOUT_KEY = "Send 'Authorization: Bearer KEY'; make a key with 'pearl keys create --user NAME'."
+WITHOUT_KEY = "Send 'Authorization: Bearer KEY' or 'x-api-key: KEY'; make a key with 'pearl keys create --user NAME'."
 
-bearer = HTTPBearer(auto_error=False, description="An API key, made with `pearl keys create --user NAME`.")
+
+class KeyHeader(HTTPBearer):
+    """The key in `Authorization`, or else in `x-api-key`, where Anthropic's clients send it."""
+
+    async def __call__(self, request: HTTPConnection) -> HTTPAuthorizationCredentials | None:
+        key = request.headers.get("x-api-key")
+        other = HTTPAuthorizationCredentials(scheme="Bearer", credentials=key) if key else None
+        return await super().__call__(request) or other
+
+
+bearer = KeyHeader(
+    scheme_name="HTTPBearer",
+    auto_error=False,
+    description="An API key, made with `pearl keys create --user NAME`. The header `x-api-key` may have it instead.",
+)
 
 
 async def get_services(request: Request) -> Services:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import count
 from typing import Annotated, Any, Literal
@@ -26,8 +27,9 @@ from service.api.fields import NO_LIMIT, STORABLE, Name
 from service.api.model_names import is_chat_model
 from service.api.openai_fields import BESIDE_TEXT, TEXT_PARTS, unreadable_part
 from service.drafting.client_tasks import is_client_task, pass_on
-from service.drafting.drafter import DraftJob, Event
+from service.drafting.drafter import Delta, DraftJob, Event, Finished
 from service.drafting.turns import conversation
+from service.process.metrics import Metrics
 from service.process.threads import in_thread
 from service.services import Services
 from service.store import voices
@@ -35,9 +37,9 @@ from service.store.users import User
 from service.store.voices import WHOLE_HISTORY
 
 MODEL = "`pearl`, or one of your voices. The name of a known model, like `gpt-4o`, stands for `pearl`; the header " + (
-    "`x-pearl-model` says so. `pearl` if absent."
+    "`x-pearl-model` says so. If absent, your only voice, or `pearl` if you have none or several."
 )
-ModelId = Annotated[Name, BeforeValidator(lambda value: value or WHOLE_HISTORY)]
+ModelId = Annotated[Name | None, BeforeValidator(lambda value: value or None)]
 
 
 KIND = re.compile(r"[a-z_]{1,40}")  # of a part: a header may name it
@@ -113,7 +115,7 @@ Speaker = Role | Literal["tools"]  # tools: a model's call of a tool, or its res
 class OpenAICall:
     """A call, whatever its shape."""
 
-    model: str
+    model: str | None
     turns: Sequence[tuple[Speaker, str]]  # oldest first; those of tools without a text
     messages: str  # the field that has the turns
     most_tokens: int | None  # the caller's limit for the answer; -1: none
@@ -171,11 +173,15 @@ class OpenAICall:
         )
 
 
-async def begin(request: Request, services: Services, user: User, call: OpenAICall) -> AsyncGenerator[Event, None]:
-    """Start the draft of a call, or the client's own task; return the events. Headers tell what was ignored."""
+async def begin(
+    request: Request, services: Services, user: User, call: OpenAICall
+) -> tuple[str, AsyncGenerator[Event, None]]:
+    """Start the draft of a call, or the client's own task; return the model to name in the answer, and the events.
+    Headers tell what was ignored."""
     voice = await in_thread(voice_of_model, services, user.id, call.model)
-    if voice is None and call.model != WHOLE_HISTORY:
-        add_headers(request, {"x-pearl-model": WHOLE_HISTORY})
+    used = WHOLE_HISTORY if voice is None else voice.name
+    if call.model not in (None, used):
+        add_headers(request, {"x-pearl-model": used})
     # OpenAI's API has no such key, and neither a stream nor a client's own task is kept to be answered again
     ignored = [*call.passed_over(), *(["Idempotency-Key"] if "Idempotency-Key" in request.headers else [])]
     if ignored:
@@ -189,16 +195,32 @@ async def begin(request: Request, services: Services, user: User, call: OpenAICa
         events = pass_on(services.drafter.model, spoken, job.decoding)
     else:
         events = services.drafter.draft(user, job)
-    return admission_of(request).admit(events)
+    return call.model or used, admission_of(request).admit(events)
 
 
-def voice_of_model(services: Services, user_id: int, model: str) -> voices.Voice | None:
-    """The voice that a model id names; None for the whole history. Raises NotFound for a name that may be a misspelt
-    voice: no one would notice a draft in the wrong manner."""
+async def pieces(events: AsyncGenerator[Event, None], metrics: Metrics) -> AsyncGenerator[str | Draft, None]:
+    """Yield the text piece by piece, or else the questions for the user, and then the draft."""
+    async with aclosing(events):
+        async for item in events:
+            if isinstance(item, Delta):
+                yield item.text
+            elif isinstance(item, Finished):
+                metrics.count_draft(item.draft)
+                if item.draft.questions:
+                    yield content(item.draft)
+                yield item.draft
+
+
+def voice_of_model(services: Services, user_id: int, model: str | None) -> voices.Voice | None:
+    """The voice that a model id names, or without one the only voice; None for the whole history. Raises NotFound for
+    a name that may be a misspelt voice: no one would notice a draft in the wrong manner."""
     if model == WHOLE_HISTORY:
         return None
     with services.database.read() as connection:
         by_name = {voice.name: voice for voice in voices.list_all(connection, user_id)}
+    if model is None:
+        named = [voice for name, voice in by_name.items() if name != WHOLE_HISTORY]
+        return named[0] if len(named) == 1 else None
     if model in by_name:
         return by_name[model]
     if is_chat_model(model, by_name):

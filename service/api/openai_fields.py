@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic.config import JsonDict
@@ -26,7 +26,16 @@ PASSED_OVER = (
     "seed",
     "verbosity",
 )
-SERVER_TOOLS = ("web_search", "file_search", "code_interpreter", "image_generation", "mcp")  # beginnings of their types
+# beginnings of their types
+SERVER_TOOLS = (
+    "web_search",
+    "web_fetch",
+    "file_search",
+    "code_interpreter",
+    "code_execution",
+    "image_generation",
+    "mcp",
+)
 TEXT_PARTS = ("text", "input_text", "output_text")
 # no text of a person: a model's refusal or thoughts, or the work of tools
 BESIDE_TEXT = (
@@ -42,7 +51,9 @@ BESIDE_TEXT = (
     "function_call",
 )
 PARTS = {
+    "image": "Images",
     "image_url": "Images",
+    "document": "Files",
     "input_image": "Images",
     "input_audio": "Recordings",
     "file": "Files",
@@ -52,7 +63,7 @@ TEXT_FORMAT: JsonDict = {"type": "object", "properties": {"type": {"const": "tex
 # what the API's description says of fields that are read to be refused; others may have any value
 UNUSED: dict[str, dict[str, Any]] = {
     "tools": {
-        "description": f"Passed over; none of the kinds {', '.join(SERVER_TOOLS)}, which OpenAI's server would run.",
+        "description": f"Passed over; none of the kinds {', '.join(SERVER_TOOLS)}, which their server would run.",
         "items": {
             "not": {
                 "type": "object",
@@ -97,29 +108,32 @@ def describe(fields: dict[str, dict[str, Any]]) -> Callable[[dict[str, Any]], No
     return add
 
 
-def passed_over(fields: dict[str, Any]) -> list[str]:
-    """The names of the ignored fields. Raises InputError for fields that cannot be ignored."""
+def passed_over(
+    fields: dict[str, Any], formats: Sequence[str] = ("response_format", "text.format"), more: Sequence[str] = ()
+) -> list[str]:
+    """The names of the ignored fields, with those in ``more``. ``formats`` are the fields that could ask for something
+    other than text. Raises InputError for fields that cannot be ignored."""
     for name in ("tool_choice", "function_call"):
         if (fields.get(name) or None) not in OPTIONAL:
-            raise _unsupported(name, f"'{name}' must be 'auto' or 'none': a draft is a text and calls no tools.")
+            raise unsupported(name, f"'{name}' must be 'auto' or 'none': a draft is a text and calls no tools.")
     tools = fields.get("tools")
     for tool in tools if isinstance(tools, list) else ():
         kind = tool.get("type") if isinstance(tool, dict) else None
         if isinstance(kind, str) and kind.startswith(SERVER_TOOLS):
-            raise _unsupported("tools", f"'tools' may not have {kind}: {NO_SERVER_TOOLS}")
+            raise unsupported("tools", f"'tools' may not have {kind}: {NO_SERVER_TOOLS}")
     if fields.get("web_search_options") is not None:
-        raise _unsupported("web_search_options", f"'web_search_options' is not supported: {NO_SERVER_TOOLS}")
+        raise unsupported("web_search_options", f"'web_search_options' is not supported: {NO_SERVER_TOOLS}")
     for name in ("logprobs", "top_logprobs", "audio"):
         if fields.get(name):
-            raise _unsupported(name, f"'{name}' is not supported: a draft is plain text.")
+            raise unsupported(name, f"'{name}' is not supported: a draft is plain text.")
     modalities = fields.get("modalities") or ["text"]
     if modalities != ["text"]:
-        raise _unsupported("modalities", "'modalities' must be ['text']: that is what a draft is.")
-    for name in ("response_format", "text.format"):
+        raise unsupported("modalities", "'modalities' must be ['text']: that is what a draft is.")
+    for name in formats:
         kind = fields.get(name)
         if kind and not (isinstance(kind, dict) and kind.get("type") == "text"):
-            raise _unsupported(name, f"'{name}' must be text: a draft is a letter, not JSON.")
-    return [name for name in PASSED_OVER if fields.get(name)]
+            raise unsupported(name, f"'{name}' must be text: a draft is a letter, not JSON.")
+    return [name for name in (*PASSED_OVER, *more) if fields.get(name)]
 
 
 def refuse_state(fields: dict[str, Any]) -> None:
@@ -127,16 +141,16 @@ def refuse_state(fields: dict[str, Any]) -> None:
     InputError."""
     for name in ("previous_response_id", "conversation"):
         if fields.get(name):
-            raise _unsupported(name, f"'{name}' is not supported: no conversation is kept here; send it in 'input'.")
+            raise unsupported(name, f"'{name}' is not supported: no conversation is kept here; send it in 'input'.")
     if fields.get("prompt"):
-        raise _unsupported("prompt", "'prompt' is not supported: no prompts are kept here; use 'instructions'.")
+        raise unsupported("prompt", "'prompt' is not supported: no prompts are kept here; use 'instructions'.")
     if fields.get("background"):
-        raise _unsupported("background", "'background' must be false: an answer comes with its call, or not at all.")
+        raise unsupported("background", "'background' must be false: an answer comes with its call, or not at all.")
     if fields.get("n") not in (None, 1):
-        raise _unsupported("n", "'n' must be 1: a response has one text; POST /v1/chat/completions gives several.")
+        raise unsupported("n", "'n' must be 1: a response has one text; POST /v1/chat/completions gives several.")
     include = fields.get("include")
     if isinstance(include, list) and "message.output_text.logprobs" in include:
-        raise _unsupported("include", "'include' may not ask for logprobs: a draft is plain text.")
+        raise unsupported("include", "'include' may not ask for logprobs: a draft is plain text.")
 
 
 def unreadable_part(kind: object) -> str:
@@ -145,5 +159,5 @@ def unreadable_part(kind: object) -> str:
     return f"{what} cannot be read: PEARL writes from texts. Leave them out, or describe them in words."
 
 
-def _unsupported(name: str, message: str) -> InputError:
+def unsupported(name: str, message: str) -> InputError:
     return InputError(message, param=name, code="unsupported")

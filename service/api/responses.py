@@ -35,16 +35,15 @@ from service.api.openai_calls import (
     begin,
     content,
     evidence_of,
+    pieces,
     shape,
     text_of,
     unread,
 )
 from service.api.openai_fields import STATE, TEXT_FORMAT, UNUSED, describe, passed_over, refuse_state
 from service.api.streaming import EventStream, event, while_connected
-from service.drafting.drafter import Delta, Event, Finished, Retrieved
-from service.process.metrics import Metrics
+from service.drafting.drafter import Retrieved
 from service.store.ids import new_id
-from service.store.voices import WHOLE_HISTORY
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
 
@@ -98,7 +97,7 @@ class ResponseIn(BaseModel):
 
     model_config = ConfigDict(extra="allow", json_schema_extra=describe(UNUSED | STATE))
 
-    model: ModelId = Field(WHOLE_HISTORY, description=MODEL, examples=["email"])
+    model: ModelId = Field(None, description=MODEL, examples=["email"])
     input: Annotated[
         Annotated[Text, Tag("(text)")]
         | Annotated[list[InputMessage], Tag("(parts)"), Field(min_length=1, json_schema_extra=HAS_A_REQUEST)],
@@ -233,7 +232,7 @@ class ResponseOut(BaseModel):
     )
 
     @classmethod
-    def begun(cls, body: ResponseIn, draft_id: str) -> Self:
+    def begun(cls, body: ResponseIn, model: str, draft_id: str) -> Self:
         return cls(
             id=draft_id,
             object="response",
@@ -241,7 +240,7 @@ class ResponseOut(BaseModel):
             status="in_progress",
             incomplete_details=None,
             error=None,
-            model=body.model,
+            model=model,
             instructions=body.instructions,
             max_output_tokens=body.max_output_tokens,
             temperature=body.temperature or 0.0,
@@ -293,17 +292,19 @@ async def create_response(
 
     A stream has OpenAI's events, from `response.created` to `response.completed` or `response.incomplete`; one that
     fails ends with `error`."""
-    events = await begin(request, services, caller.user, body.call())
+    model, events = await begin(request, services, caller.user, body.call())
     if body.stream:
         first, numbered = await anext(events), partial(_numbered, count())
+        assert isinstance(first, Retrieved)
+        answer = ResponseOut.begun(body, model, first.draft_id)
         return EventStream(
-            _events(first, events, body, numbered, services.metrics),
+            _events(answer, pieces(events, services.metrics), numbered),
             # flat, as OpenAI describes it, and in `error`, where its clients look for it
             failed=lambda error: numbered("error", **{**error["error"], **error}),
         )
     draft = await while_connected(request, lambda: finished(events))
     services.metrics.count_draft(draft)
-    return ResponseOut.begun(body, draft.id).finished(draft, OutputMessage.begun().finished(draft))
+    return ResponseOut.begun(body, model, draft.id).finished(draft, OutputMessage.begun().finished(draft))
 
 
 def _numbered(numbers: Iterator[int], name: str, /, **fields: Any) -> bytes:
@@ -311,32 +312,24 @@ def _numbered(numbers: Iterator[int], name: str, /, **fields: Any) -> bytes:
 
 
 async def _events(
-    first: Event,
-    rest: AsyncGenerator[Event, None],
-    body: ResponseIn,
-    numbered: Callable[..., bytes],
-    metrics: Metrics,
+    answer: ResponseOut, text: AsyncGenerator[str | Draft, None], numbered: Callable[..., bytes]
 ) -> AsyncGenerator[bytes, None]:
-    assert isinstance(first, Retrieved)
-    answer, message = ResponseOut.begun(body, first.draft_id), OutputMessage.begun()
+    message = OutputMessage.begun()
     of_item = partial(numbered, output_index=0)
     of_part = partial(numbered, output_index=0, item_id=message.id, content_index=0)
     yield numbered("response.created", response=answer.model_dump())
     yield numbered("response.in_progress", response=answer.model_dump())
     yield of_item("response.output_item.added", item=message.model_dump())
     yield of_part("response.content_part.added", part=OutputPart.of("").model_dump())
-    async with aclosing(rest):
-        async for item in rest:
-            if isinstance(item, Delta):
-                yield of_part("response.output_text.delta", delta=item.text, logprobs=[])
-            elif isinstance(item, Finished):
-                metrics.count_draft(item.draft)
-                message = message.finished(item.draft)
+    async with aclosing(text):
+        async for item in text:
+            if isinstance(item, str):
+                yield of_part("response.output_text.delta", delta=item, logprobs=[])
+            else:
+                message = message.finished(item)
                 (part,) = message.content
-                if item.draft.questions:
-                    yield of_part("response.output_text.delta", delta=part.text, logprobs=[])
                 yield of_part("response.output_text.done", text=part.text, logprobs=[])
                 yield of_part("response.content_part.done", part=part.model_dump())
                 yield of_item("response.output_item.done", item=message.model_dump())
-                answer = answer.finished(item.draft, message)
+                answer = answer.finished(item, message)
                 yield numbered(f"response.{message.status}", response=answer.model_dump())

@@ -20,6 +20,7 @@ T = TypeVar("T")
 
 KEEP_ALIVE = b": keep-alive\n\n"
 KEEP_ALIVE_S = 10.0  # of silence, after which that line is sent
+EVENTS, LINES = "text/event-stream", "application/x-ndjson"
 DONE = b"data: [DONE]\n\n"
 # they end a line for str.splitlines(), and so for readers such as httpx's iter_lines(), though not in JSON
 LINE_ENDS = {mark.encode(): f"\\u{ord(mark):04x}".encode() for mark in "\x85\u2028\u2029"}
@@ -28,20 +29,32 @@ LINE_ENDS = {mark.encode(): f"\\u{ord(mark):04x}".encode() for mark in "\x85\u20
 def event(data: Any, name: str | None = None) -> bytes:
     """Encode one event with a JSON payload."""
     head = b"" if name is None else f"event: {name}\n".encode()
+    return head + b"data: " + line(data) + b"\n"
+
+
+def line(data: Any) -> bytes:
+    """Encode one line of JSON."""
     payload = orjson.dumps(data)
     for mark, escaped in LINE_ENDS.items():
         payload = payload.replace(mark, escaped)
-    return head + b"data: " + payload + b"\n\n"
+    return payload + b"\n"
 
 
 class EventStream(StreamingResponse):
-    """Streams events. After an error, or when the server stops, the last event is what ``failed`` makes of the error's
-    body: clients would not take a broken connection for an error of the API."""
+    """Streams events, or lines of JSON. After an error, or when the server stops, the last one is what ``failed`` makes
+    of the error's body: clients would not take a broken connection for an error of the API."""
 
-    def __init__(self, events: AsyncGenerator[bytes, None], *, failed: Callable[[dict[str, Any]], bytes]) -> None:
+    def __init__(
+        self,
+        events: AsyncGenerator[bytes, None],
+        *,
+        failed: Callable[[dict[str, Any]], bytes],
+        keep_alive: bytes = KEEP_ALIVE,
+        media_type: str = EVENTS,
+    ) -> None:
         super().__init__(
-            _kept_alive(_with_errors(events, failed), KEEP_ALIVE_S),
-            media_type="text/event-stream",
+            _kept_alive(_with_errors(events, failed), KEEP_ALIVE_S, keep_alive),
+            media_type=media_type,
             headers={"cache-control": "no-store", "x-accel-buffering": "no"},
         )
         self._failed = failed
@@ -65,15 +78,17 @@ async def _with_errors(
             yield failed(error_body(known))
 
 
-async def _kept_alive(events: AsyncGenerator[bytes, None], seconds: float) -> AsyncGenerator[bytes, None]:
-    """Yield the events, and a comment line whenever none came for this many seconds."""
+async def _kept_alive(
+    events: AsyncGenerator[bytes, None], seconds: float, keep_alive: bytes = KEEP_ALIVE
+) -> AsyncGenerator[bytes, None]:
+    """Yield the events, and ``keep_alive`` whenever none came for this many seconds."""
     waiting: asyncio.Task[bytes] | None = None
     try:
         while True:
             waiting = waiting or asyncio.ensure_future(anext(events))
             done, _ = await asyncio.wait((waiting,), timeout=seconds)
             if not done:
-                yield KEEP_ALIVE
+                yield keep_alive
                 continue
             try:
                 item = waiting.result()

@@ -23,6 +23,11 @@ ROUTES = [
     ("DELETE", "/v1/voices/a"),
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/responses"),
+    ("POST", "/v1/messages"),
+    ("POST", "/api/chat"),
+    ("GET", "/api/tags"),
+    ("POST", "/api/show"),
+    ("GET", "/api/version"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/pearl"),
     ("POST", "/v1/likeness"),
@@ -47,11 +52,12 @@ ROUTES = [
         {"Authorization": "Bearer pearl_wrong"},
         {"Authorization": "Bearer "},
         {"Authorization": "Basic YTpi"},
+        {"x-api-key": "pearl_wrong"},
         {"Authorization": "Bearer ä".encode("latin-1")},
         {"X-Pearl-User": "ann"},
         {"Authorization": "Bearer pearl_wrong", "X-Pearl-User": "ann"},
     ],
-    ids=["none", "wrong", "empty", "basic", "latin-1", "no key but a name", "wrong key and a name"],
+    ids=["none", "wrong", "empty", "basic", "x-api-key", "latin-1", "no key but a name", "wrong key and a name"],
 )
 def test_every_route_wants_a_key(pearl: Any, headers: Any) -> None:
     for method, path in ROUTES:
@@ -166,6 +172,16 @@ def test_a_revoked_key_opens_nothing(pearl: Any) -> None:
     with pearl.database.write() as connection:
         keys.revoke(connection, keys.list_all(connection)[0].id)
     assert ann.get("/v1/voices").status_code == 401
+
+
+def test_the_key_in_another_header(pearl: Any) -> None:
+    key = pearl.key("ann")
+    pearl.voice("ann", "email")
+    for headers in ({"x-api-key": key}, {"x-api-key": key, "Authorization": "Basic YTpi"}):
+        assert pearl.client.get("/v1/voices", headers=headers).json()["data"][0]["name"] == "email"
+    both = {"x-api-key": key, "Authorization": "Bearer pearl_wrong"}
+    assert pearl.client.get("/v1/voices", headers=both).status_code == 401
+    assert pearl.client.get("/metrics", headers={"x-api-key": pearl.service_key()}).status_code == 200
 
 
 def test_the_name_of_the_scheme_has_no_case(pearl: Any) -> None:

@@ -18,6 +18,8 @@ CHAT = ("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user",
 TOOL = {"name": "draft", "arguments": {"request": "write"}}
 MCP = ("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": TOOL})
 RESPONSE = ("/v1/responses", {"model": "pearl", "input": "write"})
+MESSAGES = ("/v1/messages", CHAT[1])
+OLLAMA = ("/api/chat", {**CHAT[1], "stream": False})
 
 
 def leave(served: Any, model: Any, path: str, body: Any) -> None:
@@ -33,7 +35,7 @@ def leave(served: Any, model: Any, path: str, body: Any) -> None:
         assert model.asked.wait(60)
 
 
-@pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT, RESPONSE, MCP])
+@pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT, RESPONSE, MESSAGES, OLLAMA, MCP])
 def test_leaving_a_plain_request_stops_the_generation(
     listen: Any, silent_model: Any, until: Any, path: str, body: Any
 ) -> None:
@@ -46,7 +48,7 @@ def test_leaving_a_plain_request_stops_the_generation(
 
 @pytest.mark.parametrize("words", [(), ("some ", "words ")], ids=["before-the-first-word", "after-some-words"])
 @pytest.mark.parametrize("revise", ["never", "always"])
-@pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT, RESPONSE])
+@pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT, RESPONSE, MESSAGES, OLLAMA])
 def test_leaving_a_stream_stops_the_generation(
     listen: Any, silent_model: Any, path: str, body: Any, revise: str, words: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,7 +63,7 @@ def test_leaving_a_stream_stops_the_generation(
     ):
         lines = answer.iter_lines()  # named, for it hangs up when it is collected
         for line in lines:
-            if line == ": keep-alive":  # nothing more comes, and the line says so
+            if line == ": keep-alive" or (path == "/api/chat" and '"content":""' in line):  # nothing more comes
                 break
         assert not model.stopped.is_set()
     assert model.stopped.wait(60)

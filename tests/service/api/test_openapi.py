@@ -74,12 +74,15 @@ def test_the_examples_of_a_body_are_accepted(pearl: Any, document: Any) -> None:
     from service.api.documents import DocumentIn
     from service.api.drafts import DraftIn
     from service.api.feedback import FeedbackIn
+    from service.api.messages import MessagesIn
+    from service.api.ollama import OllamaChatIn
     from service.api.rerank import RerankIn
     from service.api.responses import ResponseIn
     from service.api.voices import VoiceIn
     from service.mcp.protocol import McpMessage
 
-    for model in (ChatIn, DocumentIn, DraftIn, FeedbackIn, McpMessage, RerankIn, ResponseIn, VoiceIn):
+    models = (ChatIn, DocumentIn, DraftIn, FeedbackIn, McpMessage, RerankIn, ResponseIn, VoiceIn)
+    for model in (*models, MessagesIn, OllamaChatIn):
         examples = {
             name: field.examples[0]
             for name, field in model.model_fields.items()
@@ -99,6 +102,8 @@ def test_the_media_type_of_an_answer_that_is_no_json_is_described(pearl: Any, do
     for method, path, answer in (
         ("post", "/v1/drafts", ann.post("/v1/drafts", {"request": "Write", "stream": True})),
         ("post", "/v1/chat/completions", ann.post("/v1/chat/completions", chat)),
+        ("post", "/v1/messages", ann.post("/v1/messages", chat)),
+        ("post", "/api/chat", ann.post("/api/chat", chat)),
         ("post", "/v1/responses", ann.post("/v1/responses", {"model": "pearl", "input": "Write", "stream": True})),
         ("get", "/v1/profile", ann.get("/v1/profile?format=text")),
         ("get", "/metrics", pearl.client.get("/metrics", headers=watcher)),

@@ -24,6 +24,7 @@ REFUSED = (400, 413, 422)
 BEYOND = {"future_timestamp", "invalid_timestamp", "invalid_cursor", "context_length_exceeded"}
 # the user's last message, of all of them, has a text
 BEYOND_OF_OPENAI = BEYOND | {"empty_text"}
+CHATS = ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/api/chat")
 
 PART = {"type": "text", "text": "Tomas asks to swap"}
 OPENAI = {"model": "pearl", "stream": False, "temperature": 0, "top_p": 1, "tools": [], "tool_choice": "auto"}
@@ -40,11 +41,17 @@ CHAT = {"max_tokens": 9, "max_completion_tokens": 9, "stop": "a", "stream_option
 RESPONSES = {"instructions": "a", "max_output_tokens": 9, "text": {"format": {"type": "text"}, "verbosity": "low"}}
 RESPONSES |= {"store": False, "previous_response_id": None, "conversation": None, "prompt": None, "background": False}
 RESPONSES |= {"include": []}
+MESSAGES = {"system": [PART], "max_tokens": 9, "stop_sequences": ["a"], "tool_choice": {"type": "auto"}, "tools": []}
+MESSAGES |= {"model": "pearl", "temperature": 0, "mcp_servers": [], "output_format": {"type": "text"}, "stream": False}
+OLLAMA = {"options": {"num_predict": 9, "temperature": 0, "stop": "a"}, "format": "", "tools": [], "logprobs": False}
+OLLAMA |= {"model": "pearl:latest", "stream": False}
 DOCUMENT = {"id": "d9", "text": "Kettle's on.", "timestamp": 1000, "request": "When?", "voice": "email", "user_id": 1}
 DRAFT = {"request": "Ask Bo", "voice": "pearl", "instructions": "a", "k": 1, "revise": "never", "stream": False}
 BODIES: dict[str, list[Any]] = {
     "POST /v1/chat/completions": [OPENAI | CHAT | {"messages": [{"role": "user", "content": [PART]}]}],
     "POST /v1/responses": [OPENAI | RESPONSES | {"input": [{"type": "message", "role": "user", "content": [PART]}]}],
+    "POST /v1/messages": [MESSAGES | {"messages": [{"role": "user", "content": [PART]}]}],
+    "POST /api/chat": [OLLAMA | {"messages": [{"role": "user", "content": "a", "images": []}]}],
     "POST /v1/rerank": [
         {"model": "bm25", "query": "a", "documents": ["a", {"text": "b"}], "top_n": 1, "max_tokens_per_doc": 9}
     ],
@@ -99,7 +106,7 @@ def test_a_body_that_the_document_allows_is_taken(house: Any, operation: str) ->
     address = path.replace("{id}", "d1").replace("{name}", "email" if "voices" in path else "semicolons")
     pearl.add("ann", "Kettle's on.")
     draft = ann.post("/v1/drafts", {"request": "Ask Bo"}).json()["id"]
-    beyond = BEYOND_OF_OPENAI if path in ("/v1/chat/completions", "/v1/responses") else BEYOND
+    beyond = BEYOND_OF_OPENAI if path in CHATS else BEYOND
     wrong = []
     for base in BODIES[operation]:
         if "draft_id" in base:

@@ -1,0 +1,227 @@
+"""``POST /v1/messages``: Anthropic's shape of the same call as ``/v1/chat/completions``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+from pearl.records import Draft
+from service.api.bodies import KeyedRoute
+from service.api.dependencies import Caller, ServicesDep
+from service.api.drafts import finished
+from service.api.fields import Limit
+from service.api.openai_calls import (
+    HAS_A_REQUEST,
+    MODEL,
+    MOST_STOPS,
+    Content,
+    ModelId,
+    OpenAICall,
+    Speaker,
+    Written,
+    begin,
+    content,
+    evidence_of,
+    pieces,
+    shape,
+    text_of,
+    unread,
+)
+from service.api.openai_fields import UNUSED, describe, passed_over, unsupported
+from service.api.streaming import EventStream, event, while_connected
+from service.drafting.drafter import Retrieved
+
+router = APIRouter(prefix="/v1", tags=["Anthropic-compatible"], route_class=KeyedRoute)
+
+CHOICE: dict[str, Any] = {"type": ["object", "null"], "properties": {"type": {"enum": ["auto", "none"]}}}
+FIELDS = {
+    "tools": UNUSED["tools"],
+    "tool_choice": {"description": "A model may answer with a text.", **CHOICE},
+    "mcp_servers": {"description": "Not supported.", "enum": [[], None]},
+    "output_format": UNUSED["response_format"],
+}
+
+
+class SystemBlock(BaseModel):
+    """A block of instructions."""
+
+    type: Literal["text"] = Field(description="Always `text`.", examples=["text"])
+    text: Written = Field(description="The instructions.", examples=["At most five lines."])
+
+
+System = Annotated[
+    Annotated[Written, Tag("(text)")] | Annotated[list[SystemBlock], Tag("(parts)")], Discriminator(shape)
+]
+
+
+class TurnIn(BaseModel):
+    """A message of the conversation. Calls of tools, their results and a model's thoughts are passed over."""
+
+    role: Literal["user", "assistant", "system"] = Field(description="The speaker.", examples=["user"])
+    content: Content = Field(description="The message.", examples=["Tomas asks to swap his Saturday"])
+
+    def turn(self) -> tuple[Speaker, str]:
+        of_tools = not isinstance(self.content, str) and any(part.type.startswith("tool_") for part in self.content)
+        text = text_of(self.content)
+        return ("tools", "") if of_tools and not text else (self.role, text)
+
+
+class MessagesIn(BaseModel):
+    """The fields of Anthropic's API that make sense here. Others are passed over, and `x-pearl-ignored` names those
+    that would have changed the answer; what a text cannot answer is refused."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra=describe(FIELDS))
+
+    model: ModelId = Field(None, description=MODEL, examples=["email"])
+    system: System | None = Field(
+        None, description="Instructions; they outrank the learned style.", examples=["At most five lines."]
+    )
+    messages: list[TurnIn] = Field(
+        min_length=1,
+        fail_fast=True,
+        description="The user's last one is the request, with the earlier ones that it follows up on.",
+        examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
+        json_schema_extra=HAS_A_REQUEST,
+    )
+    stream: bool | None = Field(False, description="Server-sent events.", examples=[False])
+    max_tokens: Limit | None = Field(
+        None, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
+    )
+    temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
+    top_p: float | None = Field(None, ge=0, le=1, description="Nucleus sampling.", examples=[1])
+    stop_sequences: list[str] | None = Field(
+        None, max_length=MOST_STOPS, description="Texts that end the answer.", examples=[["\n\n\n"]]
+    )
+
+    def call(self) -> OpenAICall:
+        """Convert the body to a call. Raises InputError for what is not supported."""
+        fields = self.model_extra or {}
+        if fields.get("mcp_servers"):
+            raise unsupported("mcp_servers", "'mcp_servers' is not supported: a draft calls no tools. Leave it out.")
+        choice, output = fields.get("tool_choice"), fields.get("output_config")
+        fields = fields | {
+            "tool_choice": choice.get("type") if isinstance(choice, dict) else choice,
+            "output_config.format": output.get("format") if isinstance(output, dict) else None,
+        }
+        system = [self.system] if isinstance(self.system, str) else [block.text for block in self.system or ()]
+        turns = [*(("system", text) for text in system), *(message.turn() for message in self.messages)]
+        return OpenAICall(
+            model=self.model,
+            turns=turns,
+            messages="messages",
+            most_tokens=self.max_tokens,
+            limit="max_tokens",
+            temperature=self.temperature,
+            top_p=self.top_p,
+            ignored=[
+                *passed_over(fields, ("output_format", "output_config.format"), ("thinking", "top_k")),
+                *(["messages.tool_use"] if ("tools", "") in turns else []),
+                *unread("messages", [(message.role, message.content) for message in self.messages]),
+            ],
+            stop=tuple(filter(None, self.stop_sequences or ())),
+        )
+
+
+class MessageOut(BaseModel):
+    """An answer as Anthropic's API gives it, with the evidence beside it."""
+
+    id: str = Field(description="Also the draft's id, for feedback.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
+    type: Literal["message"] = Field(description="Always `message`.")
+    role: Literal["assistant"] = Field(description="Always `assistant`.")
+    model: str = Field(description="The model asked for.", examples=["email"])
+    content: list[dict[str, str]] = Field(
+        description="The draft, in one block.", examples=[[{"type": "text", "text": "Kettle's on."}]]
+    )
+    stop_reason: Literal["end_turn", "max_tokens"] | None = Field(
+        description="`max_tokens`: cut off there. A text of `stop_sequences` ends an answer as `end_turn`.",
+        examples=["end_turn"],
+    )
+    stop_sequence: None = Field(description="Never set.", examples=[None])
+    usage: dict[str, int] = Field(
+        description="Tokens of the chat model, revision included.",
+        examples=[{"input_tokens": 745, "output_tokens": 115}],
+    )
+    pearl: dict[str, Any] | None = Field(
+        None,
+        description="`stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`.",
+        examples=[{"stage": "draft"}],
+    )
+
+
+DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{"type":"text_delta","text":"Hi"}}\n\n'
+
+
+@router.post(
+    "/messages",
+    summary="Draft through Anthropic's API",
+    response_model=MessageOut,
+    responses={200: {"content": {"text/event-stream": {"example": DELTA}}}},
+)
+async def create_message(
+    request: Request,
+    services: ServicesDep,
+    caller: Caller,
+    body: MessagesIn,
+    beta: Annotated[str | None, Query(description="Passed over; some of Anthropic's clients send it.")] = None,
+) -> Response | dict[str, Any]:
+    """Run the pipeline of `POST /v1/chat/completions`, in Anthropic's shape.
+
+    A stream has Anthropic's events, from `message_start` to `message_stop`; `message_delta` has `pearl`. One that fails
+    ends with `error`."""
+    model, events = await begin(request, services, caller.user, body.call())
+    if body.stream:
+        first = await anext(events)
+        assert isinstance(first, Retrieved)
+        head = _message(first.draft_id, model, [], None, 0, 0)
+        return EventStream(
+            _events(head, pieces(events, services.metrics)),
+            failed=lambda error: event({"type": "error", **error}, "error"),
+        )
+    draft = await while_connected(request, lambda: finished(events))
+    services.metrics.count_draft(draft)
+    return _message(
+        draft.id, model, [{"type": "text", "text": content(draft)}], _stop_reason(draft), *_tokens(draft)
+    ) | {"pearl": evidence_of(draft)}
+
+
+def _message(
+    id: str, model: str, blocks: list[dict[str, str]], stop_reason: str | None, read: int, written: int
+) -> dict[str, Any]:
+    usage = {"input_tokens": read, "output_tokens": written}
+    head = {"id": id, "type": "message", "role": "assistant", "model": model}
+    return {**head, "content": blocks, "stop_reason": stop_reason, "stop_sequence": None, "usage": usage}
+
+
+def _stop_reason(draft: Draft) -> str:
+    return "max_tokens" if draft.finish_reason == "length" else "end_turn"
+
+
+def _tokens(draft: Draft) -> tuple[int, int]:
+    return draft.usage.prompt_tokens, draft.usage.completion_tokens
+
+
+async def _events(head: dict[str, Any], text: AsyncGenerator[str | Draft, None]) -> AsyncGenerator[bytes, None]:
+    def of(kind: str, **fields: Any) -> bytes:
+        return event({"type": kind, **fields}, kind)
+
+    yield of("message_start", message=head)
+    yield of("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    async with aclosing(text):
+        async for item in text:
+            if isinstance(item, str):
+                yield of("content_block_delta", index=0, delta={"type": "text_delta", "text": item})
+            else:
+                yield of("content_block_stop", index=0)
+                read, written = _tokens(item)
+                yield of(
+                    "message_delta",
+                    delta={"stop_reason": _stop_reason(item), "stop_sequence": None},
+                    usage={"input_tokens": read, "output_tokens": written},
+                    pearl=evidence_of(item),
+                )
+                yield of("message_stop")

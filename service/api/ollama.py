@@ -1,0 +1,245 @@
+"""``/api/tags``, ``/api/chat`` and what else Ollama's clients call, as a shape of ``/v1/chat/completions``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from time import time
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from pearl.records import Draft
+from pearl.text.usable import format_timestamp
+from service.api.bodies import KeyedRoute
+from service.api.chat_completions import list_models
+from service.api.dependencies import Caller, ServicesDep
+from service.api.drafts import finished
+from service.api.fields import Limit
+from service.api.openai_calls import (
+    HAS_A_REQUEST,
+    MODEL,
+    ModelId,
+    OpenAICall,
+    Speaker,
+    Written,
+    begin,
+    content,
+    evidence_of,
+    pieces,
+    voice_of_model,
+)
+from service.api.openai_fields import UNUSED, describe, passed_over, unreadable_part, unsupported
+from service.api.streaming import LINES, EventStream, line, while_connected
+from service.process.threads import in_thread
+from service.store.voices import WHOLE_HISTORY
+
+router = APIRouter(prefix="/api", tags=["Ollama-compatible"], route_class=KeyedRoute)
+
+VERSION = "0.13.0"  # of Ollama, whose API this follows; clients refuse servers that are too old for them
+LATEST = ":latest"  # Ollama's names have a tag, and some clients add it
+DETAILS = {"format": "pearl", "family": "pearl", "families": ["pearl"], "parameter_size": "", "quantization_level": ""}
+FIELDS = {
+    "tools": UNUSED["tools"],
+    **{name: UNUSED[name] for name in ("logprobs", "top_logprobs")},
+    "format": {"description": "A draft is a text.", "enum": ["", None]},
+}
+NOTHING: JsonDict = {"maxItems": 0}
+
+
+class Options(BaseModel):
+    """Options of the model. Others are passed over."""
+
+    model_config = ConfigDict(extra="allow")
+
+    num_predict: Limit | None = Field(None, description="Longest draft, tokens.", examples=[400])
+    temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
+    top_p: float | None = Field(None, ge=0, le=1, description="Nucleus sampling.", examples=[1])
+    stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
+
+
+class MessageIn(BaseModel):
+    """A message of the conversation. Those of tools are passed over."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: Literal["system", "user", "assistant", "tool"] = Field(description="The speaker.", examples=["user"])
+    content: Written | None = Field(None, description="The message.", examples=["Tomas asks to swap his Saturday"])
+    images: list[Any] | None = Field(
+        None,
+        description="Refused in the request, passed over in what was answered before.",
+        examples=[None],
+        json_schema_extra=NOTHING,
+    )
+
+    def turn(self) -> tuple[Speaker, str]:
+        text = self.content or ""
+        if self.role == "tool" or ("tool_calls" in (self.model_extra or {}) and not text):
+            return "tools", ""
+        return self.role, text
+
+
+class OllamaChatIn(BaseModel):
+    """The fields of Ollama's API that make sense here. Others are passed over, and `x-pearl-ignored` names those that
+    would have changed the answer; what a text cannot answer is refused."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra=describe(FIELDS))
+
+    model: ModelId = Field(None, description=f"{MODEL} The tag `{LATEST}` may follow.", examples=["email:latest"])
+    messages: list[MessageIn] = Field(
+        [],
+        description="The user's last one is the request, with the earlier ones that it follows up on; those of the "
+        "`system` are instructions. If there are none, nothing is written: clients load a model in this way.",
+        examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
+        json_schema_extra={"anyOf": [HAS_A_REQUEST, NOTHING]},
+    )
+    stream: bool | None = Field(None, description="Lines of JSON; true by default.", examples=[False])
+    options: Options | None = Field(None, description="Options of the model.", examples=[{"num_predict": 400}])
+
+    def call(self) -> OpenAICall:
+        """Convert the body to a call. Raises InputError for what is not supported."""
+        options = self.options or Options.model_construct()
+        answered = max((index for index, each in enumerate(self.messages) if each.role == "assistant"), default=-1)
+        pictured = [index for index, each in enumerate(self.messages) if each.images]
+        if pictured and pictured[-1] > answered:
+            raise unsupported(f"messages.{pictured[-1]}.images", unreadable_part("image"))
+        turns = [each.turn() for each in self.messages]
+        fields = {**(options.model_extra or {}), **(self.model_extra or {})}
+        return OpenAICall(
+            model=self.model and self.model.removesuffix(LATEST),
+            turns=turns,
+            messages="messages",
+            most_tokens=options.num_predict,
+            limit="options.num_predict",
+            temperature=options.temperature,
+            top_p=options.top_p,
+            ignored=[
+                *passed_over(fields, ("format",), ("think", "top_k", "min_p", "repeat_penalty")),
+                *(["messages.tool_calls"] if ("tools", "") in turns else []),
+                *(["messages.images"] if pictured else []),
+            ],
+            stop=tuple(filter(None, [options.stop] if isinstance(options.stop, str) else options.stop or ())),
+        )
+
+
+class OllamaChatOut(BaseModel):
+    """An answer as Ollama's API gives it, with the evidence beside it. Each line of a stream has a piece of the text,
+    and the last one the counts."""
+
+    model: str = Field(description="The model asked for.", examples=["email:latest"])
+    created_at: str = Field(description="RFC 3339.", examples=["2026-03-01T09:30:00Z"])
+    message: dict[str, str] = Field(
+        description="The text.", examples=[{"role": "assistant", "content": "Kettle's on."}]
+    )
+    done: bool = Field(description="False on all lines but the last one.", examples=[True])
+    done_reason: Literal["stop", "length", "load"] = Field(
+        "stop", description="`length`: cut off at `num_predict`; `load`: nothing was asked.", examples=["stop"]
+    )
+    prompt_eval_count: int = Field(0, description="Tokens read.", examples=[745])
+    eval_count: int = Field(0, description="Tokens written.", examples=[115])
+    total_duration: int = Field(0, description="Nanoseconds of the draft.", examples=[2_000_000_000])
+    eval_duration: int = Field(0, description="Nanoseconds of writing.", examples=[1_900_000_000])
+    pearl: dict[str, Any] | None = Field(
+        None,
+        description="`stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`, and the draft's `id`.",
+        examples=[{"stage": "draft"}],
+    )
+
+
+LINE = '{"model":"email:latest","message":{"role":"assistant","content":"Hello"},"done":false}\n'
+
+
+@router.post(
+    "/chat",
+    summary="Draft through Ollama's API",
+    response_model=OllamaChatOut,
+    response_model_exclude_unset=True,
+    responses={200: {"content": {LINES: {"example": LINE}}}},
+)
+async def create_chat(
+    request: Request, services: ServicesDep, caller: Caller, body: OllamaChatIn
+) -> Response | dict[str, Any]:
+    """Run the pipeline of `POST /v1/chat/completions`, in Ollama's shape. A stream that fails ends with a line that has
+    the message in `error`."""
+    if not body.messages:
+        return _line(body.model or WHOLE_HISTORY + LATEST, "", done=True, done_reason="load")
+    used, events = await begin(request, services, caller.user, body.call())
+    model = body.model or used + LATEST
+    if body.stream is not False:
+        await anext(events)  # here an error in the request can still get its status
+        return EventStream(
+            _lines(model, pieces(events, services.metrics)),
+            # its clients want a text in `error`
+            failed=lambda error: line({**error["error"], "error": error["error"]["message"]}),
+            keep_alive=line(_line(model, "")),
+            media_type=LINES,
+        )
+    draft = await while_connected(request, lambda: finished(events))
+    services.metrics.count_draft(draft)
+    return _end(model, content(draft), draft)
+
+
+async def _lines(model: str, text: AsyncGenerator[str | Draft, None]) -> AsyncGenerator[bytes, None]:
+    async with aclosing(text):
+        async for item in text:
+            yield line(_line(model, item) if isinstance(item, str) else _end(model, "", item))
+
+
+def _line(model: str, text: str, *, done: bool = False, **more: Any) -> dict[str, Any]:
+    head = {"model": model, "created_at": format_timestamp(time())}
+    return {**head, "message": {"role": "assistant", "content": text}, "done": done, **more}
+
+
+def _end(model: str, text: str, draft: Draft) -> dict[str, Any]:
+    writing = sum(draft.timings.get(stage, 0.0) for stage in ("generate_ms", "revise_ms"))
+    return _line(
+        model,
+        text,
+        done=True,
+        done_reason=draft.finish_reason,
+        prompt_eval_count=draft.usage.prompt_tokens,
+        eval_count=draft.usage.completion_tokens,
+        total_duration=int(sum(draft.timings.values()) * 1e6),
+        eval_duration=int(writing * 1e6),
+        pearl={"id": draft.id, **evidence_of(draft)},
+    )
+
+
+@router.get("/tags", summary="List models as Ollama does: each voice is one")
+async def list_tags(services: ServicesDep, caller: Caller) -> dict[str, list[dict[str, Any]]]:
+    listed = await list_models(services, caller)
+    return {
+        "models": [
+            {
+                **dict.fromkeys(("name", "model"), each.id + LATEST),
+                "modified_at": format_timestamp(each.created),
+                "size": 0,
+                "digest": "",
+                "details": DETAILS,
+            }
+            for each in listed.data
+        ]
+    }
+
+
+class ShowIn(BaseModel):
+    """A model to describe."""
+
+    model: ModelId = Field(None, description="Its name.", examples=["email:latest"])
+    name: ModelId = Field(None, description="The same, from older clients.", examples=[None])
+
+
+@router.post("/show", summary="Describe a model as Ollama does")
+async def show_model(services: ServicesDep, caller: Caller, body: ShowIn) -> dict[str, Any]:
+    asked = body.model or body.name
+    await in_thread(voice_of_model, services, caller.user.id, asked and asked.removesuffix(LATEST))
+    context = {"general.architecture": "pearl", "pearl.context_length": services.drafter.model.context_tokens}
+    return {"details": DETAILS, "model_info": context, "capabilities": ["completion"]}
+
+
+@router.get("/version", summary="Version of Ollama's API")
+async def get_version(caller: Caller) -> dict[str, str]:
+    return {"version": VERSION}
