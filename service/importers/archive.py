@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from pearl.errors import InputError
 from pearl.history.files import check_unpacked
+from pearl.text.usable import printable
 from service.importers.folders import folder_entries
 
 ZIP_MAGIC = b"PK\3\4"
@@ -118,6 +119,12 @@ def open_zip(source: Path) -> zipfile.ZipFile:
     check_unpacked(source, sum(member.file_size for member in packed.infolist()), source.stat().st_size)
     for member in packed.infolist():  # Windows PowerShell packs folders with its own separator
         member.filename = member.filename.replace("\\", "/")
+        if member.filename.startswith("/") or ".." in member.filename.split(
+            "/"
+        ):  # nothing is unpacked; no export has it
+            raise InputError(
+                f"{source}: holds '{printable(member.filename)}', a path that leads out of it.", code="unsafe_path"
+            )
         packed.NameToInfo[member.filename] = member
     return packed
 

@@ -74,7 +74,7 @@ Turn = tuple[str, Any, str, str | None]  # id, time, text, and what was said bef
 
 class ChatGptImporter(AssistantImporter):
     name = "chatgpt"
-    summary = "What you wrote to ChatGPT: the data that OpenAI sends on request."
+    summary = "Your turns with ChatGPT, from the data that OpenAI sends."
     examples = ("pearl import chatgpt chatgpt-export.zip --user ann",)
     program = "ChatGPT"
 
@@ -101,7 +101,7 @@ class ChatGptImporter(AssistantImporter):
 
 class ClaudeImporter(AssistantImporter):
     name = "claude"
-    summary = "What you wrote to Claude: the data that Anthropic sends on request."
+    summary = "Your turns with Claude, from the data that Anthropic sends."
     examples = ("pearl import claude data-2026-03-01.zip --user ann",)
     program = "Claude"
 

@@ -75,7 +75,7 @@ class StampReader:
         self._days: dict[tuple[str, str, str], tuple[str, bool]] = {}  # the days met, as text, and whether with dots
 
     def note(self, stamp: Stamp) -> None:
-        """Take a date that the export has. Raises InputError for a word that stands for an unknown half of the day."""
+        """Note the order that a stamp allows. Raises InputError for a word that is no known half of the day."""
         if stamp.half not in NO_HALF | MORNING | AFTERNOON:
             raise InputError(
                 f"'{stamp.text}': '{stamp.half}' is not known as a half of the day; set the phone to a clock of 24 "

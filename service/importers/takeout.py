@@ -66,7 +66,7 @@ def _read_chat(archive: Archive, name: str, opened: DiskIndex, options: Options)
 
 
 def _group(archive: Archive, name: str) -> dict[str, Any]:
-    """The data on the chat beside its messages, as far as it can be read."""
+    """The fields of the chat that stand beside its messages, as far as they can be read."""
     with suppress(InputError, KeyError), archive.open(name) as stream:
         return dict(JsonStream(stream).members(frozenset()))
     return {}
@@ -81,7 +81,8 @@ def _item(
     options: Options,
     where: str,
 ) -> SourceDocument | LeftOut:
-    creator = message.get("creator") if isinstance(message.get("creator"), dict) else {}
+    given = message.get("creator")
+    creator: dict[str, Any] = given if isinstance(given, dict) else {}
     email, text = creator.get("email"), message.get("text")
     own = text.strip() if isinstance(text, str) else ""
     if creator.get("user_type", "Human") != "Human":

@@ -1,4 +1,4 @@
-"""Guess from the order of a chat of two which message another one answers, where the source does not say it."""
+"""The messages before an answer in a chat of two, where the source does not say what it answers."""
 
 from __future__ import annotations
 

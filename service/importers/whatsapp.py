@@ -31,17 +31,16 @@ DELETED = re.compile(  # Android sets no mark before it
 )
 TITLE = re.compile(r"(?i)(?:.*\W)?WhatsApp\b.{0,10}? (?:-|with|mit|con|com|avec|met|med) (.+?)(?: ?\(\d+\))?$")
 LINE_CHARACTERS = 1_100_000  # at once; a text of more is refused
-SENDER_CHARACTERS = 80
-MOST_SENDERS = 1_000  # that are told apart
+SENDER_CHARACTERS, MOST_SENDERS = 80, 1_000  # of a name; that are told apart
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message of a chat; ``sender`` is empty in WhatsApp's own notices."""
+    """A message of a chat."""
 
     line: int
     stamp: Stamp
-    sender: str
+    sender: str  # empty in WhatsApp's own notices
     text: str
 
 
@@ -81,24 +80,22 @@ def _chats(archive: Archive) -> list[str]:
     found = []
     for name in names:
         with suppress(InputError), archive.open(name) as stream:  # a damaged one is none of the export's
-            head = stream.read(1 << 16).decode("utf-8-sig", errors="replace")
-            found += [name] if is_chat(head) else []
+            found += [name] if is_chat(stream.read(1 << 16).decode("utf-8-sig", "replace")) else []
     return found
 
 
 def _read_chat(archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
-    """Twice: which order the dates have and who writes; then the messages."""
-    me, reader = Identities(options.me), StampReader(options.flags)
+    """Read it twice: for the order of its dates and who writes, then for the messages."""
+    me, reader, turns = Identities(options.me), StampReader(options.flags), Turns()
     others: set[str] = set()
     for said in _messages(archive, name, options):
         reader.note(said.stamp)
         if said.sender and len(others) < MOST_SENDERS and _own_words(said.text) and not me.match(said.sender):
             others.add(said.sender)
     reader.decide()
-    alone = len(others) == 1  # with one other person, who is then answered
     title = TITLE.match(Path(name).stem) or TITLE.match(archive.source.stem)
-    recipient = next(iter(others)) if alone else title[1] if title else None
-    turns = Turns()
+    alone = len(others) == 1  # with one other person, who is then answered
+    recipient = others.pop() if alone else title[1] if title else None
     for said in _messages(archive, name, options):
         where = f"{archive.where(name)}:{said.line}"
         try:
@@ -110,9 +107,9 @@ def _read_chat(archive: Archive, name: str, options: Options) -> Iterator[Source
 def _item(
     said: Said, seconds: float, turns: Turns, alone: bool, recipient: str | None, options: Options, where: str
 ) -> SourceDocument | LeftOut:
-    text = _own_words(said.text)
     if not said.sender:
         return LeftOut(where, "bot or system message")
+    text = _own_words(said.text)
     if not options.identities.match(said.sender):
         turns.hear(text, seconds)
         return LeftOut(where, NOT_MINE)
@@ -133,22 +130,21 @@ def _own_words(text: str) -> str:
 
 def _messages(archive: Archive, name: str, options: Options) -> Iterator[Said]:
     """The messages in order; a line without a stamp of the file's form goes on with the message before it."""
-    form: tuple[object, ...] | None = None
     said: Said | None = None
+    lines, size = list[str](), 0
     with archive.open(name, options.advance) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape")
         for number, line in enumerate(iter(lambda: text.readline(LINE_CHARACTERS), ""), start=1):
             found = find_stamp(line)
-            if found is None or (form and found[0].form != form):
-                if said and len(said.text) < LINE_CHARACTERS:
-                    said = replace(said, text=f"{said.text}\n{line.rstrip()}")
+            if found is None or (said and found[0].form != said.stamp.form):
+                lines += [line.rstrip()] if size < LINE_CHARACTERS else []
+                size += len(line)
                 continue
             if said:
-                yield said
-            stamp, rest = found
-            form = stamp.form
-            sender, colon, words = rest.rstrip("\r\n").partition(": ")
+                yield replace(said, text="\n".join(lines))
+            sender, colon, words = found[1].rstrip("\r\n").partition(": ")
             shown = " ".join(INVISIBLE.sub("", sender).removeprefix("~").split()) if colon else ""
-            said = Said(number, stamp, shown if len(shown) <= SENDER_CHARACTERS else "", words)
+            said = Said(number, found[0], shown if len(shown) <= SENDER_CHARACTERS else "", "")
+            lines, size = [words], len(words)
     if said:
-        yield said
+        yield replace(said, text="\n".join(lines))

@@ -14,10 +14,10 @@ from service.importers.archive import DAMAGED, open_zip
 from service.importers.notes.blocks import Block
 from service.importers.quotes import tidy
 
-BODIES, PROPERTIES = ("word/document.xml", "content.xml"), ("docProps/core.xml", "meta.xml")
-FIELDS = {"title": "title", "creator": "author", "initial-creator": "author"}
-FIELDS |= {"created": "created", "creation-date": "created"}
-# deleted text, copies for older programs, notes and comments; what describes paragraphs has no text in it
+BODIES, PROPERTIES = {"word/document.xml", "content.xml"}, ("docProps/core.xml", "meta.xml")
+FIELDS = {"title": "title", "created": "created", "creation-date": "created"}
+FIELDS |= {"creator": "author", "initial-creator": "author"}
+# deleted text, copies for older programs, notes and comments
 SKIPPED = {"moveFrom", "Fallback", "tracked-changes", "annotation", "note", "rPr"}
 HEADINGS = (
     "Heading",
@@ -30,30 +30,23 @@ HEADINGS = (
     "Kop",
 )  # style ids lack what is not ASCII
 QUOTES = ("Quote", "IntenseQuote", "Quotations", "Zitat", "Citation")
-BREAKS = {"br": "\n", "cr": "\n", "line-break": "\n", "tab": "\t"}
-MOST_CHARACTERS = 10_000_000
-MOST_SPACES = 100
+BREAKS = {"br": "\n", "cr": "\n", "line-break": "\n", "tab": " "}
+MOST_CHARACTERS, MOST_SPACES = 10_000_000, 100  # of a document; in a row
 
 
 def read_office(path: Path) -> tuple[dict[str, Any], str]:
-    """The fields of a document and its text: paragraphs with an empty line between them, headings with "# " before
-    them, quotes left out. Raises InputError."""
+    """The fields and the text of a document, headings with "# " before them. Raises InputError."""
     body, properties = _Body(), _Properties()
     try:
         with open_zip(path) as packed:
-            names = [name for name in BODIES if name in packed.NameToInfo]
-            if not names:
-                raise InputError("is no document of Word or LibreOffice.", code="not_a_document")
-            with packed.open(names[0]) as stream:
-                _parse(stream, body)
-            for name in PROPERTIES:
+            for name in (*BODIES, *PROPERTIES):
                 if name in packed.NameToInfo:
                     with packed.open(name) as stream:
-                        _parse(stream, properties)
-    except DAMAGED as error:
+                        _parse(stream, body if name in BODIES else properties)
+            if not packed.NameToInfo.keys() & BODIES:
+                raise InputError("is no document of Word or LibreOffice.", code="not_a_document")
+    except (*DAMAGED, expat.ExpatError) as error:
         raise InputError(f"cannot be read: {error}", code="unreadable_file") from error
-    except expat.ExpatError as error:
-        raise InputError(f"is not XML: {error}", code="invalid_xml") from error
     return properties.fields, "\n\n".join(body.paragraphs)
 
 
@@ -68,7 +61,8 @@ class _Properties:
         self._name: str | None = None
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._name = FIELDS.get(name)
+        field = FIELDS.get(name)
+        self._name = None if field in self.fields else field  # the first author began it
 
     def end(self, name: str) -> None:
         self._name = None
@@ -82,8 +76,8 @@ class _Body:
     def __init__(self) -> None:
         self.paragraphs: list[str] = []
         self._open: list[tuple[list[str], str]] = []  # paragraphs that are open, each with the mark before it
-        self._skipped = self._words = self._size = 0
-        self._word = self._item = False  # Word's text stands in elements of its own; a list's item begins
+        self._skipped = self._words = self._size = 0  # Word's text stands in elements of its own
+        self._word = self._item = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name in SKIPPED:
@@ -93,8 +87,8 @@ class _Body:
         elif name == "list-item":
             self._item = True
         elif name in ("p", "h"):
-            style = attributes.get("style-name", "")
-            mark = "# " if name == "h" else ">" if style.startswith(QUOTES) else "- " if self._item else ""
+            quoted = attributes.get("style-name", "").startswith(QUOTES)
+            mark = "# " if name == "h" else ">" if quoted else "- " if self._item else ""
             self._open.append(([], mark))
             self._item = False
         elif self._open:
@@ -119,8 +113,7 @@ class _Body:
             self._words -= 1
         elif name in ("p", "h") and self._open:
             pieces, mark = self._open.pop()
-            lines = [line.strip() for line in "".join(pieces).split("\n")]
-            text = tidy([line for line in lines if line])
+            text = tidy([line.strip() for line in "".join(pieces).split("\n") if line.strip()])
             if text and mark != ">":
                 self.paragraphs.append(f"{mark}{text}")
 

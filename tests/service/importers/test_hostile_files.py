@@ -218,6 +218,28 @@ def in_table(name: str, make: Callable[[int], str]) -> Hostile:
     return Hostile(f"table: {name}", "reddit", "a.zip", table)
 
 
+def in_chat(name: str, make: Callable[[int], str]) -> Hostile:
+    """A message of WhatsApp with this behind it."""
+    start = "13.03.24, 09:12 - Ann: Tea.\n" * 3
+    return Hostile(f"whatsapp: {name}", "whatsapp", "_chat.txt", lambda size: (start + make(size)).encode(), me="Ann")
+
+
+def replies(size: int) -> bytes:
+    said = {"type": "message", "date": "2024-03-01T10:00:00", "from": "Ann", "text": "Tea."}
+    rows = [{**said, "id": number, "reply_to_message_id": number - 1} for number in range(1, size // 100 + 2)]
+    return json.dumps({"name": "Bob", "type": "personal_chat", "id": 7, "messages": rows}).encode()
+
+
+def tweet(text: str) -> bytes:
+    one = {"id_str": "1", "created_at": "Fri Mar 01 09:00:00 +0000 2024", "full_text": text}
+    return f"window.YTD.tweets.part0 = {json.dumps([{'tweet': {**one, 'in_reply_to_screen_name': 'bob'}}])}".encode()
+
+
+def word(piece: str, size: int) -> bytes:
+    body = repeated(piece, size)
+    return packed({"word/document.xml": f"<document>{body}{'</p>' * body.count('<p>')}</document>"})
+
+
 class HostileRepository(Hostile):
     """A repository with a history of about n bytes; the time is that of the importer, without git's."""
 
@@ -313,7 +335,17 @@ OTHERS = (
     commits("many messages", lambda size: ["Tea\n\nMilk."] * (size // 100)),
     commits("a long trailer", lambda size: ["Tea\n\n" + repeated("A: b\n", size)]),
 )
-SOURCES: tuple[Hostile, ...] = (*NOTES, *CHATS, *TABLES, *OTHERS)
+EXPORTS = (
+    in_chat("lines of one letter", lambda size: "a\n" * (size // 2)),
+    in_chat("messages", lambda size: repeated("13.03.24, 09:12 - Ann: Tea.\n", size)),
+    in_chat("stamps that do not end", lambda size: repeated("13.03.24, 09:12 ", size)),
+    in_chat("marks", lambda size: repeated("\u200e<", size)),
+    Hostile("telegram: replies", "telegram", "result.json", replies, me="Ann"),
+    Hostile("x: mentions", "x", "tweets.js", lambda size: tweet(repeated("@a ", size))),
+    Hostile("docx: paragraphs in paragraphs", "markdown", "a.docx", lambda size: word("<p>", size)),
+    Hostile("docx: empty paragraphs", "markdown", "a.docx", lambda size: word("<p/>", size)),
+)
+SOURCES: tuple[Hostile, ...] = (*NOTES, *CHATS, *TABLES, *OTHERS, *EXPORTS)
 
 
 @pytest.mark.slow

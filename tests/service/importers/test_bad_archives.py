@@ -1,0 +1,82 @@
+"""Files that are no export, or are made to harm, given to each importer of archives."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pearl.errors import InputError
+
+INSIDE = {
+    "whatsapp": "_chat.txt",
+    "telegram": "result.json",
+    "chatgpt": "conversations.json",
+    "claude": "conversations.json",
+    "mastodon": "outbox.json",
+    "x": "data/tweets.js",
+    "takeout": "Takeout/Google Chat/Groups/DM a/messages.json",
+    "linkedin": "messages.csv",
+}
+
+
+def bomb(path: Path, name: str) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed, packed.open(name, "w") as member:
+        for _ in range(150):
+            member.write(bytes(1_000_000))
+
+
+def climbing(path: Path, name: str) -> None:
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr(f"../../{name}", "[]")
+
+
+def absolute(path: Path, name: str) -> None:
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr(f"\\etc\\{name}", "[]")
+
+
+def cut(path: Path, name: str) -> None:
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr(name, "[]" * 1_000)
+    path.write_bytes(path.read_bytes()[:500])
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (bomb, "unpacks to more than 200 times"),
+        (climbing, "a path that leads out of it"),
+        (absolute, "a path that leads out of it"),
+        (cut, "zip file that breaks off"),
+    ],
+)
+@pytest.mark.parametrize("kind", INSIDE)
+def test_a_zip_file_that_means_harm(
+    read: Callable[..., object], tmp_path: Path, kind: str, make: Callable[[Path, str], None], says: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    make(tmp_path / "in" / "a.zip", INSIDE[kind])
+    with pytest.raises(InputError, match=says):
+        read(kind, tmp_path / "in" / "a.zip", "ann")
+    assert [path.name for path in tmp_path.rglob("*")] == ["in", "a.zip"]
+
+
+@pytest.mark.parametrize("content", [b"\x7fELF\x02\x01\x01\0\0", b"MZ\x90\0", b"", b"[" * 10_000, b'{"a": "\xff'])
+@pytest.mark.parametrize("kind", INSIDE)
+def test_what_is_something_else_brings_nothing_and_says_so(
+    read: Callable[..., Any], tmp_path: Path, kind: str, content: bytes
+) -> None:
+    path = tmp_path / INSIDE[kind]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    source = tmp_path if kind == "takeout" else path
+    if kind == "whatsapp":
+        with pytest.raises(InputError, match="not a chat that WhatsApp exported"):
+            read(kind, source, "ann")
+    else:
+        reading = read(kind, source, "ann")
+        assert (reading.texts, len(reading.errors)) == ([], 1)
