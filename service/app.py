@@ -34,12 +34,14 @@ from service.api.bodies import LargeBodies
 from service.api.cors import Cors
 from service.api.errors import ErrorBody, install_error_handlers
 from service.api.parameters import refuse_other_encodings, refuse_unknown_parameters
+from service.api.sessions import Sessions
 from service.api.streaming import ClientLeft
 from service.mcp import route
 from service.process.admission import Admission
 from service.process.logs import configure_logging
 from service.process.observe import Observe
 from service.services import THREADS, Services
+from service.web import page
 
 DESCRIPTION = """Drafts text the way *you* would have written it, from your own past writing.
 
@@ -94,6 +96,7 @@ def create_app(
     _ = services.rate_limits  # now, so that an unusable storage is an error at the start
     app.state.admission = Admission(settings.drafts_at_once)
     app.state.large_bodies = LargeBodies()
+    app.state.sessions = Sessions(settings.home)
     install_error_handlers(app)
     app.add_exception_handler(ClientLeft, _nobody_there)
     routers = [
@@ -103,7 +106,7 @@ def create_app(
             *(chat_completions, responses, messages, ollama, rerank, route, account),
         )
     ]
-    app.state.routers = (*routers, health.router, health.operator_router, site.router)
+    app.state.routers = (*routers, health.router, health.operator_router, site.router, page.router)
     for router in app.state.routers:
         app.include_router(router)
     app.state.routes = site.names_of((*routers, health.router, health.operator_router))

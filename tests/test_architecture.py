@@ -40,7 +40,7 @@ ROOMS = {
         *("editing", "likeness", "manner", "claims", "cli"),
     ),
     "service": (
-        *("store", "sample", "process", "histories", "drafting", "services", "calibrating", "api", "mcp", "app"),
+        *("store", "sample", "process", "histories", "drafting", "services", "calibrating", "api", "mcp", "web", "app"),
         *("importers", "hook", "importing", "commands"),
     ),
     "eval": (

@@ -9,12 +9,13 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import HTTPConnection
 
 from pearl.errors import Unauthenticated
+from service.api.sessions import Sessions
 from service.process.admission import Admission
 from service.process.rate_limits import Allowance, over_the_limit
 from service.process.threads import in_thread
 from service.services import Services
 from service.store import keys
-from service.store.keys import Identity
+from service.store.keys import Identity, KeyId
 
 ACTING_FOR = "X-Pearl-User"
 
@@ -48,6 +49,12 @@ def admission_of(request: Request) -> Admission:
     return admission
 
 
+def sessions_of(request: Request) -> Sessions:
+    """The page's sessions."""
+    sessions: Sessions = request.app.state.sessions
+    return sessions
+
+
 async def get_caller(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
@@ -56,15 +63,14 @@ async def get_caller(
         Header(alias=ACTING_FOR, description="The user for whom a service key acts, in UTF-8 or percent-encoded."),
     ] = None,
 ) -> Identity:
-    """Authenticate, and count the call against the key's limit. Raises Unauthenticated, AccessError, RateLimited."""
+    """Authenticate by the key, or by a session of the page, and count the call against the key's limit. Raises
+    Unauthenticated, AccessError, RateLimited."""
     if (known := getattr(request.state, "caller", None)) is not None:  # a route with a body has done this already
         assert isinstance(known, Identity)
         return known
-    if credentials is None:
-        raise Unauthenticated(WITHOUT_KEY)
     services = await get_services(request)
     name = None if acting_for is None else _as_utf8(acting_for)
-    identity, allowed, allowance = await in_thread(_identify, services, credentials.credentials, name)
+    identity, allowed, allowance = await in_thread(_identify, services, _key_of(request, credentials), name)
     if allowance is not None:
         add_headers(request, allowance.headers())
         if not allowed:
@@ -107,7 +113,15 @@ def _identify_operator(services: Services, key: str) -> None:
     services.key_uses.note(key_id)
 
 
-def _identify(services: Services, key: str, acting_for: str | None) -> tuple[Identity, bool, Allowance | None]:
+def _key_of(request: Request, credentials: HTTPAuthorizationCredentials | None) -> str | KeyId:
+    if credentials is not None:
+        return credentials.credentials
+    if (key_id := sessions_of(request).caller(request)) is None:
+        raise Unauthenticated(WITHOUT_KEY)
+    return KeyId(key_id)
+
+
+def _identify(services: Services, key: str | KeyId, acting_for: str | None) -> tuple[Identity, bool, Allowance | None]:
     with services.database.read() as connection:
         identity = keys.identify(connection, key, acting_for)
     services.key_uses.note(identity.key_id)

@@ -1,4 +1,5 @@
-"""``/`` says what this is; ``/docs`` is the API's documentation, whose assets come from here: it works offline."""
+"""``/docs``, the API's documentation, whose assets come from here so that it works offline, and what ``/`` tells
+programs."""
 
 from __future__ import annotations
 
@@ -6,13 +7,12 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable
 from hashlib import sha256
-from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import APIRouter, Request
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.routing import APIRoute
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
@@ -23,37 +23,6 @@ router = APIRouter(include_in_schema=False)
 
 GIVEN_WITH = "fastapi_offline"  # the package that carries Swagger UI's files
 BOTH = ["GET", "HEAD"]
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>PEARL {version}</title>
-<style>
-body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem; color: #222; }}
-code, pre {{ font: .9rem/1.4 ui-monospace, monospace; background: #f3f3f0; }}
-pre {{ padding: .8rem; overflow-x: auto; }}
-@media (prefers-color-scheme: dark) {{
-  body {{ color: #ddd; background: #1b1b1b; }} code, pre {{ background: #2a2a2a; }} a {{ color: #8ab4f8; }}
-}}
-</style>
-</head>
-<body>
-<h1>PEARL {version}</h1>
-<p>This is a server that drafts text the way its user would have written it, from the user's own past writing. It is
-used by programs: a writing tool works by taking <code>{address}v1</code> as its OpenAI base URL.</p>
-<ul>
-<li><a href="docs">The API, to read and to try</a></li>
-<li><a href="openapi.json">The same as OpenAPI, for generators</a></li>
-<li><a href="health/ready">Can drafts be written now?</a></li>
-</ul>
-<p>Every call but these needs a key, which the operator makes with <code>pearl keys create --user NAME</code>:</p>
-<pre>curl {address}v1/drafts -H 'Authorization: Bearer KEY' \\
-  -H 'Content-Type: application/json' -d '{{"request": "Thank Ada for the tickets"}}'</pre>
-</body>
-</html>
-"""
 
 
 def _secured(page: str) -> HTMLResponse:
@@ -88,10 +57,8 @@ def names_of(routers: Iterable[APIRouter]) -> tuple[str, ...]:
     return tuple(f"{method} {path}" for path, method in sorted(routes))
 
 
-@router.api_route("/", methods=BOTH)
-async def front(request: Request) -> Response:
-    if "text/html" in request.headers.get("accept", ""):
-        return _secured(PAGE.format(version=__version__, address=escape(str(request.base_url))))
+def description(request: Request) -> JSONResponse:
+    """The answer of ``/`` to programs."""
     return JSONResponse(
         {
             "name": "PEARL",

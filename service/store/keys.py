@@ -30,6 +30,13 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyId:
+    """A key that was shown before, by its id: the key of a session."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class KeySummary:
     """The facts about a key that do not reveal it."""
 
@@ -91,7 +98,7 @@ def _create(connection: Connection, terms: KeyTerms, *, user_id: int | None, gra
     return key_id, key
 
 
-def identify(connection: Connection, key: str, acting_for: str | None = None) -> Identity:
+def identify(connection: Connection, key: str | KeyId, acting_for: str | None = None) -> Identity:
     """Find the user this key acts as; ``acting_for`` is the user that a service key names.
 
     Raises Unauthenticated for an unknown or expired key, AccessError if the key may not act as that user.
@@ -114,11 +121,11 @@ def identify_service(connection: Connection, key: str) -> str:
     return str(row.id)
 
 
-def _in_force(connection: Connection, key: str) -> Any:
+def _in_force(connection: Connection, key: str | KeyId) -> Any:
     row = connection.execute(
         select(keys.c.id, keys.c.user_id, keys.c.grants_all_users, keys.c.expires_at, users.c.name)
         .outerjoin(users, users.c.id == keys.c.user_id)
-        .where(keys.c.digest == _digest(key))
+        .where(keys.c.id == key.id if isinstance(key, KeyId) else keys.c.digest == _digest(key))
     ).first()
     if row is None:
         raise Unauthenticated("This API key is not valid; make one with 'pearl keys create --user NAME'.")

@@ -1,0 +1,122 @@
+"""Sessions of the page: a signed cookie that names the key somebody signed in with, and a token against calls from
+elsewhere.
+
+Nothing is stored but the secret of the signatures, a file in PEARL_HOME: a session holds for every worker and after a
+restart. It ends at its time, or when its key is revoked or expires.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import tempfile
+import time
+from base64 import urlsafe_b64encode
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from fastapi import Request
+
+from pearl.errors import AccessError, StoreError, Unauthenticated
+
+COOKIE = "pearl_session"
+TOKEN_HEADER = "X-Pearl-Page"
+LASTS_S = 12 * 3600
+SECRET_FILE = "sessions.secret"
+SECRET_BYTES = 32
+
+ENDED = "Your session has ended; sign in again."
+NOT_OURS = AccessError(
+    "A session is only for calls of this service's own page; programs send 'Authorization: Bearer KEY'.",
+    param=TOKEN_HEADER,
+    code="not_from_the_page",
+)
+
+
+class Sessions:
+    """Makes and checks the cookies of one PEARL_HOME."""
+
+    def __init__(self, home: Path) -> None:
+        self._file = home / SECRET_FILE
+
+    def begin(self, key_id: str) -> str:
+        """The cookie of a new session. Raises StoreError if its secret cannot be read or written."""
+        content = f"{key_id}.{int(time.time()) + LASTS_S}"
+        return f"{content}.{self._signed('session', content)}"
+
+    def key_id(self, cookie: str) -> str:
+        """The id of the key that the session began with. Raises Unauthenticated if it has ended or is forged."""
+        content, _, signature = cookie.rpartition(".")
+        if not hmac.compare_digest(self._signed("session", content).encode(), signature.encode()):
+            raise Unauthenticated(ENDED, code="session_ended")
+        key_id, _, ends = content.rpartition(".")
+        if int(ends) <= time.time():
+            raise Unauthenticated(ENDED, code="session_ended")
+        return key_id
+
+    def token(self, key_id: str) -> str:
+        """The token that the page sends with its calls. It is the key's, not the session's, so that an open page goes
+        on after somebody signed in again, and never as somebody else."""
+        return self._signed("token", key_id)
+
+    def is_token(self, token: str, key_id: str) -> bool:
+        return hmac.compare_digest(self.token(key_id).encode(), token.encode())
+
+    def caller(self, request: Request) -> str | None:
+        """The id of the key behind a call of the page; None if it has no cookie. Raises Unauthenticated if the session
+        has ended, AccessError if another site may have made the call."""
+        if (cookie := request.cookies.get(COOKIE)) is None:
+            return None
+        key_id = self.key_id(cookie)
+        if from_elsewhere(request) or not self.is_token(request.headers.get(TOKEN_HEADER, ""), key_id):
+            raise NOT_OURS
+        return key_id
+
+    def _signed(self, purpose: str, content: str) -> str:
+        digest = hmac.digest(self._secret, f"{purpose} {content}".encode(), sha256)
+        return urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+    @cached_property
+    def _secret(self) -> bytes:
+        try:
+            if not self._file.exists():
+                self._write_secret()
+            secret = self._file.read_bytes()
+        except OSError as error:
+            raise _unusable(f"{self._file} cannot be read or written: {error.strerror}.") from error
+        if len(secret) != SECRET_BYTES:
+            raise _unusable(f"{self._file} is damaged; delete it, and everybody signs in again.")
+        return secret
+
+    def _write_secret(self) -> None:
+        """Write a secret that only the operator can read; of several workers the first one's stays."""
+        descriptor, written = tempfile.mkstemp(dir=self._file.parent)  # of mode 0600
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secrets.token_bytes(SECRET_BYTES))
+            if not self._file.exists():
+                os.link(written, self._file)  # unlike a rename it replaces nothing
+        except FileExistsError:
+            pass
+        finally:
+            Path(written).unlink()
+
+
+def from_elsewhere(request: Request) -> bool:
+    """True if the browser says that a page of another origin sent the request; a port of the same host is another."""
+    if (site := request.headers.get("sec-fetch-site")) is not None:
+        return site != "same-origin"
+    origin = request.headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+
+
+def says_nothing(request: Request) -> bool:
+    """True if the request does not say what sent it; every browser says so of a form."""
+    return not {"sec-fetch-site", "origin"} & set(request.headers.keys())
+
+
+def _unusable(message: str) -> StoreError:
+    return StoreError(message, public="Nobody can sign in now; the service's log says why.", code="no_session_secret")

@@ -1,0 +1,145 @@
+"""``/``: the page where a person writes. It signs in, and serves the HTML, the script and the style; everything else
+the script does by the API, as any program does."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from string import Template
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from pearl import __version__
+from pearl.errors import AccessError, Malformed, NotFound, PearlError, TooLarge
+from service.api.dependencies import ServicesDep, sessions_of
+from service.api.sessions import COOKIE, LASTS_S, NOT_OURS, from_elsewhere, says_nothing
+from service.api.site import BOTH, description
+from service.process.threads import in_thread
+from service.services import Services
+from service.store import keys, voices
+from service.store.keys import Identity, KeyId
+
+router = APIRouter(include_in_schema=False)
+
+FOLDER = Path(__file__).parent
+TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+ASSETS = {path.name: path.read_bytes() for path in (FOLDER / "assets").iterdir() if path.suffix in TYPES}
+STAMP = sha256(b"".join(content for _, content in sorted(ASSETS.items()))).hexdigest()[:12]  # browsers keep the files
+WRITING, SIGN_IN = (Template((FOLDER / name).read_text(encoding="utf-8")) for name in ("page.html", "sign_in.html"))
+
+MOST_FORM = 4096  # bytes
+REFRESH = '<meta http-equiv="refresh" content="0;url=./">'
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "
+    "'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "same-origin",  # with no-referrer a browser sends its forms with "Origin: null"
+    "x-frame-options": "DENY",
+}
+ELSEWHERE = "That form came from another site, so it was not read. Sign in here."
+
+
+@router.api_route("/", methods=BOTH)
+async def front(request: Request, services: ServicesDep) -> Response:
+    if "text/html" not in request.headers.get("accept", ""):
+        return description(request)
+    if (cookie := request.cookies.get(COOKIE)) is None:
+        return _sign_in_page(request)
+    try:
+        key_id = sessions_of(request).key_id(cookie)
+        identity, names = await in_thread(_signed_in, services, KeyId(key_id))
+    except AccessError as error:
+        answer = _sign_in_page(request, error)
+        answer.delete_cookie(COOKIE)
+        return answer
+    options = "".join(f'<option value="{escape(name)}">{escape(name)}</option>' for name in names)
+    return _html(WRITING, user=identity.user.name, token=sessions_of(request).token(key_id), voices=options)
+
+
+@router.get("/page/assets/{name}")
+async def asset(name: str, v: str = "") -> Response:
+    """Serve the script or the style; ``v`` changes with their content, so that browsers may keep them."""
+    if name not in ASSETS:
+        raise NotFound(f"There is no file '{name}'; there are {', '.join(ASSETS)}.", param="name")
+    kept = "max-age=31536000, immutable" if v == STAMP else "no-cache"
+    return Response(ASSETS[name], media_type=TYPES[Path(name).suffix], headers={"cache-control": kept})
+
+
+@router.post("/page/sign-in")
+async def sign_in(request: Request, services: ServicesDep) -> Response:
+    try:
+        form = await _form(request)
+        if from_elsewhere(request) or says_nothing(request):
+            raise AccessError(ELSEWHERE)
+        key = form.get("key", "").strip().removeprefix("Bearer ")
+        identity, _ = await in_thread(_signed_in, services, key)
+        cookie = sessions_of(request).begin(identity.key_id)
+    except PearlError as error:
+        return _sign_in_page(request, error)
+    answer = RedirectResponse("../", 303)
+    secure = request.url.scheme == "https"
+    answer.set_cookie(COOKIE, cookie, max_age=LASTS_S, httponly=True, samesite="strict", secure=secure)
+    return answer
+
+
+@router.post("/page/sign-out")
+async def sign_out(request: Request) -> Response:
+    """End the session. Raises AccessError if another site sent the form."""
+    token = (await _form(request)).get("token", "")
+    sessions, answer = sessions_of(request), RedirectResponse("../", 303)
+    try:
+        key_id = sessions.key_id(request.cookies.get(COOKIE, ""))
+    except AccessError:  # it has ended already
+        return answer
+    if from_elsewhere(request) or not sessions.is_token(token, key_id):
+        raise NOT_OURS
+    answer.delete_cookie(COOKIE)
+    return answer
+
+
+def _signed_in(services: Services, key: str | KeyId) -> tuple[Identity, list[str]]:
+    """The user whose key it is, and the names of their voices."""
+    with services.database.read() as connection:
+        identity = keys.identify(connection, key)
+        names = [voice.name for voice in voices.list_all(connection, identity.user.id)]
+    services.key_uses.note(identity.key_id)
+    return identity, names
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """Read a short form. Raises Malformed, TooLarge."""
+    if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+        raise Malformed("This is for the page's form; programs send their key with each call.", code="not_a_form")
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_FORM:
+            raise TooLarge(f"A form has at most {MOST_FORM} bytes.")
+    return dict(parse_qsl(body.decode(errors="replace")))
+
+
+def _sign_in_page(request: Request, error: PearlError | None = None) -> HTMLResponse:
+    """The form to sign in. A link on another site leads here without the cookie; the page then asks again by itself."""
+    elsewhere = error is None and request.headers.get("sec-fetch-site") == "cross-site"
+    problem = f'<p id="problem" class="problem" role="alert">{escape(_said(error))}</p>' if error else ""
+    below = "../" if request.url.path.startswith("/page/") else ""  # addresses stay right behind a proxy's prefix
+    answer = _html(SIGN_IN, problem=problem, refresh=REFRESH if elsewhere else "", below=below)
+    answer.status_code = 200 if error is None or request.method != "POST" else error.http_status
+    return answer
+
+
+def _said(error: PearlError) -> str:
+    if error.param == "X-Pearl-User":
+        return "This key belongs to a program that acts for several people; sign in with a key of your own."
+    return error.public
+
+
+def _html(template: Template, **values: str) -> HTMLResponse:
+    """Fill the template; values other than HTML of our own are escaped."""
+    own = {"voices", "problem", "refresh"}
+    filled = {name: value if name in own else escape(value) for name, value in values.items()}
+    return HTMLResponse(template.substitute(filled, stamp=STAMP, version=__version__), headers=HEADERS)

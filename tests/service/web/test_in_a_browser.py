@@ -1,0 +1,153 @@
+"""The page in a real headless Chromium: sign in, write, strike a claim, edit, accept; and hostile texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pearl.chat.fake import FakeChatModel
+from pearl.errors import PearlError
+from pearl.records import Document
+from tests.browser import CHROMIUM, Browser, browser
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+
+DRAFT = "Kettle's on, Tomas. Yes, swap with Bea on Saturday. Meet me in Skellmouth at 7:45. Mind the tide, Otti"
+TEXTS = (
+    Document(
+        "mail-1", "Kettle's on, Nan. Four rails are plenty. Mind the tide, Otti", 1000.0, "How many rails?", "email"
+    ),
+    Document("mail-2", "The shop in Skellmouth opens at ten. Mind the tide, Otti", 2000.0, "When do we meet?", "email"),
+    Document(
+        "שלום",
+        "<script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'> \u05e9\u05dc\u05d5\u05dd",
+        3000.0,
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as tab:
+        yield tab
+
+
+@pytest.fixture
+def signed_in(listen: Any, chromium: Browser) -> Any:
+    def make(*replies: Any) -> Any:
+        served = listen(model=FakeChatModel(replies))
+        served.house.add("ann", *TEXTS)
+        served.house.voice("ann", "email")
+        chromium.errors.clear()
+        chromium.requested.clear()
+        chromium.call("Network.clearBrowserCookies")
+        chromium.size(1200)
+        chromium.open(f"{served.address}/")
+        assert chromium.run("document.activeElement.id") == "key"
+        chromium.type(served.house.key("ann"))
+        chromium.press("Enter", 13)
+        chromium.until("!!document.querySelector('#request')")
+        return served
+
+    return make
+
+
+def order(tab: Browser, request: str) -> None:
+    tab.click("#request")
+    tab.run("document.querySelector('#request').select()")
+    tab.type(request)
+    tab.press("Enter", 13, modifiers=2)
+
+
+def sent(served: Any) -> list[tuple[str, str]]:
+    """The outcomes that were reported, and the texts that went into the history."""
+    with served.house.database.read() as connection:
+        query = "SELECT outcome, text FROM feedback JOIN documents ON documents.seq = feedback.document_seq"
+        return [tuple(row) for row in connection.exec_driver_sql(query)]
+
+
+def test_write_strike_edit_and_accept(signed_in: Any, chromium: Browser) -> None:
+    served = signed_in(DRAFT)
+    tab = chromium
+    assert tab.run("document.cookie") == ""  # no script can read it
+    assert tab.run("location.href") == f"{served.address}/"
+    order(tab, "Tomas asks whether he can swap his Saturday with Bea")
+    tab.until("document.querySelector('#status').textContent.startsWith('Written in')")
+    assert tab.run("document.querySelector('#text').innerText").startswith("Kettle's on")
+    assert tab.run("[...document.querySelectorAll('#text .taken')].map((part) => part.textContent).join('|')") != ""
+    assert tab.run("document.querySelectorAll('#evidence li').length") >= 1
+    assert tab.nameless() == []
+
+    claims = tab.run("[...document.querySelectorAll('#claims q')].map((claim) => claim.textContent)")
+    assert any("7:45" in claim for claim in claims), claims
+    struck = next(claim for claim in claims if "7:45" in claim)
+    tab.click(f"[aria-label={json.dumps('Strike: ' + struck)}]")
+    assert "7:45" not in tab.run("document.querySelector('#text').innerText")
+    tab.click("#undo")
+    assert "7:45" in tab.run("document.querySelector('#text').innerText")
+    tab.click(f"[aria-label={json.dumps('Strike: ' + struck)}]")
+
+    tab.click("#edit")
+    tab.until("document.activeElement.id === 'editor'")
+    tab.run("document.activeElement.setSelectionRange(0, 0)")
+    tab.type("Right. ")
+    tab.press("Escape", 27)
+    assert tab.run("document.querySelector('#text').innerText").startswith("Right. Kettle's on")
+    assert tab.run("document.querySelector('#accept').textContent") == "Accept as edited"
+    tab.click("#accept")
+    tab.until("document.querySelector('#status').textContent.startsWith('Kept')")
+    ((outcome, text),) = sent(served)
+    assert (outcome, text[:18], "7:45" in text) == ("edited", "Right. Kettle's on", False)
+    assert tab.errors == []
+    assert {address.split("/")[2] for address in tab.requested} == {served.address.split("/")[2]}
+
+
+def test_texts_of_the_history_run_nothing(signed_in: Any, chromium: Browser) -> None:
+    hostile = "<img src=x onerror='window.stolen = 1'><script>window.stolen = 1</script>"
+    served = signed_in(hostile)
+    order(chromium, hostile)
+    chromium.until("document.querySelector('#status').textContent.startsWith('Written in')")
+    assert chromium.run("document.querySelector('#text').textContent") == hostile
+    for part in ("history", "drafts", "card"):
+        chromium.click(f"nav a[href='#{part}']")
+        chromium.until(f"!document.querySelector('#{part}').hidden && document.querySelectorAll('main section').length")
+    chromium.click("nav a[href='#history']")
+    chromium.until("document.querySelectorAll('#history .texts > li').length === 3")
+    assert chromium.run("document.querySelectorAll('main img, main script').length") == 0
+    assert chromium.run("window.stolen") is None
+    assert chromium.nameless() == []
+    chromium.click("#history .texts > li:first-child button.danger")
+    chromium.click("#history .texts > li:first-child .sure button.danger")
+    chromium.until("document.querySelectorAll('#history .texts > li').length === 2")
+    assert len(served.house.rows("documents")) == 2
+    assert chromium.errors == []
+
+
+def test_a_revoked_key_ends_the_session_and_keeps_the_words(signed_in: Any, chromium: Browser) -> None:
+    from service.store import keys
+
+    served = signed_in()
+    with served.house.database.write() as connection:
+        keys.revoke(connection, keys.list_all(connection)[0].id)
+    order(chromium, "Thank Nan")
+    chromium.until("document.querySelector('#ended').open")
+    assert chromium.run("document.querySelector('#request').value") == "Thank Nan"
+
+
+def test_a_model_that_breaks_off_is_said(signed_in: Any, chromium: Browser) -> None:
+    signed_in(("Kettle's ", PearlError("The model broke off.")))
+    order(chromium, "Thank Nan")
+    chromium.until("!document.querySelector('#problem').hidden")
+    assert "broke off" in chromium.run("document.querySelector('#problem').textContent")
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_nothing_is_wider_than_the_window(signed_in: Any, chromium: Browser, width: int) -> None:
+    signed_in(DRAFT + " https://example.org/" + "a" * 200)
+    chromium.size(width)
+    order(chromium, "Tomas asks whether he can swap his Saturday with Bea")
+    chromium.until("document.querySelector('#status').textContent.startsWith('Written in')")
+    assert chromium.run("document.documentElement.scrollWidth") <= width
