@@ -69,6 +69,12 @@ async def asset(name: str, v: str = "") -> Response:
     return Response(ASSETS[name], media_type=TYPES[Path(name).suffix], headers={"cache-control": kept})
 
 
+@router.get("/page/sign-in")
+async def to_the_form() -> Response:
+    """Lead back to the form somebody who loads the address of a failed try."""
+    return RedirectResponse("../")
+
+
 @router.post("/page/sign-in")
 async def sign_in(request: Request, services: ServicesDep) -> Response:
     try:

@@ -40,12 +40,10 @@ async function call(method, path, body, signal) {
   }
   if (answer.ok) return answer;
   const known = await answer.json().catch(() => null);
-  if (answer.status === 401) $("ended").showModal();
+  if (answer.status === 401 && !$("ended").open) $("ended").showModal();
   if (known?.error?.code === "not_from_the_page")
     throw new Error("Somebody else has signed in here since. Keep what you need, then load the page again.");
-  const error = new Error(known?.error?.message ?? `The service answered ${answer.status}.`);
-  error.status = answer.status;
-  throw error;
+  throw new Error(known?.error?.message ?? `The service answered ${answer.status}.`);
 }
 
 const get = async (path) => (await call("GET", path)).json();
@@ -124,6 +122,8 @@ async function write(body) {
     for await (const [name, data] of events(await call("POST", "v1/drafts", body, control.signal))) {
       if (name === "retrieval") {
         showEvidence(data.retrieval.documents);
+        const seen = several ? $("variants-shown") : $("result");
+        if (seen.getBoundingClientRect().top > innerHeight * 0.7) seen.scrollIntoView();
         say(`Writing from ${count(data.retrieval.documents.length, "text")} of yours…`);
       } else if (name === "delta") {
         (several ? cards[data.variant].lastChild : $("text")).append(data.text);
@@ -139,6 +139,7 @@ async function write(body) {
     if (!ended) throw new Error("The service stopped before the draft was written; write it again.");
   } catch (error) {
     say(error.name === "AbortError" ? "Stopped." : "");
+    if (!$("text").textContent && !body.variants) $("result").hidden = true;
     throw error;
   } finally {
     if (now.writing === control) {
@@ -161,7 +162,7 @@ function clearResult() {
   for (const id of ["text", "claims", "notes", "evidence", "variants-shown", "asked"]) $(id).replaceChildren();
   for (const id of ["tools", "claims-part", "remarks", "questions", "variants-shown", "result"]) $(id).hidden = true;
   leaveEditor();
-  $("text").hidden = false;
+  $("paper").hidden = false;
   $("evidence-hint").textContent = "";
 }
 
@@ -201,7 +202,7 @@ function take(index) {
 }
 
 function ask(questions) {
-  $("result").hidden = false;
+  $("paper").hidden = true;
   $("questions").hidden = false;
   questions.forEach((question, index) => {
     $("asked").append(
@@ -292,10 +293,10 @@ function showClaims(documents) {
   $("claims-part").hidden = !now.claims.length;
   $("claims").replaceChildren(...now.claims.map((claim, index) => {
     const number = documents.findIndex((document) => document.id === claim.from) + 1;
+    const why = make("span", { class: "why" }, KINDS[claim.kind], number ? ": " : "",
+      number ? make("a", { href: `#evidence-${number}` }, `text ${number}`) : "");
     const item = make("li", { id: `claim-${index}`, class: `claim-item ${claim.kind} ${claim.state}`, tabindex: "-1" },
-      make("q", { dir: "auto" }, claim.text), " ",
-      make("span", { class: "why" }, KINDS[claim.kind], number ? ": " : "",
-        number ? make("a", { href: `#evidence-${number}` }, `text ${number}`) : ""));
+      make("div", {}, make("q", { dir: "auto" }, claim.text), why));
     if (claim.state !== "open") {
       item.append(make("span", { class: "state" }, claim.state === "kept" ? "Kept" : claim.state === "added" ? "Put in" : "Struck"));
       return item;
@@ -404,8 +405,8 @@ async function readEvidence(documents) {
   await Promise.all(documents.map(async (document) => {
     try {
       now.texts.set(document.id, (await get(`v1/documents/${encodeURIComponent(document.id)}`)).text);
-    } catch (error) {
-      if (error.status !== 404) throw error; // a deleted text keeps its place without words
+    } catch {
+      // deleted since, or over the limit of calls: its excerpt is there
     }
   }));
   if (draft !== now.draft) return;
@@ -553,22 +554,28 @@ async function card() {
 function showCard(profile, voice) {
   $("card-about").textContent = profile.needs ?? `From ${count(profile.texts, "text")} of ${count(profile.occasions, "day")}, `
     + `against ${profile.compared_with}.${profile.standing ? " These lines are standing instructions." : ""}`;
-  const rate = (line) => line.rate === null ? "" : `${line.rate.value.toPrecision(2)} ${line.unit ?? ""} `
-    + `(95%: ${line.rate.low.toPrecision(2)} to ${line.rate.high.toPrecision(2)}; usual ${Number(line.usual).toPrecision(2)}), `
-    + `in ${count(line.texts, "text")} of ${count(line.occasions, "day")}`;
-  const word = (line, state) => make("button", { "aria-pressed": String(line.state === state), "aria-label": `${state}: ${line.text}`,
-    onclick: (event) => attempt(event.target, async () => {
-      const path = address(`v1/profile/lines/${encodeURIComponent(line.name)}`, { voice });
-      const body = { state: line.state === state ? "listed" : state };
-      showCard(await (await call("PUT", path, body)).json(), voice);
-      say("Noted.");
-    }) }, state === "confirmed" ? "Right" : "Wrong");
+  const put = async (line, body) => {
+    const path = address(`v1/profile/lines/${encodeURIComponent(line.name)}`, { voice });
+    showCard(await (await call("PUT", path, body)).json(), voice);
+    say("Noted.");
+  };
+  const word = (line, state, label) => make("button", { "aria-pressed": String(line.state === state), "aria-label": `${label}: ${line.text}`,
+    onclick: (event) => attempt(event.target, () => put(line, { state: line.state === state ? "listed" : state })) }, label);
+  const correct = (line) => {
+    const right = make("input", { value: line.text, dir: "auto", "aria-label": "The right words" });
+    const form = make("form", { class: "row", onsubmit: (event) => {
+      event.preventDefault();
+      attempt(event.submitter, () => put(line, { state: "corrected", text: right.value }));
+    } }, right, make("button", {}, "Save"));
+    return make("details", {}, make("summary", {}, "Correct it"), form);
+  };
   $("card-lines").replaceChildren(...profile.lines.map((line) => make("li", { class: line.state },
     make("p", { class: "text", dir: "auto" }, line.text),
-    make("p", { class: "hint" }, rate(line)),
+    make("p", { class: "hint" }, `In ${count(line.texts, "text")} of ${count(line.occasions, "day")}.`,
+      line.state === "listed" ? "" : make("b", {}, ` You ${line.state} it.`)),
     line.examples.length ? make("details", {}, make("summary", {}, "Texts that show it"),
       make("ul", {}, ...line.examples.map((example) => make("li", { dir: "auto" }, example.excerpt ?? "", " ", make("bdi", { class: "hint" }, example.id))))) : "",
-    make("p", { class: "buttons" }, word(line, "confirmed"), word(line, "struck")))));
+    make("p", { class: "buttons" }, word(line, "confirmed", "Right"), word(line, "struck", "Wrong")), correct(line))));
 }
 
 // ---- events of the page
@@ -579,8 +586,8 @@ const PARTS = ["write", "drafts", "history", "card"];
 function go() {
   const part = PARTS.find((name) => `#${name}` === location.hash);
   if (!part && location.hash && location.hash !== "#main") { // a claim or a text of the evidence
-    $(location.hash.slice(1))?.focus();
-    return;
+    const target = $(location.hash.slice(1));
+    if (target) return target.focus();
   }
   const shown = part ?? "write";
   for (const name of PARTS) $(name).hidden = name !== shown;

@@ -11,6 +11,7 @@ import pytest
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import PearlError
 from pearl.records import Document
+from retriever.base import Calibration
 from tests.browser import CHROMIUM, Browser, browser
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
@@ -49,7 +50,7 @@ def signed_in(listen: Any, chromium: Browser) -> Any:
         assert chromium.run("document.activeElement.id") == "key"
         chromium.type(served.house.key("ann"))
         chromium.press("Enter", 13)
-        chromium.until("!!document.querySelector('#request')")
+        chromium.until("document.readyState === 'complete' && !!document.querySelector('#request')")
         return served
 
     return make
@@ -105,6 +106,32 @@ def test_write_strike_edit_and_accept(signed_in: Any, chromium: Browser) -> None
     assert {address.split("/")[2] for address in tab.requested} == {served.address.split("/")[2]}
 
 
+def test_one_of_several_texts_is_taken(signed_in: Any, chromium: Browser) -> None:
+    served = signed_in("Kettle's on. Yes.", "Kettle's on. Of course, Bea takes it.")
+    chromium.run("document.querySelector('#variants').value = '2'")
+    order(chromium, "Tomas asks whether he can swap")
+    chromium.until("document.querySelector('#status').textContent.startsWith('Written in')")
+    chromium.click("#variants-shown article:last-child button")
+    assert chromium.run("document.querySelector('#text').innerText") == "Kettle's on. Of course, Bea takes it."
+    chromium.click("#accept")
+    chromium.until("document.querySelector('#status').textContent.startsWith('Kept')")
+    assert sent(served) == [("accepted", "Kettle's on. Of course, Bea takes it.")]
+    assert chromium.errors == []
+
+
+def test_questions_are_answered_in_place(signed_in: Any, chromium: Browser, fixed_retriever: Any) -> None:
+    served = signed_in("- Which Saturday?\n- Who else?", "Kettle's on. The 24th it is.")
+    served.house.retrieve_with(fixed_retriever({"mail-1": 1.5}, Calibration(threshold=3.0, ask_below=2.0)))
+    order(chromium, "swap")
+    chromium.until("document.activeElement.dataset.question === 'Which Saturday?'")
+    served.house.retrieve_with(fixed_retriever({"mail-1": 3.5}, Calibration(threshold=3.0, ask_below=2.0)))
+    chromium.type("The 24th")
+    chromium.press("Enter", 13)
+    chromium.until("document.querySelector('#text').innerText === \"Kettle's on. The 24th it is.\"")
+    assert chromium.run("document.querySelector('#request').value") == "swap\n\nWhich Saturday? The 24th"
+    assert chromium.errors == []
+
+
 def test_texts_of_the_history_run_nothing(signed_in: Any, chromium: Browser) -> None:
     hostile = "<img src=x onerror='window.stolen = 1'><script>window.stolen = 1</script>"
     served = signed_in(hostile)
@@ -148,6 +175,7 @@ def test_a_model_that_breaks_off_is_said(signed_in: Any, chromium: Browser) -> N
 def test_nothing_is_wider_than_the_window(signed_in: Any, chromium: Browser, width: int) -> None:
     signed_in(DRAFT + " https://example.org/" + "a" * 200)
     chromium.size(width)
+    assert chromium.run("document.documentElement.scrollWidth") <= width
     order(chromium, "Tomas asks whether he can swap his Saturday with Bea")
     chromium.until("document.querySelector('#status').textContent.startsWith('Written in')")
     assert chromium.run("document.documentElement.scrollWidth") <= width
