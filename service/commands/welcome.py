@@ -58,7 +58,7 @@ def _try_it(address: str, key: str) -> list[str]:
     return [
         f"The sample user's key: {key}",
         "",
-        "Try it:",
+        f"Write in a browser: open {address} and sign in with it. Or try:",
         f"  curl -s {address}/v1/drafts {headers} -d '{body}'",
         "",
     ]

@@ -52,12 +52,16 @@ const address = (path, query) => {
   return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 };
 
+const BROKEN = "The service stopped before the draft was written; write it again.";
+
 /** Yield [name, data] of each server-sent event. */
 async function* events(answer) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reader.read().catch((error) => {
+      throw error.name === "AbortError" ? error : new Error(BROKEN);
+    });
     if (done) return;
     const blocks = (rest + value).split("\n\n");
     rest = blocks.pop();
@@ -136,7 +140,7 @@ async function write(body) {
         if (data.stage !== "needs_input") say(`Written in ${seconds} s. ${toCheck()}`);
       }
     }
-    if (!ended) throw new Error("The service stopped before the draft was written; write it again.");
+    if (!ended) throw new Error(BROKEN);
   } catch (error) {
     say(error.name === "AbortError" ? "Stopped." : "");
     if (!$("text").textContent && !body.variants) $("result").hidden = true;
@@ -481,7 +485,9 @@ const LISTS = {
 async function list(name, after) {
   const form = new FormData(document.querySelector(`form[data-list=${name}]`));
   const query = { limit: 20, after, query: form.get("query").trim(), voice: form.get("voice") };
+  const turn = (LISTS[name].turn = (LISTS[name].turn ?? 0) + 1);
   const page = await get(address(LISTS[name].path, query));
+  if (turn !== LISTS[name].turn) return; // it was asked for again meanwhile
   const into = document.querySelector(`ul[data-list=${name}]`);
   if (!after) into.replaceChildren();
   into.append(...page.data.map(LISTS[name].item));
@@ -548,7 +554,8 @@ function documentItem(document) {
 
 async function card() {
   const voice = $("card-voice").value;
-  showCard(await get(address("v1/profile", { voice })), voice);
+  const profile = await get(address("v1/profile", { voice }));
+  if (voice === $("card-voice").value) showCard(profile, voice);
 }
 
 function showCard(profile, voice) {

@@ -97,6 +97,16 @@ def test_a_call_of_another_site_is_refused(pearl: Any, headers: dict[str, Any]) 
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "not_from_the_page"), (method, path)
 
 
+def test_a_tab_goes_on_after_the_same_person_signed_in_again_and_never_as_another(pearl: Any) -> None:
+    key = pearl.key("ann")
+    sign_in(pearl, key)
+    old_tab = {"X-Pearl-Page": token(pearl), **OURS}
+    sign_in(pearl, key)
+    assert pearl.client.get("/v1/voices", headers=old_tab).status_code == 200
+    sign_in(pearl, pearl.key("ben"))
+    assert pearl.client.get("/v1/voices", headers=old_tab).json()["error"]["code"] == "not_from_the_page"
+
+
 def test_a_key_in_the_header_outranks_the_session(pearl: Any) -> None:
     pearl.add("ben", "Ben's.")
     sign_in(pearl, pearl.key("ann"))
