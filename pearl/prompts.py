@@ -36,7 +36,8 @@ CountTokens = Callable[[str], int]
 
 
 INTENTS = ("accept", "decline", "hedge", "ask", "inform")
-LENGTHS = ("shorter", "longer")
+TIMES_AS_LONG: dict[str | None, float] = {"shorter": 0.5, "longer": 2}  # as the documents usually are
+LENGTHS = tuple(filter(None, TIMES_AS_LONG))
 MOST_WORDS = 5_000  # that a length may ask for
 WANTED_LINE = re.compile(
     rf"^[ \t]*(?:intent:[ \t]*(?P<intent>{'|'.join(INTENTS)})"
@@ -64,6 +65,7 @@ class PromptInputs:
     prior: tuple[Exchange, ...] = ()  # earlier turns of a conversation, oldest first
     follow_up: str = ""  # the last part of the request, if the parts before it are in ``prior``
     language: str = ""  # to write in, in English, if the documents are not all in it
+    length: str | int | None = None  # in place of the documents' usual one: one of LENGTHS, or words
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +110,9 @@ def check_length(value: object, *, param: str) -> str | int:
     raise InputError(f"The length is to be {wanted}.", param=param)
 
 
-def instructed_by_lines(instructions: str) -> str:
-    """Read lines such as "intent: decline" and "length: 80" of a system message as the fields that other clients have.
-    Lines with other values stay as they are."""
+def instructed_by_lines(instructions: str) -> tuple[str, str | int | None]:
+    """Read lines such as "intent: decline" and "length: 80" of a system message as the fields that other clients have;
+    return the instructions and the length. Lines with other values stay as they are."""
     intent: str | None = None
     length: str | int | None = None
 
@@ -124,7 +126,8 @@ def instructed_by_lines(instructions: str) -> str:
             length = check_length(line["length"].lower(), param="length")
         return ""
 
-    return instructed(WANTED_LINE.sub(take, instructions).strip(), intent, length)
+    rest = WANTED_LINE.sub(take, instructions).strip()
+    return instructed(rest, intent, length), length
 
 
 def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
@@ -265,8 +268,13 @@ def _in_language(inputs: PromptInputs, task: Message) -> Message:
 
 
 def _length(inputs: PromptInputs) -> str:
-    words = median(len(document.text.split()) for document in inputs.documents) if inputs.documents else 0
-    return fill(frame()["length"], words=str(10 * max(1, round(words / 10)))) if words >= LEAST_WORDS else ""
+    usual = median(len(document.text.split()) for document in inputs.documents) if inputs.documents else 0
+    if isinstance(inputs.length, int):
+        return fill(frame()["length_words"], words=str(inputs.length))
+    if usual < LEAST_WORDS:
+        return "" if inputs.length is None else frame()[f"length_{inputs.length}"]
+    words = str(10 * max(1, round(usual * TIMES_AS_LONG.get(inputs.length, 1) / 10)))
+    return fill(frame()["length" if inputs.length is None else "length_words"], words=words)
 
 
 def _task(template: Template, request: str | None, instructions: str = "") -> str:

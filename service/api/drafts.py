@@ -107,6 +107,7 @@ class DraftOrder(KnownFields):
             decoding=Decoding(longest, stop=(CLOSING,)),
             recipient=self.recipient,
             thread=self.thread,
+            length=self.length,
         )
 
 

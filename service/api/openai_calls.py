@@ -150,12 +150,13 @@ class OpenAICall:
         if len(self.stop) > MOST_STOPS:
             raise InputError(f"'stop' may have {MOST_STOPS} texts; it has {len(self.stop):,}.", param="stop")
         system = "\n".join(text for role, text in earlier if role == "system" and text.strip())
-        instructions, recipient, thread = addressed_by_lines(system)
+        system, recipient, thread = addressed_by_lines(system)
+        instructions, length = instructed_by_lines(system)
         limit = usual_tokens if self.most_tokens in (None, NO_LIMIT) else self.most_tokens
         return DraftJob(
             request=check_text(request, param=self.messages),
             voice=voice,
-            instructions=instructed_by_lines(instructions),
+            instructions=instructions,
             before=conversation([(role, text) for role, text in earlier if role != "system"]),
             stop=self.stop,
             variants=self.choices,
@@ -170,6 +171,7 @@ class OpenAICall:
             limit=self.limit,
             recipient=recipient,
             thread=thread,
+            length=length,
         )
 
 

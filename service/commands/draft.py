@@ -69,13 +69,14 @@ def draft(
 
     check_writable("--json", json)
     settings = load_settings(llm=llm, encoder=encoder)
+    wanted = None if length is None else check_length(length, param="--length")
     job = DraftJob(
         check_text(read_text("REQUEST", request) if request == "-" else request, param="request"),
         None if voice is None else chosen(check_id(voice, param="voice")),
         instructed(
             check_characters(instructions, param="instructions"),
             intent and known("intent", intent, INTENTS),
-            None if length is None else check_length(length, param="--length"),
+            wanted,
         ),
         k,
         known("revise", revise, (AUTO, NEVER, ALWAYS)),
@@ -84,6 +85,7 @@ def draft(
         decoding=Decoding(settings.max_draft_tokens, stop=(CLOSING,)),
         recipient=None if to is None else check_recipient(to, param="--to"),
         thread=None if thread is None else check_id(thread, param="--thread"),
+        length=wanted,
     )
     with open_database(settings):
         written = asyncio.run(write(settings, user, job, silent=json is not None))

@@ -72,6 +72,7 @@ class DraftJob:
     shown_as: Callable[[Document], Document] = lambda document: document  # the form of a document in the prompt
     recipient: str | None = None  # whom the text is for, as documents name theirs
     thread: str | None = None  # the conversation it belongs to
+    length: str | int | None = None  # one of LENGTHS, or words; the instructions say it, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,7 @@ class Drafter:
                 job.before.exchanges,
                 job.request if request != job.request else "",
                 await in_thread(language_to_name, job.request, instructions, samples),
+                job.length,
             )
             # in a thread: counting the tokens of a long request takes a while
             prompt = await in_thread(draft_prompt, inputs, self.model, job.decoding.max_tokens)

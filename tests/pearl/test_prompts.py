@@ -493,7 +493,7 @@ def test_no_prompt_is_ever_longer_than_planned(estimated):
     ],
 )
 def test_lines_of_a_system_message_say_what_is_wanted(system: str, instructions: str) -> None:
-    assert instructed_by_lines(system) == fill(instructions, **frame())
+    assert instructed_by_lines(system)[0] == fill(instructions, **frame())
 
 
 def test_each_intent_and_length_has_its_words() -> None:
@@ -501,3 +501,19 @@ def test_each_intent_and_length_has_its_words() -> None:
         assert instructed("", intent) == frame()[f"intent_{intent}"]
     for length in LENGTHS:
         assert instructed("Be kind.", None, length) == f"Be kind.\n{frame()[f'length_{length}']}"
+
+
+@pytest.mark.parametrize(
+    ("length", "last"),
+    [
+        (None, "About 20 words, unless the request says otherwise."),
+        ("shorter", "Write about 10 words."),
+        ("longer", "Write about 40 words."),
+        (80, "Write about 80 words."),
+    ],
+)
+def test_the_wanted_length_stands_in_place_of_the_usual_one(length: str | int | None, last: str) -> None:
+    """At the end, where a larger model heeds it: as an instruction alone it changed nothing."""
+    inputs = PromptInputs(load_template("message"), "Ask Nan.", (Document("a", "word " * 20),), length=length)
+    prompt = draft_prompt(inputs, FakeChatModel(context_tokens=2000), 100)
+    assert prompt.messages[-1].content.endswith(last)
