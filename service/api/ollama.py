@@ -50,7 +50,7 @@ FIELDS = {
 NOTHING: JsonDict = {"maxItems": 0}
 
 
-class Options(BaseModel):
+class OllamaOptions(BaseModel):
     """Options of the model. Others are passed over."""
 
     model_config = ConfigDict(extra="allow")
@@ -97,11 +97,11 @@ class OllamaChatIn(BaseModel):
         json_schema_extra={"anyOf": [HAS_A_REQUEST, NOTHING]},
     )
     stream: bool | None = Field(None, description="Lines of JSON; true by default.", examples=[False])
-    options: Options | None = Field(None, description="Options of the model.", examples=[{"num_predict": 400}])
+    options: OllamaOptions | None = Field(None, description="Options of the model.", examples=[{"num_predict": 400}])
 
     def call(self) -> OpenAICall:
         """Convert the body to a call. Raises InputError for what is not supported."""
-        options = self.options or Options.model_construct()
+        options = self.options or OllamaOptions.model_construct()
         answered = max((index for index, each in enumerate(self.messages) if each.role == "assistant"), default=-1)
         pictured = [index for index, each in enumerate(self.messages) if each.images]
         if pictured and pictured[-1] > answered:
