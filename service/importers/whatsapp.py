@@ -20,7 +20,7 @@ from service.importers.turns import Turns
 
 MARK = "\u200e"  # WhatsApp sets it before what it writes itself, in every language
 ISOLATES = re.compile("[\u2066-\u2069]")  # around names
-EDITED = re.compile(rf"\s*{MARK}<[^<>\n]{{1,80}}>\s*\Z")
+EDITED = re.compile(rf"{MARK}<[^<>\n]{{1,80}}>\s*\Z")
 OMITTED = re.compile(r"<[^<>\n]{1,60}>|null")  # Android's "<Media omitted>"
 DELETED = re.compile(  # Android sets no mark before it
     r"(?:You deleted this message|This message was deleted|Du hast diese Nachricht gelöscht"
