@@ -78,10 +78,10 @@ class Browser:
     def click(self, selector: str) -> None:
         """Click the middle of the element, as a hand does: it must be seen, and not lie under another."""
         quoted = json.dumps(selector)
-        self.until(f"!!document.querySelector({quoted})?.getClientRects().length")
-        middle = "element.scrollIntoView({block: 'center'}); const box = element.getClientRects()[0];"
-        middle += "return [box.x + box.width / 2, box.y + box.height / 2];"
-        x, y = self.run(f"(() => {{ const element = document.querySelector({quoted}); {middle} }})()")
+        # at once: between two looks the page may draw the element anew
+        middle = "if (!element?.getClientRects().length) return null; element.scrollIntoView({block: 'center'});"
+        middle += "const box = element.getClientRects()[0]; return [box.x + box.width / 2, box.y + box.height / 2];"
+        x, y = self.until(f"(() => {{ const element = document.querySelector({quoted}); {middle} }})()")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 

@@ -14,7 +14,7 @@ import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -247,6 +247,12 @@ def _optional_text(value: dict[str, Any], name: str) -> str | None:
     if not isinstance(text, str):
         raise InputError(f"'{name}' must be a string, not {json_type(text)}.", param=name, code="wrong_type")
     return check_characters(text, param=name) if text.strip() else None
+
+
+def document_fields(document: Document) -> dict[str, Any]:
+    """Return a document's fields by name; recipient and thread only where they are known."""
+    fields = asdict(document)
+    return {name: value for name, value in fields.items() if name not in ("recipient", "thread") or value is not None}
 
 
 def format_line(user_id: str, document: Document) -> str:

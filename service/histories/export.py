@@ -11,8 +11,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection
 
-from pearl.history.files import format_line
-from pearl.records import Document
+from pearl.history.files import document_fields, format_line
 from service.store import apart, calibrations, documents, drafts, feedback, profiles, voices
 from service.store.replies import reply_lines
 from service.store.users import User
@@ -30,7 +29,7 @@ def export_pieces(connection: Connection, user: User, home: Path) -> Iterator[by
     lists: dict[str, Iterator[dict[str, Any]]] = {
         "voices": (asdict(voice) for voice in voices.list_counted(connection, user.id)),
         "documents": (
-            _document_line(user, document) | _mark(marks.get(document.id))
+            {"user_id": user.name, **document_fields(document), **_mark(marks.get(document.id))}
             for document in documents.stream(connection, user.id)
         ),
         "drafts": drafts.lines_of_user(connection, user.id),
@@ -45,12 +44,6 @@ def export_pieces(connection: Connection, user: User, home: Path) -> Iterator[by
             yield (b"," if position else b"") + orjson.dumps(item)
         yield b"]"
     yield b"}\n"
-
-
-def _document_line(user: User, document: Document) -> dict[str, Any]:
-    """A document as a line of a history file; recipient and thread only where they are known."""
-    line = {"user_id": user.name, **asdict(document)}
-    return {name: value for name, value in line.items() if name not in ("recipient", "thread") or value is not None}
 
 
 def _feedback_line(entry: feedback.Feedback) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pearl.errors import InputError
 from pearl.files.whole import opened
+from pearl.history.files import document_fields
 from pearl.records import Document, Request
 
 Floats = NDArray[np.floating[Any]]
@@ -85,7 +86,7 @@ def write_gains(examples: Sequence[Example], path: Path) -> None:
                 "timestamp": example.request.timestamp,
                 "request": example.request.text,
                 "target": example.target,
-                "documents": [asdict(document) for document in example.documents],
+                "documents": [document_fields(document) for document in example.documents],
                 "gain": [round(float(gain), 4) for gain in example.gains],
             }
             file.write(f"{json.dumps(line, ensure_ascii=False)}\n".encode())

@@ -138,8 +138,9 @@ def test_certainty_is_asked_for_and_saved(browse, make_page, run_pearl, write_li
         assert (line["label"] == "A") == ((line["certainty"] == 85) != line["swapped"])
     judged = [{"id": f"p{n}", "ground_truth": "A", "answer": "A", "certainty": 90} for n in range(3)]
     files = write_lines(lines, "ratings.jsonl"), write_lines(judged, "judged.jsonl")
-    study = run_pearl("eval", "people", "--ratings", files[0], "--records", files[1], "--json", "-")
-    assert (study.status, study.json["ratings"], study.json["compared"]) == (0, 2, 2)
+    study = run_pearl("eval", "personalized", "--ratings", files[0], "--records", files[1], "--json", "-")
+    people = study.json["people"]
+    assert (study.status, people["ratings"], people["compared"]) == (0, 2, 2)
 
 
 def test_the_page_has_no_use_of_the_network(make_page):

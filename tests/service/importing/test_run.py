@@ -391,7 +391,7 @@ def test_the_templates_of_the_importers(name, template):
 
 
 def test_every_importer_says_whether_ids_stay_and_which_template_it_is():
-    assert all(load_importer(name).stable_ids for name in importer_names())
+    assert [name for name in importer_names() if not load_importer(name).stable_ids] == ["whatsapp"]
     assert all(load_importer(name).template in template_names() for name in importer_names())
 
 
