@@ -51,7 +51,7 @@ class KnownText:
 
     @cached_property
     def facts(self) -> Sequence[Fact]:
-        """Its facts, in their order."""
+        """Return the facts of the text, in their order."""
         return tuple(facts(self.text))
 
     def runs(self, size: int) -> frozenset[Run]:

@@ -19,7 +19,7 @@ from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.draft_form import UsageOut
-from service.api.drafts import finished
+from service.api.drafts import whole
 from service.api.fields import Limit, Name
 from service.api.openai_calls import (
     HAS_A_REQUEST,
@@ -37,7 +37,7 @@ from service.api.openai_calls import (
     voice_of_model,
 )
 from service.api.openai_fields import UNUSED, describe, passed_over
-from service.api.streaming import DONE, EventStream, event, while_connected
+from service.api.streaming import DONE, EventStream, event
 from service.drafting.drafter import Delta, Ended, Event, Finished, Retrieved
 from service.drafting.variants import MOST
 from service.process.metrics import Metrics
@@ -253,8 +253,7 @@ async def create_completion(
         with_usage = body.stream_options is not None and bool(body.stream_options.include_usage)
         stream = _chunks(first, events, model, with_usage, services.metrics)
         return EventStream(stream, failed=event)
-    draft = await while_connected(request, lambda: finished(events))
-    services.metrics.count_draft(draft)
+    draft = await whole(request, events, services.metrics)
     return {
         "id": draft.id,
         "object": "chat.completion",

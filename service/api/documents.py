@@ -200,7 +200,7 @@ async def add_documents(
     ],
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """All are added or none. Same id and content: nothing happens. Same id, other content: 409, the first stays."""
+    """Add all documents or none. One that is stored already changes nothing; other content under its id is a 409."""
     documents_in = body if isinstance(body, list) else body.documents if isinstance(body, DocumentsIn) else [body]
     additions = [Addition(caller.user.id, entry.document(), mine=entry.mine) for entry in documents_in]
     _check_ids([addition.document for addition in additions])

@@ -159,9 +159,7 @@ async def create_draft(
         first = await anext(events)  # here an error in the request can still get its status
         stream = _events(first, events, services.metrics, several=job.variants > 1)
         return EventStream(stream, failed=partial(event, name="error"))
-    draft = await while_connected(request, lambda: finished(events))
-    services.metrics.count_draft(draft)
-    return DraftOut.of(draft)
+    return DraftOut.of(await whole(request, events, services.metrics))
 
 
 async def _create_once(request: Request, services: Services, caller: Identity, job: DraftJob, key: str) -> Response:
@@ -172,9 +170,8 @@ async def _create_once(request: Request, services: Services, caller: Identity, j
             store(connection, StoredResponse(200, draft.id))
 
         events = admission_of(request).admit(services.drafter.draft(caller.user, job, store_id))
-        draft = await while_connected(request, lambda: finished(events))
-        services.metrics.count_draft(draft)
-        return StoredResponse(200, DraftOut.of(draft).model_dump_json())
+        answer = DraftOut.of(await whole(request, events, services.metrics))
+        return StoredResponse(200, answer.model_dump_json())
 
     return await once_long(services, caller, request, key, work, partial(_repeated, services, caller.user.id))
 
@@ -185,6 +182,13 @@ def _repeated(services: Services, user_id: int, stored: StoredResponse) -> Store
         draft = drafts.get(connection, user_id, stored.body)
         texts = drafts.evidence_texts(connection, user_id, [draft], EXCERPT + 1)
     return StoredResponse(stored.status, DraftOut.of(draft.draft(texts)).model_dump_json())
+
+
+async def whole(request: Request, events: AsyncGenerator[Event, None], metrics: Metrics) -> Draft:
+    """Run the events to their end, unless the client leaves; count the draft and return it."""
+    draft = await while_connected(request, lambda: finished(events))
+    metrics.count_draft(draft)
+    return draft
 
 
 async def finished(events: AsyncGenerator[Event, None]) -> Draft:

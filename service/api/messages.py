@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
-from service.api.drafts import finished
+from service.api.drafts import whole
 from service.api.fields import Limit
 from service.api.openai_calls import (
     HAS_A_REQUEST,
@@ -33,7 +33,7 @@ from service.api.openai_calls import (
     unread,
 )
 from service.api.openai_fields import UNUSED, describe, passed_over, unsupported
-from service.api.streaming import EventStream, event, while_connected
+from service.api.streaming import EventStream, event
 from service.drafting.drafter import Retrieved
 
 router = APIRouter(prefix="/v1", tags=["Anthropic-compatible"], route_class=KeyedRoute)
@@ -182,8 +182,7 @@ async def create_message(
             _events(head, pieces(events, services.metrics)),
             failed=lambda error: event({"type": "error", **error}, "error"),
         )
-    draft = await while_connected(request, lambda: finished(events))
-    services.metrics.count_draft(draft)
+    draft = await whole(request, events, services.metrics)
     return _message(
         draft.id, model, [{"type": "text", "text": content(draft)}], _stop_reason(draft), *_tokens(draft)
     ) | {"pearl": evidence_of(draft)}

@@ -17,7 +17,7 @@ from pearl.text.usable import format_timestamp
 from service.api.bodies import KeyedRoute
 from service.api.chat_completions import list_models
 from service.api.dependencies import Caller, ServicesDep
-from service.api.drafts import finished
+from service.api.drafts import whole
 from service.api.fields import Limit
 from service.api.openai_calls import (
     HAS_A_REQUEST,
@@ -33,7 +33,7 @@ from service.api.openai_calls import (
     voice_of_model,
 )
 from service.api.openai_fields import UNUSED, describe, passed_over, unreadable_part, unsupported
-from service.api.streaming import LINES, EventStream, line, while_connected
+from service.api.streaming import LINES, EventStream, line
 from service.process.threads import in_thread
 from service.store.voices import WHOLE_HISTORY
 
@@ -177,8 +177,7 @@ async def create_chat(
             keep_alive=line(_line(model, "")),
             media_type=LINES,
         )
-    draft = await while_connected(request, lambda: finished(events))
-    services.metrics.count_draft(draft)
+    draft = await whole(request, events, services.metrics)
     return _end(model, content(draft), draft)
 
 

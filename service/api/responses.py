@@ -23,7 +23,7 @@ from pearl.chat.base import Role
 from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
-from service.api.drafts import finished
+from service.api.drafts import whole
 from service.api.fields import Limit, MaybeEmptyText, Text
 from service.api.openai_calls import (
     HAS_A_REQUEST,
@@ -41,7 +41,7 @@ from service.api.openai_calls import (
     unread,
 )
 from service.api.openai_fields import STATE, TEXT_FORMAT, UNUSED, describe, passed_over, refuse_state
-from service.api.streaming import EventStream, event, while_connected
+from service.api.streaming import EventStream, event
 from service.drafting.drafter import Retrieved
 from service.store.ids import new_id
 
@@ -302,8 +302,7 @@ async def create_response(
             # flat, as OpenAI describes it, and in `error`, where its clients look for it
             failed=lambda error: numbered("error", **{**error["error"], **error}),
         )
-    draft = await while_connected(request, lambda: finished(events))
-    services.metrics.count_draft(draft)
+    draft = await whole(request, events, services.metrics)
     return ResponseOut.begun(body, model, draft.id).finished(draft, OutputMessage.begun().finished(draft))
 
 
