@@ -16,6 +16,7 @@ from pearl.settings import Settings, load_settings
 from retriever.models.encoder import ReadingEncoder
 from service.api import (
     account,
+    blind_pairs,
     chat_completions,
     documents,
     drafts,
@@ -102,7 +103,7 @@ def create_app(
     routers = [
         module.router
         for module in (
-            *(drafts, documents, feedback, voices, profile, likeness),
+            *(drafts, documents, feedback, voices, profile, likeness, blind_pairs),
             *(chat_completions, responses, messages, ollama, rerank, route, account),
         )
     ]
