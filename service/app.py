@@ -37,6 +37,7 @@ from service.api.errors import ErrorBody, install_error_handlers
 from service.api.parameters import refuse_other_encodings, refuse_unknown_parameters
 from service.api.sessions import Sessions
 from service.api.streaming import ClientLeft
+from service.importing import upload
 from service.mcp import route
 from service.process.admission import Admission
 from service.process.logs import configure_logging
@@ -97,13 +98,14 @@ def create_app(
     _ = services.rate_limits  # now, so that an unusable storage is an error at the start
     app.state.admission = Admission(settings.drafts_at_once)
     app.state.large_bodies = LargeBodies()
+    app.state.uploads = upload.Uploads()
     app.state.sessions = Sessions(settings.home)
     install_error_handlers(app)
     app.add_exception_handler(ClientLeft, _nobody_there)
     routers = [
         module.router
         for module in (
-            *(drafts, documents, feedback, voices, profile, likeness, blind_pairs),
+            *(drafts, documents, upload, feedback, voices, profile, likeness, blind_pairs),
             *(chat_completions, responses, messages, ollama, rerank, route, account),
         )
     ]

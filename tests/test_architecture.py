@@ -40,8 +40,8 @@ ROOMS = {
         *("editing", "likeness", "manner", "claims", "cli"),
     ),
     "service": (
-        *("store", "sample", "process", "histories", "drafting", "services", "calibrating", "api", "mcp", "web", "app"),
-        *("importers", "hook", "importing", "commands"),
+        *("store", "sample", "process", "histories", "drafting", "services", "calibrating", "api", "mcp"),
+        *("importers", "hook", "importing", "web", "app", "commands"),
     ),
     "eval": (
         "stats",

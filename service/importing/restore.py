@@ -17,10 +17,13 @@ from pearl.history.files import decompressed, parse_document, reading
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text.usable import check_id
 from service.importers.archive import CountingReader
-from service.importers.base import Items, LeftOut, Options, SourceDocument
+from service.importers.base import Importer, Items, LeftOut, Options, SourceDocument
+from service.importing.run import ImportSummary, run_import
 from service.store import apart, drafts, feedback, profiles, users, voices
+from service.store.database import Database
 from service.store.voices import Voice
 
+EXPORT = "export"
 KINDS = ("set_apart", "voices", "drafts", "feedback", "profiles")
 
 
@@ -37,7 +40,7 @@ class RestoreCounts:
 class ExportReader:
     """The importer for exports, which yields the documents and collects everything else in ``others``."""
 
-    name: str = "export"
+    name: str = EXPORT
     summary: str = "An export of PEARL's own, whole (GET /v1/export, pearl export)."
     examples: tuple[str, ...] = (
         "pearl import export pearl-export.json",
@@ -87,6 +90,19 @@ class ExportReader:
         except InputError as error:
             return LeftOut.because_of(error, where)
         return SourceDocument(self.user, document if document.voice else replace(document, voice=options.voice), where)
+
+
+def import_export(
+    database: Database, reader: Importer, source: Path, options: Options, called: str | None = None
+) -> tuple[ImportSummary, dict[str, RestoreCounts]]:
+    """Import the documents of an export, then restore everything else in it. ``reader`` is an ExportReader, or passes
+    what one reads on. Raises InputError if neither the options nor the export name a user."""
+    summary = run_import(database, reader, source, options, called=called)
+    user, others = reader.user, reader.others  # type: ignore[attr-defined]
+    if user is None:
+        raise InputError(f"{source}: it names no user; say whose it is with --user.", param="user")
+    with database.write() as connection:
+        return summary, restore(connection, user, others)
 
 
 def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any]]) -> dict[str, RestoreCounts]:

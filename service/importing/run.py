@@ -86,11 +86,13 @@ def run_import(
     update: bool = False,
     with_machine: bool = False,
     batch_documents: int = BATCH_DOCUMENTS,
+    called: str | None = None,
 ) -> ImportSummary:
     """Import a source, each batch in a transaction; with ``strict`` everything in one.
 
     With ``update`` a changed document replaces its earlier version. Texts that read like an assistant's prose are set
-    apart, unless ``with_machine`` says that they are the user's. Raises InputError if the source cannot be read,
+    apart, unless ``with_machine`` says that they are the user's. The source is recorded by its path, or as ``called``.
+    Raises InputError if the source cannot be read,
     StoreError if the database fails, Interrupted for Ctrl-C; the message of each says how many documents are stored,
     and a rerun adds the rest.
     """
@@ -108,7 +110,7 @@ def run_import(
     tally, known_users, set_apart = _Tally(), _UserIds(), 0
     record = ImportRecord(
         importer.name,
-        source,
+        called or str(source.resolve()),
         update=update,
         mine=with_machine or None,
         looked_at=getattr(importer, "looked_at", False),
