@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -40,6 +41,7 @@ from service.api.streaming import ClientLeft
 from service.importing import upload
 from service.mcp import route
 from service.process.admission import Admission
+from service.process.connections import ON_LOOPBACK
 from service.process.logs import configure_logging
 from service.process.observe import Observe
 from service.services import THREADS, Services
@@ -100,6 +102,7 @@ def create_app(
     app.state.large_bodies = LargeBodies()
     app.state.uploads = upload.Uploads()
     app.state.sessions = Sessions(settings.home)
+    app.state.on_loopback = False  # where it listens is known to `pearl serve` alone
     install_error_handlers(app)
     app.add_exception_handler(ClientLeft, _nobody_there)
     routers = [
@@ -135,4 +138,6 @@ def app_from_environment() -> FastAPI:
     """Make the app of a worker process, with settings and logs as the environment says."""
     settings = load_settings()
     configure_logging(settings)
-    return create_app(settings)
+    app = create_app(settings)
+    app.state.on_loopback = bool(os.environ.get(ON_LOOPBACK))
+    return app
