@@ -156,7 +156,9 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def _sign_in_page(request: Request, error: PearlError | None = None, *, first: bool = False) -> HTMLResponse:
-    """The form to sign in, below that to begin if this is the ``first`` run. A link on another site leads here without the cookie; the page then asks again by itself."""
+    """The form to sign in, below that to begin if this is the ``first`` run.
+
+    A link on another site leads here without the cookie; the page then asks again by itself."""
     elsewhere = error is None and request.headers.get("sec-fetch-site") == "cross-site"
     problem = f'<p id="problem" class="problem" role="alert">{escape(_said(error))}</p>' if error else ""
     below = "../" if request.url.path.startswith("/page/") else ""  # addresses stay right behind a proxy's prefix
