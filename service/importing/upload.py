@@ -35,6 +35,7 @@ from service.services import Services
 from service.store import imports
 from service.store.database import Database
 from service.store.imports import PastImport
+from service.store.users import User
 
 router = APIRouter(prefix="/v1/imports", tags=["imports"], route_class=KeyedRoute)
 
@@ -186,8 +187,8 @@ class OneUsers:
     are taken, and those of others left out.
     """
 
-    def __init__(self, importer: Importer, user: str) -> None:
-        self._importer, self._user = importer, user
+    def __init__(self, importer: Importer, owner: User) -> None:
+        self._importer, self.owner = importer, owner
         self.documents = self.done = 0
         self.size: int | None = None
         self.stop = threading.Event()
@@ -207,7 +208,7 @@ class OneUsers:
                     item = LeftOut(item.where, ANOTHERS)
                 else:
                     self.documents += 1
-                    item = replace(item, user=self._user)
+                    item = replace(item, user=self.owner.name)
             yield item
 
     def advance(self, amount: int) -> None:
@@ -274,7 +275,7 @@ async def import_archive(
         stack.enter_context(uploads.turn(caller.user.id))
         source = await _received(request, stack.enter_context(temporary_folder()), name)
         importer = _chosen(kind or (await in_thread(_guess, source)).kind, options)
-        one_users = OneUsers(importer, caller.user.name)
+        one_users = OneUsers(importer, caller.user)
         work = partial(_import, services.database, one_users, source, options)
         running = asyncio.create_task(_carry_out(stack.pop_all(), uploads, work))
         running.add_done_callback(lambda task: task.cancelled() or task.exception())  # if nobody is there to be told
@@ -417,13 +418,14 @@ def _chosen(kind: str, options: Options) -> Importer:
 
 def _import(database: Database, importer: OneUsers, source: Path, options: Options) -> ImportOut:
     restored, options = list[str](), replace(options, advance=importer.advance)
+    known: dict[str, Any] = {"called": source.name, "there": importer.owner}
     with _unseen(source.parent):
         if importer.name != EXPORT:
-            summary = run_import(database, cast(Importer, importer), source, options, called=source.name)
+            summary = run_import(database, cast(Importer, importer), source, options, **known)
         else:
             if source.stat().st_size > MOST_OF_EXPORT:
                 raise TooLarge(f"An export of more than {MOST_OF_EXPORT:,} bytes: 'pearl import export' reads it.")
-            summary, others = import_export(database, cast(Importer, importer), source, options, source.name)
+            summary, others = import_export(database, cast(Importer, importer), source, options, **known)
             restored = [
                 f"{kind}: {counts.restored:,} restored, {counts.already_there:,} already there."
                 for kind, counts in others.items()

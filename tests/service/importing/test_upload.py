@@ -20,6 +20,7 @@ import pytest
 from service.importers.base import SourceDocument
 from service.importers.jsonl import JsonlImporter
 from service.importing import upload
+from service.importing.restore import ExportReader
 
 CHAT = """[13.02.24, 09:12:01] Bea Rook: Can you take my Saturday?
 [13.02.24, 09:15:40] Ann Lee: Kettle's on. Saturday is fine, swap it.
@@ -277,6 +278,33 @@ def test_two_at_once(pearl: Any, ann: Any, held: type[Held]) -> None:
     first.join()
     assert answers[0].json()["imported"] == 3
     assert send(ben, history(), "h.jsonl", kind="jsonl").json()["imported"] == 3
+
+
+@pytest.mark.parametrize("name", ["h.jsonl", "export.json"])
+def test_an_import_brings_no_deleted_user_back(
+    pearl: Any, ann: Any, held: type[Held], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = list[Any]()
+    if name == "h.jsonl":
+        content, kind = history(), "jsonl"
+    else:  # one without documents, of which the voices are restored
+        content, kind = b'{"object": "export", "user_id": "ann", "voices": [{"name": "email"}]}', "export"
+        read = ExportReader.read
+
+        def wait(*given: Any) -> Any:
+            yield from read(*given)
+            held.reading.set()
+            assert held.go_on.wait(20)
+
+        monkeypatch.setattr(ExportReader, "read", wait)
+    sending = threading.Thread(target=lambda: answers.append(send(ann, content, name, kind=kind)))
+    sending.start()
+    assert held.reading.wait(20)
+    assert ann.delete("/v1/me").status_code in (202, 204)
+    held.go_on.set()
+    sending.join()
+    assert (answers[0].status_code, answers[0].json()["error"]["code"]) == (404, "user_not_found")
+    assert [pearl.rows(table) for table in ("users", "documents", "voices", "imports")] == [[], [], [], []]
 
 
 def test_who_leaves_stops_it_and_the_same_archive_adds_the_rest(
