@@ -147,7 +147,7 @@ function showOutcome(outcome) {
     attempt(event.target, importFile);
   } }, `${name} (${texts})`));
   $("imported").replaceChildren(
-    make("h3", {}, `${count(outcome.imported, "new text")} from `, make("bdi", {}, outcome.source)),
+    make("h2", {}, `${count(outcome.imported, "new text")} from `, make("bdi", {}, outcome.source)),
     make("ul", {}, ...lines.map((line) => make("li", { dir: "auto" }, line))),
     senders.length ? make("p", {}, `Nobody in it is called ${outcome.unmatched_me.join(" or ")}. Which of these are you?`) : "",
     make("p", { class: "buttons" }, ...senders, outcome.id ? undoing(outcome.id, outcome.imported) : ""),

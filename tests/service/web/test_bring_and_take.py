@@ -55,7 +55,7 @@ def test_drop_a_chat_and_undo_it(signed_in: Any, chromium: Browser, tmp_path: Pa
     tab.until("document.activeElement.id === 'imported'")
     assert "Nobody in it is called Ann. Which of these are you?" in tab.text()
     tab.click("#imported .buttons button:nth-child(2)")  # Ann Lee
-    tab.until("document.querySelector('#imported h3').textContent.startsWith('2 new texts from')")
+    tab.until("document.querySelector('#imported h2').textContent.startsWith('2 new texts from')")
     assert "2 left out: not written by you." in tab.text()
     listed(tab, 5)
     assert tab.run("document.querySelectorAll('main img').length") == 0
@@ -90,7 +90,7 @@ def test_the_order_of_dates_is_asked_and_a_file_is_chosen_by_hand(
     assert tab.run("document.activeElement.value") == "day_first"
     tab.press(" ", 32)
     tab.click("#import button.main")
-    tab.until("document.querySelector('#imported h3')?.textContent.startsWith('2 new texts')")
+    tab.until("document.querySelector('#imported h2')?.textContent.startsWith('2 new texts')")
     assert {row.voice for row in served.house.rows("documents")} == {None, "email", "chat"}
     tab.click("#imported button")
     tab.click("#imported .sure button.danger")
@@ -147,7 +147,7 @@ def test_begin_import_export_and_erase(listen: Any, chromium: Browser, tmp_path:
     tab.until("!document.querySelector('#import').hidden")
     assert tab.run("document.documentElement.scrollWidth") <= 360
     tab.click("#import button.main")
-    tab.until("document.querySelector('#imported h3')?.textContent.startsWith('3 new texts')")
+    tab.until("document.querySelector('#imported h2')?.textContent.startsWith('3 new texts')")
     listed(tab, 3)
 
     tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path / "down"))
