@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -51,7 +51,7 @@ ANOTHERS = "another user's"
 
 FileName = Annotated[
     str,
-    Query(max_length=200, description="The file's own name, which tells some importers more.", examples=["chat.zip"]),
+    Query(max_length=255, description="The file's own name, which tells some importers more.", examples=["chat.zip"]),
 ]
 
 
@@ -382,12 +382,12 @@ def _importer(kind: str) -> Importer:
     return cast(Importer, ExportReader()) if kind == EXPORT else load_importer(kind)
 
 
-def _names() -> list[str]:
-    return sorted({EXPORT, *importer_names()} - NEEDS_A_FOLDER)
-
-
 def _kinds() -> ImporterList:
-    return ImporterList(object="list", data=[_kind(_importer(name)) for name in _names()])
+    kinds = []
+    for name in sorted({EXPORT, *importer_names()} - NEEDS_A_FOLDER):
+        with suppress(InputError):  # a plug-in that does not load must not hide the others
+            kinds.append(_kind(_importer(name)))
+    return ImporterList(object="list", data=kinds)
 
 
 def _kind(importer: Importer) -> ImporterOut:

@@ -7,11 +7,11 @@ import json
 import socket
 import tempfile
 import threading
-import time
 import zipfile
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import orjson
@@ -52,15 +52,11 @@ def texts(user: Any) -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def no_folder_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+def no_folder_stays(until: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    name = f"pearl-import-{uuid4().hex}-"
+    monkeypatch.setattr("service.process.temporary.FOLDER_NAME", name)
     yield
-    deadline = time.monotonic() + 10
-    while any(folder.iterdir()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert list(folder.iterdir()) == []
+    until(lambda: not list(Path(tempfile.gettempdir()).glob(f"{name}*")))
 
 
 @pytest.fixture
@@ -68,7 +64,9 @@ def ann(pearl: Any) -> Any:
     return pearl.as_user("ann")
 
 
-def test_a_chat_is_guessed_then_imported_then_undone(pearl: Any, ann: Any) -> None:
+def test_a_chat_is_guessed_then_imported_then_undone(database_url: str, house: Any) -> None:
+    pearl = house(database_url=database_url)
+    ann = pearl.as_user("ann")
     ann.post("/v1/documents", {"id": "before", "text": "Before.", "timestamp": 1.0})
     archive = packed({"_chat.txt": CHAT.encode()})
     name = "WhatsApp Chat with Bea.zip"
@@ -323,7 +321,8 @@ def test_who_leaves_stops_it_and_the_same_archive_adds_the_rest(
     params = {"name": "h.jsonl", "kind": "jsonl", "stream": "true"}
     address = f"{served.address}/v1/imports"
     with httpx2.stream("POST", address, params=params, content=history(), headers=headers, timeout=20) as answer:
-        assert next(answer.iter_lines()) == "event: progress"
+        lines = answer.iter_lines()  # which, once it is garbage, closes the answer
+        assert next(lines) == "event: progress"
         assert held.reading.wait(20)
     until(made[0].stop.is_set)
     held.go_on.set()
