@@ -1,8 +1,8 @@
 """How long a person waits on the page for the first words of a draft, beside what a program waits for the API's.
 
-A real ``pearl serve`` drafts with a mock LLM that answers at once. The same kind of request goes in turns by the
-standard library's client, until the first event with words has come, and by the page in a headless Chromium, from the
-order until the words have been painted: the frame after they entered the document has begun.
+A real ``pearl serve`` drafts with a mock LLM that writes a token each 10 ms. Requests of the same kind go in turns by
+the standard library's client, until the first event with words has come, and by the page in a headless Chromium, from
+the order until the words have been painted: the frame after they entered the document has ended.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from benchmarks.processes import House, served
 from tests.browser import Browser, browser, sign_in
 
 TITLE = "The first words on the page"
-HISTORY, REPETITIONS, DRAFTS = 590, 5, 40
+HISTORY, REPETITIONS, DRAFTS = 590, 5, 20
 QUICK_HISTORY, QUICK_REPETITIONS, QUICK_DRAFTS = 8, 1, 2
 WARM_UP = 3
+PACE_S = 0.01  # a token
 LATER_MS = 50  # goal
 WAIT = """
 new Promise((resolve) => {
@@ -44,7 +45,7 @@ def measure(quick: bool) -> Measured:
     with TemporaryDirectory(prefix="pearl-bench-") as folder:
         corpus = find_corpus(Path(folder))
         person = one_user(corpus.lines(), QUICK_HISTORY if quick else HISTORY, 2 * (WARM_UP + repetitions * drafts))
-        with served(person, Path(folder)) as house, browser() as tab:
+        with served(person, Path(folder), PACE_S) as house, browser() as tab:
             tab.size(1200)
             sign_in(tab, house.pearl, house.key)
             pairs = zip(person.requests[::2], person.requests[1::2], strict=True)
