@@ -172,7 +172,8 @@ def _tab(process: subprocess.Popen[bytes], profile: Path) -> tuple[str, str]:
 def sign_in(tab: Browser, address: str, key: str) -> None:
     """Sign in by the form, as a hand does."""
     tab.open(f"{address}/")
-    tab.until(f"location.href === '{address}/' && document.activeElement.id === 'key'")
+    tab.until(f"location.href === '{address}/' && !!document.querySelector('#key')")
+    tab.click("#key")
     tab.type(key)
     tab.press("Enter", 13)
     tab.until("document.readyState === 'complete' && !!document.querySelector('#request')")

@@ -133,7 +133,7 @@ async function write(body) {
       if (name === "retrieval") {
         showEvidence(data.retrieval.documents);
         const seen = several ? $("variants-shown") : $("result");
-        if (seen.getBoundingClientRect().top > innerHeight * 0.7) seen.scrollIntoView();
+        requestAnimationFrame(() => seen.getBoundingClientRect().top > innerHeight * 0.7 && seen.scrollIntoView());
         say(`Writing from ${count(data.retrieval.documents.length, "text")} of yours…`);
       } else if (name === "delta") {
         (several ? cards[data.variant].lastChild : $("text")).append(data.text);

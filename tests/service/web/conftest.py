@@ -34,7 +34,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def signed_in(listen: Any, chromium: Browser) -> Any:
-    """Serve ann's texts, and sign her in."""
+    """Serve ann's texts, and sign her in; what is returned has her ``key`` too."""
 
     def make(*replies: Any, documents: tuple[Document, ...] = TEXTS) -> Any:
         served = listen(model=FakeChatModel(replies))
@@ -44,7 +44,8 @@ def signed_in(listen: Any, chromium: Browser) -> Any:
         chromium.requested.clear()
         chromium.call("Network.clearBrowserCookies")
         chromium.size(1200)
-        sign_in(chromium, served.address, served.house.key("ann"))
+        served.key = served.house.key("ann")
+        sign_in(chromium, served.address, served.key)
         return served
 
     return make
