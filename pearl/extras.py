@@ -27,6 +27,7 @@ EXTRAS = {
     "qlora": ("bitsandbytes",),
     "postgres": ("psycopg",),
     "redis": ("redis",),
+    "oidc": ("jwt",),
 }
 
 

