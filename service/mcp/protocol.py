@@ -98,6 +98,8 @@ async def reply(message: McpMessage, tools: McpTools, headers: Mapping[str, str]
         headers = {name: value.strip() for name, value in headers.items()}
     named = None if headers is None else headers.get(VERSION_HEADER)
     version = meta.get(f"{META}protocolVersion", named)
+    if message.method == "initialize" and message.params.get("protocolVersion") in HANDSHAKE and not meta:
+        version = message.params["protocolVersion"]  # the body's, whatever the header has kept
     # a client of both kinds may name another revision in each place; without state both can be answered
     two_eras = named != version and named in SUPPORTED and version in SUPPORTED
     stateless = (
