@@ -39,7 +39,8 @@ class KeyHeader(HTTPBearer):
 bearer = KeyHeader(
     scheme_name="HTTPBearer",
     auto_error=False,
-    description="An API key, made with `pearl keys create --user NAME`. The header `x-api-key` may have it instead.",
+    description="An API key, made with `pearl keys create --user NAME`, or a token of an issuer that the operator "
+    "accepts. The header `x-api-key` may have it instead.",
 )
 
 

@@ -112,7 +112,8 @@ def read_terms(path: Path) -> Terms:
     except ValidationError as error:
         problem = error.errors(include_input=False)[0]
         field = ".".join(str(part) for part in problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ")
+        unknown = problem["type"] == "extra_forbidden"
+        message = "there is no such field" if unknown else problem["msg"].removeprefix("Value error, ")
         raise InputError(f"{where}: '{field}': {message}.", code="invalid_setting") from None
     except ValueError as error:
         raise InputError(f"{where}: it is not TOML: {error}.", code="invalid_setting") from None
