@@ -54,6 +54,7 @@ to call again. `x-ratelimit-remaining-requests` says how many calls the key has 
 EXPOSED_HEADERS = [
     "x-request-id",
     "retry-after",
+    "www-authenticate",
     "idempotent-replayed",
     "x-pearl-ignored",
     "x-pearl-model",

@@ -5,17 +5,24 @@ from __future__ import annotations
 import base64
 import json
 import secrets
+import ssl
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 import jwt
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 MAKERS = {
     "RS256": lambda: rsa.generate_private_key(65537, 2048),
@@ -30,6 +37,7 @@ class Issuer:
         self.address = address
         self.keys: dict[str, tuple[Any, str]] = {}  # the private key and its algorithm, by the key's id
         self.down = False
+        self.slow_s = 0.0  # between the bytes of an answer
         self.asked: list[str] = []  # paths
         self.claims: dict[str, Any] = {"sub": "1", "email": "ada@example.org", "email_verified": True}
         self.refuses = ""  # an error of OAuth, in place of a code
@@ -99,9 +107,24 @@ class Issuer:
         return 200, tokens
 
 
+def certificate(path: Path, ends: timedelta) -> Path:
+    """Write a key and a certificate for localhost that ends then, signed by itself."""
+    key, now = MAKERS["ES256"](), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), 7, now - timedelta(days=9), now + ends)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), False)
+        .add_extension(x509.BasicConstraints(True, None), True)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path.write_bytes(private + made.public_bytes(Encoding.PEM))
+    return path
+
+
 @contextmanager
-def issuer() -> Iterator[Issuer]:
-    """Start an issuer on a port of the system's choosing; end it."""
+def issuer(certified: Path | None = None) -> Iterator[Issuer]:
+    """Start an issuer on a port of the system's choosing, with a certificate by TLS; end it."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -123,7 +146,9 @@ def issuer() -> Iterator[Issuer]:
             if isinstance(found, str):
                 self.send_header("location", found)
             self.end_headers()
-            self.wfile.write(content)
+            for piece in [content] if not made.slow_s else [content[at : at + 1] for at in range(len(content))]:
+                self.wfile.write(piece)
+                time.sleep(made.slow_s)
 
         do_POST = do_GET
 
@@ -131,7 +156,12 @@ def issuer() -> Iterator[Issuer]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made = Issuer(f"http://localhost:{server.server_port}")  # to a browser another site than 127.0.0.1
+    scheme = "http"
+    if certified is not None:
+        tls, scheme = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), "https"
+        tls.load_cert_chain(certified)
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    made = Issuer(f"{scheme}://localhost:{server.server_port}")  # to a browser another site than 127.0.0.1
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

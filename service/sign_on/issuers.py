@@ -26,11 +26,13 @@ log = logging.getLogger("pearl.service")
 # with a public key only: one for HMAC would be known to everybody
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 LEEWAY_S = 60  # between the clocks of two machines
-TIMEOUT_S = 5.0
+TIMEOUT_S = 5.0  # for an issuer to answer
+WHOLE_S = 2 * TIMEOUT_S  # for all of its answers
 FRESH_S = 300.0  # keys are asked for again after this
 AGAIN_S = 10.0  # between two questions because of an unknown key, or of an issuer that is down
 LAST_S = 86_400.0  # keys serve this long while the issuer is down
-BASIC, POST = "client_secret_basic", "client_secret_post"
+BASIC = "client_secret_basic"  # RFC 8414: the default
+UNUSABLE = (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError, LookupError, TypeError, AttributeError)
 
 
 class IssuerDown(PearlError):
@@ -98,10 +100,10 @@ class Issuer:
             pair = f"{quote(client, safe='')}:{quote(secret.get_secret_value(), safe='')}"
             basic = {"authorization": f"Basic {b64encode(pair.encode()).decode()}"}
         try:
-            async with httpx2.AsyncClient(timeout=TIMEOUT_S) as web:
+            async with asyncio.timeout(WHOLE_S), httpx2.AsyncClient(timeout=TIMEOUT_S) as web:
                 answer = await web.post(str(published.metadata["token_endpoint"]), data=form, headers=basic)
             token = answer.json().get("id_token") if answer.status_code == 200 else None
-        except (httpx2.HTTPError, ValueError, AttributeError) as error:
+        except UNUSABLE as error:
             raise self._down(error) from None
         if answer.status_code >= 500:
             raise self._down(ValueError(f"status {answer.status_code}"))
@@ -118,7 +120,7 @@ class Issuer:
         try:
             if not isinstance(given, str):
                 raise InputError(f"it has no claim '{claim}' with a name.")
-            if claim == "email" and claims.get("email_verified", True) is not True:
+            if claim == "email" and claims.get("email_verified", True) not in (True, "true"):
                 raise InputError(f"{self.name} has not verified the address in 'email'.")
             return UserName(check_id(self.terms.prefix + given, param=claim))
         except InputError as error:
@@ -164,12 +166,12 @@ class Issuer:
 
     async def _ask(self) -> None:
         try:
-            async with httpx2.AsyncClient(timeout=TIMEOUT_S) as web:
+            async with asyncio.timeout(WHOLE_S), httpx2.AsyncClient(timeout=TIMEOUT_S) as web:
                 metadata = await self._discover(web)
                 keys = await _json(web, metadata["jwks_uri"])
             usable = [key for key in keys["keys"] if key["kty"] != "oct" and key.get("use", "sig") == "sig"]
             self._published = Published(metadata, {key.get("kid"): key for key in usable}, time.monotonic())
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, LookupError, TypeError, AttributeError) as error:
+        except UNUSABLE as error:
             self._down(error)
         finally:
             self._asking = None

@@ -6,6 +6,8 @@ import base64
 import json
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import jwt
@@ -13,7 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from service.sign_on import issuers
-from tests.issuer import Issuer, issuer
+from tests.issuer import Issuer, certificate, issuer
 
 HERE = "https://pearl.example"
 FILE = """
@@ -130,6 +132,7 @@ REFUSED: list[tuple[str, Callable[[Issuer], str], int, str]] = [
     ("an empty user", lambda i: i.token(HERE, email=""), 403, "1 to 200 printable characters"),
     ("a user of two lines", lambda i: i.token(HERE, email="ada\nben"), 403, "1 to 200 printable characters"),
     ("an address that is not verified", lambda i: i.token(HERE, email_verified=False), 403, "has not verified"),
+    ("an address that is not verified, as text", lambda i: i.token(HERE, email_verified="false"), 403, "not verified"),
 ]
 
 
@@ -163,11 +166,13 @@ def test_a_user_is_made_at_first_sight_where_that_is_allowed(served: Any, theirs
     assert [row[2] for row in pearl.rows("users")] == ["ada@example.org"]
 
 
-def test_users_are_made_on_postgresql_too(served: Any, theirs: Issuer, postgres_url: str) -> None:
-    pearl = served(database_url=postgres_url)
-    for _ in range(2):
-        assert listed(pearl, theirs.token(HERE)).status_code == 200
+def test_first_calls_at_once_make_one_user(served: Any, theirs: Issuer, database_url: str) -> None:
+    pearl = served(database_url=database_url)
+    token = theirs.token(HERE)
+    with ThreadPoolExecutor(8) as calls:
+        assert set(calls.map(lambda _: listed(pearl, token).status_code, range(16))) == {200}
     assert [row[2] for row in pearl.rows("users")] == ["ada@example.org"]
+    assert theirs.asked.count("/keys") == 1
 
 
 def test_a_prefix_tells_two_issuers_users_apart(served: Any, theirs: Issuer) -> None:
@@ -225,6 +230,31 @@ def test_while_the_issuer_is_down_known_keys_go_on(
         assert listed(pearl, theirs.token(HERE)).status_code == 200
     monkeypatch.setattr(issuers, "LAST_S", -1.0)
     assert listed(pearl, theirs.token(HERE)).status_code == 503
+
+
+def test_an_issuer_that_answers_too_slowly_is_down(
+    served: Any, theirs: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(issuers, "WHOLE_S", 0.3)
+    pearl, theirs.slow_s = served(), 0.01  # each byte in time, all of them not
+    started = time.monotonic()
+    assert listed(pearl, theirs.token(HERE)).status_code == 503
+    assert time.monotonic() - started < 3
+    theirs.slow_s = 0.0
+
+
+@pytest.mark.parametrize(("ends", "status"), [(timedelta(days=1), 200), (timedelta(seconds=-60), 503)])
+def test_an_issuer_whose_certificate_has_expired_is_down(
+    house: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, ends: timedelta, status: int
+) -> None:
+    folder = tmp_path.parent / f"{tmp_path.name}.tls"
+    folder.mkdir()
+    certified = certificate(folder / "both.pem", ends)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certified))
+    with issuer(certified) as theirs:
+        file = folder / "sign-on.toml"
+        file.write_text(FILE.format(issuer=theirs.address, new_users="true"))
+        assert listed(house(sign_on=str(file)), theirs.token(HERE)).status_code == status
 
 
 @pytest.mark.parametrize(
