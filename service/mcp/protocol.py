@@ -185,7 +185,7 @@ def _shows_apps(capabilities: Any) -> bool:
 
 def _about(capabilities: Any) -> dict[str, Any]:
     """ABOUT, with the app for clients that show it."""
-    more = {"resources": {}, "extensions": {APPS: {}}} if _shows_apps(capabilities) else {}
+    more: dict[str, Any] = {"resources": {}, "extensions": {APPS: {}}} if _shows_apps(capabilities) else {}
     return {**ABOUT, "capabilities": {"tools": {}, **more}}
 
 
