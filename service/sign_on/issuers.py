@@ -154,7 +154,7 @@ class Issuer:
     async def _current(self, key_id: str | None = None) -> Published:
         """The facts published; asked for again if the key is not among them. Raises IssuerDown."""
         now, known = time.monotonic(), self._published
-        needed = known is None or (key_id is not None and known.key(key_id) is None)
+        needed = known is None or now - known.since > LAST_S or (key_id is not None and known.key(key_id) is None)
         if self._asking is None and now - self._tried > (AGAIN_S if needed else FRESH_S):
             self._tried = now
             self._asking = asyncio.create_task(self._ask())

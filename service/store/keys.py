@@ -118,20 +118,21 @@ def identify(connection: Connection, key: str | KeyId | UserName, acting_for: st
     Raises Unauthenticated for an unknown or expired key, UnknownUser for a name of no user, AccessError if the key may
     not act as that user.
     """
-    row = None
     if isinstance(key, UserName) or (isinstance(key, KeyId) and key.id.startswith(SIGNED_ON)):
         user = _signed_on(connection, key)
         identity = Identity(user, f"{SIGNED_ON}{user.id}")
     else:
         row = _in_force(connection, key)
+        if row.user_id is None:
+            if acting_for is None:
+                raise AccessError(
+                    "A service key must name the user it acts for: set X-Pearl-User.", param="X-Pearl-User"
+                )
+            return Identity(_granted(connection, row.id, row.grants_all_users, acting_for), row.id)
         identity = Identity(User(row.user_id, row.name), row.id)
-    if row is None or row.user_id is not None:
-        if acting_for is not None and identity.user.name not in _names(acting_for):
-            raise AccessError("Only a service key can act for another user through X-Pearl-User.", param="X-Pearl-User")
-        return identity
-    if acting_for is None:
-        raise AccessError("A service key must name the user it acts for: set X-Pearl-User.", param="X-Pearl-User")
-    return Identity(_granted(connection, row.id, row.grants_all_users, acting_for), row.id)
+    if acting_for is not None and identity.user.name not in _names(acting_for):
+        raise AccessError("Only a service key can act for another user through X-Pearl-User.", param="X-Pearl-User")
+    return identity
 
 
 def identify_service(connection: Connection, key: str) -> str:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import jwt
@@ -230,6 +231,17 @@ def test_while_the_issuer_is_down_known_keys_go_on(
         assert listed(pearl, theirs.token(HERE)).status_code == 200
     monkeypatch.setattr(issuers, "LAST_S", -1.0)
     assert listed(pearl, theirs.token(HERE)).status_code == 503
+
+
+def test_after_days_without_a_call_the_keys_are_asked_for_first(
+    served: Any, theirs: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pearl = served()
+    assert listed(pearl, theirs.token(HERE)).status_code == 200
+    later = time.monotonic() + 3 * 86_400
+    monkeypatch.setattr(issuers, "time", SimpleNamespace(monotonic=lambda: later))
+    assert listed(pearl, theirs.token(HERE)).status_code == 200
+    assert theirs.asked.count("/keys") == 2
 
 
 def test_an_issuer_that_answers_too_slowly_is_down(
