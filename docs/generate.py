@@ -75,6 +75,7 @@ def dependencies() -> str:
         "Weights of four bits: `[qlora]`": extras["qlora"],
         "Databases: `[postgres]`, `[redis]`": extras["postgres"] + extras["redis"],
         "Sign-on: `[oidc]`": extras["oidc"],
+        "Traces: `[otel]`": extras["otel"],
         "To develop": extras["dev"],
     }
     shown: set[str] = set()

@@ -28,6 +28,7 @@ EXTRAS = {
     "postgres": ("psycopg",),
     "redis": ("redis",),
     "oidc": ("jwt",),
+    "otel": ("opentelemetry",),
 }
 
 

@@ -40,6 +40,8 @@ from service.mcp import route
 from service.process.admission import Admission
 from service.process.logs import configure_logging
 from service.process.observe import Observe
+from service.process.threads import in_thread
+from service.process.traces import Traces, traces_wanted
 from service.services import THREADS, Services
 from service.sign_on.accepted import SignOn
 from service.web import page, sign_on
@@ -75,12 +77,15 @@ def create_app(
     for unusable settings.
     """
     services = Services(settings, model=model, encoder=encoder, rewards=rewards)
+    traces = Traces() if traces_wanted() else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
         async with services.running():
             yield
+        if traces is not None:
+            await in_thread(traces.close)  # it sends what is left
 
     app = FastAPI(
         title="PEARL",
@@ -124,7 +129,7 @@ def create_app(
             allow_private_network=True,  # the usual service runs on the page's own machine
             expose_headers=EXPOSED_HEADERS,
         )
-    app.add_middleware(Observe, metrics=services.metrics)
+    app.add_middleware(Observe, metrics=services.metrics, traces=traces)
     return app
 
 

