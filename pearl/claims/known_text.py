@@ -135,9 +135,14 @@ class KnownText:
 
 def sample_text(text: str) -> KnownText:
     """The text of a sample, which the next drafts are often compared with as well."""
-    return kept_sample(text) if len(text) <= SHORT else KnownText(text)
+    return _kept(text) if len(text) <= SHORT else KnownText(text)
 
 
 @lru_cache(KEPT)
-def kept_sample(text: str) -> KnownText:
+def _kept(text: str) -> KnownText:
     return KnownText(text)
+
+
+def forget_samples() -> None:
+    """Keep none any longer: one may have been deleted."""
+    _kept.cache_clear()

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from pearl.claims.claims import CARRIED_OVER, COMMITMENT, DROPPED, UNSUPPORTED, Claim, Sample, claims
-from pearl.claims.known_text import kept_sample
+from pearl.claims.known_text import forget_samples
 
 COATS = Sample("coats", "We are collecting winter coats again for anyone in Skellmouth who is cold.\n\nBest, Ada")
 RAILS = "Tell Nan that the costume rails will be ready on Friday."
@@ -283,7 +283,7 @@ def test_any_text_can_be_read() -> None:
 )
 def test_claims_take_linear_time(piece: str, grows_linearly: Callable[..., None]) -> None:
     def work(text: str) -> None:
-        kept_sample.cache_clear()
+        forget_samples()
         claims(text, "Say it.", [Sample("a", text)])
 
     grows_linearly(work, piece, 8_000)
