@@ -40,7 +40,7 @@ ROOMS = {
         *("editing", "likeness", "manner", "claims", "cli"),
     ),
     "service": (
-        *("store", "sample", "process", "histories", "drafting", "services", "calibrating", "api", "mcp"),
+        *("store", "sample", "process", "sign_on", "histories", "drafting", "services", "calibrating", "api", "mcp"),
         *("importers", "hook", "importing", "web", "app", "commands"),
     ),
     "eval": (

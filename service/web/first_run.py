@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from pearl.errors import AccessError, Conflict, InputError
 from pearl.text.usable import check_id
+from service.api.dependencies import sign_on_of
 from service.api.sessions import from_elsewhere
 from service.sample import USER as SAMPLE
 from service.sample import load_sample
@@ -37,9 +38,10 @@ def is_loopback(host: str | None) -> bool:
 
 def is_here(request: Request) -> bool:
     """True if a browser on this machine asks, under an address of this machine, and no proxy stands between. A page of
-    another site whose name leads here, too, has its own name as the host."""
+    another site whose name leads here, too, has its own name as the host. Where an operator's file says who users are,
+    nobody begins so."""
     hosts = request.headers.getlist("host")
-    if not request.app.state.on_loopback or len(hosts) != 1:
+    if not request.app.state.on_loopback or sign_on_of(request).terms is not None or len(hosts) != 1:
         return False
     try:
         host = urlsplit(f"//{hosts[0]}").hostname

@@ -14,13 +14,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from pearl import __version__
 from pearl.errors import AccessError, Malformed, NotFound, PearlError, TooLarge
-from service.api.dependencies import ServicesDep, sessions_of
+from service.api.dependencies import ServicesDep, identify, proxied_user, sessions_of, sign_on_of
 from service.api.sessions import COOKIE, LASTS_S, NOT_OURS, from_elsewhere, says_nothing
 from service.api.site import BOTH, description
 from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
-from service.store import keys, voices
-from service.store.keys import Identity, KeyId
+from service.sign_on.accepted import SignOn
+from service.store import voices
+from service.store.keys import Identity, KeyId, UserName
 from service.web.first_run import begin, begin_with_sample, check_form, is_first, is_here
 
 router = APIRouter(include_in_schema=False)
@@ -51,18 +52,23 @@ ELSEWHERE = "That form came from another site, so it was not read. Sign in here.
 async def front(request: Request, services: ServicesDep) -> Response:
     if "text/html" not in request.headers.get("accept", ""):
         return description(request)
-    first = is_here(request) and await in_thread(is_first, services)
-    if (cookie := request.cookies.get(COOKIE)) is None:
-        return _sign_in_page(request, first=first)
     try:
-        key_id = sessions_of(request).key_id(cookie)
-        identity, names = await in_thread(_signed_in, services, KeyId(key_id))
+        key: KeyId | UserName | None = proxied_user(request)
+        if key is None:
+            if (cookie := request.cookies.get(COOKIE)) is None:
+                return await _door(request, services)
+            key = KeyId(sessions_of(request).key_id(cookie))
+        identity, names = await in_thread(signed_in, services, sign_on_of(request), key)
     except AccessError as error:
-        answer = _sign_in_page(request, error, first=first)
+        answer = await _door(request, services, error)
         answer.delete_cookie(COOKIE)
         return answer
     options = "".join(f'<option value="{escape(name)}">{escape(name)}</option>' for name in names)
-    return _html(WRITING, user=identity.user.name, token=sessions_of(request).token(key_id), voices=options)
+    return _html(WRITING, user=identity.user.name, token=sessions_of(request).token(identity.key_id), voices=options)
+
+
+async def _door(request: Request, services: Services, error: PearlError | None = None) -> HTMLResponse:
+    return sign_in_page(request, error, first=is_here(request) and await in_thread(is_first, services))
 
 
 @router.get("/page/assets/{name}")
@@ -88,10 +94,10 @@ async def sign_in(request: Request, services: ServicesDep) -> Response:
         if from_elsewhere(request) or says_nothing(request):
             raise AccessError(ELSEWHERE)
         key = form.get("key", "").strip().removeprefix("Bearer ")
-        identity, _ = await in_thread(_signed_in, services, key)
-        return _begin_session(request, RedirectResponse("../", 303), identity.key_id)
+        identity, _ = await in_thread(signed_in, services, sign_on_of(request), key)
+        return to_the_page(request, identity)
     except PearlError as error:
-        return _sign_in_page(request, error)
+        return sign_in_page(request, error)
 
 
 @router.post("/page/begin")
@@ -109,7 +115,12 @@ async def begin_here(request: Request, services: ServicesDep) -> Response:
         key, key_id = await in_writing_thread(begin, services, name)
         return _begin_session(request, _html(BEGUN, user=name, key=key), key_id)
     except PearlError as error:
-        return _sign_in_page(request, error, first=first)
+        return sign_in_page(request, error, first=first)
+
+
+def to_the_page(request: Request, identity: Identity) -> Response:
+    """Begin a session. Raises StoreError."""
+    return _begin_session(request, RedirectResponse("../", 303), identity.key_id)
 
 
 def _begin_session(request: Request, answer: Response, key_id: str) -> Response:
@@ -134,12 +145,11 @@ async def sign_out(request: Request) -> Response:
     return answer
 
 
-def _signed_in(services: Services, key: str | KeyId) -> tuple[Identity, list[str]]:
+def signed_in(services: Services, sign_on: SignOn, key: str | KeyId | UserName) -> tuple[Identity, list[str]]:
     """The user whose key it is, and the names of their voices."""
+    identity = identify(services, sign_on, key)
     with services.database.read() as connection:
-        identity = keys.identify(connection, key)
         names = [voice.name for voice in voices.list_all(connection, identity.user.id)]
-    services.key_uses.note(identity.key_id)
     return identity, names
 
 
@@ -155,7 +165,7 @@ async def _form(request: Request) -> dict[str, str]:
     return dict(parse_qsl(body.decode(errors="replace")))
 
 
-def _sign_in_page(request: Request, error: PearlError | None = None, *, first: bool = False) -> HTMLResponse:
+def sign_in_page(request: Request, error: PearlError | None = None, *, first: bool = False) -> HTMLResponse:
     """The form to sign in, below that to begin if this is the ``first`` run.
 
     A link on another site leads here without the cookie; the page then asks again by itself."""
@@ -163,9 +173,12 @@ def _sign_in_page(request: Request, error: PearlError | None = None, *, first: b
     problem = f'<p id="problem" class="problem" role="alert">{escape(_said(error))}</p>' if error else ""
     below = "../" if request.url.path.startswith("/page/") else ""  # addresses stay right behind a proxy's prefix
     begin_form = FIRST_RUN.substitute(below=below) if first else ""
-    focus = "" if first else "autofocus"
-    refresh = REFRESH if elsewhere else ""
-    answer = _html(SIGN_IN, problem=problem, refresh=refresh, below=below, first=begin_form, focus=focus)
+    issuers = "".join(
+        f'<p><a class="main" href="{below}page/sign-on?issuer={number}">Sign in with {escape(issuer.name)}</a></p>'
+        for number, issuer in enumerate(sign_on_of(request).offered)
+    )
+    own = {"problem": problem, "refresh": REFRESH if elsewhere else "", "first": begin_form, "issuers": issuers}
+    answer = _html(SIGN_IN, **own, below=below, focus="" if first else "autofocus")
     answer.status_code = 200 if error is None or request.method != "POST" else error.http_status
     return answer
 
@@ -178,6 +191,6 @@ def _said(error: PearlError) -> str:
 
 def _html(template: Template, **values: str) -> HTMLResponse:
     """Fill the template; values other than HTML of our own are escaped."""
-    own = {"voices", "problem", "refresh", "first"}
+    own = {"voices", "problem", "refresh", "first", "issuers"}
     filled = {name: value if name in own else escape(value) for name, value in values.items()}
     return HTMLResponse(template.substitute(filled, stamp=STAMP, version=__version__), headers=HEADERS)

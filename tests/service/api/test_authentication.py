@@ -31,6 +31,7 @@ ROUTES = [
     ("GET", "/v1/models"),
     ("GET", "/v1/models/pearl"),
     ("POST", "/v1/likeness"),
+    ("POST", "/v1/blind-pairs"),
     ("POST", "/v1/rerank"),
     ("POST", "/v2/rerank"),
     ("GET", "/v1/profile"),

@@ -161,6 +161,17 @@ def test_a_service_that_others_reach_offers_nothing(pearl: Any) -> None:
     assert send(browser, {"name": "Eve"}).status_code == 403
 
 
+def test_where_a_proxy_says_who_users_are_nobody_begins(house: Any, tmp_path: Path) -> None:
+    file = tmp_path.parent / f"{tmp_path.name}.toml"
+    file.write_text(
+        'address = "http://127.0.0.1:8000"\n[[proxies]]\nheader = "Remote-User"\naddresses = ["127.0.0.1"]\n'
+    )
+    pearl = house(sign_on=str(file))
+    browser = visitor(pearl)
+    assert OFFER not in browser.get("/").text
+    assert send(browser, {"name": "Eve"}).status_code == 403
+
+
 @pytest.mark.parametrize("name", ["", " ", "sample", "a\nb", "x" * 201, "\u202eann"])
 def test_names_that_cannot_be(pearl: Any, name: str) -> None:
     answer = send(visitor(pearl), {"name": name})
