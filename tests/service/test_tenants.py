@@ -3,10 +3,8 @@ and name that the other has."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
-from itertools import product
 from typing import Any
 
 import pytest
