@@ -16,7 +16,7 @@ from pearl.text.usable import counted, format_timestamp
 from service.commands.common import erase, open_database, shown_copying
 from service.process.temporary import clear_abandoned, temporary_folder
 from service.store import backups, transfer
-from service.store.backups import Deleted, Mark
+from service.store.backups import BackupMark, Deleted
 from service.store.database import Database
 from service.store.replies import forget_replies
 
@@ -31,7 +31,7 @@ LEAVE_OUT, BRING_BACK = "leave-out", "bring-back"
 
 def restore(
     file: Path = typer.Argument(metavar="FILE", help="Backup that `pearl backup` wrote."),
-    check: bool = typer.Option(False, "--check", help="Only read the backup whole and say what it holds."),
+    check: bool = typer.Option(False, "--check", help="Read the backup whole and say what it holds; restore nothing."),
     replace: bool = typer.Option(False, "--replace", help="Replace everything in a database that is not empty."),
     deleted: str | None = typer.Option(
         None,
@@ -77,9 +77,9 @@ def _restore(
         if replace:
             found = _decided(backups.deleted_since(source, target), deleted)
             backups.leave_out(source, found)
+        forget_replies(settings.home)
         with shown_copying(transfer.rows_of(source)) as advance:
             rows = transfer.copy_all(source, target, advance, replaces=replace)
-        forget_replies(settings.home)
         if replace:
             erase(target)
     return rows, found
@@ -118,7 +118,7 @@ def _listed(found: Deleted) -> str:
     return ", ".join(counted(number, name.removesuffix("s")) for name, number in found.counts().items())
 
 
-def _say(json: str | None, mark: Mark, rows: dict[str, int], left_out: Deleted, done: str) -> None:
+def _say(json: str | None, mark: BackupMark, rows: dict[str, int], left_out: Deleted, done: str) -> None:
     if json:
         write_json(json, {"backup": asdict(mark), "rows": rows, "left_out": left_out.counts()})
     typer.echo(

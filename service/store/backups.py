@@ -33,7 +33,7 @@ PIECE = 1 << 20  # bytes that are read at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class BackupMark:
     """A backup's version and what it holds."""
 
     pearl: str  # the version that wrote it
@@ -61,7 +61,7 @@ def copy_at(file: Path) -> Database:
 
 def write(
     database: Database, path: Path, folder: Path, *, keep: int = 1, advance: Callable[[int], None] = lambda rows: None
-) -> Mark:
+) -> BackupMark:
     """Write a backup of one moment, which is read back and compared before it gets its name; return its mark.
 
     ``keep`` backups stay: the one that was there gets a number behind its name, the oldest is deleted. ``folder`` is
@@ -86,7 +86,7 @@ def write(
         raise InputError(f"{path}: another backup is being written there; wait for its end.", code="in_use") from None
 
 
-def read(path: Path, into: Path | None = None) -> Mark:
+def read(path: Path, into: Path | None = None) -> BackupMark:
     """Read a whole backup and return its mark; write the database's copy ``into`` a new file.
 
     Raises InputError if the file is no backup, damaged, or of a later version.
@@ -108,7 +108,7 @@ def read(path: Path, into: Path | None = None) -> Mark:
             f"{path}: is damaged: cut off or changed since it was written. Take another backup.", code="backup_damaged"
         )
     fields = orjson.loads(line)
-    mark = Mark(*(fields[name] for name in Mark.__slots__))
+    mark = BackupMark(*(fields[name] for name in BackupMark.__slots__))
     if mark.schema > schema.known()[1]:
         raise InputError(
             f"{path}: was written by PEARL {mark.pearl} with schema {mark.schema}; this is PEARL {__version__}, which "
@@ -164,12 +164,12 @@ def _is_backup(path: Path) -> bool:
         return file.read(len(KIND)) == KIND
 
 
-def _write(database: Database, names: list[Path], copy: Path, advance: Callable[[int], None]) -> Mark:
+def _write(database: Database, names: list[Path], copy: Path, advance: Callable[[int], None]) -> BackupMark:
     created_at = time.time()
     with closing(copy_at(copy)) as target:
         target.migrate()
         rows = transfer.copy_all(database, target, advance)
-    mark = Mark(__version__, schema.known()[1], created_at, rows)
+    mark = BackupMark(__version__, schema.known()[1], created_at, rows)
     with replaced_file(names[0], private=True) as partial:
         _pack(mark, copy, partial)
         try:
@@ -189,7 +189,7 @@ def _write(database: Database, names: list[Path], copy: Path, advance: Callable[
     return mark
 
 
-def _pack(mark: Mark, copy: Path, target: Path) -> None:
+def _pack(mark: BackupMark, copy: Path, target: Path) -> None:
     digest = sha256()
     with target.open("wb") as file:
         file.write(FIRST_LINE + b"0" * DIGEST_CHARACTERS + b"\n")

@@ -16,7 +16,7 @@ import pytest
 
 from pearl.records import Document
 from service.store import backups, documents, keys, transfer, users
-from service.store.backups import Mark
+from service.store.backups import BackupMark
 from service.store.database import Database
 from service.store.documents import Addition
 from tests.filled import contents, fill
@@ -180,7 +180,7 @@ def test_what_is_refused(backup: Path, other_url: str, on: Any, tmp_path: Path, 
 
 def test_a_backup_of_a_later_version(backup: Path, other_url: str, on: Any, tmp_path: Path) -> None:
     (copy := tmp_path / "copy.db").write_bytes(b"whatever")
-    backups._pack(Mark("9.1.0", "9999", 1.0, {}), copy, tmp_path / "late")
+    backups._pack(BackupMark("9.1.0", "9999", 1.0, {}), copy, tmp_path / "late")
     run = on(other_url, "restore", tmp_path / "late")
     assert run.status == 2
     assert run.err.startswith(f"pearl: {tmp_path / 'late'}: was written by PEARL 9.1.0 with schema 9999; this is PEARL")
@@ -192,7 +192,7 @@ def test_a_backup_of_an_earlier_schema(revision: str, other_url: str, on: Any, t
 
     with closing(sqlite3.connect(tmp_path / "early.db")) as connection:
         connection.executescript((SCHEMAS / f"{revision}.sqlite.sql").read_text(encoding="utf-8"))
-    backups._pack(Mark("0.0.9", revision, 1.0, {}), tmp_path / "early.db", tmp_path / "early")
+    backups._pack(BackupMark("0.0.9", revision, 1.0, {}), tmp_path / "early.db", tmp_path / "early")
     run = on(other_url, "restore", tmp_path / "early")
     assert run.status == 0, run.err
     with closing(Database(other_url)) as restored:
@@ -308,7 +308,7 @@ def test_what_is_read_back_must_be_what_was_written(
 ) -> None:
     before, pack = backup.read_bytes(), backups._pack
 
-    def fail(mark: Mark, copy: Path, target: Path) -> None:
+    def fail(mark: BackupMark, copy: Path, target: Path) -> None:
         pack(mark, copy, target)
         with target.open("r+b") as written:
             written.seek(5000)
