@@ -54,7 +54,9 @@ def revisions() -> list[str]:
 def load(revision: str, url: str) -> None:
     """Make the database of a version as that made it, with rows in every table."""
     kind = "sqlite" if url.startswith("sqlite") else "postgresql"
-    dump = (SCHEMAS / f"{revision}.{kind}.sql").read_bytes().decode()
+    file = SCHEMAS / f"{revision}.{kind}.sql"
+    assert file.exists(), "run python -m tests.service.store.schemas.make"
+    dump = file.read_bytes().decode()
     if kind == "postgresql":
         with psycopg.connect(url.replace("+psycopg", "")) as connection:
             connection.execute(dump)

@@ -80,9 +80,9 @@ CREATE TABLE documents (
 	CONSTRAINT uq_documents_user_id_document_id UNIQUE (user_id, document_id),
 	CONSTRAINT fk_documents_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
+CREATE INDEX ix_documents_import_id ON documents (import_id);
 CREATE INDEX ix_documents_user_id_timestamp_seq ON documents (user_id, timestamp, seq);
 CREATE INDEX ix_documents_user_id_set_apart ON documents (user_id, set_apart) WHERE set_apart IS NOT NULL;
-CREATE INDEX ix_documents_import_id ON documents (import_id);
 CREATE TABLE embeddings (
 	user_id BIGINT NOT NULL,
 	encoder VARCHAR(200) NOT NULL,
@@ -192,31 +192,32 @@ CREATE TABLE alembic_version (
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
 INSERT INTO alembic_version VALUES ('0009');
-INSERT INTO erasures VALUES ('1', '1795790104.1438172');
+INSERT INTO erasures VALUES ('1', '1795792586.501414');
 SELECT setval(pg_get_serial_sequence('erasures', 'id'), (SELECT max(id) FROM erasures));
-INSERT INTO tenants VALUES ('1', 'default', '1795790103.6994798');
+INSERT INTO tenants VALUES ('1', 'default', '1795792586.3989305');
 SELECT setval(pg_get_serial_sequence('tenants', 'id'), (SELECT max(id) FROM tenants));
-INSERT INTO users VALUES ('2', '1', 'bob', '1', '1795790103.7331429');
-INSERT INTO users VALUES ('1', '1', 'ann', '3', '1795790103.7331402');
+INSERT INTO users VALUES ('2', '1', 'bob', '1', '1795792586.4046087');
+INSERT INTO users VALUES ('1', '1', 'ann', '3', '1795792586.4046068');
 SELECT setval(pg_get_serial_sequence('users', 'id'), (SELECT max(id) FROM users));
-INSERT INTO calibrations VALUES ('c', '1', 'email', 'bm25', 'm', '{"threshold": null}', '{"texts": 30}', '1795790104.1262264');
+INSERT INTO calibrations VALUES ('c', '1', 'email', 'bm25', 'm', '{"threshold": null}', '{"texts": 30}', '1795792586.4991648');
 INSERT INTO documents VALUES ('2', '2', 'a', 'Milk.', NULL, NULL, '1700000000.123456', E'\\x4f88c73a043bc434974ee40d4104d9d9', E'\\x0b23916277b383c6987ca46b0385c516', NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO documents VALUES ('1', '1', 'a', 'Grüße, 100% 😀', 'What?', 'letters', '1.25', E'\\x2c26370e4a4466c94dea90dabc0a3457', E'\\xd3d9424d45469ce08b47e1e7731b9b1a', E'\\x207370ec8ac378a9a1369d749e1fe751', 'import_1', '1795790103.8089747', NULL, NULL, NULL, NULL);
-INSERT INTO documents VALUES ('3', '1', 'draft_x', 'Dear Bo.', 'q', 'email', '1795790103.996518', E'\\x0046dd9c78aff8f0fe39bcf4b3865ba9', E'\\x45116246ed286f77ce6cf564c51f1e82', E'\\x495dc4b71861b44a28488065c1ae9725', NULL, NULL, NULL, NULL, 'accepted_unchanged', NULL);
+INSERT INTO documents VALUES ('1', '1', 'a', 'Grüße, 100% 😀
+', 'What?', 'letters', '1.25', E'\\x4164e18ffbde9af8021d92d93c6ff6cd', E'\\x2c291f98b7065538facb1518b47d770a', E'\\x207370ec8ac378a9a1369d749e1fe751', 'import_1', '1795792586.4335127', NULL, NULL, NULL, NULL);
+INSERT INTO documents VALUES ('3', '1', 'draft_x', 'Dear Bo.', 'q', 'email', '1795792586.468675', E'\\x0046dd9c78aff8f0fe39bcf4b3865ba9', E'\\x45116246ed286f77ce6cf564c51f1e82', E'\\x495dc4b71861b44a28488065c1ae9725', NULL, NULL, NULL, NULL, 'accepted_unchanged', NULL);
 SELECT setval(pg_get_serial_sequence('documents', 'seq'), (SELECT max(seq) FROM documents));
-INSERT INTO drafts VALUES ('draft_x', '1', 'email', 'q', '', 'Dear Bo.', 'draft', 'm', '{"documents": [{"id": "d1", "score": 0.5}], "top_score": 0.5, "threshold": null, "below_threshold": false, "notes": [], "form": null, "claims": []}', '{}', '1795790103.9304316', '{"applied": false, "reason": "no_threshold", "message": "There is none."}', '[]', '{"prompt_tokens": 0, "completion_tokens": 0}', NULL, 'null', NULL, NULL, NULL);
-INSERT INTO drafts VALUES ('draft_y', '1', NULL, 'r', '', 'Dear Bo.', 'draft', 'm', '{"documents": [{"id": "d1", "score": 0.5}], "top_score": 0.5, "threshold": null, "below_threshold": false, "notes": [], "form": null, "claims": []}', '{}', '1795790103.9442837', '{"applied": false, "reason": "no_threshold", "message": "There is none."}', '[]', '{"prompt_tokens": 0, "completion_tokens": 0}', NULL, 'null', NULL, NULL, NULL);
-INSERT INTO embeddings VALUES ('1', 'words', E'\\xd3d9424d45469ce08b47e1e7731b9b1a', E'\\x0000803f0000803f0000803f');
-INSERT INTO idempotency VALUES ('1', 'key', 'print', NULL, NULL, '1795790104.1020586');
-INSERT INTO imports VALUES ('import_1', '1', 'jsonl', '/ä.jsonl', '{"imported": 1}', '1795790103.8486302', NULL);
-INSERT INTO jobs VALUES ('2', '2', 'embed', 'queued', '0', NULL, '1795790103.7663069', NULL);
-INSERT INTO jobs VALUES ('1', '1', 'embed', 'queued', '0', NULL, '1795790103.7663045', NULL);
+INSERT INTO drafts VALUES ('draft_x', '1', 'email', 'q', '', 'Dear Bo.', 'draft', 'm', '{"documents": [{"id": "d1", "score": 0.5}], "top_score": 0.5, "threshold": null, "below_threshold": false, "notes": [], "form": null, "claims": []}', '{}', '1795792586.4587398', '{"applied": false, "reason": "no_threshold", "message": "There is none."}', '[]', '{"prompt_tokens": 0, "completion_tokens": 0}', NULL, 'null', NULL, NULL, NULL);
+INSERT INTO drafts VALUES ('draft_y', '1', NULL, 'r', '', 'Dear Bo.', 'draft', 'm', '{"documents": [{"id": "d1", "score": 0.5}], "top_score": 0.5, "threshold": null, "below_threshold": false, "notes": [], "form": null, "claims": []}', '{}', '1795792586.4608855', '{"applied": false, "reason": "no_threshold", "message": "There is none."}', '[]', '{"prompt_tokens": 0, "completion_tokens": 0}', NULL, 'null', NULL, NULL, NULL);
+INSERT INTO embeddings VALUES ('1', 'words', E'\\x2c291f98b7065538facb1518b47d770a', E'\\x0000803f0000803f0000803f');
+INSERT INTO idempotency VALUES ('1', 'key', 'print', NULL, NULL, '1795792586.4905019');
+INSERT INTO imports VALUES ('import_1', '1', 'jsonl', '/ä.jsonl', '{"imported": 1}', '1795792586.444648', NULL);
+INSERT INTO jobs VALUES ('2', '2', 'embed', 'queued', '0', NULL, '1795792586.4226534', NULL);
+INSERT INTO jobs VALUES ('1', '1', 'embed', 'queued', '0', NULL, '1795792586.422651', NULL);
 SELECT setval(pg_get_serial_sequence('jobs', 'id'), (SELECT max(id) FROM jobs));
-INSERT INTO keys VALUES ('key_01a21d6e6609e425b4258dac2c81', '1', '1', '8543b76331f1d28067ea923df817fd32c7cf600fbc3096ca6361ddf72d4a5df0', 'pearl_Er4_', 'false', '1795790104.0752187', 'laptop', NULL, '2000000000');
-INSERT INTO keys VALUES ('key_01a21d6e661921af31c0a4a2b929', '1', NULL, '05a9844fa42271a6ad7b40da92dc6721de6ad91cef340dc5563fca864aa73ce7', 'pearl_OSkj', 'false', '1795790104.0901487', NULL, NULL, NULL);
-INSERT INTO profiles VALUES ('1', 'email', 'true', '', '{"dashes": {"state": "corrected", "text": "Dashes, never semicolons."}}', '1795790103.8451636');
-INSERT INTO voices VALUES ('1', 'letters', '', 'free', NULL, '1795790103.8112192');
-INSERT INTO voices VALUES ('1', 'email', 'Briefly.', 'message', '3', '1795790103.7605991');
-INSERT INTO feedback VALUES ('feedback_01a21d6e65f4a01adfb0c68cf1a3', 'draft_x', '1', 'accepted', '3', '1795790104.052777', '{"words_kept": 2, "words_added": 0, "words_removed": 0, "sentences_kept": 1, "sentences_changed": 0, "sentences_added": 0, "sentences_removed": 0, "machine_share": 1.0, "distance": 0.0}', '1');
-INSERT INTO grants VALUES ('key_01a21d6e661921af31c0a4a2b929', '1');
-INSERT INTO grants VALUES ('key_01a21d6e661921af31c0a4a2b929', '2');
+INSERT INTO keys VALUES ('key_01a21d9446f49763be9fe264a183', '1', '1', 'ab574599f49716099c1f45b995a3d5d6537a1aa378c3de5a023843177316be11', 'pearl_riHk', 'false', '1795792586.48435', 'laptop', NULL, '2000000000');
+INSERT INTO keys VALUES ('key_01a21d9446f8ca59419349f66869', '1', NULL, 'd9a6d7cc0a98aaa70ea1245805faeb09be38aad04c3d9c8b49e08623586e3cd0', 'pearl_Sb9i', 'false', '1795792586.489091', NULL, NULL, NULL);
+INSERT INTO profiles VALUES ('1', 'email', 'true', '', '{"dashes": {"state": "corrected", "text": "Dashes, never semicolons."}}', '1795792586.4406188');
+INSERT INTO voices VALUES ('1', 'letters', '', 'free', NULL, '1795792586.436631');
+INSERT INTO voices VALUES ('1', 'email', 'Briefly.', 'message', '3', '1795792586.4198627');
+INSERT INTO feedback VALUES ('feedback_01a21d9446ed50a3506146473bc2', 'draft_x', '1', 'accepted', '3', '1795792586.4804728', '{"words_kept": 2, "words_added": 0, "words_removed": 0, "sentences_kept": 1, "sentences_changed": 0, "sentences_added": 0, "sentences_removed": 0, "machine_share": 1.0, "distance": 0.0}', '1');
+INSERT INTO grants VALUES ('key_01a21d9446f8ca59419349f66869', '1');
+INSERT INTO grants VALUES ('key_01a21d9446f8ca59419349f66869', '2');

@@ -46,7 +46,7 @@ def write(kind: str, url: str, dump: Callable[[Database], Iterable[str]]) -> Non
 
 def dumped_sqlite(file: Path) -> Iterator[str]:
     with closing(sqlite3.connect(file)) as connection:
-        yield from connection.iterdump()
+        yield from (line.replace(" \n", "\n") if "CREATE" in line else line for line in connection.iterdump())
 
 
 def dumped_postgresql(database: Database) -> Iterator[str]:
