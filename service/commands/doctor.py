@@ -241,6 +241,18 @@ def key(examined: Examined) -> Finding:
     return "warning" if counts["soon to expire"] else "ok", found
 
 
+def sign_on(examined: Examined) -> Finding:
+    from service.sign_on.accepted import SignOn
+
+    terms = SignOn(examined.settings).terms
+    if terms is None:
+        return "ok", "only keys say who a user is"
+    return (
+        "ok",
+        f"{counted(len(terms.issuers), 'issuer')} and {counted(len(terms.proxies), 'proxy').replace('ys', 'ies')}",
+    )
+
+
 def cors(examined: Examined) -> Finding:
     origins = examined.settings.cors_origin_list
     if "*" in origins or "null" in origins:
@@ -294,6 +306,7 @@ CHECKS: dict[str, Callable[[Examined], Finding]] = {
     "model": model,
     "answer": answer,
     "keys": key,
+    "sign-on": sign_on,
     "cors": cors,
     "retriever": retriever,
     "limits": limits,

@@ -15,7 +15,7 @@ from service.store import documents, erasures, keys, users
 from service.store.database import Database
 from service.store.documents import Addition
 
-NAMES = ["program", "home", "disk", "schema", "database", "clock", "model", "answer", "keys", "cors", "retriever"]
+NAMES = ["program", "home", "disk", "schema", "database", "clock", "model", "answer", "keys", "sign-on"]
 TEXT = "Kettle's on, quagga."
 
 
@@ -48,7 +48,7 @@ def found(command: Any) -> Any:
 
 def test_a_service_that_is_well(served: Database, endpoint: Any, found: Any, command: Any) -> None:
     checks = found(0)
-    assert list(checks) == [*NAMES, "limits", "speed"]
+    assert list(checks) == [*NAMES, "cors", "retriever", "limits", "speed"]
     states = {name: state for name, (state, _) in checks.items()}
     del states["disk"], states["speed"]  # this machine's
     assert set(states.values()) == {"ok"}
@@ -175,6 +175,14 @@ def test_keys(served: Database, found: Any) -> None:
 def test_cors(served: Database, found: Any, monkeypatch: pytest.MonkeyPatch, origins: str, state: str) -> None:
     monkeypatch.setenv("PEARL_CORS_ORIGINS", origins)
     assert found(0)["cors"][0] == state
+
+
+def test_sign_on(served: Database, found: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PEARL_SIGN_ON", str(tmp_path / "sign-on.toml"))
+    assert found(1)["sign-on"][0] == "failed"
+    proxy = '[[proxies]]\naddresses = ["10.0.0.0/8"]\nheader = "X-Who"\n'
+    (tmp_path / "sign-on.toml").write_text(f'address = "https://pearl.example"\n{proxy}')
+    assert found(0)["sign-on"] == ("ok", "0 issuers and 1 proxy")
 
 
 def test_models_of_this_machine(
