@@ -56,6 +56,7 @@ def serve(
     settings = load_settings()
     configure_logging(settings)
     clear_abandoned()
+    clear_abandoned(settings.home)
     with closing(take_address(host, port)) as listening:
         if workers > 1:
             from service.services import Services
