@@ -365,7 +365,7 @@ class Drafter:
         with clock.stage("history_ms"):
             history = self._histories.get(user.id, job.voice, clock)
         past = job.instead_of
-        when = past and past.timestamp
+        when = None if past is None else past.timestamp
 
         def rank(text: str) -> list[ScoredDocument]:
             ranking = history.rank(Request(text, when, job.recipient, job.thread), clock)
