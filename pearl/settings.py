@@ -188,6 +188,11 @@ class Settings(BaseSettings):
         description="Storage of the counts: `memory://` (each worker process counts for itself) or e.g. `redis://host` "
         "(needs the extra `redis`).",
     )
+    sign_on: str | None = Field(
+        default=None,
+        description="TOML file that says which issuers' tokens (OpenID Connect) and which proxies' headers name users "
+        "(docs/sign-on.md). Without it only keys do.",
+    )
     cors_origins: str = Field(
         default="", description="Origins of browser pages that may call the API, separated by commas; `*` for any."
     )
