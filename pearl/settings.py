@@ -159,7 +159,7 @@ class Settings(BaseSettings):
     drafts_at_once: int = Field(
         default=64,
         ge=1,
-        description="Drafts that a worker process writes at once; more are answered 503 with `retry-after`.",
+        description="Drafts that a worker process writes at once; more wait up to ten seconds, or are answered 503.",
     )
     embed_in_background: bool = Field(
         default=True, description="Compute missing embeddings after an import, while no request waits."

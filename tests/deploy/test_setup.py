@@ -11,7 +11,21 @@ from pathlib import Path
 import pytest
 import yaml
 
-TARGETS = {"help", "setup", "serve", "test", "train", "lint", "types", "format", "docs", "bench", "lock", "clean"}
+TARGETS = {
+    "endure",
+    "help",
+    "setup",
+    "serve",
+    "test",
+    "train",
+    "lint",
+    "types",
+    "format",
+    "docs",
+    "bench",
+    "lock",
+    "clean",
+}
 
 
 def make(root: Path, *words: str) -> str:
