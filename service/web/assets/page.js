@@ -39,11 +39,17 @@ async function call(method, path, body, signal) {
     throw new Error("The service does not answer. Is it running? What you wrote is still here.");
   }
   if (answer.ok) return answer;
-  const known = await answer.json().catch(() => null);
-  if (answer.status === 401 && !$("ended").open) $("ended").showModal();
-  if (known?.error?.code === "not_from_the_page")
-    throw new Error("Somebody else has signed in here since. Keep what you need, then load the page again.");
-  throw new Error(known?.error?.message ?? `The service answered ${answer.status}.`);
+  throw refused(answer.status, await answer.json().catch(() => null));
+}
+
+/** The error for an answer that is no success. */
+function refused(status, known) {
+  if (status === 401 && !$("ended").open) $("ended").showModal();
+  const code = known?.error?.code;
+  const message = code === "not_from_the_page"
+    ? "Somebody else has signed in here since. Keep what you need, then load the page again."
+    : known?.error?.message ?? `The service answered ${status}.`;
+  return Object.assign(new Error(message), { code });
 }
 
 const get = async (path) => (await call("GET", path)).json();
