@@ -89,8 +89,9 @@ $(VENV)/runtime.stamp: requirements.lock requirements-models.lock $(VENV)/python
 	$(BYTECODE)
 	@touch $@
 
-$(VENV)/dev.stamp: requirements-dev.lock $(VENV)/runtime.stamp
+$(VENV)/dev.stamp: requirements-dev.lock requirements-axe.lock $(VENV)/runtime.stamp
 	$(INSTALL) --requirement requirements-dev.lock
+	$(INSTALL) --no-deps --requirement requirements-axe.lock
 	$(BYTECODE)
 	@touch $@
 

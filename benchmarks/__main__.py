@@ -24,6 +24,7 @@ NAMES = (
     "retrieval",
     "serving",
     "startup",
+    "page",
     "install",
 )
 

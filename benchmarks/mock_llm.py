@@ -1,12 +1,15 @@
 """An OpenAI-compatible endpoint that answers the same text to everything, at once, and counts its own time.
 
-The whole answer goes out in one write, so none of its time can hide behind that of its reader. ``GET /calls`` gives
-the calls since the last time it was asked, with their bodies, and forgets them.
+The whole answer goes out in one write, so none of its time can hide behind that of its reader; with seconds as an
+argument, a token goes out after each of them. ``GET /calls`` gives the calls since the last time it was asked, with
+their bodies, and forgets them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import socket
+import sys
 import time
 from collections import deque
 from typing import Any
@@ -44,8 +47,8 @@ def answer() -> bytes:
 class MockLLM:
     """The endpoint as an ASGI application."""
 
-    def __init__(self) -> None:
-        self._answer = answer()
+    def __init__(self, pace_s: float = 0.0) -> None:
+        self._answer, self._pace_s = answer(), pace_s
         self._calls: deque[dict[str, Any]] = deque(maxlen=KEPT)
         self._others = Starlette(routes=[Route("/calls", self._give_calls)])
 
@@ -60,7 +63,10 @@ class MockLLM:
             body, more = body + message.get("body", b""), message.get("more_body", False)
         headers = [(b"content-type", b"text/event-stream"), (b"content-length", str(len(self._answer)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": self._answer})
+        for piece in self._answer.splitlines(keepends=True) if self._pace_s else ():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await asyncio.sleep(self._pace_s / 2)  # every second line is empty
+        await send({"type": "http.response.body", "body": b"" if self._pace_s else self._answer})
         self._calls.append({"milliseconds": (time.perf_counter() - started) * 1000, "body": body.decode()})
         return None
 
@@ -74,7 +80,7 @@ def main() -> None:
     """Serve on a port of the system's choosing."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(MockLLM(), access_log=False, log_level="warning", ws="none")
+    config = uvicorn.Config(MockLLM(*map(float, sys.argv[1:])), access_log=False, log_level="warning", ws="none")
     uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -84,10 +84,10 @@ def run(command: Sequence[str], environment: dict[str, str]) -> Finished:
 
 
 @contextmanager
-def served(person: OneUser, scratch: Path) -> Iterator[House]:
+def served(person: OneUser, scratch: Path, pace_s: float = 0.0) -> Iterator[House]:
     """The mock LLM and a ``pearl serve`` that drafts with it, the person's history imported."""
     environment, keys = moved_in(person.history, [person.name], scratch)
-    with mocked(scratch) as mock, serving(environment | of_mock(mock), scratch) as server:
+    with mocked(scratch, pace_s) as mock, serving(environment | of_mock(mock), scratch) as server:
         wait_until_ready(server)
         wait_until_embedded(scratch)
         yield House(server.address, mock, keys[0], server.pid)
@@ -110,9 +110,9 @@ def of_mock(mock: str) -> dict[str, str]:
 
 
 @contextmanager
-def mocked(scratch: Path) -> Iterator[str]:
-    """The mock LLM's address."""
-    with listening([sys.executable, "-m", "benchmarks.mock_llm"], {}, scratch / "mock.log") as server:
+def mocked(scratch: Path, pace_s: float = 0.0) -> Iterator[str]:
+    """The mock LLM's address; it takes ``pace_s`` for a token."""
+    with listening([sys.executable, "-m", "benchmarks.mock_llm", str(pace_s)], {}, scratch / "mock.log") as server:
         yield server.address
 
 

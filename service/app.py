@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -16,6 +17,7 @@ from pearl.settings import Settings, load_settings
 from retriever.models.encoder import ReadingEncoder
 from service.api import (
     account,
+    blind_pairs,
     chat_completions,
     documents,
     drafts,
@@ -36,8 +38,10 @@ from service.api.errors import ErrorBody, install_error_handlers
 from service.api.parameters import refuse_other_encodings, refuse_unknown_parameters
 from service.api.sessions import Sessions
 from service.api.streaming import ClientLeft
+from service.importing import upload
 from service.mcp import route
 from service.process.admission import Admission
+from service.process.connections import ON_LOOPBACK
 from service.process.logs import configure_logging
 from service.process.observe import Observe
 from service.process.threads import in_thread
@@ -103,6 +107,8 @@ def create_app(
     _ = services.rate_limits  # now, so that an unusable storage is an error at the start
     app.state.admission = Admission(settings.drafts_at_once)
     app.state.large_bodies = LargeBodies()
+    app.state.uploads = upload.Uploads()
+    app.state.on_loopback = False  # where it listens is known to `pearl serve` alone
     app.state.sign_on = SignOn(settings)
     app.state.sessions = Sessions(settings.home, signed_on=bool(app.state.sign_on.offered))
     install_error_handlers(app)
@@ -110,7 +116,7 @@ def create_app(
     routers = [
         module.router
         for module in (
-            *(drafts, documents, feedback, voices, profile, likeness),
+            *(drafts, documents, upload, feedback, voices, profile, likeness, blind_pairs),
             *(chat_completions, responses, messages, ollama, rerank, route, account),
         )
     ]
@@ -141,4 +147,6 @@ def app_from_environment() -> FastAPI:
     """Make the app of a worker process, with settings and logs as the environment says."""
     settings = load_settings()
     configure_logging(settings)
-    return create_app(settings)
+    app = create_app(settings)
+    app.state.on_loopback = bool(os.environ.get(ON_LOOPBACK))
+    return app

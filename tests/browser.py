@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 from websockets.sync.client import ClientConnection, connect
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
@@ -23,8 +24,9 @@ WAIT_S = 30.0
 class Browser:
     """One tab."""
 
-    def __init__(self, connection: ClientConnection) -> None:
+    def __init__(self, connection: ClientConnection, chromium: str) -> None:
         self._connection = connection
+        self._chromium = chromium  # the address of its DevTools
         self._calls = 0
         self.requested: list[str] = []  # addresses that the tab has asked for
         self.errors: list[str] = []  # exceptions of scripts, and what the policy has blocked
@@ -110,6 +112,15 @@ class Browser:
         answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         file.write_bytes(base64.b64decode(answer["data"]))
 
+    @contextmanager
+    def another(self) -> Iterator[Browser]:
+        """Open a second tab, with the same cookies; close it."""
+        with httpx.Client(base_url=self._chromium, trust_env=False) as client:
+            made = client.put("/json/new?about:blank").json()
+            with connect(made["webSocketDebuggerUrl"], max_size=None, proxy=None) as connection:
+                yield Browser(connection, self._chromium)
+            client.get(f"/json/close/{made['id']}")
+
     def nameless(self) -> list[str]:
         """The controls that a screen reader would not name."""
         nodes = self.call("Accessibility.getFullAXTree")["nodes"]
@@ -136,24 +147,51 @@ def browser() -> Iterator[Browser]:
         ]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            with connect(_tab(process, Path(profile)), max_size=None, proxy=None) as connection:
-                yield Browser(connection)
+            chromium, tab = _tab(process, Path(profile))
+            with connect(tab, max_size=None, proxy=None) as connection:
+                yield Browser(connection, chromium)
         finally:
             process.terminate()
             process.wait(30)
 
 
-def _tab(process: subprocess.Popen[bytes], profile: Path) -> str:
-    """The address of the first tab's socket."""
-    import httpx
-
+def _tab(process: subprocess.Popen[bytes], profile: Path) -> tuple[str, str]:
+    """The address of the DevTools, and that of the first tab's socket."""
     written = profile / "DevToolsActivePort"
     deadline = time.monotonic() + WAIT_S
     while process.poll() is None and time.monotonic() < deadline:
         if written.exists() and (lines := written.read_text().splitlines()):
-            tabs = httpx.get(f"http://127.0.0.1:{lines[0]}/json/list", trust_env=False).json()
-            for tab in tabs:
+            chromium = f"http://127.0.0.1:{lines[0]}"
+            for tab in httpx.get(f"{chromium}/json/list", trust_env=False).json():
                 if tab["type"] == "page":
-                    return str(tab["webSocketDebuggerUrl"])
+                    return chromium, str(tab["webSocketDebuggerUrl"])
         time.sleep(0.05)
     raise AssertionError("Chromium did not start")
+
+
+def sign_in(tab: Browser, address: str, key: str) -> None:
+    """Sign in by the form, as a hand does."""
+    tab.open(f"{address}/")
+    tab.until(f"location.href === '{address}/' && !!document.querySelector('#key')")
+    tab.click("#key")
+    tab.type(key)
+    tab.press("Enter", 13)
+    tab.until("document.readyState === 'complete' && !!document.querySelector('#request')")
+
+
+def go(tab: Browser, part: str) -> None:
+    """Go to a part of the page by its link."""
+    tab.click(f"nav a[href='#{part}']")
+    tab.until(f"!document.querySelector('#{part}').hidden")
+
+
+def order(tab: Browser, request: str) -> None:
+    tab.click("#request")
+    tab.run("document.querySelector('#request').select()")
+    tab.type(request)
+    tab.press("Enter", 13, modifiers=2)
+
+
+def written(tab: Browser) -> None:
+    """Wait until the draft is written."""
+    tab.until("document.querySelector('#status').textContent.startsWith('Written in')")

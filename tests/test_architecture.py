@@ -40,9 +40,8 @@ ROOMS = {
         *("editing", "likeness", "manner", "claims", "cli"),
     ),
     "service": (
-        *("store", "sample", "process", "sign_on", "histories", "drafting", "services", "calibrating"),
-        *("api", "mcp", "web", "app"),
-        *("importers", "hook", "importing", "commands"),
+        *("store", "sample", "process", "sign_on", "histories", "drafting", "services", "calibrating", "api", "mcp"),
+        *("importers", "hook", "importing", "web", "app", "commands"),
     ),
     "eval": (
         "stats",

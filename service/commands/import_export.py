@@ -10,16 +10,14 @@ import typer
 
 from pearl.cli.commands import epilog
 from pearl.cli.options import JSON_OPTION, check_writable
-from pearl.errors import InputError
 from pearl.settings import load_settings
 from pearl.text.usable import check_id, printable
 from service.commands.common import open_database
 from service.commands.import_report import show_summary
 from service.importers.base import Options
-from service.importing.restore import ExportReader, restore
-from service.importing.run import run_import
+from service.importing.restore import EXPORT, ExportReader
+from service.importing.restore import import_export as import_export_of
 
-EXPORT = "export"
 EXPORT_SUMMARY = ExportReader().summary
 PROBLEMS_SHOWN = 20
 
@@ -41,11 +39,7 @@ def export_command() -> Any:
         check_writable("--json", json)
         options = Options(user=None if user is None else check_id(user, param="--user"))
         with open_database(load_settings()) as database:
-            summary = run_import(database, reader, source, options)
-            if reader.user is None:
-                raise InputError(f"{source}: it names no user; say whose it is with --user.", param="user")
-            with database.write() as connection:
-                restored = restore(connection, reader.user, reader.others)
+            summary, restored = import_export_of(database, reader, source, options)
         show_summary(summary, 0, json, {kind: asdict(outcome) for kind, outcome in restored.items()})
         for kind, outcome in restored.items():
             for problem in outcome.problems[:PROBLEMS_SHOWN]:

@@ -23,11 +23,12 @@ from pearl.errors import InputError
 from pearl.settings import load_settings
 from pearl.text.usable import check_id, printable
 from service.commands.common import open_database
-from service.commands.import_export import EXPORT, EXPORT_SUMMARY, export_command
+from service.commands.import_export import EXPORT_SUMMARY, export_command
 from service.commands.import_report import report
 from service.importers.base import Importer, Options, importer_names, load_importer
 from service.importers.guessing.guess import guess_importer
 from service.importing.import_record import remove_gone
+from service.importing.restore import EXPORT
 from service.importing.run import BATCH_DOCUMENTS, ImportSummary, run_import
 from service.store.database import Database
 from service.store.voices import check_name

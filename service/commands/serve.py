@@ -8,6 +8,7 @@ import os
 import socket
 import tempfile
 from contextlib import ExitStack, closing, suppress
+from ipaddress import ip_address
 
 import typer
 
@@ -79,7 +80,7 @@ def serve(
         if settings.log_format == "json" and key is None:
             log.info("starting", extra={"fields": facts(url_of(listening), settings, held)})
         else:
-            typer.echo(welcome(url_of(listening), settings, held, key), err=True)
+            typer.echo(welcome(url_of(listening), settings, held, key, here=is_local(listening)), err=True)
         _run(host, port, workers, listening)
 
 
@@ -107,9 +108,11 @@ def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
-    from service.process.connections import TimedProtocol
+    from service.process.connections import ON_LOOPBACK, TimedProtocol
 
     with ExitStack() as stack:
+        os.environ[ON_LOOPBACK] = "1" if is_local(listening) else ""
+        stack.callback(os.environ.pop, ON_LOOPBACK, None)
         if workers > 1 and MULTIPROCESS_FOLDER not in os.environ:
             # the workers map files there into memory; on a full disk that would end them (SIGBUS)
             memory = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
@@ -164,6 +167,11 @@ def url_of(bound: socket.socket) -> str:
     host, port = bound.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_local(bound: socket.socket) -> bool:
+    """True if only programs on this machine reach the socket."""
+    return ip_address(bound.getsockname()[0]).is_loopback
 
 
 def _unusable(host: str, port: int, error: OSError) -> InputError:

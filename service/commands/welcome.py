@@ -32,8 +32,9 @@ def facts(address: str, settings: Settings, held: Overview) -> dict[str, object]
     }
 
 
-def welcome(address: str, settings: Settings, held: Overview, sample_key: str | None) -> str:
-    """A few lines for a person. ``sample_key`` is the sample user's, if there is one."""
+def welcome(address: str, settings: Settings, held: Overview, sample_key: str | None, *, here: bool = False) -> str:
+    """A few lines for a person. ``sample_key`` is the sample user's, if there is one; ``here``: only this machine
+    reaches the address."""
     waiting = f"; documents of {_count(held.embedding, 'user')} are still to be embedded" if held.embedding else ""
     lines = [
         f"PEARL {__version__} is starting on {address} (API documentation: {address}/docs)",
@@ -46,6 +47,8 @@ def welcome(address: str, settings: Settings, held: Overview, sample_key: str | 
     ]
     if sample_key is not None:
         lines += _try_it(address, sample_key)
+    if here and held.users <= (sample_key is not None):
+        lines += [f"Without a terminal: open {address} in a browser and begin there.", ""]
     lines += _next_steps(held, sample_key)
     return "\n".join(["", *lines, ""])
 

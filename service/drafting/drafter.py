@@ -73,6 +73,7 @@ class DraftJob:
     recipient: str | None = None  # whom the text is for, as documents name theirs
     thread: str | None = None  # the conversation it belongs to
     length: str | int | None = None  # one of LENGTHS, or words; the instructions say it, too
+    instead_of: Document | None = None  # draft as if this text were not there yet; ask nothing, and record nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +182,9 @@ class Drafter:
                     else:
                         yield item
         with clock.stage("record_ms"):
-            job = replace(job, request=writing.inputs.request)
-            await in_writing_thread(self._record, user, job, draft, clock, on_record)
+            if job.instead_of is None:
+                job = replace(job, request=writing.inputs.request)
+                await in_writing_thread(self._record, user, job, draft, clock, on_record)
         yield Finished(replace(draft, timings=clock.read()))
 
     async def _write_variants(
@@ -375,11 +377,16 @@ class Drafter:
             stored = calibrations.find(connection, user.id, key)
         # the trained values alone say what a new subject is: theta by hand does not make untrained scores mean more
         point = decision_point(retriever.calibration, user.name, key, stored, self._revise_below)
+        if job.instead_of is not None:
+            point = replace(point, calibration=replace(point.calibration, ask_below=None, ask_unrelated=None))
         with clock.stage("history_ms"):
             history = self._histories.get(user.id, job.voice, clock)
+        past = job.instead_of
+        when = None if past is None else past.timestamp
 
         def rank(text: str) -> list[ScoredDocument]:
-            return history.rank(Request(text, recipient=job.recipient, thread=job.thread), clock)
+            ranking = history.rank(Request(text, when, job.recipient, job.thread), clock)
+            return ranking if past is None else [scored for scored in ranking if _before(scored.document, past)]
 
         request, ranking = in_context(job.before.messages, job.request, rank, retriever.calibration)
         clock.not_read = self._reads is not None and bool(ranking) and not self._reads(request)
@@ -478,6 +485,12 @@ class Drafter:
                 thread=job.thread,
             )
             on_record(connection, draft)
+
+
+def _before(document: Document, past: Document) -> bool:
+    """True where the document is dated no later than the past text, and is neither the text nor a copy of it."""
+    same = document.id == past.id or document.text.casefold().split() == past.text.casefold().split()
+    return not same and (document.timestamp or 0.0) <= (past.timestamp or 0.0)
 
 
 def _claims(

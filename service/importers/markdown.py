@@ -19,7 +19,7 @@ from service.importers.notes.blocks import divide, only_links
 from service.importers.notes.dates import NoteDates
 from service.importers.notes.files import NoteFile, blocks_of, read_note, text_field, title_of
 from service.importers.notes.joplin import SUFFIX as JOPLIN_ARCHIVE
-from service.importers.notes.joplin import unpacked
+from service.importers.notes.joplin import ZIP, unpacked
 from service.importers.notes.kinds import CHAT, CLIPPING, SUFFIXES, authors, has_foreign_source, is_chat, why_no_text
 
 FOLDERS = "folders_as_voices"
@@ -40,7 +40,7 @@ class MarkdownImporter(Importer):
     flags: Mapping[str, str] = {FOLDERS: "Take each folder that lies directly in SOURCE as the voice of its files."}
 
     def size(self, source: Path) -> int | None:
-        return None if source.suffix.lower() == JOPLIN_ARCHIVE else len(_files(source))
+        return None if source.suffix.lower() in (JOPLIN_ARCHIVE, ZIP) else len(_files(source))
 
     def read(self, source: Path, options: Options) -> Items:
         with unpacked(source) as root:

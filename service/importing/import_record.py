@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
@@ -45,10 +44,10 @@ class ImportRecord:
     """Counts and records an import. An import that brings a user nothing is not recorded."""
 
     def __init__(
-        self, importer: str, source: Path, *, update: bool, mine: bool | None = None, looked_at: bool = False
+        self, importer: str, source: str, *, update: bool, mine: bool | None = None, looked_at: bool = False
     ) -> None:
         self._importer = importer[:NAME_KEPT]
-        self._source = storable(str(source.resolve()))
+        self._source = storable(source)
         self._update = update
         self._mine, self._looked_at = mine, looked_at  # of every document that the import brings
         self._seen: dict[str, set[str]] = {}  # ids of documents by user; only in an update

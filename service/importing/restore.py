@@ -11,16 +11,20 @@ from typing import IO, Any
 
 from sqlalchemy import Connection
 
-from pearl.errors import InputError
+from pearl.errors import InputError, NotFound
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.history.files import decompressed, parse_document, reading
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text.usable import check_id
 from service.importers.archive import CountingReader
-from service.importers.base import Items, LeftOut, Options, SourceDocument
+from service.importers.base import Importer, Items, LeftOut, Options, SourceDocument
+from service.importing.run import ImportSummary, run_import
 from service.store import apart, drafts, feedback, profiles, users, voices
+from service.store.database import Database
+from service.store.users import User
 from service.store.voices import Voice
 
+EXPORT = "export"
 KINDS = ("set_apart", "voices", "drafts", "feedback", "profiles")
 
 
@@ -37,7 +41,7 @@ class RestoreCounts:
 class ExportReader:
     """The importer for exports, which yields the documents and collects everything else in ``others``."""
 
-    name: str = "export"
+    name: str = EXPORT
     summary: str = "An export of PEARL's own, whole (GET /v1/export, pearl export)."
     examples: tuple[str, ...] = (
         "pearl import export pearl-export.json",
@@ -89,13 +93,34 @@ class ExportReader:
         return SourceDocument(self.user, document if document.voice else replace(document, voice=options.voice), where)
 
 
-def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any]]) -> dict[str, RestoreCounts]:
+def import_export(
+    database: Database,
+    reader: Importer,
+    source: Path,
+    options: Options,
+    *,
+    called: str | None = None,
+    there: User | None = None,
+) -> tuple[ImportSummary, dict[str, RestoreCounts]]:
+    """Import the documents of an export, then restore everything else in it. ``reader`` is an ExportReader, or passes
+    what one reads on. Raises InputError if neither the options nor the export name a user, NotFound if the user that
+    was ``there`` is deleted meanwhile."""
+    summary = run_import(database, reader, source, options, called=called, there=there)
+    user, others = reader.user, reader.others  # type: ignore[attr-defined]
+    if user is None:
+        raise InputError(f"{source}: it names no user; say whose it is with --user.", param="user")
+    with database.write() as connection:
+        owner = there or users.ensure(connection, {user})[user]
+        return summary, restore(connection, owner.id, others)
+
+
+def restore(connection: Connection, owner: int, others: Mapping[str, Sequence[Any]]) -> dict[str, RestoreCounts]:
     """Restore everything in an export but its documents, which must be there; return the counts by kind.
 
-    Existing items stay as they are, except for a voice without any settings.
+    Existing items stay as they are, except for a voice without any settings. Raises NotFound if the user is deleted.
     """
-    owner = users.ensure(connection, {user})[user].id
-    users.lock(connection, {owner})
+    if not users.lock(connection, {owner}):
+        raise NotFound("This user was deleted.", code="user_not_found")
     restorers: dict[str, Callable[[dict[str, Any]], bool]] = {
         "set_apart": partial(apart.restore, connection, owner),
         "voices": partial(_restore_voice, connection, owner),

@@ -25,6 +25,7 @@ from service.process.temporary import clear_abandoned
 from service.store import documents, users
 from service.store.database import Database
 from service.store.documents import AddOutcome
+from service.store.users import User
 from service.store.voices import check_name
 
 BATCH_DOCUMENTS = 1_000
@@ -86,13 +87,17 @@ def run_import(
     update: bool = False,
     with_machine: bool = False,
     batch_documents: int = BATCH_DOCUMENTS,
+    called: str | None = None,
+    there: User | None = None,
 ) -> ImportSummary:
     """Import a source, each batch in a transaction; with ``strict`` everything in one.
 
     With ``update`` a changed document replaces its earlier version. Texts that read like an assistant's prose are set
-    apart, unless ``with_machine`` says that they are the user's. Raises InputError if the source cannot be read,
-    StoreError if the database fails, Interrupted for Ctrl-C; the message of each says how many documents are stored,
-    and a rerun adds the rest.
+    apart, unless ``with_machine`` says that they are the user's. The source is recorded by its path, or as ``called``.
+    Missing users are made; the one that was ``there`` is not made again if they are deleted meanwhile.
+
+    Raises InputError if the source cannot be read, StoreError if the database fails, Interrupted for Ctrl-C; the
+    message of each says how many documents are stored, and a rerun adds the rest.
     """
     started = time.monotonic()
     # plug-ins may lack these attributes, which are newer
@@ -105,10 +110,10 @@ def run_import(
         )
     _check_source(source)
     clear_abandoned()
-    tally, known_users, set_apart = _Tally(), _UserIds(), 0
+    tally, known_users, set_apart = _Tally(), _UserIds(there), 0
     record = ImportRecord(
         importer.name,
-        source,
+        called or str(source.resolve()),
         update=update,
         mine=with_machine or None,
         looked_at=getattr(importer, "looked_at", False),
@@ -229,8 +234,8 @@ def _batches(items: Iterable[SourceDocument], size: int) -> Iterator[list[Source
 class _UserIds:
     """Row ids of the users found in the source so far."""
 
-    def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
+    def __init__(self, there: User | None) -> None:
+        self._ids = {} if there is None else {there.name: there.id}
 
     def __len__(self) -> int:
         return len(self._ids)

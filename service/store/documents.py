@@ -106,7 +106,8 @@ def add(connection: Connection, additions: Sequence[Addition], *, template: str 
     stored = [*new, *(addition for addition, _ in changed)]
     if stored:
         owners = {addition.user_id for addition in stored}
-        voices.ensure(connection, _voices_by_user(stored), template)
+        import_ids = {addition.user_id: addition.import_id for addition in stored}
+        voices.ensure(connection, _voices_by_user(stored), template, import_ids)
         users.touch_history(connection, owners)
         jobs.enqueue(connection, jobs.EMBED, owners)
         apart.excuse(connection, {addition.user_id for addition in stored if addition.import_id is None})

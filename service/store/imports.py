@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, func, select, update
 
 from pearl.errors import Conflict, NotFound
 from pearl.text.usable import format_timestamp
-from service.store import documents, users
+from service.store import documents, users, voices
 from service.store.documents import LOOKED_UP_AT_ONCE
 from service.store.tables import documents as documents_table
 from service.store.tables import imports
@@ -86,8 +86,9 @@ def list_all(connection: Connection, user_id: int) -> list[PastImport]:
 
 
 def undo(connection: Connection, user_id: int, id: str) -> Undone:
-    """Delete the documents that the import brought, except those that their owner changed by hand since. An import
-    that was still running when it was undone brought more, and can be undone again.
+    """Delete the documents that the import brought, except those that their owner changed by hand since, and the voices
+    that it made and nothing uses. An import that was still running when it was undone brought more, and can be undone
+    again.
 
     Raises NotFound, also for another user's import, and Conflict if it was undone already.
     """
@@ -100,6 +101,7 @@ def undo(connection: Connection, user_id: int, id: str) -> Undone:
     if past.undone_at is not None and not removed:
         when = format_timestamp(int(past.undone_at))
         raise Conflict(f"The import '{id}' was undone already, {when}.", param="import", code="import_undone")
+    voices.remove_unused(connection, user_id, id)
     connection.execute(update(imports).where(this_import).values(undone_at=time.time()))
     kept = count_documents(connection, user_id, documents_table.c.import_id == id)
     return Undone(removed, kept, past.counts.get("replaced", 0))

@@ -92,6 +92,7 @@ voices = Table(
     Column("template", String(40), nullable=False, server_default="free"),
     Column("k", Integer, nullable=True),
     Column("created_at", Float, nullable=False),
+    Column("import_id", String(60), nullable=True),  # of the import that made it, until its owner changes it
 )
 
 imports = Table(

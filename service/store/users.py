@@ -95,6 +95,16 @@ def chosen(connection: Connection, name: str | None) -> User:
     return User(rows[0].id, rows[0].name)
 
 
+def has_other(connection: Connection, name: str) -> bool:
+    """True if there is a user of another name."""
+    return connection.scalar(select(users.c.id).where(users.c.name != name).limit(1)) is not None
+
+
+def keep_others_out(connection: Connection) -> None:
+    """Let no other transaction make a user until this one ends: each new one refers to the tenant's row."""
+    connection.execute(select(tenants.c.id).where(tenants.c.id == tenant_id(connection)).with_for_update())
+
+
 def history_version(connection: Connection, user_id: int) -> int:
     """A number that changes whenever the user's documents do. Raises NotFound if the user is gone."""
     version = connection.scalar(select(users.c.history_version).where(users.c.id == user_id))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from shlex import quote
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, delete, exists, func, select, update
 
 from pearl.errors import InputError, NotFound, TooLarge
 from pearl.templates import DEFAULT_TEMPLATE
@@ -120,15 +122,27 @@ def put(connection: Connection, user_id: int, name: str, values: dict[str, Any])
     if not lock(connection, {user_id}):
         raise NotFound("This user was deleted.", code="user_not_found")
     made = ensure(connection, {user_id: {name}})
-    if values:
-        connection.execute(update(voices).where(voices.c.user_id == user_id, voices.c.name == name).values(**values))
+    changed = {"import_id": None, **values}  # it is its owner's now, and no undoing of an import removes it
+    connection.execute(update(voices).where(voices.c.user_id == user_id, voices.c.name == name).values(**changed))
     return made
 
 
-def ensure(connection: Connection, names: dict[int, set[str]], template: str = DEFAULT_TEMPLATE) -> bool:
-    """Make missing voices (user row id -> names) with this template; return True if any was made."""
+def ensure(
+    connection: Connection,
+    names: dict[int, set[str]],
+    template: str = DEFAULT_TEMPLATE,
+    import_ids: Mapping[int, str | None] = MappingProxyType({}),
+) -> bool:
+    """Make missing voices (user row id -> names) with this template; return True if any was made. ``import_ids`` are
+    those of the imports that make them, by user."""
     rows = [
-        {"user_id": user_id, "name": name, "template": template, "created_at": time.time()}
+        {
+            "user_id": user_id,
+            "name": name,
+            "template": template,
+            "created_at": time.time(),
+            "import_id": import_ids.get(user_id),
+        }
         for user_id, wanted in names.items()
         for name in sorted(wanted)
     ]
@@ -136,6 +150,16 @@ def ensure(connection: Connection, names: dict[int, set[str]], template: str = D
         return False
     addition = upsert(connection, voices).on_conflict_do_nothing().returning(voices.c.name)
     return bool(connection.execute(addition, rows).all())
+
+
+def remove_unused(connection: Connection, user_id: int, import_id: str) -> None:
+    """Delete the voices that an import made, except those that its owner changed or that have documents or drafts."""
+    unused = [
+        ~exists().where(table.c.user_id == user_id, table.c.voice == voices.c.name) for table in (documents, drafts)
+    ]
+    made = select(voices.c.name).where(voices.c.user_id == user_id, voices.c.import_id == import_id, *unused)
+    for name in connection.scalars(made).all():
+        remove(connection, user_id, name)
 
 
 def remove(connection: Connection, user_id: int, name: str) -> None:

@@ -17,11 +17,12 @@ from pearl.errors import AccessError, Malformed, NotFound, PearlError, TooLarge
 from service.api.dependencies import ServicesDep, identify, proxied_user, sessions_of, sign_on_of
 from service.api.sessions import COOKIE, LASTS_S, NOT_OURS, from_elsewhere, says_nothing
 from service.api.site import BOTH, description
-from service.process.threads import in_thread
+from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.sign_on.accepted import SignOn
 from service.store import voices
 from service.store.keys import Identity, KeyId, UserName
+from service.web.first_run import begin, begin_with_sample, check_form, is_first, is_here
 
 router = APIRouter(include_in_schema=False)
 
@@ -29,7 +30,10 @@ FOLDER = Path(__file__).parent
 TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 ASSETS = {path.name: path.read_bytes() for path in (FOLDER / "assets").iterdir() if path.suffix in TYPES}
 STAMP = sha256(b"".join(content for _, content in sorted(ASSETS.items()))).hexdigest()[:12]  # browsers keep the files
-WRITING, SIGN_IN = (Template((FOLDER / name).read_text(encoding="utf-8")) for name in ("page.html", "sign_in.html"))
+WRITING, SIGN_IN, FIRST_RUN, BEGUN = (
+    Template((FOLDER / f"{name}.html").read_text(encoding="utf-8"))
+    for name in ("page", "sign_in", "first_run", "begun")
+)
 
 MOST_FORM = 4096  # bytes
 REFRESH = '<meta http-equiv="refresh" content="0;url=./">'
@@ -52,15 +56,19 @@ async def front(request: Request, services: ServicesDep) -> Response:
         key: KeyId | UserName | None = proxied_user(request)
         if key is None:
             if (cookie := request.cookies.get(COOKIE)) is None:
-                return sign_in_page(request)
+                return await _door(request, services)
             key = KeyId(sessions_of(request).key_id(cookie))
         identity, names = await in_thread(signed_in, services, sign_on_of(request), key)
     except AccessError as error:
-        answer = sign_in_page(request, error)
+        answer = await _door(request, services, error)
         answer.delete_cookie(COOKIE)
         return answer
     options = "".join(f'<option value="{escape(name)}">{escape(name)}</option>' for name in names)
     return _html(WRITING, user=identity.user.name, token=sessions_of(request).token(identity.key_id), voices=options)
+
+
+async def _door(request: Request, services: Services, error: PearlError | None = None) -> HTMLResponse:
+    return sign_in_page(request, error, first=is_here(request) and await in_thread(is_first, services))
 
 
 @router.get("/page/assets/{name}")
@@ -72,6 +80,7 @@ async def asset(name: str, v: str = "") -> Response:
     return Response(ASSETS[name], media_type=TYPES[Path(name).suffix], headers={"cache-control": kept})
 
 
+@router.get("/page/begin")
 @router.get("/page/sign-in")
 async def to_the_form() -> Response:
     """Lead back to the form somebody who loads the address of a failed try."""
@@ -91,11 +100,32 @@ async def sign_in(request: Request, services: ServicesDep) -> Response:
         return sign_in_page(request, error)
 
 
+@router.post("/page/begin")
+async def begin_here(request: Request, services: ServicesDep) -> Response:
+    """Make the first user of a service on this machine, or the sample, and sign them in."""
+    first = False
+    try:
+        form = await _form(request)
+        check_form(request)
+        first = await in_thread(is_first, services)
+        if "sample" in form:
+            key_id = await in_writing_thread(begin_with_sample, services)
+            return _begin_session(request, RedirectResponse("../", 303), key_id)
+        name = form.get("name", "").strip()
+        key, key_id = await in_writing_thread(begin, services, name)
+        return _begin_session(request, _html(BEGUN, user=name, key=key), key_id)
+    except PearlError as error:
+        return sign_in_page(request, error, first=first)
+
+
 def to_the_page(request: Request, identity: Identity) -> Response:
     """Begin a session. Raises StoreError."""
-    cookie = sessions_of(request).begin(identity.key_id)
-    answer = RedirectResponse("../", 303)
-    secure = request.url.scheme == "https"
+    return _begin_session(request, RedirectResponse("../", 303), identity.key_id)
+
+
+def _begin_session(request: Request, answer: Response, key_id: str) -> Response:
+    """Add the session's cookie to the answer. Raises StoreError."""
+    cookie, secure = sessions_of(request).begin(key_id), request.url.scheme == "https"
     answer.set_cookie(COOKIE, cookie, max_age=LASTS_S, httponly=True, samesite="strict", secure=secure)
     return answer
 
@@ -135,16 +165,20 @@ async def _form(request: Request) -> dict[str, str]:
     return dict(parse_qsl(body.decode(errors="replace")))
 
 
-def sign_in_page(request: Request, error: PearlError | None = None) -> HTMLResponse:
-    """The form to sign in. A link on another site leads here without the cookie; the page then asks again by itself."""
+def sign_in_page(request: Request, error: PearlError | None = None, *, first: bool = False) -> HTMLResponse:
+    """The form to sign in, below that to begin if this is the ``first`` run.
+
+    A link on another site leads here without the cookie; the page then asks again by itself."""
     elsewhere = error is None and request.headers.get("sec-fetch-site") == "cross-site"
     problem = f'<p id="problem" class="problem" role="alert">{escape(_said(error))}</p>' if error else ""
     below = "../" if request.url.path.startswith("/page/") else ""  # addresses stay right behind a proxy's prefix
+    begin_form = FIRST_RUN.substitute(below=below) if first else ""
     issuers = "".join(
         f'<p><a class="main" href="{below}page/sign-on?issuer={number}">Sign in with {escape(issuer.name)}</a></p>'
         for number, issuer in enumerate(sign_on_of(request).offered)
     )
-    answer = _html(SIGN_IN, problem=problem, refresh=REFRESH if elsewhere else "", below=below, issuers=issuers)
+    own = {"problem": problem, "refresh": REFRESH if elsewhere else "", "first": begin_form, "issuers": issuers}
+    answer = _html(SIGN_IN, **own, below=below, focus="" if first else "autofocus")
     answer.status_code = 200 if error is None or request.method != "POST" else error.http_status
     return answer
 
@@ -157,6 +191,6 @@ def _said(error: PearlError) -> str:
 
 def _html(template: Template, **values: str) -> HTMLResponse:
     """Fill the template; values other than HTML of our own are escaped."""
-    own = {"voices", "problem", "refresh", "issuers"}
+    own = {"voices", "problem", "refresh", "first", "issuers"}
     filled = {name: value if name in own else escape(value) for name, value in values.items()}
     return HTMLResponse(template.substitute(filled, stamp=STAMP, version=__version__), headers=HEADERS)

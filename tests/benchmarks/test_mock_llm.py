@@ -16,8 +16,9 @@ from benchmarks.mock_llm import KEPT, TOKENS, WORDS, MockLLM
 from benchmarks.sqlite_floor import fill
 
 
-def test_the_mock_answers_as_an_endpoint_does_and_tells_of_its_calls() -> None:
-    client = TestClient(MockLLM())
+@pytest.mark.parametrize("pace_s", [0.0, 0.001])
+def test_the_mock_answers_as_an_endpoint_does_and_tells_of_its_calls(pace_s: float) -> None:
+    client = TestClient(MockLLM(pace_s))
     answer = client.post("/v1/chat/completions", json={"model": "mock", "messages": []})
     events = [line.removeprefix("data: ") for line in answer.text.split("\n\n") if line]
     assert events[-1] == "[DONE]"

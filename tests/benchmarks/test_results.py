@@ -48,6 +48,7 @@ FIGURES = {
         for what in ("help", "slowest_help", "import", "import_again", "first_draft", "draft")
         for time in ("cpu_s", "s")
     },
+    "page": {f"{what}_p{percent}" for what in ("api", "page", "later") for percent in (50, 95)},
     "install": {
         *("total_s", "clone_s", "install_s", "fetch_s", "ready_s", "draft_s"),
         *("disk_mb", "environment_mb", "memory_mb"),

@@ -11,7 +11,7 @@ import orjson
 
 from pearl.errors import InputError
 from service.importers.folders import walk
-from service.importers.guessing.lookalikes import advice, only_chats
+from service.importers.guessing.lookalikes import advice, only_chats, only_notes
 from service.importers.guessing.sight import FileSniff, look
 from service.importers.mails.spans import is_mbox
 from service.importers.notes.kinds import NOTE_SUFFIXES, is_chat
@@ -154,5 +154,6 @@ SIGNS = (
     Sign("reddit", "a dump of Reddit's posts", _lines_with("author", "title", "created_utc")),
     Sign("jsonl", "JSON Lines", lambda sight: sight.suffix in (".jsonl", ".ndjson")),
     Sign("markdown", "a folder of notes", lambda sight: sight.is_folder and bool(sight.holds(TEXTS))),
+    Sign("markdown", "a zip file of notes", only_notes),
     Sign("markdown", "a text", lambda sight: not sight.names and bool(re.fullmatch(TEXTS, sight.source.name.lower()))),
 )

@@ -53,7 +53,8 @@ def only_chats(sight: FileSniff) -> bool:
     return bool(chats) and chats == sight.holds(TEXTS)
 
 
-def _only_notes(sight: FileSniff) -> bool:
+def only_notes(sight: FileSniff) -> bool:
+    """True for a zip file with texts and nothing that another importer reads."""
     packed = not sight.is_folder and bool(sight.names) and not only_chats(sight)
     other = r"(?:comments|posts)\.csv|.*\.json|.*\.mbox|.*\.eml"
     return packed and bool(sight.holds(TEXTS)) and not sight.holds(other)
@@ -102,7 +103,6 @@ LOOKALIKES = (
         "a compressed archive", UNPACK, _starts(b"7z\xbc\xaf", b"Rar!", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
     ),
     UnsupportedSource("a tar archive", UNPACK, lambda sight: sight.head[257:262] == b"ustar"),
-    UnsupportedSource("a zip file of notes", UNPACK, _only_notes),
     UnsupportedSource(
         "a zip file of zip files",
         "unpack it and import what is in it.",

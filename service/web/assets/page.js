@@ -39,11 +39,17 @@ async function call(method, path, body, signal) {
     throw new Error("The service does not answer. Is it running? What you wrote is still here.");
   }
   if (answer.ok) return answer;
-  const known = await answer.json().catch(() => null);
-  if (answer.status === 401 && !$("ended").open) $("ended").showModal();
-  if (known?.error?.code === "not_from_the_page")
-    throw new Error("Somebody else has signed in here since. Keep what you need, then load the page again.");
-  throw new Error(known?.error?.message ?? `The service answered ${answer.status}.`);
+  throw refused(answer.status, await answer.json().catch(() => null));
+}
+
+/** The error for an answer that is no success. */
+function refused(status, known) {
+  if (status === 401 && !$("ended").open) $("ended").showModal();
+  const code = known?.error?.code;
+  const message = code === "not_from_the_page"
+    ? "Somebody else has signed in here since. Keep what you need, then load the page again."
+    : known?.error?.message ?? `The service answered ${status}.`;
+  return Object.assign(new Error(message), { code });
 }
 
 const get = async (path) => (await call("GET", path)).json();
@@ -127,7 +133,7 @@ async function write(body) {
       if (name === "retrieval") {
         showEvidence(data.retrieval.documents);
         const seen = several ? $("variants-shown") : $("result");
-        if (seen.getBoundingClientRect().top > innerHeight * 0.7) seen.scrollIntoView();
+        requestAnimationFrame(() => seen.getBoundingClientRect().top > innerHeight * 0.7 && seen.scrollIntoView());
         say(`Writing from ${count(data.retrieval.documents.length, "text")} of yours…`);
       } else if (name === "delta") {
         (several ? cards[data.variant].lastChild : $("text")).append(data.text);
@@ -533,21 +539,27 @@ function documentItem(document) {
     read.textContent = open ? "Less" : "Read";
     item.querySelector(".text").classList.toggle("clipped", !open);
   } }, "Read");
-  const remove = make("button", { class: "danger", onclick: () => {
-    const sure = make("span", { class: "sure" }, "Delete it for good, with the draft it came from? ",
-      make("button", { class: "danger", onclick: (event) => attempt(event.target, async () => {
-        await call("DELETE", `v1/documents/${encodeURIComponent(document.id)}`);
-        const next = item.nextElementSibling ?? item.previousElementSibling;
-        item.remove();
-        say("Deleted.");
-        (next?.querySelector("button") ?? $("history-query")).focus();
-      }) }, "Delete"),
-      make("button", { onclick: () => { sure.replaceWith(remove); remove.focus(); } }, "Keep"));
-    remove.replaceWith(sure);
-    sure.querySelector("button").focus();
-  } }, "Delete");
+  const remove = danger("Delete it for good, with the draft it came from? ", async () => {
+    await call("DELETE", `v1/documents/${encodeURIComponent(document.id)}`);
+    const next = item.nextElementSibling ?? item.previousElementSibling;
+    item.remove();
+    say("Deleted.");
+    (next?.querySelector("button") ?? $("history-query")).focus();
+  });
   item.append(make("p", { class: "buttons" }, read, remove));
   return item;
+}
+
+/** A button to delete something, which asks once more. */
+function danger(question, work) {
+  const button = make("button", { type: "button", class: "danger", onclick: () => {
+    const sure = make("span", { class: "sure" }, question,
+      make("button", { type: "button", class: "danger", onclick: (event) => attempt(event.target, work) }, "Delete"),
+      make("button", { type: "button", onclick: () => { sure.replaceWith(button); button.focus(); } }, "Keep"));
+    button.replaceWith(sure);
+    sure.querySelector("button").focus();
+  } }, "Delete");
+  return button;
 }
 
 // ---- the voice card
@@ -587,7 +599,8 @@ function showCard(profile, voice) {
 
 // ---- events of the page
 
-const PARTS = ["write", "drafts", "history", "card"];
+const PARTS = [...document.querySelectorAll("nav a")].map((link) => link.hash.slice(1));
+const OPENS = { drafts: () => list("drafts"), history: () => list("history"), card }; // what a part does when it is shown
 
 /** Show the part that the address names. */
 function go() {
@@ -606,8 +619,7 @@ function go() {
   if (part && part !== "write") say("");
   if (shown === "write" && !part) $("request").focus();
   else $(`${shown}-title`).focus({ preventScroll: true });
-  if (shown === "drafts" || shown === "history") attempt(null, () => list(shown));
-  if (shown === "card") attempt(null, card);
+  if (OPENS[shown]) attempt(null, OPENS[shown]);
 }
 
 $("order").addEventListener("submit", (event) => {
@@ -663,4 +675,4 @@ for (const form of document.querySelectorAll("form.search"))
 for (const button of document.querySelectorAll("button.more"))
   button.addEventListener("click", () => attempt(button, () => list(button.dataset.list, button.dataset.after)));
 addEventListener("hashchange", go);
-go();
+addEventListener("DOMContentLoaded", go); // the other scripts have added their parts by then

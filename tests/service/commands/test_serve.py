@@ -44,6 +44,7 @@ def test_serve_the_sample_user_with_the_real_models(
         deadline = time.monotonic() + 180
         while httpx2.get(f"{address}/health/ready", timeout=60).status_code != 200 and time.monotonic() < deadline:
             time.sleep(0.1)
+        assert 'action="page/begin"' in httpx2.get(address, headers={"Accept": "text/html"}).text
         with openai.OpenAI(base_url=f"{address}/v1", api_key=key) as client:
             assert [model.id for model in client.models.list()] == ["pearl", "blog", "email"]
             messages: Any = [{"role": "user", "content": "Ask Nan for the costume rails again"}]

@@ -32,6 +32,10 @@ def test_an_empty_store() -> None:
     assert "0 users, 0 documents, 0 voices" in text
     assert "pearl keys create --user me" in text
     assert "serve --sample" in text
+    begins = f"open {ADDRESS} in a browser and begin there"
+    assert begins not in text
+    assert begins in welcome(ADDRESS, load_settings(), NOTHING, None, here=True)
+    assert begins not in welcome(ADDRESS, load_settings(), replace(NOTHING, users=1), None, here=True)
 
 
 def test_a_store_in_use() -> None:

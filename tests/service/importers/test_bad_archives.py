@@ -54,12 +54,12 @@ def cut(path: Path, name: str) -> None:
         (cut, "zip file that breaks off"),
     ],
 )
-@pytest.mark.parametrize("kind", INSIDE)
+@pytest.mark.parametrize("kind", [*INSIDE, "markdown"])
 def test_a_zip_file_that_means_harm(
     read: Callable[..., object], tmp_path: Path, kind: str, make: Callable[[Path, str], None], says: str
 ) -> None:
     (tmp_path / "in").mkdir()
-    make(tmp_path / "in" / "a.zip", INSIDE[kind])
+    make(tmp_path / "in" / "a.zip", INSIDE.get(kind, "tea.md"))
     with pytest.raises(InputError, match=says):
         read(kind, tmp_path / "in" / "a.zip", "ann")
     assert [path.name for path in tmp_path.rglob("*")] == ["in", "a.zip"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 
 import pytest
 
@@ -44,6 +45,21 @@ def write(folder, name, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
+
+
+def test_a_zip_file_is_read_as_the_folder_in_it(read, tmp_path):
+    write(tmp_path, "vault/posts/tea.md", POST)
+    write(tmp_path, "vault/undated.txt", "Milk first.")
+    os.utime(tmp_path / "vault" / "undated.txt", (1_700_000_000, 1_700_000_000))
+    with zipfile.ZipFile(tmp_path / "vault.zip", "w") as packed:
+        for name in ("posts/tea.md", "undated.txt"):
+            packed.write(tmp_path / "vault" / name, f"vault/{name}")
+        packed.writestr("__MACOSX/vault/._undated.txt", "\0")
+        packed.writestr("vault/cup.png", "\0")
+    unpacked = read("markdown", tmp_path / "vault", folders_as_voices=True)
+    reading = read("markdown", tmp_path / "vault.zip", folders_as_voices=True)
+    assert reading.documents == unpacked.documents
+    assert (len(reading.documents), reading.left_out) == (2, [])
 
 
 def test_a_post(read, tmp_path):

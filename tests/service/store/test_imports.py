@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from pearl.errors import Conflict, NotFound
-from pearl.records import Document
-from service.store import documents, imports, users, voices
+from pearl.records import Document, Draft, Retrieval, Revision
+from service.store import documents, drafts, imports, users, voices
 from service.store.documents import Addition, AddOutcome
 
 
@@ -55,6 +55,25 @@ def test_undo_keeps_what_its_owner_changed_since(ann: Any) -> None:
     change_voice(ann, "b", "blog")
     assert undo(ann, "import_1") == imports.Undone(removed=1, kept=1)
     assert ann.ids == ["b"]
+
+
+def test_undo_removes_the_voices_that_it_made_unless_they_are_used_or_changed(ann: Any) -> None:
+    with ann.database.write() as connection:
+        voices.ensure(connection, {ann.id: {"before"}})
+    made = ("before", "gone", "moved into", "put", "drafted in", "kept")
+    brought(ann, "import_1", *(Document(name, f"Tea of {name}.", 1.0, voice=name) for name in made))
+    brought(ann, "import_2", Document("later", "Milk.", 2.0, voice="kept"))
+    ann.add(Document("own", "By hand.", 3.0))
+    change_voice(ann, "own", "moved into")
+    with ann.database.write() as connection:
+        voices.put(connection, ann.id, "put", {"instructions": "Sign as Ann."})
+        draft = Draft("draft_1", "Hello.", "draft", Retrieval(), Revision(False, "", ""))
+        drafts.add(connection, ann.id, draft, request="x", instructions="", voice="drafted in", model="fake")
+    assert undo(ann, "import_1").removed == len(made)
+    with ann.database.read() as connection:
+        left = [voice.name for voice in voices.list_all(connection, ann.id)]
+    assert left == ["before", "drafted in", "kept", "moved into", "put"]
+    assert ann.ids == ["later", "own"]
 
 
 def test_an_undo_twice_says_so(ann: Any) -> None:

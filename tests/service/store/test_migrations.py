@@ -17,7 +17,7 @@ from sqlalchemy import inspect
 
 from pearl.errors import StoreError
 from pearl.records import Document, Draft, Retrieval, Revision
-from service.store import documents, drafts, feedback, users
+from service.store import documents, drafts, feedback, users, voices
 from service.store.database import Database
 from service.store.documents import Addition, AddOutcome
 from service.store.schema import MIGRATIONS, configuration, known
@@ -187,7 +187,7 @@ def test_a_database_with_documents_and_drafts_keeps_them(empty):
     empty.migrate()
     with empty.write() as connection:
         ann = users.ensure(connection, {"ann"})["ann"]
-        documents.add(connection, [Addition(ann.id, Document("d1", "Kettle's on.", 1000.0))])
+        documents.add(connection, [Addition(ann.id, Document("d1", "Kettle's on.", 1000.0, voice="email"), "import_1")])
         drafts.add(
             connection,
             ann.id,
@@ -207,6 +207,7 @@ def test_a_database_with_documents_and_drafts_keeps_them(empty):
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
         assert [document.text for document in documents.all_of_user(connection, ann.id)] == ["Kettle's on.", "Hello."]
         assert drafts.get(connection, ann.id, "draft_1").request == "greet"
+        assert [voice.name for voice in voices.list_all(connection, ann.id)] == ["email"]
         assert [entry.document_id for entry in feedback.all_of_user(connection, ann.id)] == ["draft_1"]
 
 

@@ -3,64 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from pearl.chat.fake import FakeChatModel
 from pearl.errors import PearlError
-from pearl.records import Document
 from retriever.base import Calibration
-from tests.browser import CHROMIUM, Browser, browser
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+from tests.browser import Browser, order
 
 DRAFT = "Kettle's on, Tomas. Yes, swap with Bea on Saturday. Meet me in Skellmouth at 7:45. Mind the tide, Otti"
-TEXTS = (
-    Document(
-        "mail-1", "Kettle's on, Nan. Four rails are plenty. Mind the tide, Otti", 1000.0, "How many rails?", "email"
-    ),
-    Document("mail-2", "The shop in Skellmouth opens at ten. Mind the tide, Otti", 2000.0, "When do we meet?", "email"),
-    Document(
-        "שלום",
-        "<script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'> \u05e9\u05dc\u05d5\u05dd",
-        3000.0,
-    ),
-)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as tab:
-        yield tab
-
-
-@pytest.fixture
-def signed_in(listen: Any, chromium: Browser) -> Any:
-    def make(*replies: Any) -> Any:
-        served = listen(model=FakeChatModel(replies))
-        served.house.add("ann", *TEXTS)
-        served.house.voice("ann", "email")
-        chromium.errors.clear()
-        chromium.requested.clear()
-        chromium.call("Network.clearBrowserCookies")
-        chromium.size(1200)
-        chromium.open(f"{served.address}/")
-        assert chromium.run("document.activeElement.id") == "key"
-        chromium.type(served.house.key("ann"))
-        chromium.press("Enter", 13)
-        chromium.until("document.readyState === 'complete' && !!document.querySelector('#request')")
-        return served
-
-    return make
-
-
-def order(tab: Browser, request: str) -> None:
-    tab.click("#request")
-    tab.run("document.querySelector('#request').select()")
-    tab.type(request)
-    tab.press("Enter", 13, modifiers=2)
 
 
 def sent(served: Any) -> list[tuple[str, str]]:
@@ -138,10 +89,9 @@ def test_texts_of_the_history_run_nothing(signed_in: Any, chromium: Browser) -> 
     order(chromium, hostile)
     chromium.until("document.querySelector('#status').textContent.startsWith('Written in')")
     assert chromium.run("document.querySelector('#text').textContent") == hostile
-    for part in ("history", "drafts", "card"):
+    for part in ("drafts", "card", "history"):
         chromium.click(f"nav a[href='#{part}']")
         chromium.until(f"!document.querySelector('#{part}').hidden && document.querySelectorAll('main section').length")
-    chromium.click("nav a[href='#history']")
     chromium.until("document.querySelectorAll('#history .texts > li').length === 3")
     assert chromium.run("document.querySelectorAll('main img, main script').length") == 0
     assert chromium.run("window.stolen") is None
