@@ -163,3 +163,16 @@ def test_no_part_is_wider_than_a_telephone(signed_in: Any, chromium: Browser) ->
     tab.click("#blind-end")
     tab.until("document.querySelector('#blind h3').textContent.startsWith('You were right')")
     assert tab.run(wide) <= 360
+
+
+def test_axe_finds_nothing_wrong_with_the_first_run(listen: Any, chromium: Browser, axe: str) -> None:
+    served = listen()
+    served.house.app.state.on_loopback = True
+    chromium.call("Network.clearBrowserCookies")
+    chromium.open(f"{served.address}/")
+    chromium.click("#name")
+    assert violations(chromium, axe) == []
+    chromium.type("Ann")
+    chromium.press("Enter", 13)
+    chromium.until("!!document.querySelector('#made')")
+    assert violations(chromium, axe) == []
