@@ -34,7 +34,8 @@ def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatM
     from pearl.weights.table import SMALLEST, in_table
 
     name = _named(settings) or Shelf(settings.home).default().name
-    path = embedded_model_file() if in_table(name) is SMALLEST else model_path(name, settings.home)
+    smallest = in_table(name) is SMALLEST
+    path = embedded_model_file(settings.home / "models") if smallest else model_path(name, settings.home)
     context = settings.embedded_context_tokens
     return GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies)
 
