@@ -160,6 +160,7 @@ def blocks() -> dict[str, Callable[[], str]]:
     """The blocks that pages hold between marks, by the name in the marks."""
     from experiments_page import chosen_table, default_model_table, prompt_forms_table
     from judging_page import kinds_table, quality_table
+    from platforms import platforms_table
     from results_page import readme_figures
 
     return {
@@ -167,6 +168,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "default-model": default_model_table,
         "figures": readme_figures,
         "kinds": kinds_table,
+        "platforms": platforms_table,
         "prompt-forms": prompt_forms_table,
         "quality": quality_table,
         "real-drafts": _real_drafts,

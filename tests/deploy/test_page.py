@@ -1,4 +1,4 @@
-"""docs/deploying.md names settings, files and commands that exist."""
+"""docs/deploying.md and docs/installing.md name settings, files and commands that exist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pearl.settings import PREFIX, Settings
 
 @pytest.fixture(scope="module")
 def page(root: Path) -> str:
-    return (root / "docs" / "deploying.md").read_text(encoding="utf-8")
+    return "".join((root / "docs" / name).read_text(encoding="utf-8") for name in ("deploying.md", "installing.md"))
 
 
 def test_settings_exist(page: str) -> None:
@@ -23,7 +23,7 @@ def test_settings_exist(page: str) -> None:
 
 
 def test_files_exist(page: str, root: Path) -> None:
-    named = set(re.findall(r"\bdeploy/[\w.]+\w", page)) - {"deploy/.env"}  # which is made from deploy/env.example
+    named = set(re.findall(r"\bdeploy/[\w.-]+\w", page)) - {"deploy/.env"}  # which is made from deploy/env.example
     assert named == {f"deploy/{path.name}" for path in (root / "deploy").iterdir() if path.name != ".env"}
 
 
