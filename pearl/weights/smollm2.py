@@ -32,8 +32,10 @@ def installed_file(part: WheelPart, models: Path | None) -> Path | None:
 
 
 def package_folder(module: str, models: Path | None) -> Path | None:
-    """Return the folder of a package of weights, installed or put into the folder of models by `pearl serve`. The package
-    is not imported: it may want what PEARL does without."""
+    """Return the folder of a package of weights, installed or put into the folder of models by `pearl serve`.
+
+    It is not imported: it may want what PEARL does without.
+    """
     package = find_spec(module)
     if package is not None and package.origin is not None:
         return Path(package.origin).parent

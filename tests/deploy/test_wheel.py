@@ -104,7 +104,7 @@ class Machine:
 
     def run(self, words: list[str]) -> str:
         done = subprocess.run(
-            words, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=280, check=False
+            words, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=600, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -229,6 +229,7 @@ def test_a_clone_serves_and_drafts(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_uvx_serves_and_drafts_in_an_empty_home(root: Path, tmp_path: Path) -> None:
     """With everything from the package index, the weights as well, and with uv's cache."""
     build_wheel(root, tmp_path)
