@@ -75,9 +75,11 @@ sbom: setup ## list what serving installs, as CycloneDX, in build/sbom.json
 		--pyproject pyproject.toml --mc-type application --output-reproducible --output-file build/sbom.json -
 
 audit: setup ## look for known vulnerabilities of what serving installs, where PyPI's advisories can be reached
-	@if $(BIN)/python -c 'from urllib.request import urlopen; urlopen("https://pypi.org/pypi/pip/json", timeout=10)' \
-		2>/dev/null; then $(BIN)/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock; \
-		else echo 'Not audited: the advisories of pypi.org cannot be reached.'; fi
+	@pin=$$(sed -n 's/^\(fastapi\)==\([^ ]*\).*/\1\/\2/p' requirements.lock); \
+		if $(BIN)/python -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=10)' \
+			"https://pypi.org/pypi/$$pin/json" 2>/dev/null; \
+		then $(BIN)/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock; \
+		else echo "Not audited: PyPI's advisories (https://pypi.org/pypi/$$pin/json) cannot be reached."; fi
 
 clean: ## remove .venv and every cache; your history in PEARL_HOME stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build *.egg-info
