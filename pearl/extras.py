@@ -27,6 +27,8 @@ EXTRAS = {
     "qlora": ("bitsandbytes",),
     "postgres": ("psycopg",),
     "redis": ("redis",),
+    "oidc": ("jwt",),
+    "otel": ("opentelemetry",),
 }
 
 

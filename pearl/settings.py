@@ -159,7 +159,7 @@ class Settings(BaseSettings):
     drafts_at_once: int = Field(
         default=64,
         ge=1,
-        description="Drafts that a worker process writes at once; more are answered 503 with `retry-after`.",
+        description="Drafts that a worker process writes at once; more wait up to ten seconds, or are answered 503.",
     )
     embed_in_background: bool = Field(
         default=True, description="Compute missing embeddings after an import, while no request waits."
@@ -187,6 +187,11 @@ class Settings(BaseSettings):
         repr=False,  # it may hold a password
         description="Storage of the counts: `memory://` (each worker process counts for itself) or e.g. `redis://host` "
         "(needs the extra `redis`).",
+    )
+    sign_on: str | None = Field(
+        default=None,
+        description="TOML file that says which issuers' tokens (OpenID Connect) and which proxies' headers name users "
+        "(docs/sign-on.md). Without it only keys do.",
     )
     cors_origins: str = Field(
         default="", description="Origins of browser pages that may call the API, separated by commas; `*` for any."

@@ -40,8 +40,11 @@ from service.mcp import route
 from service.process.admission import Admission
 from service.process.logs import configure_logging
 from service.process.observe import Observe
+from service.process.threads import in_thread
+from service.process.traces import Traces, traces_wanted
 from service.services import THREADS, Services
-from service.web import page
+from service.sign_on.accepted import SignOn
+from service.web import page, sign_on
 
 DESCRIPTION = """Drafts text the way *you* would have written it, from your own past writing.
 
@@ -53,6 +56,7 @@ to call again. `x-ratelimit-remaining-requests` says how many calls the key has 
 EXPOSED_HEADERS = [
     "x-request-id",
     "retry-after",
+    "www-authenticate",
     "idempotent-replayed",
     "x-pearl-ignored",
     "x-pearl-model",
@@ -73,12 +77,15 @@ def create_app(
     for unusable settings.
     """
     services = Services(settings, model=model, encoder=encoder, rewards=rewards)
+    traces = Traces() if traces_wanted() else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
         async with services.running():
             yield
+        if traces is not None:
+            await in_thread(traces.close)  # it sends what is left
 
     app = FastAPI(
         title="PEARL",
@@ -96,7 +103,8 @@ def create_app(
     _ = services.rate_limits  # now, so that an unusable storage is an error at the start
     app.state.admission = Admission(settings.drafts_at_once)
     app.state.large_bodies = LargeBodies()
-    app.state.sessions = Sessions(settings.home)
+    app.state.sign_on = SignOn(settings)
+    app.state.sessions = Sessions(settings.home, signed_on=bool(app.state.sign_on.offered))
     install_error_handlers(app)
     app.add_exception_handler(ClientLeft, _nobody_there)
     routers = [
@@ -106,7 +114,8 @@ def create_app(
             *(chat_completions, responses, messages, ollama, rerank, route, account),
         )
     ]
-    app.state.routers = (*routers, health.router, health.operator_router, site.router, page.router)
+    pages = (site.router, page.router, sign_on.router)
+    app.state.routers = (*routers, health.router, health.operator_router, *pages)
     for router in app.state.routers:
         app.include_router(router)
     app.state.routes = site.names_of((*routers, health.router, health.operator_router))
@@ -120,7 +129,7 @@ def create_app(
             allow_private_network=True,  # the usual service runs on the page's own machine
             expose_headers=EXPOSED_HEADERS,
         )
-    app.add_middleware(Observe, metrics=services.metrics)
+    app.add_middleware(Observe, metrics=services.metrics, traces=traces)
     return app
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import make_chat_model
+from pearl.claims.known_text import forget_samples
 from pearl.clock import Clock
 from pearl.editing.best_of import Rewards
 from pearl.errors import InputError, NotFound, PearlError, StoreError
@@ -144,6 +145,7 @@ class Services:
         """Remove what was deleted from memory and, as far as the database can, from its files. Return False if it is
         still in the files because another program reads them; then :meth:`sweep` tries again.
         """
+        forget_samples()
         try:
             self.likenesses.forget_deleted(user_id)
             self.profiles.forget_deleted(user_id)
@@ -157,6 +159,7 @@ class Services:
         """Store uses of keys, drop what other processes deleted, return free memory, and erase what could not be
         erased at its deletion."""
         self.key_uses.flush()
+        forget_samples()
         self.histories.sweep()
         self.likenesses.sweep()
         self.profiles.sweep()

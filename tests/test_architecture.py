@@ -40,7 +40,8 @@ ROOMS = {
         *("editing", "likeness", "manner", "claims", "cli"),
     ),
     "service": (
-        *("store", "sample", "process", "histories", "drafting", "services", "calibrating", "api", "mcp", "web", "app"),
+        *("store", "sample", "process", "sign_on", "histories", "drafting", "services", "calibrating"),
+        *("api", "mcp", "web", "app"),
         *("importers", "hook", "importing", "commands"),
     ),
     "eval": (

@@ -13,10 +13,8 @@ import argparse
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import mean
 
-import numpy as np
-from prompt_forms import Case, figures, first_of_kinds, read
+from prompt_forms import Case, figures, first_of_kinds, likeness_of, means, read
 
 from pearl.answers.assistant import answers_as_assistant
 from pearl.answers.marks import CLOSING
@@ -70,14 +68,14 @@ def main() -> None:
     options = parser.parse_args()
     cases = first_of_kinds(read(options.cases), "dev", options.first)
     bootstrap = Bootstrap([case["owner"] for case in cases], seed=0)
-    models, smallest = [], None
+    likeness, models, smallest = likeness_of(cases), [], None
     for weights in TABLE:
         texts = [draft.text or "" for draft in written(weights.name, cases, options.kept)]
-        found = figures(cases, texts, "embedded", answers_as_assistant)
-        means, ones = {name: mean(values) for name, values in found.items()}, np.array(found["rouge1"])
+        found = figures(cases, texts, "embedded", answers_as_assistant, likeness)
+        of_model, ones = means(found), found["rouge1"][:, 0]
         smallest = ones if weights is SMALLEST else smallest
         less = bootstrap.mean(ones - smallest).to_json()
-        models.append({"model": weights.name, **means, "score": score(means), "rouge1_minus_smallest": less})
+        models.append({"model": weights.name, **of_model, "score": score(of_model), "rouge1_minus_smallest": less})
         rows = {"n": len(cases), "users": len({case["owner"] for case in cases}), "models": models}
         write_json(str(OUT), {"command": "python docs/experiments/default_model.py", **rows})
 

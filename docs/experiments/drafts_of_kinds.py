@@ -2,8 +2,6 @@
 
     python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts --limit 50
     python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts --limit 15 --likelihood --kind lean
-    PEARL_LLM_MODEL=Qwen2.5-Coder-0.5B-Instruct python docs/experiments/drafts_of_kinds.py ../shared/data work/half \
-        --limit 12 --out drafts-kinds-larger.json
 
 The latest texts of test users, whom no training saw, are drafted again from all before them. Drafts are kept. Writes
 docs/results/drafts-kinds.json, and with --likelihood drafts-upr.json, which a page shows.
@@ -72,9 +70,8 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=50, help="Requests of each kind.")
     parser.add_argument("--likelihood", action="store_true", help="Documents by UPR, beside PEARL's alone.")
     parser.add_argument("--kind", action="append", choices=tuple(KINDS), help="Kind of text, repeatable; else all.")
-    parser.add_argument("--out", default="drafts-kinds.json", help="Name of the file in docs/results.")
     options = parser.parse_args()
-    models, out = (LIKELIHOOD, "drafts-upr.json") if options.likelihood else (MODELS, options.out)
+    models, out = (LIKELIHOOD, "drafts-upr.json") if options.likelihood else (MODELS, "drafts-kinds.json")
     options.work.mkdir(parents=True, exist_ok=True)
     kinds = []
     for kind in options.kind or KINDS:

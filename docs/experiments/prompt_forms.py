@@ -5,10 +5,14 @@
     python docs/experiments/prompt_forms.py draft work/cases.jsonl model.gguf work --split test --first 20 \
         --form none --form turns --form turns-told --form card-told
     python docs/experiments/prompt_forms.py measure work/cases.jsonl work/dev.jsonl work/test.jsonl
+    python docs/experiments/prompt_forms.py draft work/cases.jsonl model.gguf work/MODEL --split test --first 50 \
+        --tokens 400 --form none --form turns --form turns-told
+    python docs/experiments/prompt_forms.py systems work/cases.jsonl MODEL=work/MODEL/test.jsonl
 
 The latest texts of held-out users are drafted anew by each form, in batches and greedily, on a GPU where there is one.
 The weights are those of a GGUF file, unpacked to bfloat16: an engine that writes one draft at a time would take days.
-``measure`` writes docs/experiments/prompt_forms.json.
+``measure`` writes docs/experiments/prompt_forms.json, ``systems`` docs/results/drafts-kinds-larger.json: the drafts of
+each model by the documents of each retriever, in all and by kind.
 """
 
 from __future__ import annotations
@@ -24,17 +28,21 @@ from statistics import mean, median
 from typing import Any
 
 import numpy as np
+from drafts_of_kinds import rounded
 
+from eval.drafts.comparison import DraftLikeness, Rouge, mean_of_sums
 from pearl.answers.loops import without_loops
 from pearl.answers.marks import unfenced
 from pearl.claims.claims import CARRIED_OVER, Sample, claims
 from pearl.cli.options import write_json
 from pearl.manner.habits import habits
 from pearl.manner.usual_rates import UsualRates
-from pearl.stats.bootstrap import Bootstrap
+from pearl.stats.bootstrap import Bootstrap, Floats
 from pearl.templates import fill, frame, load_template
+from retriever.models.bertscore import BertScore
 
 OUT = Path(__file__).with_suffix(".json")
+SYSTEMS_OUT = Path(__file__).parents[1] / "results" / "drafts-kinds-larger.json"
 KINDS = {  # the history, its template, and texts of each user by split: few people write to the list and the office
     "lean": ("chat/lean.jsonl.gz", "message", {"dev": 1, "test": 1}),
     "everything": ("mail/everything.jsonl.gz", "message", {"dev": 8, "test": 2}),
@@ -43,6 +51,7 @@ KINDS = {  # the history, its template, and texts of each user by split: few peo
     "posts": ("posts/18f.jsonl.gz", "post", {"dev": 3, "test": 3}),
 }
 LIMITS = {"dev": 32, "test": 60}
+PEARL = ("turns-told", "embedded")  # form and system of what ships
 SYSTEMS = ("embedded", "bm25", "dense-requests", "dense-sum", "recent")
 FORMS = {
     "none": "no texts",
@@ -219,7 +228,9 @@ def digest(text: str) -> int:
     return int(hashlib.sha256(text.encode()).hexdigest(), 16)
 
 
-def draft(rows: Sequence[Case], file: Path, asked: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+def draft(
+    rows: Sequence[Case], file: Path, asked: Sequence[tuple[str, str]], most_tokens: int
+) -> Iterator[dict[str, Any]]:
     """A draft of each case for each form and system, by the model of a GGUF file."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -237,11 +248,11 @@ def draft(rows: Sequence[Case], file: Path, asked: Sequence[tuple[str, str]]) ->
     ]
     work.sort(key=lambda part: -len(part[3]))
     while work:
-        most = max(1, min(BATCH, BATCH_TOKENS // (len(work[0][3]) + MOST_TOKENS // 2)))
+        most = max(1, min(BATCH, BATCH_TOKENS // (len(work[0][3]) + most_tokens // 2)))
         batch, work = work[:most], work[most:]
         given = tokenizer.pad({"input_ids": [part[3] for part in batch]}, return_tensors="pt").to(place)
         with torch.inference_mode():
-            tokens = model.generate(**given, max_new_tokens=MOST_TOKENS, do_sample=False, repetition_penalty=1.0)
+            tokens = model.generate(**given, max_new_tokens=most_tokens, do_sample=False, repetition_penalty=1.0)
         for (case, form, system, _), answer in zip(batch, tokens[:, given["input_ids"].shape[1] :], strict=True):
             key = {name: case[name] for name in ("kind", "split", "id")}
             yield {**key, "form": form, "system": system, "text": tokenizer.decode(answer, skip_special_tokens=True)}
@@ -249,55 +260,108 @@ def draft(rows: Sequence[Case], file: Path, asked: Sequence[tuple[str, str]]) ->
 
 def measured(rows: Sequence[Case], drafts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The figures of each form and system over the requests that all of them have, and their difference from none."""
+    chosen, texts = drafts_by_way(rows, drafts)
+    bootstrap = Bootstrap([case["owner"] for case in chosen], seed=0)
+    likeness = likeness_of(chosen)
+    columns = {way: figures(chosen, mine, way[1], of_assistant, likeness) for way, mine in texts.items()}
+    none = columns["none", "none"]["rouge1"][:, 0]
+    models = []
+    for (form, system), values in columns.items():
+        ones = values["rouge1"][:, 0]
+        difference = bootstrap.mean(ones - none)
+        by_kind = {
+            kind: mean(value for value, case in zip(ones.tolist(), chosen, strict=True) if case["kind"] == kind)
+            for kind in dict.fromkeys(case["kind"] for case in chosen)
+        }
+        models.append(
+            {"form": form, "documents": system, **means(values), "rouge1_by_kind": by_kind}
+            | {"rouge1_minus_none": difference.to_json()}
+        )
+    return {**counts(chosen), "models": models, "kinds": dict(Counter(case["kind"] for case in chosen))}
+
+
+def drafts_by_way(
+    rows: Sequence[Case], drafts: Sequence[Mapping[str, Any]]
+) -> tuple[list[Case], dict[tuple[str, str], list[str]]]:
+    """The requests that all forms and systems have, and by form and system the draft of each."""
     by_key = {(case["kind"], case["split"], case["id"]): case for case in rows}
     texts: dict[tuple[str, str], dict[Any, str]] = {}
     for row in drafts:
         key = (row["kind"], row["split"], row["id"])
         texts.setdefault((row["form"], row["system"]), {})[key] = without_loops(unfenced(row["text"]))
     keys = sorted(set.intersection(*map(set, texts.values())))
-    chosen = [by_key[key] for key in keys]
-    bootstrap = Bootstrap([case["owner"] for case in chosen], seed=0)
-    columns = {
-        way: figures(chosen, [mine[key] for key in keys], way[1], lambda text: bool(ASSISTANT.search(text[:400])))
-        for way, mine in texts.items()
-    }
-    none = np.array(columns["none", "none"]["rouge1"])
-    models = []
-    for (form, system), values in columns.items():
-        difference = bootstrap.mean(np.array(values["rouge1"]) - none)
-        means = {name: mean(each) for name, each in values.items()}
-        by_kind = {
-            kind: mean(value for value, case in zip(values["rouge1"], chosen, strict=True) if case["kind"] == kind)
-            for kind in dict.fromkeys(case["kind"] for case in chosen)
+    return [by_key[key] for key in keys], {way: [mine[key] for key in keys] for way, mine in texts.items()}
+
+
+def counts(cases: Sequence[Case]) -> dict[str, int]:
+    return {"n": len(cases), "users": len({case["owner"] for case in cases})}
+
+
+def of_assistant(text: str) -> bool:
+    return bool(ASSISTANT.search(text[:400]))
+
+
+def systems(rows: Sequence[Case], drafts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The figures of each form and system in all and by kind, and by how much PEARL's exceed those of each other."""
+    chosen, texts = drafts_by_way(rows, drafts)
+    likeness = likeness_of(chosen)
+    features = {way: figures(chosen, mine, way[1], of_assistant, likeness) for way, mine in texts.items()}
+    targets = [case["target"] for case in chosen] * len(texts)  # all at once: each is encoded once
+    bertscores = BertScore().scores(targets, [text for mine in texts.values() for text in mine])
+    for of_way, values in zip(features.values(), np.reshape(bertscores, (len(texts), -1)), strict=True):
+        of_way["bertscore"] = np.column_stack((values, np.ones(len(values))))
+    parts = []
+    for kind in ("all", *dict.fromkeys(case["kind"] for case in chosen)):
+        places = [place for place, case in enumerate(chosen) if kind in ("all", case["kind"])]
+        bootstrap = Bootstrap([chosen[place]["owner"] for place in places], seed=0)
+        estimates = {
+            way: {name: bootstrap.sums(values[places], mean_of_sums) for name, values in of_way.items()}
+            for way, of_way in features.items()
         }
-        models.append(
-            {"form": form, "documents": system, **means, "rouge1_by_kind": by_kind}
-            | {"rouge1_minus_none": difference.to_json()}
-        )
-    return {"n": len(keys), "users": len({case["owner"] for case in chosen}), "models": models} | {
-        "kinds": dict(Counter(case["kind"] for case in chosen))
-    }
+        written = [
+            {"form": form, "documents": system, **{name: value.value for name, value in of_way.items()}}
+            for (form, system), of_way in estimates.items()
+        ]
+        differences = [
+            {"form": form, "documents": system}
+            | {name: (estimates[PEARL][name] - other).to_json() for name, other in of_way.items()}
+            for (form, system), of_way in estimates.items()
+            if (form, system) != PEARL
+        ]
+        of_kind = counts([chosen[place] for place in places])
+        parts.append({"kind": kind, **of_kind, "systems": written, "pearl_minus": differences})
+    return parts
+
+
+def likeness_of(cases: Sequence[Case]) -> DraftLikeness:
+    return DraftLikeness([tuple(case["earlier"]) for case in cases])
 
 
 def figures(
-    cases: Sequence[Case], texts: Sequence[str], system: str, of_assistant: Callable[[str], bool]
-) -> dict[str, list[float]]:
-    """The figures of each draft; likeness is that of all together."""
-    from eval.drafts.comparison import DraftLikeness, Rouge
-
+    cases: Sequence[Case],
+    texts: Sequence[str],
+    system: str,
+    of_assistant: Callable[[str], bool],
+    likeness: DraftLikeness,
+) -> dict[str, Floats]:
+    """The figures of each draft, beside 1 where it has one: (N, 2)."""
     rouge = Rouge()
     pairs = [rouge.scores(case["target"], text) for case, text in zip(cases, texts, strict=True)]
-    likeness = DraftLikeness([tuple(case["earlier"]) for case in cases]).features(texts)
-    return {
+    values: dict[str, list[float]] = {
         "rouge1": [one for one, _ in pairs],
         "rouge2": [two for _, two in pairs],
-        "likeness": [float(likeness[:, 0].sum() / max(1.0, likeness[:, 1].sum()))] * len(cases),
-        "carried": [float(carried(text, case, system)) for case, text in zip(cases, texts, strict=True)],
+        "carried": [carried(text, case, system) for case, text in zip(cases, texts, strict=True)],
         "copied": [copied(text, case, system) for case, text in zip(cases, texts, strict=True)],
-        "assistant": [float(not text or of_assistant(text)) for text in texts],
-        "loops": [float(loops(text)) for text in texts],
-        "words": [float(len(text.split())) for text in texts],
+        "assistant": [not text or of_assistant(text) for text in texts],
+        "loops": [loops(text) for text in texts],
+        "words": [len(text.split()) for text in texts],
     }
+    beside = {name: np.column_stack((np.array(each, float), np.ones(len(texts)))) for name, each in values.items()}
+    return {**beside, "likeness": likeness.features(texts)}
+
+
+def means(features: Mapping[str, Floats]) -> dict[str, float]:
+    return {name: float(values[:, 0].sum() / max(1.0, values[:, 1].sum())) for name, values in features.items()}
 
 
 def first_of_kinds(rows: Sequence[Case], split: str, first: int) -> list[Case]:
@@ -357,10 +421,14 @@ def main() -> None:
     step.add_argument("out", type=Path, help="folder")
     step.add_argument("--split", choices=tuple(LIMITS), required=True)
     step.add_argument("--first", type=int, default=max(LIMITS.values()), help="requests of each kind at most")
+    step.add_argument("--tokens", type=int, default=MOST_TOKENS, help="length of a draft at most")
     step.add_argument("--form", action="append", choices=tuple(FORMS), help="repeatable; else all, with PEARL's choice")
     step = steps.add_parser("measure")
     step.add_argument("cases", type=Path)
     step.add_argument("drafts", type=Path, nargs="+", help="a file for each split")
+    step = steps.add_parser("systems")
+    step.add_argument("cases", type=Path)
+    step.add_argument("drafts", nargs="+", metavar="MODEL=FILE", help="drafts of test users by each model")
     options = parser.parse_args()
     if options.step == "cases":
         write(options.out, cases(options.data))
@@ -368,7 +436,13 @@ def main() -> None:
         rows = first_of_kinds(read(options.cases), options.split, options.first)
         asked = [(form, "none" if form.startswith("none") else "embedded") for form in options.form or FORMS]
         asked += [(form, system) for form in options.form or () if form == "turns-told" for system in SYSTEMS[1:]]
-        write(options.out / f"{options.split}.jsonl", draft(rows, options.gguf, asked))
+        write(options.out / f"{options.split}.jsonl", draft(rows, options.gguf, asked, options.tokens))
+    elif options.step == "systems":
+        rows = read(options.cases)
+        named = [part.partition("=") for part in options.drafts]
+        models = [{"model": name, "parts": systems(rows, read(Path(file)))} for name, _, file in named]
+        command = f"python docs/experiments/prompt_forms.py systems {options.cases} {' '.join(options.drafts)}"
+        write_json(str(SYSTEMS_OUT), rounded({"command": command, "models": models}))
     else:
         rows = read(options.cases)
         splits = {read(path)[0]["split"]: measured(rows, read(path)) for path in options.drafts}

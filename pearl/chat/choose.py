@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
@@ -29,15 +30,21 @@ def endpoint(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatM
 
 def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
     from pearl.chat.gguf_chat import GgufChatModel
+
+    _, path = embedded_file(settings)
+    context = settings.embedded_context_tokens
+    return GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies)
+
+
+def embedded_file(settings: Settings) -> tuple[str, Path]:
+    """The name and the file of the model that this machine writes with. Raises PearlError if it is not there."""
     from pearl.weights.shelf import Shelf, model_path
     from pearl.weights.smollm2 import embedded_model_file
     from pearl.weights.table import SMALLEST, in_table
 
     name = _named(settings) or Shelf(settings.home).default().name
     smallest = in_table(name) is SMALLEST
-    path = embedded_model_file(settings.home / "models") if smallest else model_path(name, settings.home)
-    context = settings.embedded_context_tokens
-    return GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies)
+    return name, embedded_model_file(settings.home / "models") if smallest else model_path(name, settings.home)
 
 
 def _named(settings: Settings) -> str | None:

@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any
 
 import openai
 
@@ -17,7 +16,7 @@ from pearl.chat.answers import Piece, read_piece, unreadable
 from pearl.chat.base import Chunk, Decoding, Message, Reply, gathered
 from pearl.chat.dialect import Dialect
 from pearl.chat.failures import asked_to_wait, complaint_of, translated
-from pearl.chat.wire import PLAIN, http_client
+from pearl.chat.wire import PLAIN, Calls, Events, http_client
 from pearl.errors import ChatError, ChatInterrupted, ChatRefused, ChatRejected, InputError
 from pearl.records import Usage
 from pearl.settings import MAX_RETRIES, Settings
@@ -48,7 +47,7 @@ class Limits:
 class AnsweredCall:
     """A call that was answered."""
 
-    received: object  # the SDK's stream of events, or a whole answer
+    received: object  # the events of a stream, or a whole answer
     room: int  # tokens it had for reasoning
 
 
@@ -75,13 +74,15 @@ class EndpointChatModel:
         self.dialect = Dialect()
         self._limits = limits or Limits()
         self._max_retries = max_retries
+        http = http_client(self._limits.silence_s)
         self._client = openai.AsyncOpenAI(
             base_url=base_url,
             api_key=api_key or "none",  # local servers want no key, the SDK insists on one
             max_retries=0,  # the SDK would wait beyond our budget
             default_headers=PLAIN,
-            http_client=http_client(self._limits.silence_s),
+            http_client=http,
         )
+        self._calls = Calls(self._client, http)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> EndpointChatModel:
@@ -143,7 +144,7 @@ class EndpointChatModel:
             try:
                 with translated(self._limits.silence_s, messages):
                     async with asyncio.timeout(deadline - time.monotonic()):
-                        return AnsweredCall(await self._post(sent), room)
+                        return AnsweredCall(await self._calls.post(sent), room)
             except ChatRejected as error:
                 # each time a parameter less is sent, so this ends
                 learned = dialect.after(complaint_of(error.__cause__), sent)
@@ -157,14 +158,6 @@ class EndpointChatModel:
                     raise
                 tries += 1
                 await asyncio.sleep(pause)
-
-    async def _post(self, sent: dict[str, Any]) -> object:
-        # as plain objects: making the SDK's typed ones of them takes four times as long as all the rest
-        if "stream" not in sent:
-            return await self._client.post("/chat/completions", body=sent, cast_to=object)
-        return await self._client.post(
-            "/chat/completions", body=sent, cast_to=object, stream=True, stream_cls=openai.AsyncStream[object]
-        )
 
     def _learn(self, learned: Dialect) -> None:
         """Add to the dialect what was learned; other calls may have added to it meanwhile."""
@@ -191,21 +184,23 @@ class EndpointChatModel:
     async def _read(
         self, received: object, messages: Sequence[Message], deadline: float
     ) -> AsyncGenerator[Chunk, None]:
-        """Yield the texts of an answer, and a last chunk that says why it ended."""
+        """Yield the texts of an answer, each with all that arrived with it, and a last chunk that says why it ended."""
         written, finish, usage, readable = 0, None, None, False
-        async with aclosing(self._pieces(received, messages, deadline)) as pieces:
-            async for piece in pieces:
-                readable = readable or piece.choices
-                usage = piece.usage or usage
-                if piece.refused:
-                    raise ChatRefused(f"The model '{self.name}' declined to answer.")
-                if piece.reasons or (not written and piece.text.lstrip().startswith(THINKING)):
-                    self._learn(replace(self.dialect, reasons=True))
-                text = piece.text[: self._limits.characters - written]
-                written += len(text)
-                if text:
+        async with aclosing(self._pieces(received, messages, deadline)) as batches:
+            async for batch in batches:
+                texts = []
+                for piece in batch:
+                    readable = readable or piece.choices
+                    usage = piece.usage or usage
+                    if piece.refused:
+                        raise ChatRefused(f"The model '{self.name}' declined to answer.")
+                    if piece.reasons or (not written and piece.text.lstrip().startswith(THINKING)):
+                        self._learn(replace(self.dialect, reasons=True))
+                    texts.append(piece.text[: self._limits.characters - written])
+                    written += len(texts[-1])
+                    finish = piece.finish_reason or finish
+                if text := "".join(texts):
                     yield Chunk(text)
-                finish = piece.finish_reason or finish
                 if written == self._limits.characters:
                     finish, usage = "length", Usage(self._prompt_tokens(messages), written // BYTES_PER_TOKEN)
                     break
@@ -219,15 +214,15 @@ class EndpointChatModel:
 
     async def _pieces(
         self, received: object, messages: Sequence[Message], deadline: float
-    ) -> AsyncGenerator[Piece, None]:
-        """Each event as it arrives, or the whole answer. Leaving it early closes the connection, which tells the
+    ) -> AsyncGenerator[list[Piece], None]:
+        """The events as they arrive, or the whole answer. Leaving it early closes the connection, which tells the
         endpoint to stop."""
-        if not isinstance(received, openai.AsyncStream):
+        if not isinstance(received, Events):
             piece = read_piece(received, "message")
-            yield piece if piece.finish_reason or not piece.choices else replace(piece, finish_reason="stop")
+            yield [piece if piece.finish_reason or not piece.choices else replace(piece, finish_reason="stop")]
             return
         ended = False
-        async with received:
+        async with aclosing(received):
             with translated(self._limits.silence_s, messages, started=True):
                 while True:
                     patience = deadline - time.monotonic()
@@ -235,16 +230,19 @@ class EndpointChatModel:
                         raise TimeoutError
                     try:
                         async with asyncio.timeout(min(patience, GRACE_S) if ended else patience):
-                            event = await anext(received)
+                            events = await anext(received)
                     except StopAsyncIteration:
                         return
                     except Exception:
                         if ended:  # the answer is whole, only its usage is missing
                             return
                         raise
-                    piece = read_piece(event, "delta")
-                    yield replace(piece, text="") if ended else piece
-                    ended = ended or piece.finish_reason is not None
+                    batch = []
+                    for event in events:
+                        piece = read_piece(event, "delta")
+                        batch.append(replace(piece, text="") if ended else piece)
+                        ended = ended or piece.finish_reason is not None
+                    yield batch
 
     async def check(self) -> None:
         """Ask for the list of models, which costs nothing. An endpoint without such a list is fine, too.

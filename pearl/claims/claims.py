@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import regex
 
 from pearl.claims.facts import Fact, Key
-from pearl.claims.known_text import WORD, Flags, KnownText, words_of
+from pearl.claims.known_text import WORD, Flags, KnownText, sample_text, words_of
 from pearl.claims.languages import words
 from pearl.manner.reference import common_words
 from pearl.records import Claim
@@ -47,7 +47,7 @@ class _Check:
         self.draft, self.request = KnownText(draft), KnownText(request)
         more = tuple(said)
         self.relied = KnownText("\n".join((request, *more))) if more else self.request
-        self.samples = [(sample.id, KnownText(sample.text[:MOST_READ])) for sample in samples]
+        self.samples = [(sample.id, sample_text(sample.text[:MOST_READ])) for sample in samples]
         self.all = (self.draft, self.relied, *(source for _, source in self.samples))
 
     def claims(self) -> list[Claim]:

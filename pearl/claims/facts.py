@@ -42,6 +42,7 @@ def _pattern() -> regex.Pattern[str]:
     day = rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.(?=\s*\p{{L}})|º|er|e)?|(?:the\s+)?(?:{ordinal})(?!\w))"
     return regex.compile(
         rf"""(?xi)
+        (?:(?<!\w)(?=\S|\s\d)(?!(?!\L<calendar>)(?-i:\p{{Ll}}++\s))|(?=[hw\d`“«„]))(?:
         (?P<link>(?:https?://|www\.)[^\s<>()"'`]*[^\s<>()"'`.,;:!?])
         |(?P<address>(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+)
         |(?P<iso>(?<!\w)\d{{4}}-\d{{1,2}}-\d{{1,2}}(?!\w))
@@ -65,8 +66,9 @@ def _pattern() -> regex.Pattern[str]:
         |(?P<number>(?<![\w.,])[{CURRENCIES}]?\s?\d{{1,3}}(?:[,.'’\u00a0\u202f]\d{{3}})+(?:[.,]\d+)?(?!\w)
           |(?<![\w.,])[{CURRENCIES}]?\d+(?:[.,]\d+)?
            (?:\s?(?:%|[{CURRENCIES}])|\p{{L}}{{1,3}}(?:/\p{{L}}{{1,2}})?)?(?!\w))
-        |(?P<name>(?-i:(?<!\w){NAME}(?:(?:\ (?:{PARTICLES}))?\ (?!(?i:{month})\b\.?\s+\d){NAME})*))
-        """
+        |(?P<name>(?-i:(?<!\w){NAME}(?:(?:\ (?:{PARTICLES}))?\ (?!(?i:{month})\b\.?\s+\d){NAME})*)))
+        """,
+        calendar={"the", *known.months, *known.weekdays, *known.ordinals},
     )
 
 

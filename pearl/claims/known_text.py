@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import regex
@@ -20,6 +20,7 @@ _WITHIN = regex.compile(r"(?<=[\p{Ll},][ \n])\p{Lu}[\p{L}\p{M}'’-]*")
 _ENDS = regex.compile(r"[.!?。！？][\"'”’»)\]*_]*+\s|\n[ \t]*+(?:\n|[-*+•>#])")
 _WEIGHTS = np.random.default_rng(0).integers(1, 2**63, 16, dtype=np.uint64) * 2 + 1
 
+SHORT, KEPT = 2_000, 256  # characters of samples kept for the next drafts, and their number: 26 MB at most
 GERMAN = 0.15  # of the words, of those that other languages hardly have
 
 Run = tuple[str, ...]
@@ -130,3 +131,18 @@ class KnownText:
         known = words().numbers
         spelled = (("number", float(known[word])) for word, _, _ in self.words if word in known)
         return list(dict.fromkeys([*(key for fact in self.facts for key in fact.keys), *spelled]))
+
+
+def sample_text(text: str) -> KnownText:
+    """The text of a sample, which the next drafts are often compared with as well."""
+    return _kept(text) if len(text) <= SHORT else KnownText(text)
+
+
+@lru_cache(KEPT)
+def _kept(text: str) -> KnownText:
+    return KnownText(text)
+
+
+def forget_samples() -> None:
+    """Keep none any longer: one may have been deleted."""
+    _kept.cache_clear()

@@ -63,6 +63,9 @@ COMMANDS = {
     "ratings": ("eval.commands.ratings", "Collect ratings by people, on a page that needs no network."),
     "keys": ("service.commands.keys", "Make, list and revoke API keys."),
     "models": ("service.commands.models", "Fetch the weights of chat models for this machine, list and remove them."),
+    "backup": ("service.commands.backup", "Write a backup of the database into a file."),
+    "restore": ("service.commands.restore", "Read a backup into an empty database, or check it."),
+    "doctor": ("service.commands.doctor", "Check everything that PEARL needs to run, with a text for an issue."),
     "move": ("service.commands.move", "Copy everything into another database, SQLite or PostgreSQL."),
 }
 

@@ -12,6 +12,7 @@ OTHERS = 0o077
 # what PEARL puts into PEARL_HOME; a folder with anything else in it may be shared on purpose
 OWN = (
     "pearl.",
+    "pearl-import-",
     "sample.key",
     "models",
     "generations.",

@@ -6,6 +6,7 @@ Dimensions in comments: C candidates, S signals, E embedding size, Q different w
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -104,7 +105,7 @@ class SignalIndex:
         self._letters = Postings(*letter_triples(self._readings.requests), len(documents))
         self._different_letters = self._letters.different()
         self._copies = CopyIndex(self._readings.words)
-        self._latest: tuple[str | None, Floats] = None, np.empty(0, np.float32)
+        self._latest = threading.local()
 
     def _read(self, previous: SignalIndex | None) -> Readings:
         """Read the documents that ``previous`` does not know, each text with its request once."""
@@ -123,11 +124,12 @@ class SignalIndex:
         return readings.take(np.array([rows[content(document)] for document in self._documents]))
 
     def _vector(self, request: Request) -> Floats:
-        """(E,); that of the latest request is kept, for the signals and the relatedness of one both need it."""
-        text, vector = self._latest
+        """(E,); that of each thread's latest request is kept, for the signals and the relatedness of one both need
+        it."""
+        text, vector = getattr(self._latest, "request", (None, np.empty(0, np.float32)))
         if text != request.text:
             vector = self._encoder.encode_request(request.text)[0]
-            self._latest = request.text, vector  # in one step, for requests come from several threads
+            self._latest.request = request.text, vector
         return vector
 
     def relatedness(self, request: Request) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated
 
 from fastapi import Depends, Header, Request
@@ -9,13 +10,17 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import HTTPConnection
 
 from pearl.errors import Unauthenticated
-from service.api.sessions import Sessions
+from service.api.sessions import NOT_OURS, Sessions, from_elsewhere
 from service.process.admission import Admission
+from service.process.connections import CONNECTED
 from service.process.rate_limits import Allowance, over_the_limit
 from service.process.threads import in_thread
 from service.services import Services
-from service.store import keys
-from service.store.keys import Identity, KeyId
+from service.sign_on.accepted import SignOn
+from service.store import keys, users
+from service.store.keys import Identity, KeyId, UnknownUser, UserName
+
+log = logging.getLogger("pearl.service")
 
 ACTING_FOR = "X-Pearl-User"
 
@@ -34,7 +39,8 @@ class KeyHeader(HTTPBearer):
 bearer = KeyHeader(
     scheme_name="HTTPBearer",
     auto_error=False,
-    description="An API key, made with `pearl keys create --user NAME`. The header `x-api-key` may have it instead.",
+    description="An API key, made with `pearl keys create --user NAME`, or a token of an issuer that the operator "
+    "accepts. The header `x-api-key` may have it instead.",
 )
 
 
@@ -55,6 +61,18 @@ def sessions_of(request: Request) -> Sessions:
     return sessions
 
 
+def sign_on_of(request: Request) -> SignOn:
+    """The users whom issuers and proxies name."""
+    sign_on: SignOn = request.app.state.sign_on
+    return sign_on
+
+
+def proxied_user(request: Request) -> UserName | None:
+    """The user whom a trusted proxy names in a header; None without one. Raises AccessError for another's header."""
+    connected = request.scope.get(CONNECTED, request.scope.get("client"))
+    return sign_on_of(request).proxied(request.scope["headers"], connected and connected[0])
+
+
 async def get_caller(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
@@ -63,14 +81,15 @@ async def get_caller(
         Header(alias=ACTING_FOR, description="The user for whom a service key acts, in UTF-8 or percent-encoded."),
     ] = None,
 ) -> Identity:
-    """Authenticate by the key, or by a session of the page, and count the call against the key's limit. Raises
-    Unauthenticated, AccessError, RateLimited."""
+    """Authenticate by the key, an issuer's token, a proxy's header or a session of the page, in this order, and count
+    the call against the key's or the user's limit. Raises Unauthenticated, AccessError, RateLimited, IssuerDown."""
     if (known := getattr(request.state, "caller", None)) is not None:  # a route with a body has done this already
         assert isinstance(known, Identity)
         return known
     services = await get_services(request)
     name = None if acting_for is None else _as_utf8(acting_for)
-    identity, allowed, allowance = await in_thread(_identify, services, _key_of(request, credentials), name)
+    key = await _key_of(request, credentials)
+    identity, allowed, allowance = await in_thread(_identify, services, sign_on_of(request), key, name)
     if allowance is not None:
         add_headers(request, allowance.headers())
         if not allowed:
@@ -113,19 +132,43 @@ def _identify_operator(services: Services, key: str) -> None:
     services.key_uses.note(key_id)
 
 
-def _key_of(request: Request, credentials: HTTPAuthorizationCredentials | None) -> str | KeyId:
+async def _key_of(request: Request, credentials: HTTPAuthorizationCredentials | None) -> str | KeyId | UserName:
+    proxied = proxied_user(request)  # also with a key: another's header is an attempt
     if credentials is not None:
-        return credentials.credentials
+        return await sign_on_of(request).bearer(credentials.credentials)
+    if proxied is not None:
+        if from_elsewhere(request):  # the proxy lets every site in that this browser shows
+            raise NOT_OURS
+        return proxied
     if (key_id := sessions_of(request).caller(request)) is None:
         raise Unauthenticated(WITHOUT_KEY)
     return KeyId(key_id)
 
 
-def _identify(services: Services, key: str | KeyId, acting_for: str | None) -> tuple[Identity, bool, Allowance | None]:
-    with services.database.read() as connection:
-        identity = keys.identify(connection, key, acting_for)
-    services.key_uses.note(identity.key_id)
+def _identify(
+    services: Services, sign_on: SignOn, key: str | KeyId | UserName, acting_for: str | None
+) -> tuple[Identity, bool, Allowance | None]:
+    identity = identify(services, sign_on, key, acting_for)
     return identity, *services.rate_limits.take(identity.key_id)
+
+
+def identify(
+    services: Services, sign_on: SignOn, key: str | KeyId | UserName, acting_for: str | None = None
+) -> Identity:
+    """Find who calls, and note the use of a key; make a user at the first sight of their name where the operator allows
+    that. Raises as :func:`keys.identify`."""
+    try:
+        with services.database.read() as connection:
+            identity = keys.identify(connection, key, acting_for)
+    except UnknownUser:
+        if not sign_on.new_users or not isinstance(key, UserName):
+            raise
+        with services.database.write() as connection:
+            users.ensure(connection, {key.name})
+            identity = keys.identify(connection, key, acting_for)
+        log.info("sign-on: %s is new", identity.key_id)
+    services.key_uses.note(identity.key_id)
+    return identity
 
 
 def _as_utf8(header: str) -> str:

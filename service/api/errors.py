@@ -67,7 +67,10 @@ def install_error_handlers(app: FastAPI) -> None:
 
 async def _pearl_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, PearlError)
-    return error_response(error)
+    answer = error_response(error)
+    if error.http_status == 401:
+        answer.headers["www-authenticate"] = request.app.state.sign_on.challenge(request.url.path, error.code)
+    return answer
 
 
 async def _validation_error(request: Request, error: Exception) -> JSONResponse:

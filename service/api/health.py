@@ -15,6 +15,7 @@ from service.api.bodies import OperatorRoute
 from service.api.dependencies import Operator, ServicesDep
 from service.process.threads import in_thread
 from service.services import Services
+from service.store import schema
 
 router = APIRouter(tags=["operation"])
 operator_router = APIRouter(tags=["operation"], route_class=OperatorRoute)
@@ -62,12 +63,10 @@ async def ready(services: ServicesDep) -> Response:
 
 def _database(services: Services) -> str:
     try:
-        current, newest = services.database.schema_version(to_write=True)
+        trouble = schema.trouble(services.database.schema_version(to_write=True)[0])
     except PearlError as error:
         return error.public
-    if current == newest:
-        return "ok"
-    return f"The schema is at {current}, not {newest}; start 'pearl serve' again, which brings it up to date."
+    return "ok" if trouble is None else trouble.message
 
 
 def _models(services: Services) -> str:

@@ -1,8 +1,8 @@
-"""Sessions of the page: a signed cookie that names the key somebody signed in with, and a token against calls from
-elsewhere.
+"""Sessions of the page: a signed cookie that names the key somebody signed in with, or the user who signed on at an
+issuer (``user_`` and the user's id), and a token against calls from elsewhere.
 
 Nothing is stored but the secret of the signatures, a file in PEARL_HOME: a session holds for every worker and after a
-restart. It ends at its time, or when its key is revoked or expires.
+restart. It ends at its time, when its key is revoked or expires, or when the page offers no sign-on any more.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from fastapi import Request
 
 from pearl.errors import AccessError, StoreError, Unauthenticated
+from service.store.keys import SIGNED_ON
 
 COOKIE = "pearl_session"
 TOKEN_HEADER = "X-Pearl-Page"
@@ -39,28 +40,39 @@ NOT_OURS = AccessError(
 class Sessions:
     """Makes and checks the cookies of one PEARL_HOME."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, signed_on: bool = False) -> None:
+        """``signed_on``: sessions without a key are allowed."""
         self._file = home / SECRET_FILE
+        self._signed_on = signed_on
 
     def begin(self, key_id: str) -> str:
         """The cookie of a new session. Raises StoreError if its secret cannot be read or written."""
-        content = f"{key_id}.{int(time.time()) + LASTS_S}"
-        return f"{content}.{self._signed('session', content)}"
+        return self.lasting("session", key_id, LASTS_S)
 
     def key_id(self, cookie: str) -> str:
         """The id of the key that the session began with. Raises Unauthenticated if it has ended or is forged."""
-        content, _, signature = cookie.rpartition(".")
-        if not hmac.compare_digest(self._signed("session", content).encode(), signature.encode()):
-            raise Unauthenticated(ENDED, code="session_ended")
-        key_id, _, ends = content.rpartition(".")
-        if int(ends) <= time.time():
+        key_id = self.read("session", cookie)
+        if key_id is None or (key_id.startswith(SIGNED_ON) and not self._signed_on):
             raise Unauthenticated(ENDED, code="session_ended")
         return key_id
+
+    def lasting(self, purpose: str, content: str, seconds: int) -> str:
+        """The content, signed until a time. Raises StoreError as `begin` does."""
+        content = f"{content}.{int(time.time()) + seconds}"
+        return f"{content}.{self.signed(purpose, content)}"
+
+    def read(self, purpose: str, cookie: str) -> str | None:
+        """The content that :meth:`lasting` signed; None if it is forged or too old."""
+        content, _, signature = cookie.rpartition(".")
+        if not hmac.compare_digest(self.signed(purpose, content).encode(), signature.encode()):
+            return None
+        content, _, ends = content.rpartition(".")
+        return content if int(ends) > time.time() else None
 
     def token(self, key_id: str) -> str:
         """The token that the page sends with its calls. It is the key's, not the session's, so that an open page goes
         on after somebody signed in again, and never as somebody else."""
-        return self._signed("token", key_id)
+        return self.signed("token", key_id)
 
     def is_token(self, token: str, key_id: str) -> bool:
         return hmac.compare_digest(self.token(key_id).encode(), token.encode())
@@ -75,7 +87,8 @@ class Sessions:
             raise NOT_OURS
         return key_id
 
-    def _signed(self, purpose: str, content: str) -> str:
+    def signed(self, purpose: str, content: str) -> str:
+        """The signature, 43 characters of which nobody without the secret knows one."""
         digest = hmac.digest(self._secret, f"{purpose} {content}".encode(), sha256)
         return urlsafe_b64encode(digest).rstrip(b"=").decode()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -53,3 +53,16 @@ def erase(database: Database) -> None:
     except StoreError as error:  # it is deleted, but its traces are not overwritten
         reason = error.message
     typer.echo(f"Deleted, but not overwritten in the database's files yet; `pearl serve` does that. {reason}", err=True)
+
+
+@contextmanager
+def shown_copying(rows: int) -> Iterator[Callable[[int], None]]:
+    """Show a bar on standard error if that is a terminal; yield the function that moves it on by a number of rows."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("copying"), BarColumn(), MofNCompleteColumn(), TextColumn("rows"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("copying", total=rows)
+        yield lambda amount: progress.advance(task, amount)

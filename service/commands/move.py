@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.errors import InputError, PearlError
 from pearl.settings import load_settings
 from pearl.text.usable import counted
-from service.commands.common import open_database
+from service.commands.common import open_database, shown_copying
 from service.store import transfer
 from service.store.database import Database
 
@@ -32,7 +30,7 @@ def move(
     """Copy everything into another database: users, keys, histories, embeddings, drafts, feedback.
 
     Stop `pearl serve` first: what it writes meanwhile stays behind. The old database stays as it is. All is copied and
-    counted in one transaction, or nothing.
+    compared in one transaction, or nothing.
     """
     check_writable("--json", json)
     settings = load_settings()
@@ -40,7 +38,7 @@ def move(
         rows = transfer.rows_of(source)
         if not rows:
             raise InputError("The database is empty: there is nothing to copy. Check PEARL_DATABASE_URL or PEARL_HOME.")
-        with _target(to) as target, _progress(rows) as advance:
+        with _target(to) as target, shown_copying(rows) as advance:
             counts = transfer.copy_all(source, target, advance)
     if json:
         write_json(json, {"tables": counts})
@@ -48,7 +46,7 @@ def move(
         for table, rows in counts.items():
             typer.echo(f"{rows:>9,}  {table}")
     typer.echo(
-        f"Copied {counted(sum(counts.values()), 'row')}, counted on both sides. Set PEARL_DATABASE_URL to use it.",
+        f"Copied {counted(sum(counts.values()), 'row')}, compared on both sides. Set PEARL_DATABASE_URL to use it.",
         err=True,
     )
 
@@ -74,13 +72,3 @@ def _naming_the_option() -> Iterator[None]:
         yield
     except PearlError as error:
         raise type(error)(error.message.replace("PEARL_DATABASE_URL", "--to"), param="to", code=error.code) from error
-
-
-@contextmanager
-def _progress(rows: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error if that is a terminal; yield the function that moves it on."""
-    console = Console(stderr=True)
-    columns = (TextColumn("copying"), BarColumn(), MofNCompleteColumn(), TextColumn("rows"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("copying", total=rows)
-        yield lambda amount: progress.advance(task, amount)

@@ -65,13 +65,16 @@ def serve(
     settings = load_settings()
     configure_logging(settings)
     clear_abandoned()
+    clear_abandoned(settings.home)
     with closing(take_address(host, port)) as listening:
         if workers > 1:
             from service.services import Services
+            from service.sign_on.accepted import SignOn
 
             # check the settings as a worker does: a worker that cannot start would be restarted without end
             services = Services(settings)
             _ = services.rate_limits
+            SignOn(settings)
             services.database.close()
         if sample:
             bring_default(settings)

@@ -76,7 +76,9 @@ class Reading:
         """Take a chunk as :meth:`feed` does, and finish with the last one; long pieces are read off the event loop."""
         long = len(chunk.text) > LONG
         text = await in_reading_thread(self.feed, chunk.text) if long else self.feed(chunk.text)
-        return text + await in_reading_thread(self.finish) if chunk.finish_reason else text
+        if not chunk.finish_reason:
+            return text
+        return text + (await in_reading_thread(self.finish) if len(self.text) > LONG else self.finish())
 
     def feed(self, piece: str) -> str:
         """Take a piece; return the draft that has become certain. Raises ChatRefused for reasoning given as text."""

@@ -22,6 +22,8 @@ SUPPORTED = [STATELESS, *HANDSHAKE]
 VERSION_HEADER = "mcp-protocol-version"
 META = "io.modelcontextprotocol/"
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
+APPS = f"{META}ui"  # the extension MCP Apps (SEP-1865)
+APP_TYPE = "text/html;profile=mcp-app"
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
 HTTP_STATUS = {UNKNOWN_METHOD: 404, INTERNAL_ERROR: 500}  # of the stateless revision; 400 for all others
 FRESH_MS = 3_600_000  # how long a client may cache; the tools change only with the program
@@ -75,11 +77,33 @@ class McpReply:
 
 
 @dataclass(frozen=True, slots=True)
+class McpApp:
+    """A page in which clients that can (MCP Apps) show the results of a tool."""
+
+    tool: str
+    uri: str
+    title: str
+    html: str
+
+    @property
+    def listed(self) -> dict[str, str]:
+        return {"uri": self.uri, "name": self.tool, "title": self.title, "mimeType": APP_TYPE}
+
+
+@dataclass(frozen=True, slots=True)
 class McpTools:
     """The tools that a client can list and call."""
 
     listed: Mapping[str, dict[str, Any]]  # their descriptions by name
     call: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]  # name, arguments -> result, errors included
+    app: McpApp | None = None
+
+    def listed_for(self, shows_apps: bool) -> list[dict[str, Any]]:
+        """The descriptions; for a client that shows apps they name the tool's."""
+        if self.app is None or not shows_apps:
+            return list(self.listed.values())
+        named = {**self.listed[self.app.tool], "_meta": {"ui": {"resourceUri": self.app.uri}}}
+        return list({**self.listed, self.app.tool: named}.values())
 
 
 class _Refusal(Exception):
@@ -98,6 +122,8 @@ async def reply(message: McpMessage, tools: McpTools, headers: Mapping[str, str]
         headers = {name: value.strip() for name, value in headers.items()}
     named = None if headers is None else headers.get(VERSION_HEADER)
     version = meta.get(f"{META}protocolVersion", named)
+    if message.method == "initialize" and message.params.get("protocolVersion") in HANDSHAKE and not meta:
+        version = message.params["protocolVersion"]  # the body's, whatever the header has kept
     # a client of both kinds may name another revision in each place; without state both can be answered
     two_eras = named != version and named in SUPPORTED and version in SUPPORTED
     stateless = (
@@ -111,7 +137,7 @@ async def reply(message: McpMessage, tools: McpTools, headers: Mapping[str, str]
             return None
         if stateless and not two_eras:
             _check_stateless(message, meta, headers)
-        result = await _result(message, tools, stateless, two_eras)
+        result = await _result(message, tools, meta, stateless, two_eras)
     except _Refusal as refusal:
         status = HTTP_STATUS.get(refusal.code, 400) if stateless else 200
         return McpReply(error_message(refusal.code, refusal.message, message, refusal.data), status)
@@ -141,8 +167,8 @@ def _check_stateless(message: McpMessage, meta: Mapping[str, Any], headers: Mapp
         if not isinstance(meta.get(f"{META}{name}"), kind):
             raise _Refusal(INVALID_PARAMS, f"'params._meta' lacks '{META}{name}'.")
     _check_header(headers, "mcp-method", message.method)
-    if message.method == "tools/call":
-        _check_header(headers, "mcp-name", message.params.get("name"))
+    if (named := {"tools/call": "name", "resources/read": "uri"}.get(message.method)) is not None:
+        _check_header(headers, "mcp-name", message.params.get(named))
 
 
 def _check_header(headers: Mapping[str, str] | None, name: str, value: Any) -> None:
@@ -150,18 +176,44 @@ def _check_header(headers: Mapping[str, str] | None, name: str, value: Any) -> N
         raise _Refusal(HEADER_MISMATCH, f"The header '{name}' is not what the body says.")
 
 
-async def _result(message: McpMessage, tools: McpTools, stateless: bool, two_eras: bool) -> dict[str, Any]:
+def _shows_apps(capabilities: Any) -> bool:
+    try:
+        return APP_TYPE in capabilities["extensions"][APPS]["mimeTypes"]
+    except (LookupError, TypeError):
+        return False
+
+
+def _about(capabilities: Any) -> dict[str, Any]:
+    """ABOUT, with the app for clients that show it."""
+    more: dict[str, Any] = {"resources": {}, "extensions": {APPS: {}}} if _shows_apps(capabilities) else {}
+    return {**ABOUT, "capabilities": {"tools": {}, **more}}
+
+
+async def _result(
+    message: McpMessage, tools: McpTools, meta: Mapping[str, Any], stateless: bool, two_eras: bool
+) -> dict[str, Any]:
+    capabilities = meta.get(f"{META}clientCapabilities")
     match message.method:
         case "initialize" if two_eras or not stateless:
             wanted = message.params.get("protocolVersion")
             version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
-            return {"protocolVersion": version, "serverInfo": SERVER, **ABOUT}
+            return {"protocolVersion": version, "serverInfo": SERVER, **_about(message.params.get("capabilities"))}
         case "ping" if two_eras or not stateless:
             return {}
         case "server/discover" if two_eras or stateless:
-            return {"supportedVersions": SUPPORTED, **ABOUT}
+            return {"supportedVersions": SUPPORTED, **_about(capabilities)}
         case "tools/list":
-            return {"tools": list(tools.listed.values())}
+            # after a handshake a request does not say what its client shows; one that shows no apps passes over it
+            return {"tools": tools.listed_for(_shows_apps(capabilities) or capabilities is None)}
+        case "resources/list" if tools.app is not None:
+            return {"resources": [tools.app.listed]}
+        case "resources/templates/list" if tools.app is not None:
+            return {"resourceTemplates": []}
+        case "resources/read" if tools.app is not None:
+            if message.params.get("uri") != tools.app.uri:
+                raise _Refusal(INVALID_PARAMS, f"There is no such resource; there is {tools.app.uri}.")
+            content = {"uri": tools.app.uri, "mimeType": APP_TYPE, "text": tools.app.html}
+            return {"contents": [{**content, "_meta": {"ui": {"prefersBorder": True}}}]}
         case "tools/call":
             name, arguments = message.params.get("name"), message.params.get("arguments") or {}
             if not isinstance(name, str) or name not in tools.listed:

@@ -7,6 +7,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+CONNECTED = "pearl.connected"  # in a scope the address that connected; uvicorn believes X-Forwarded-For about "client"
 HEAD_S = 15.0  # for all lines of a request's head; bodies have READ_TIMEOUT_S of service.api.bodies
 
 
@@ -19,6 +20,10 @@ class TimedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._wait_for_head()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope[CONNECTED] = self.client  # type: ignore[literal-required]
 
     def data_received(self, data: bytes) -> None:
         # the next request on a kept connection, or the rest of a body that is not read any more

@@ -9,21 +9,22 @@ import time
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.process.metrics import Metrics
+from service.process.traces import METHODS, Traces
 from service.store.ids import new_id
 
 log = logging.getLogger("pearl.access")
 
 USABLE_ID = re.compile(rb"[\w.:-]{1,128}")
 PAGES = ("/docs", "/openapi.json")
-METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 class Observe:
     """ASGI middleware; also sends the headers that routes leave in ``request.state.extra_headers``."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, traces: Traces | None = None) -> None:
         self._app = app
         self._metrics = metrics
+        self._traces = traces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -45,7 +46,14 @@ class Observe:
             await send(message)
 
         try:
-            await self._app(scope, receive, send_with_headers)
+            if self._traces is None:
+                await self._app(scope, receive, send_with_headers)
+            else:
+                with self._traces.request(scope) as answered:
+                    try:
+                        await self._app(scope, receive, send_with_headers)
+                    finally:
+                        answered(_route(scope), status)
         finally:
             seconds = time.perf_counter() - started
             route = _route(scope)

@@ -91,6 +91,13 @@ class RateLimits:
             raise InputError(f"PEARL_RATE_LIMIT_STORAGE cannot be used: {reason}", code="invalid_setting") from None
         self._limiter = MovingWindowRateLimiter(storage)
 
+    def answers(self) -> bool:
+        """True if the storage of the counts can be reached."""
+        try:
+            return self._limiter.storage.check()
+        except StorageError:
+            return False
+
     def take(self, key_id: str) -> tuple[bool, Allowance | None]:
         """Count one request; return whether it may go ahead, and what is left, None without a limit."""
         if self._limit is None:

@@ -1,7 +1,7 @@
-"""Temporary folders for imports, and unpacking into them within limits.
+"""Temporary folders for imports and backups, and unpacking into them within limits.
 
-A killed process leaves its folder behind; the next import or server removes it. The lock beside a folder, which is
-taken before the folder is made, tells whether its process is alive.
+A killed process leaves its folder behind; the next import, backup or server removes it. The lock beside a folder,
+which is taken before the folder is made, tells whether its process is alive.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ FOLDER_NAME = "pearl-import-"
 
 
 @contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Make a folder and remove it at the end. Raises StoreError if none can be made."""
-    folder = Path(tempfile.gettempdir()) / f"{FOLDER_NAME}{uuid4().hex}"
+def temporary_folder(within: Path | None = None) -> Iterator[Path]:
+    """Make a folder, by default among the system's temporary ones, and remove it at the end."""
+    folder = (within or Path(tempfile.gettempdir())) / f"{FOLDER_NAME}{uuid4().hex}"
     try:
         with FileLock(_lock_of(folder), thread_local=False):
             folder.mkdir(mode=0o700)
@@ -40,9 +40,9 @@ def temporary_folder() -> Iterator[Path]:
         _lock_of(folder).unlink(missing_ok=True)
 
 
-def clear_abandoned() -> None:
-    """Remove the folders of imports that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_NAME}*/"):
+def clear_abandoned(within: Path | None = None) -> None:
+    """Remove the folders of processes that were killed."""
+    for folder in (within or Path(tempfile.gettempdir())).glob(f"{FOLDER_NAME}*/"):
         lock = _lock_of(folder)
         with suppress(OSError, Timeout):
             if lock.exists() and not folder.is_symlink() and (os.name == "nt" or folder.stat().st_uid == os.getuid()):

@@ -105,21 +105,11 @@ class Database:
 
         Raises StoreError for the schema of a later version, or of one that is too early.
         """
-        current, newest = self.schema_version()
-        if current == newest:
+        error = schema.trouble(self.schema_version()[0])
+        if error is None:
             return
-        if current is not None and current < schema.known()[0]:
-            raise StoreError(
-                f"The database's schema is of an early version of PEARL ({current}; this one reads {schema.known()[0]} "
-                "and later). Run `pearl migrate` of the version with the git tag lab-2026-11 on it, then this version.",
-                code="schema_older",
-            )
-        if current is not None and current > newest:
-            raise StoreError(
-                f"The database's schema is of a later version of PEARL ({current}; this one knows {newest}); install "
-                "that version, or restore the backup made before it.",
-                code="schema_newer",
-            )
+        if error.code != "schema_missing":
+            raise error
         with self._translated(), self.engine.connect() as connection:
             if self.is_sqlite:
                 connection = connection.execution_options(pearl_write=True)

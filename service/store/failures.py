@@ -60,8 +60,8 @@ def explain(error: DBAPIError, file: str | None) -> StoreError:
         return read_only(file)
     if is_one_of(DAMAGED) and file is not None:
         return of_file(
-            "{file} is damaged. Stop PEARL, keep a copy of the file, and restore a backup (pearl restore) or what "
-            "`sqlite3 FILE .recover` saves of it.",
+            "{file} is damaged. Stop PEARL, keep a copy of the file, and restore a backup (move the file away, then "
+            "pearl restore) or what `sqlite3 FILE .recover` saves of it.",
             file,
             "store_damaged",
         )
@@ -75,7 +75,9 @@ def explain(error: DBAPIError, file: str | None) -> StoreError:
         )
     if is_one_of(NO_SCHEMA):
         return StoreError(
-            "The database has no up-to-date schema; start 'pearl serve' again, which makes it.", code="schema_missing"
+            "The database's schema is not that of this version of PEARL; start 'pearl serve' of the newest version "
+            "again, which brings it up to date.",
+            code="schema_missing",
         )
     if is_one_of(CLOSED) and file is not None:
         return of_file(

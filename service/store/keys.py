@@ -16,9 +16,10 @@ from pearl.errors import AccessError, NotFound, Unauthenticated
 from pearl.text.usable import format_timestamp, storable
 from service.store.ids import new_id
 from service.store.tables import grants, keys, users
-from service.store.users import User, ensure, get, spellings, tenant_id
+from service.store.users import User, ensure, find, get, spellings, tenant_id
 
 KEY_PREFIX = "pearl_"
+SIGNED_ON = "user_"  # begins the key id of a user who signed on without a key
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,27 @@ class Identity:
     """The user a call acts as, and the key it uses."""
 
     user: User
-    key_id: str
+    key_id: str  # SIGNED_ON and the user's id where no key was used
 
 
 @dataclass(frozen=True, slots=True)
 class KeyId:
     """A key that was shown before, by its id: the key of a session."""
 
-    id: str
+    id: str  # as in Identity
+
+
+@dataclass(frozen=True, slots=True)
+class UserName:
+    """A user whom an issuer's token or a trusted proxy names."""
+
+    name: str
+
+
+class UnknownUser(AccessError):
+    """The name is of no user of this service."""
+
+    default_code = "user_not_found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +112,27 @@ def _create(connection: Connection, terms: KeyTerms, *, user_id: int | None, gra
     return key_id, key
 
 
-def identify(connection: Connection, key: str | KeyId, acting_for: str | None = None) -> Identity:
+def identify(connection: Connection, key: str | KeyId | UserName, acting_for: str | None = None) -> Identity:
     """Find the user this key acts as; ``acting_for`` is the user that a service key names.
 
-    Raises Unauthenticated for an unknown or expired key, AccessError if the key may not act as that user.
+    Raises Unauthenticated for an unknown or expired key, UnknownUser for a name of no user, AccessError if the key may
+    not act as that user.
     """
-    row = _in_force(connection, key)
-    if row.user_id is not None:
-        if acting_for is not None and row.name not in _names(acting_for):
-            raise AccessError("Only a service key can act for another user through X-Pearl-User.", param="X-Pearl-User")
-        return Identity(User(row.user_id, row.name), row.id)
-    if acting_for is None:
-        raise AccessError("A service key must name the user it acts for: set X-Pearl-User.", param="X-Pearl-User")
-    return Identity(_granted(connection, row.id, row.grants_all_users, acting_for), row.id)
+    if isinstance(key, UserName) or (isinstance(key, KeyId) and key.id.startswith(SIGNED_ON)):
+        user = _signed_on(connection, key)
+        identity = Identity(user, f"{SIGNED_ON}{user.id}")
+    else:
+        row = _in_force(connection, key)
+        if row.user_id is None:
+            if acting_for is None:
+                raise AccessError(
+                    "A service key must name the user it acts for: set X-Pearl-User.", param="X-Pearl-User"
+                )
+            return Identity(_granted(connection, row.id, row.grants_all_users, acting_for), row.id)
+        identity = Identity(User(row.user_id, row.name), row.id)
+    if acting_for is not None and identity.user.name not in _names(acting_for):
+        raise AccessError("Only a service key can act for another user through X-Pearl-User.", param="X-Pearl-User")
+    return identity
 
 
 def identify_service(connection: Connection, key: str) -> str:
@@ -135,6 +157,19 @@ def _in_force(connection: Connection, key: str | KeyId) -> Any:
             code="expired_api_key",
         )
     return row
+
+
+def _signed_on(connection: Connection, key: KeyId | UserName) -> User:
+    if isinstance(key, UserName):
+        user = find(connection, key.name)
+        if user is None:
+            raise UnknownUser(f"There is no user '{key.name}' here; ask the operator to make one.")
+        return user
+    row_id = int(key.id.removeprefix(SIGNED_ON))
+    name = connection.scalar(select(users.c.name).where(users.c.id == row_id))
+    if name is None:
+        raise Unauthenticated("This user was deleted.", code="session_ended")
+    return User(row_id, name)
 
 
 def _granted(connection: Connection, key_id: str, all_users: bool, name: str) -> User:

@@ -47,9 +47,9 @@ def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
             forget_replies(home, user.id)
 
 
-def forget_replies(home: Path, user_id: int) -> None:
-    """Delete the files of a deleted user."""
-    for path in (home / FOLDER).glob(f"{user_id}.*"):
+def forget_replies(home: Path, user_id: int | None = None) -> None:
+    """Delete the files of a deleted user, or of all: a user of another database has the same number."""
+    for path in (home / FOLDER).glob("*" if user_id is None else f"{user_id}.*"):
         path.unlink(missing_ok=True)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
 
+from pearl.errors import StoreError
 from service.store.tables import metadata
 
 if TYPE_CHECKING:
@@ -28,6 +29,30 @@ def current(connection: Connection) -> str | None:
         return None
     revision = connection.scalar(text(f"SELECT version_num FROM {TABLE}"))
     return None if revision is None else str(revision)
+
+
+def trouble(revision: str | None) -> StoreError | None:
+    """The error for a database of this revision; None if that is the newest. With the code ``schema_missing`` it can be
+    brought up to date."""
+    oldest, newest = known()
+    if revision == newest:
+        return None
+    if revision is not None and revision < oldest:
+        return StoreError(
+            f"The database's schema is of an early version of PEARL ({revision}; this one reads {oldest} "
+            "and later). Run `pearl migrate` of the version with the git tag lab-2026-11 on it, then this version.",
+            code="schema_older",
+        )
+    if revision is not None and revision > newest:
+        return StoreError(
+            f"The database's schema is of a later version of PEARL ({revision}; this one knows {newest}); install "
+            "that version, or restore the backup made before it.",
+            code="schema_newer",
+        )
+    return StoreError(
+        f"The schema is at {revision}, not {newest}; start 'pearl serve' again, which brings it up to date.",
+        code="schema_missing",
+    )
 
 
 def upgrade(connection: Connection) -> None:

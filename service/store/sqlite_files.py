@@ -67,7 +67,7 @@ class SqliteFiles:
         if self._lost is not None:
             raise of_file(
                 "{file} was deleted, replaced or cut while PEARL had it open, so nothing is stored any more. Stop "
-                "PEARL, put the file or a backup (pearl restore) in its place, and start it again.",
+                "PEARL, put the file back or restore a backup (pearl restore), and start it again.",
                 self._lost,
                 "store_gone",
             )

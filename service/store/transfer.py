@@ -3,52 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, inspect, select, text
+from sqlalchemy import Connection, Row, Table, delete, func, insert, inspect, select, text
 from sqlalchemy.exc import DataError, IntegrityError
 
 from pearl.errors import InputError, StoreError
 from service.store.database import Database
+from service.store.schema import TABLE as VERSION_TABLE
 from service.store.tables import metadata
 
 ROWS_AT_ONCE = 100  # in memory; a document may have a megabyte
-VERSION_TABLE = "alembic_version"
 
 
-def copy_all(source: Database, target: Database, advance: Callable[[int], None] = lambda rows: None) -> dict[str, int]:
+@dataclass(slots=True)
+class Content:
+    """The rows of a table, in whatever order they are read."""
+
+    rows: int = 0
+    digest: int = 0  # the sum of the rows' SHA-256
+
+    def add(self, row: Row[Any]) -> None:
+        self.rows += 1
+        self.digest += int.from_bytes(sha256(repr(tuple(row)).encode()).digest())
+
+
+def copy_all(
+    source: Database,
+    target: Database,
+    advance: Callable[[int], None] = lambda rows: None,
+    *,
+    replaces: bool = False,
+) -> dict[str, int]:
     """Copy all rows with their ids, or none; return the number of rows by table. ``advance`` is called with the number
-    of rows of each batch.
+    of rows of each batch. With ``replaces`` the target's rows are deleted first, in the same transaction.
 
     Both schemas must be up to date. Raises InputError if the target is not empty, StoreError if something cannot be
-    copied or the counts differ.
+    copied, or if what the target holds afterwards is not what was read.
     """
-    with source.read() as reading, target.write() as writing:
-        _check_empty(writing)
-        counts = {table.name: _copy(table, reading, writing, advance) for table in metadata.sorted_tables}
+    with source.read() as reading, target.write(deletes=replaces) as writing:
+        if replaces:
+            _empty(writing)
+        check_empty(writing)
+        read = {table.name: _copy(table, reading, writing, advance) for table in metadata.sorted_tables}
         _carry_on_numbering(reading, writing)
         for table in metadata.sorted_tables:
-            if not counts[table.name] == _count(reading, table) == _count(writing, table):
-                raise StoreError(f"The counts of '{table.name}' differ after copying; nothing was written.")
-    return counts
+            if read[table.name] != _content(writing, table):
+                raise StoreError(f"The rows of '{table.name}' differ after copying; nothing was written.")
+    return {str(name): content.rows for name, content in read.items()}
 
 
-def check_usable(target: Database) -> None:
-    """Check a target before its schema is made. Raises InputError if it holds something already."""
+def check_usable(target: Database, *, to_replace: bool = False) -> None:
+    """Check a target before its schema is made. Raises InputError if it holds tables of another program or, unless it
+    is ``to_replace``, rows."""
     with target.read() as connection:
         names = set(inspect(connection).get_table_names())
         if names and VERSION_TABLE not in names:
             raise InputError("The target holds tables of another program; name an empty database.", param="to")
-        _check_empty(connection, names)
+        if not to_replace:
+            check_empty(connection, names)
 
 
 def rows_of(database: Database) -> int:
     """The number of rows of all tables."""
     with database.read() as connection:
-        return sum(_count(connection, table) for table in metadata.sorted_tables)
+        return sum(connection.scalar(select(func.count()).select_from(table)) or 0 for table in metadata.sorted_tables)
 
 
-def _check_empty(connection: Connection, among: set[str] | None = None) -> None:
+def check_empty(connection: Connection, among: set[str] | None = None) -> None:
+    """Check that no table, of those ``among``, has rows. Raises InputError."""
     filled = [
         table.name
         for table in metadata.sorted_tables
@@ -56,24 +81,48 @@ def _check_empty(connection: Connection, among: set[str] | None = None) -> None:
     ]
     if filled:
         raise InputError(
-            f"The target is not empty: there are rows in {', '.join(filled)}. Name an empty database.", param="to"
+            f"The target is not empty: there are rows in {', '.join(filled)}. Name an empty database.",
+            param="to",
+            code="not_empty",
         )
 
 
-def _copy(table: Table, reading: Connection, writing: Connection, advance: Callable[[int], None]) -> int:
-    copied = 0
+def _empty(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":  # quick whatever there is, and the rows' bytes go at once
+        connection.execute(text(f"TRUNCATE {', '.join(table.name for table in metadata.sorted_tables)}"))
+        return
+    for table in reversed(metadata.sorted_tables):
+        connection.execute(delete(table))
+
+
+def _copy(table: Table, reading: Connection, writing: Connection, advance: Callable[[int], None]) -> Content:
+    content = Content()
     try:
-        with reading.execute(select(table).execution_options(yield_per=ROWS_AT_ONCE)) as rows:
-            for batch in rows.partitions():
-                for alike in _by_columns([dict(row._mapping) for row in batch]):
-                    writing.execute(insert(table), alike)
-                copied += len(batch)
-                advance(len(batch))
+        for batch in _batches(reading, table):
+            for alike in _by_columns([dict(row._mapping) for row in batch]):
+                writing.execute(insert(table), alike)
+            for row in batch:
+                content.add(row)
+            advance(len(batch))
     except (DataError, IntegrityError) as error:
         raise StoreError(
             f"A row of '{table.name}' cannot be copied ({type(error.orig).__name__}); nothing was written."
         ) from error
-    return copied
+    return content
+
+
+def _content(connection: Connection, table: Table) -> Content:
+    content = Content()
+    for batch in _batches(connection, table):
+        for row in batch:
+            content.add(row)
+    return content
+
+
+def _batches(connection: Connection, table: Table) -> Iterator[list[Row[Any]]]:
+    with connection.execute(select(table).execution_options(yield_per=ROWS_AT_ONCE)) as rows:
+        for batch in rows.partitions():
+            yield list(batch)
 
 
 def _by_columns(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
@@ -85,18 +134,14 @@ def _by_columns(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     yield from groups.values()
 
 
-def _count(connection: Connection, table: Table) -> int:
-    return connection.scalar(select(func.count()).select_from(table)) or 0
-
-
 def _carry_on_numbering(reading: Connection, writing: Connection) -> None:
-    """Make the target continue the source's ids, so that it never gives one again."""
+    """Make the target continue the source's ids, and those it gave itself, so that it never gives one again."""
     for table in metadata.sorted_tables:
         column = table.autoincrement_column
         if column is None:
             continue
         highest = reading.scalar(select(func.max(column))) or 0
-        last = max(highest, _last_number(reading, table.name, column.name))
+        last = max(highest, *(_last_number(side, table.name, column.name) for side in (reading, writing)))
         if not last:
             continue
         if writing.dialect.name == "postgresql":

@@ -14,13 +14,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from pearl import __version__
 from pearl.errors import AccessError, Malformed, NotFound, PearlError, TooLarge
-from service.api.dependencies import ServicesDep, sessions_of
+from service.api.dependencies import ServicesDep, identify, proxied_user, sessions_of, sign_on_of
 from service.api.sessions import COOKIE, LASTS_S, NOT_OURS, from_elsewhere, says_nothing
 from service.api.site import BOTH, description
 from service.process.threads import in_thread
 from service.services import Services
-from service.store import keys, voices
-from service.store.keys import Identity, KeyId
+from service.sign_on.accepted import SignOn
+from service.store import voices
+from service.store.keys import Identity, KeyId, UserName
 
 router = APIRouter(include_in_schema=False)
 
@@ -47,17 +48,19 @@ ELSEWHERE = "That form came from another site, so it was not read. Sign in here.
 async def front(request: Request, services: ServicesDep) -> Response:
     if "text/html" not in request.headers.get("accept", ""):
         return description(request)
-    if (cookie := request.cookies.get(COOKIE)) is None:
-        return _sign_in_page(request)
     try:
-        key_id = sessions_of(request).key_id(cookie)
-        identity, names = await in_thread(_signed_in, services, KeyId(key_id))
+        key: KeyId | UserName | None = proxied_user(request)
+        if key is None:
+            if (cookie := request.cookies.get(COOKIE)) is None:
+                return sign_in_page(request)
+            key = KeyId(sessions_of(request).key_id(cookie))
+        identity, names = await in_thread(signed_in, services, sign_on_of(request), key)
     except AccessError as error:
-        answer = _sign_in_page(request, error)
+        answer = sign_in_page(request, error)
         answer.delete_cookie(COOKIE)
         return answer
     options = "".join(f'<option value="{escape(name)}">{escape(name)}</option>' for name in names)
-    return _html(WRITING, user=identity.user.name, token=sessions_of(request).token(key_id), voices=options)
+    return _html(WRITING, user=identity.user.name, token=sessions_of(request).token(identity.key_id), voices=options)
 
 
 @router.get("/page/assets/{name}")
@@ -82,10 +85,15 @@ async def sign_in(request: Request, services: ServicesDep) -> Response:
         if from_elsewhere(request) or says_nothing(request):
             raise AccessError(ELSEWHERE)
         key = form.get("key", "").strip().removeprefix("Bearer ")
-        identity, _ = await in_thread(_signed_in, services, key)
-        cookie = sessions_of(request).begin(identity.key_id)
+        identity, _ = await in_thread(signed_in, services, sign_on_of(request), key)
+        return to_the_page(request, identity)
     except PearlError as error:
-        return _sign_in_page(request, error)
+        return sign_in_page(request, error)
+
+
+def to_the_page(request: Request, identity: Identity) -> Response:
+    """Begin a session. Raises StoreError."""
+    cookie = sessions_of(request).begin(identity.key_id)
     answer = RedirectResponse("../", 303)
     secure = request.url.scheme == "https"
     answer.set_cookie(COOKIE, cookie, max_age=LASTS_S, httponly=True, samesite="strict", secure=secure)
@@ -107,12 +115,11 @@ async def sign_out(request: Request) -> Response:
     return answer
 
 
-def _signed_in(services: Services, key: str | KeyId) -> tuple[Identity, list[str]]:
+def signed_in(services: Services, sign_on: SignOn, key: str | KeyId | UserName) -> tuple[Identity, list[str]]:
     """The user whose key it is, and the names of their voices."""
+    identity = identify(services, sign_on, key)
     with services.database.read() as connection:
-        identity = keys.identify(connection, key)
         names = [voice.name for voice in voices.list_all(connection, identity.user.id)]
-    services.key_uses.note(identity.key_id)
     return identity, names
 
 
@@ -128,12 +135,16 @@ async def _form(request: Request) -> dict[str, str]:
     return dict(parse_qsl(body.decode(errors="replace")))
 
 
-def _sign_in_page(request: Request, error: PearlError | None = None) -> HTMLResponse:
+def sign_in_page(request: Request, error: PearlError | None = None) -> HTMLResponse:
     """The form to sign in. A link on another site leads here without the cookie; the page then asks again by itself."""
     elsewhere = error is None and request.headers.get("sec-fetch-site") == "cross-site"
     problem = f'<p id="problem" class="problem" role="alert">{escape(_said(error))}</p>' if error else ""
     below = "../" if request.url.path.startswith("/page/") else ""  # addresses stay right behind a proxy's prefix
-    answer = _html(SIGN_IN, problem=problem, refresh=REFRESH if elsewhere else "", below=below)
+    issuers = "".join(
+        f'<p><a class="main" href="{below}page/sign-on?issuer={number}">Sign in with {escape(issuer.name)}</a></p>'
+        for number, issuer in enumerate(sign_on_of(request).offered)
+    )
+    answer = _html(SIGN_IN, problem=problem, refresh=REFRESH if elsewhere else "", below=below, issuers=issuers)
     answer.status_code = 200 if error is None or request.method != "POST" else error.http_status
     return answer
 
@@ -146,6 +157,6 @@ def _said(error: PearlError) -> str:
 
 def _html(template: Template, **values: str) -> HTMLResponse:
     """Fill the template; values other than HTML of our own are escaped."""
-    own = {"voices", "problem", "refresh"}
+    own = {"voices", "problem", "refresh", "issuers"}
     filled = {name: value if name in own else escape(value) for name, value in values.items()}
     return HTMLResponse(template.substitute(filled, stamp=STAMP, version=__version__), headers=HEADERS)

@@ -6,8 +6,10 @@ import re
 import subprocess
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+import yaml
 from sqlalchemy.engine import make_url
 
 from pearl import __version__
@@ -16,7 +18,7 @@ from service.commands.serve import REQUESTS_END_S
 from service.services import LOADING_ENDS_S
 
 SECRET = re.compile(r"PASSWORD|KEY|SECRET|TOKEN")
-PINNED = re.compile(r"[\w./-]+:\d[\w.-]*")
+PINNED = re.compile(r"[\w./-]+:v?\d[\w.-]*")
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def example(root: Path) -> dict[str, str]:
 
 
 def test_services_have_pinned_images_health_checks_and_restart(compose: dict[str, Any]) -> None:
-    assert set(compose["services"]) == {"pearl", "database"}
+    assert set(compose["services"]) == {"pearl", "database", "redis", "prometheus"}
     for service in compose["services"].values():
         assert PINNED.fullmatch(service["image"]), service["image"]
         assert service["healthcheck"]["test"][0] == "CMD"
@@ -45,8 +47,21 @@ def test_a_stop_lets_requests_and_a_model_that_is_being_loaded_end(compose: dict
     assert int(by_hand) >= needed
 
 
-def test_the_service_waits_for_a_healthy_database(compose: dict[str, Any]) -> None:
-    assert compose["services"]["pearl"]["depends_on"] == {"database": {"condition": "service_healthy"}}
+def test_the_service_waits_for_what_it_needs(compose: dict[str, Any]) -> None:
+    healthy = {"condition": "service_healthy"}
+    assert compose["services"]["pearl"]["depends_on"] == {"database": healthy, "redis": healthy}
+    storage = compose["services"]["pearl"]["environment"]["PEARL_RATE_LIMIT_STORAGE"]
+    assert urlsplit(storage).hostname == "redis"
+
+
+def test_prometheus_is_wanted_by_name_and_reads_files_that_exist(compose: dict[str, Any], root: Path) -> None:
+    prometheus = compose["services"]["prometheus"]
+    assert prometheus["profiles"] == ["monitoring"]
+    mounted = [volume.split(":")[0] for volume in prometheus["volumes"] if volume.startswith("./")]
+    assert [name for name in mounted if not (root / "deploy" / name).is_file()] == ["./pearl.key"]
+    [job] = yaml.safe_load((root / "deploy" / "prometheus.yaml").read_text(encoding="utf-8"))["scrape_configs"]
+    [target] = job["static_configs"][0]["targets"]
+    assert target == f"pearl:{compose['services']['pearl']['command'][4]}"
 
 
 def test_the_image_is_built_from_the_root(compose: dict[str, Any], root: Path) -> None:
@@ -99,13 +114,14 @@ def test_the_example_sets_what_compose_asks_for_and_settings_that_exist(
 def test_the_service_is_reached_on_loopback_and_cannot_do_much(compose: dict[str, Any]) -> None:
     pearl = compose["services"]["pearl"]
     assert pearl["ports"] == ["127.0.0.1:8000:8000"]
-    assert "ports" not in compose["services"]["database"]
+    assert not any("ports" in compose["services"][name] for name in ("database", "redis"))
     assert pearl["read_only"] is True
     assert pearl["cap_drop"] == ["ALL"]
 
 
 def test_data_is_on_volumes_where_the_images_keep_it(compose: dict[str, Any]) -> None:
-    mounts = [volume.split(":") for service in compose["services"].values() for volume in service["volumes"]]
+    volumes = [volume for service in compose["services"].values() for volume in service.get("volumes", ())]
+    mounts = [volume.split(":") for volume in volumes if not volume.startswith("./")]
     assert {name for name, _ in mounts} == set(compose["volumes"])
     # since PostgreSQL 18 its image keeps the data in a folder below this one, named by the version
-    assert {target for _, target in mounts} == {"/var/lib/pearl", "/var/lib/postgresql"}
+    assert {target for _, target in mounts} == {"/var/lib/pearl", "/var/lib/postgresql", "/prometheus"}

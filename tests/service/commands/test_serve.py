@@ -241,6 +241,7 @@ def test_what_the_start_says_without_a_sample_in_json(
         ("REWARD_MODEL", ".", "is not a reward model"),
         ("LLM", "openai", "PEARL_LLM_MODEL is not set"),
         ("RATE_LIMIT_STORAGE", "drawer://", "PEARL_RATE_LIMIT_STORAGE cannot be used"),
+        ("SIGN_ON", "none.toml", "PEARL_SIGN_ON='none.toml': it cannot be read"),
     ],
 )
 def test_with_workers_a_setting_that_cannot_be_is_refused_before_they_start(

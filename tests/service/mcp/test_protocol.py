@@ -118,6 +118,14 @@ def test_a_client_of_two_eras_is_answered(headers: Any, meta: Any, stateless: bo
             assert "result" in answer(method, headers, _meta=meta).body
 
 
+@pytest.mark.parametrize("named", SUPPORTED)
+@pytest.mark.parametrize("wanted", SUPPORTED[1:])
+def test_a_handshake_may_name_another_revision_than_the_header(named: str, wanted: str) -> None:
+    headers = {"mcp-protocol-version": named}
+    answered = answer("initialize", headers, protocolVersion=wanted, capabilities={}, clientInfo={})
+    assert (answered.status, answered.body["result"]["protocolVersion"]) == (200, wanted)
+
+
 def test_another_revision_is_told_which_there_are() -> None:
     later = {**META, "io.modelcontextprotocol/protocolVersion": "2030-01-01"}
     odd = {**META, "io.modelcontextprotocol/protocolVersion": 5}

@@ -4,8 +4,10 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -17,9 +19,11 @@ from pearl.errors import StoreError
 from pearl.records import Document, Draft, Retrieval, Revision
 from service.store import documents, drafts, feedback, users
 from service.store.database import Database
-from service.store.documents import Addition
-from service.store.schema import configuration, known
+from service.store.documents import Addition, AddOutcome
+from service.store.schema import MIGRATIONS, configuration, known
 from service.store.tables import metadata
+
+SCHEMAS = Path(__file__).with_name("schemas")
 
 
 @pytest.fixture
@@ -41,26 +45,142 @@ def test_an_empty_database_gets_the_declared_tables(empty):
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
-@pytest.fixture
-def first(tmp_path: Path) -> Iterator[Database]:
-    """The database as the first version that is read made it, by migrations that are gone."""
-    connection = sqlite3.connect(tmp_path / "first.db")
-    connection.executescript(Path(__file__).with_name("schema_0007.sql").read_text(encoding="utf-8"))
-    connection.close()
-    made = Database(f"sqlite:///{tmp_path / 'first.db'}", timeout_s=10)
+def revisions() -> list[str]:
+    """Every revision that this code upgrades."""
+    numbers = (path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
+    return sorted(numbers)
+
+
+def load(revision: str, url: str) -> None:
+    """Make the database of a version as that made it, with rows in every table."""
+    kind = "sqlite" if url.startswith("sqlite") else "postgresql"
+    file = SCHEMAS / f"{revision}.{kind}.sql"
+    assert file.exists(), "run python -m tests.service.store.schemas.make"
+    dump = file.read_bytes().decode()
+    if kind == "postgresql":
+        with psycopg.connect(url.replace("+psycopg", "")) as connection:
+            connection.execute(dump)
+        return
+    file = Path(url.removeprefix("sqlite:///"))
+    file.parent.mkdir(exist_ok=True)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(dump)
+
+
+@pytest.fixture(params=revisions())
+def released(request: pytest.FixtureRequest, empty_database_url: str) -> Iterator[Database]:
+    """The database of a version, filled by that."""
+    load(request.param, empty_database_url)
+    made = Database(empty_database_url, timeout_s=10)
+    assert made.schema_version()[0] == request.param
     yield made
     made.close()
 
 
-def test_the_migrations_bring_the_first_database_to_the_declared_tables(first):
-    first.migrate()
-    there, newest = first.schema_version()
+@pytest.fixture
+def first(tmp_path: Path) -> Iterator[Database]:
+    """The database of the first version that is read."""
+    url = f"sqlite:///{tmp_path / 'first.db'}"
+    load(revisions()[0], url)
+    made = Database(url, timeout_s=10)
+    yield made
+    made.close()
+
+
+def all_rows(database: Database) -> dict[str, list[dict[str, object]]]:
+    """Every row by table, in an order that columns which come or go do not change."""
+    with database.read() as connection:
+        return {
+            table: sorted(
+                (dict(row._mapping) for row in connection.exec_driver_sql(f"SELECT * FROM {table}")),
+                key=lambda row: [str(row.get(name)) for name in ("id", "seq", "user_id", "name", "key_id", "voice")],
+            )
+            for table in inspect(connection).get_table_names()
+            if table != "alembic_version"
+        }
+
+
+def kept(before: dict[str, list[dict[str, object]]], after: dict[str, list[dict[str, object]]]) -> bool:
+    """True if every row is there with the values that it had in the columns that stayed."""
+    return all(
+        len(rows) == len(after[table])
+        and all(
+            row[name] == later[name]
+            for row, later in zip(rows, after[table], strict=True)
+            for name in later
+            if name in row
+        )
+        for table, rows in before.items()
+    )
+
+
+def test_the_database_of_each_version_is_upgraded_with_its_rows(released):
+    before = all_rows(released)
+    assert all(before.values()), "there is something in every table"
+    released.migrate()
+    there, newest = released.schema_version()
     assert there == newest
-    assert tables(first) == {*metadata.tables, "alembic_version"}
-    with first.write() as connection:
+    assert tables(released) == {*metadata.tables, "alembic_version"}
+    assert kept(before, all_rows(released))
+    with released.write() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-        users.ensure(connection, {"ann"})
-        assert users.chosen(connection, None).name == "ann"
+        ann = users.get(connection, "ann").id
+        assert {document.text for document in documents.all_of_user(connection, ann)} >= {"Dear Bo."}
+        assert drafts.get(connection, ann, "draft_x").request == "q"
+        assert documents.add(connection, [Addition(ann, Document("n", "New.", 3.0))]) == [AddOutcome.CREATED]
+        assert users.ensure(connection, {"new"})["new"].id > ann
+
+
+# forks, so that the imports are paid once: each child upgrades and kills itself one statement or commit later
+KILLED = """
+import os, signal, sys
+from itertools import count
+from sqlalchemy import event, inspect
+from service.store import schema
+from service.store.database import Database
+import alembic.command
+
+
+def die(after):
+    database, done = Database(sys.argv[1], timeout_s=10), count(1)
+
+    def kill(*_):
+        if next(done) == after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    for moment in ("after_cursor_execute", "commit"):
+        event.listen(database.engine, moment, kill)
+    database.migrate()
+
+
+for after in count(1):
+    child = os.fork()
+    if child == 0:
+        die(after)
+        os._exit(0)
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0:
+        break
+    database = Database(sys.argv[1], timeout_s=10)
+    print(database.schema_version()[0], flush=True)
+    database.close()
+"""
+
+
+def test_a_migration_that_is_killed_is_done_by_the_next_start(empty_database_url):
+    load(revisions()[0], empty_database_url)
+    database = Database(empty_database_url, timeout_s=10)
+    before = all_rows(database)
+    database.close()
+    run = subprocess.run(
+        [sys.executable, "-c", KILLED, empty_database_url], capture_output=True, text=True, timeout=200, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    left = run.stdout.split()
+    assert len(left) > 15
+    assert set(left) == {revisions()[0]}  # nothing of an upgrade that did not end
+    assert database.schema_version()[0] == known()[1]
+    assert kept(before, all_rows(database))
+    database.close()
 
 
 def test_a_database_with_documents_and_drafts_keeps_them(empty):

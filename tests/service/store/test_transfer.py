@@ -1,34 +1,17 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import text
 
 from pearl.errors import InputError, StoreError
 from pearl.records import Document
-from service.store import (
-    calibrations,
-    documents,
-    drafts,
-    embeddings,
-    feedback,
-    idempotency,
-    imports,
-    keys,
-    profiles,
-    transfer,
-    users,
-    voices,
-)
-from service.store.calibrations import CalibrationKey, StoredCalibration
+from service.store import documents, transfer, users
 from service.store.database import Database
 from service.store.documents import Addition
-from service.store.embeddings import text_key
-from service.store.tables import metadata
+from tests.filled import contents, fill
 
 TIMEOUT_S = 10.0
 
@@ -46,53 +29,8 @@ def other(database: Database, request: pytest.FixtureRequest, tmp_path: Any) -> 
     made.close()
 
 
-def fill(database: Database, draft: Any) -> None:
-    """Something in every table, with a gap in the numbers of users at the end."""
-    with database.write() as connection:
-        names = users.ensure(connection, {"ann", "bob", "gone"})
-        ann = names["ann"].id
-        additions = [
-            Addition(ann, Document("a", "Grüße, 100% \U0001f600\r\n", 1.25, "What?", "email"), "import_1"),
-            Addition(names["bob"].id, Document("a", "Milk.", 1_700_000_000.123456)),
-        ]
-        documents.add(connection, additions, template="message")
-        documents.change_voice(connection, ann, "a", "letters")
-        choice = profiles.LineChoice(profiles.CORRECTED, "Dashes, never semicolons.")
-        profiles.put(connection, ann, profiles.StoredProfile("email", True, {"dashes": choice}))
-        note = imports.ImportNote("import_1", ann, {"imported": 1})
-        imports.record(connection, [note], importer="jsonl", source="/ä.jsonl")
-        voices.put(connection, ann, "email", {"instructions": "Briefly.", "k": 3})
-        embeddings.add(connection, ann, "words", {text_key("Grüße, 100% \U0001f600\r\n"): np.ones(3, np.float32)})
-        drafts.add(connection, ann, draft("x"), request="q", instructions="", voice="email", model="m")
-        drafts.add(connection, ann, draft("y"), request="r", instructions="", voice=None, model="m")
-        feedback.add(connection, ann, "draft_x", "accepted", None)
-        keys.create_for_user(connection, "ann", terms=keys.KeyTerms("laptop", 2_000_000_000.0))
-        keys.create_for_service(connection, ("ann", "bob"))
-        idempotency.begin(connection, idempotency.Call(ann, "key", "print", 60, 60))
-        combination = CalibrationKey("email", "bm25", "m")
-        calibrations.put(connection, ann, StoredCalibration("c", combination, {"threshold": None}, {"texts": 30}))
-        users.remove(connection, names["gone"].id)  # owes an erasure, too
-
-
-def contents(database: Database) -> dict[str, list[str]]:
-    """Every row of every table as text, so that NULL and a JSON null differ."""
-    with database.read() as connection:
-        return {
-            table.name: sorted(
-                json.dumps(
-                    {
-                        column.name: value.hex() if isinstance(value, bytes) else value
-                        for column, value in zip(table.columns, row, strict=True)
-                    }
-                )
-                for row in connection.execute(select(table))
-            )
-            for table in metadata.sorted_tables
-        }
-
-
-def test_everything_goes_across_and_back(database: Database, other: Database, draft: Any, tmp_path: Any) -> None:
-    fill(database, draft)
+def test_everything_goes_across_and_back(database: Database, other: Database, tmp_path: Any) -> None:
+    fill(database)
     before = contents(database)
     assert all(before.values()), "there is something in every table"
     transfer.check_usable(other)
@@ -109,8 +47,8 @@ def test_everything_goes_across_and_back(database: Database, other: Database, dr
     back.close()
 
 
-def test_nulls_stay_nulls(database: Database, other: Database, draft: Any) -> None:
-    fill(database, draft)
+def test_nulls_stay_nulls(database: Database, other: Database) -> None:
+    fill(database)
     other.migrate()
     transfer.copy_all(database, other)
     with other.read() as connection:
@@ -120,8 +58,8 @@ def test_nulls_stay_nulls(database: Database, other: Database, draft: Any) -> No
         assert connection.scalar(text("SELECT count(*) FROM drafts WHERE revision IS NULL")) == with_null
 
 
-def test_numbers_go_on_and_never_come_back(database: Database, other: Database, draft: Any) -> None:
-    fill(database, draft)
+def test_numbers_go_on_and_never_come_back(database: Database, other: Database) -> None:
+    fill(database)
     with database.write() as connection:
         newest = users.ensure(connection, {"late"})["late"].id
         users.remove(connection, newest)
@@ -132,8 +70,8 @@ def test_numbers_go_on_and_never_come_back(database: Database, other: Database, 
         assert documents.add(connection, [Addition(1, Document("n", "New.", 3.0))]) == [documents.AddOutcome.CREATED]
 
 
-def test_a_target_that_is_not_empty(database: Database, other: Database, draft: Any) -> None:
-    fill(database, draft)
+def test_a_target_that_is_not_empty(database: Database, other: Database) -> None:
+    fill(database)
     other.migrate()
     transfer.check_usable(other)
     transfer.copy_all(database, other)
@@ -151,9 +89,9 @@ def test_a_database_of_another_program(other: Database) -> None:
         transfer.check_usable(other)
 
 
-def test_nothing_is_half_written(sqlite_database: Database, postgres_url: str, draft: Any) -> None:
+def test_nothing_is_half_written(sqlite_database: Database, postgres_url: str) -> None:
     """PostgreSQL refuses a NUL character in the last table that holds a text."""
-    fill(sqlite_database, draft)
+    fill(sqlite_database)
     with sqlite_database.write() as connection:
         connection.execute(text("UPDATE drafts SET request = 'a' || char(0) || 'b'"))
     target = Database(postgres_url, timeout_s=TIMEOUT_S)

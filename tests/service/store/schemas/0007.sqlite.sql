@@ -14,9 +14,10 @@ CREATE TABLE calibrations (
 	figures JSON NOT NULL,
 	created_at FLOAT NOT NULL,
 	CONSTRAINT pk_calibrations PRIMARY KEY (id),
-	CONSTRAINT fk_calibrations_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE,
-	CONSTRAINT uq_calibrations_user_id_voice_retriever_model UNIQUE (user_id, voice, retriever, model)
+	CONSTRAINT uq_calibrations_user_id_voice_retriever_model UNIQUE (user_id, voice, retriever, model),
+	CONSTRAINT fk_calibrations_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
+INSERT INTO "calibrations" VALUES('c',1,'email','bm25','m','{"threshold": null}','{"texts": 30}',1.79579006775327610972e+09);
 CREATE TABLE documents (
 	seq INTEGER NOT NULL,
 	user_id INTEGER NOT NULL,
@@ -26,11 +27,17 @@ CREATE TABLE documents (
 	voice VARCHAR(200),
 	timestamp FLOAT NOT NULL,
 	content_digest BLOB NOT NULL,
-	text_digest BLOB NOT NULL, request_digest BLOB, import_id VARCHAR(60), changed_at FLOAT,
+	text_digest BLOB NOT NULL,
+	request_digest BLOB,
+	import_id VARCHAR(60),
+	changed_at FLOAT,
 	CONSTRAINT pk_documents PRIMARY KEY (seq),
-	CONSTRAINT fk_documents_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE,
-	CONSTRAINT uq_documents_user_id_document_id UNIQUE (user_id, document_id)
+	CONSTRAINT uq_documents_user_id_document_id UNIQUE (user_id, document_id),
+	CONSTRAINT fk_documents_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
+INSERT INTO "documents" VALUES(1,1,'a','Grüße, 100% 😀','What?','letters',1.25,X'2C26370E4A4466C94DEA90DABC0A3457',X'D3D9424D45469CE08B47E1E7731B9B1A',X'207370EC8AC378A9A1369D749E1FE751','import_1',1.79579006767178463938e+09);
+INSERT INTO "documents" VALUES(2,2,'a','Milk.',NULL,NULL,1.70000000012345600132e+09,X'4F88C73A043BC434974EE40D4104D9D9',X'0B23916277B383C6987CA46B0385C516',NULL,NULL,NULL);
+INSERT INTO "documents" VALUES(3,1,'draft_x','Dear Bo.','q','email',1.79579006771932578085e+09,X'0046DD9C78AFF8F0FE39BCF4B3865BA9',X'45116246ED286F77CE6CF564C51F1E82',X'495DC4B71861B44A28488065C1AE9725',NULL,NULL);
 CREATE TABLE drafts (
 	id VARCHAR(60) NOT NULL,
 	user_id INTEGER NOT NULL,
@@ -42,10 +49,18 @@ CREATE TABLE drafts (
 	model VARCHAR(200) NOT NULL,
 	retrieval JSON NOT NULL,
 	timings JSON NOT NULL,
-	created_at FLOAT NOT NULL, revision JSON, questions JSON, usage JSON, quality FLOAT, editing JSON, likeness FLOAT,
+	created_at FLOAT NOT NULL,
+	revision JSON,
+	questions JSON,
+	usage JSON,
+	quality FLOAT,
+	editing JSON,
+	likeness FLOAT,
 	CONSTRAINT pk_drafts PRIMARY KEY (id),
 	CONSTRAINT fk_drafts_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
+INSERT INTO "drafts" VALUES('draft_x',1,'email','q','','Dear Bo.','draft','m','{"documents": [{"id": "d1", "score": 0.5}], "top_score": 0.5, "threshold": null, "below_threshold": false, "notes": [], "form": null}','{}',1.79579006770563602449e+09,'{"applied": false, "reason": "no_threshold", "message": "There is none."}','[]','{"prompt_tokens": 0, "completion_tokens": 0}',NULL,'null',NULL);
+INSERT INTO "drafts" VALUES('draft_y',1,NULL,'r','','Dear Bo.','draft','m','{"documents": [{"id": "d1", "score": 0.5}], "top_score": 0.5, "threshold": null, "below_threshold": false, "notes": [], "form": null}','{}',1.79579006770728492742e+09,'{"applied": false, "reason": "no_threshold", "message": "There is none."}','[]','{"prompt_tokens": 0, "completion_tokens": 0}',NULL,'null',NULL);
 CREATE TABLE embeddings (
 	user_id INTEGER NOT NULL,
 	encoder VARCHAR(200) NOT NULL,
@@ -54,24 +69,30 @@ CREATE TABLE embeddings (
 	CONSTRAINT pk_embeddings PRIMARY KEY (user_id, encoder, text_digest),
 	CONSTRAINT fk_embeddings_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
+INSERT INTO "embeddings" VALUES(1,'words',X'D3D9424D45469CE08B47E1E7731B9B1A',X'0000803F0000803F0000803F');
 CREATE TABLE erasures (
 	id INTEGER NOT NULL,
 	requested_at FLOAT NOT NULL,
 	CONSTRAINT pk_erasures PRIMARY KEY (id)
 );
+INSERT INTO "erasures" VALUES(1,1.79579006775439453127e+09);
 CREATE TABLE feedback (
 	id VARCHAR(60) NOT NULL,
 	draft_id VARCHAR(60) NOT NULL,
 	user_id INTEGER NOT NULL,
 	outcome VARCHAR(20) NOT NULL,
 	document_seq INTEGER,
-	created_at FLOAT NOT NULL, edit JSON, machine_share FLOAT, mine BOOLEAN,
+	created_at FLOAT NOT NULL,
+	edit JSON,
+	machine_share FLOAT,
+	mine BOOLEAN,
 	CONSTRAINT pk_feedback PRIMARY KEY (id),
-	CONSTRAINT fk_feedback_document_seq_documents FOREIGN KEY(document_seq) REFERENCES documents (seq) ON DELETE SET NULL,
+	CONSTRAINT uq_feedback_draft_id UNIQUE (draft_id),
 	CONSTRAINT fk_feedback_draft_id_drafts FOREIGN KEY(draft_id) REFERENCES drafts (id) ON DELETE CASCADE,
 	CONSTRAINT fk_feedback_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE,
-	CONSTRAINT uq_feedback_draft_id UNIQUE (draft_id)
+	CONSTRAINT fk_feedback_document_seq_documents FOREIGN KEY(document_seq) REFERENCES documents (seq) ON DELETE SET NULL
 );
+INSERT INTO "feedback" VALUES('feedback_01a21d6dd812248249f968689745','draft_x',1,'accepted',3,1.79579006773012447351e+09,'{"words_kept": 2, "words_added": 0, "words_removed": 0, "sentences_kept": 1, "sentences_changed": 0, "sentences_added": 0, "sentences_removed": 0, "machine_share": 1.0, "distance": 0.0}',1.0,NULL);
 CREATE TABLE grants (
 	key_id VARCHAR(40) NOT NULL,
 	user_id INTEGER NOT NULL,
@@ -79,6 +100,8 @@ CREATE TABLE grants (
 	CONSTRAINT fk_grants_key_id_keys FOREIGN KEY(key_id) REFERENCES keys (id) ON DELETE CASCADE,
 	CONSTRAINT fk_grants_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
+INSERT INTO "grants" VALUES('key_01a21d6dd821b4aaf366399fb7d7',1);
+INSERT INTO "grants" VALUES('key_01a21d6dd821b4aaf366399fb7d7',2);
 CREATE TABLE idempotency (
 	user_id INTEGER NOT NULL,
 	"key" VARCHAR(200) NOT NULL,
@@ -89,6 +112,7 @@ CREATE TABLE idempotency (
 	CONSTRAINT pk_idempotency PRIMARY KEY (user_id, "key"),
 	CONSTRAINT fk_idempotency_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
+INSERT INTO "idempotency" VALUES(1,'key','print',NULL,NULL,1.79579006774639630319e+09);
 CREATE TABLE imports (
 	id VARCHAR(60) NOT NULL,
 	user_id INTEGER NOT NULL,
@@ -100,6 +124,7 @@ CREATE TABLE imports (
 	CONSTRAINT pk_imports PRIMARY KEY (id),
 	CONSTRAINT fk_imports_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
+INSERT INTO "imports" VALUES('import_1',1,'jsonl','/ä.jsonl','{"imported": 1}',1.79579006768998455999e+09,NULL);
 CREATE TABLE jobs (
 	id INTEGER NOT NULL,
 	user_id INTEGER NOT NULL,
@@ -110,9 +135,11 @@ CREATE TABLE jobs (
 	created_at FLOAT NOT NULL,
 	claimed_at FLOAT,
 	CONSTRAINT pk_jobs PRIMARY KEY (id),
-	CONSTRAINT fk_jobs_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE,
-	CONSTRAINT uq_jobs_user_id_kind UNIQUE (user_id, kind)
+	CONSTRAINT uq_jobs_user_id_kind UNIQUE (user_id, kind),
+	CONSTRAINT fk_jobs_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
+INSERT INTO "jobs" VALUES(1,1,'embed','queued',0,NULL,1.79579006766954302784e+09,NULL);
+INSERT INTO "jobs" VALUES(2,2,'embed','queued',0,NULL,1.79579006766954445833e+09,NULL);
 CREATE TABLE keys (
 	id VARCHAR(40) NOT NULL,
 	tenant_id INTEGER NOT NULL,
@@ -120,12 +147,17 @@ CREATE TABLE keys (
 	digest VARCHAR(64) NOT NULL,
 	shown VARCHAR(20) NOT NULL,
 	grants_all_users BOOLEAN NOT NULL,
-	created_at FLOAT NOT NULL, name VARCHAR(200), last_used_at FLOAT, expires_at FLOAT,
+	created_at FLOAT NOT NULL,
+	name VARCHAR(200),
+	last_used_at FLOAT,
+	expires_at FLOAT,
 	CONSTRAINT pk_keys PRIMARY KEY (id),
 	CONSTRAINT fk_keys_tenant_id_tenants FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE,
 	CONSTRAINT fk_keys_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE,
 	CONSTRAINT uq_keys_digest UNIQUE (digest)
 );
+INSERT INTO "keys" VALUES('key_01a21d6dd813526ff7443d4f14e6',1,1,'f3a5d012623b87bae88e32b64c777468d76a881e42dd33095d8114d9b9be31f8','pearl_jPOC',0,1.79579006773194217684e+09,'laptop',NULL,2000000000.0);
+INSERT INTO "keys" VALUES('key_01a21d6dd821b4aaf366399fb7d7',1,NULL,'6c024bbed59b663a4c6058409d48fdf63f9ec155f20da1af9163ef442371824d','pearl_fGl-',0,1.79579006774592494968e+09,NULL,NULL,NULL);
 CREATE TABLE profiles (
 	user_id INTEGER NOT NULL,
 	voice VARCHAR(200) NOT NULL,
@@ -136,6 +168,7 @@ CREATE TABLE profiles (
 	CONSTRAINT pk_profiles PRIMARY KEY (user_id, voice),
 	CONSTRAINT fk_profiles_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
+INSERT INTO "profiles" VALUES(1,'email',1,'','{"dashes": {"state": "corrected", "text": "Dashes, never semicolons."}}',1.79579006768929052358e+09);
 CREATE TABLE tenants (
 	id INTEGER NOT NULL,
 	name VARCHAR(200) NOT NULL,
@@ -143,15 +176,18 @@ CREATE TABLE tenants (
 	CONSTRAINT pk_tenants PRIMARY KEY (id),
 	CONSTRAINT uq_tenants_name UNIQUE (name)
 );
+INSERT INTO "tenants" VALUES(1,'default',1.7957900676501488686e+09);
 CREATE TABLE users (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
 	tenant_id INTEGER NOT NULL,
 	name VARCHAR(200) NOT NULL,
 	history_version INTEGER DEFAULT '0' NOT NULL,
 	created_at FLOAT NOT NULL,
-	CONSTRAINT fk_users_tenant_id_tenants FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE,
-	CONSTRAINT uq_users_tenant_id_name UNIQUE (tenant_id, name)
+	CONSTRAINT uq_users_tenant_id_name UNIQUE (tenant_id, name),
+	CONSTRAINT fk_users_tenant_id_tenants FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
 );
+INSERT INTO "users" VALUES(1,1,'ann',3,1.79579006765149021144e+09);
+INSERT INTO "users" VALUES(2,1,'bob',1,1.79579006765149092679e+09);
 CREATE TABLE voices (
 	user_id INTEGER NOT NULL,
 	name VARCHAR(200) NOT NULL,
@@ -162,13 +198,17 @@ CREATE TABLE voices (
 	CONSTRAINT pk_voices PRIMARY KEY (user_id, name),
 	CONSTRAINT fk_voices_user_id_users FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
+INSERT INTO "voices" VALUES(1,'email','Briefly.','message',3,1.79579006765965962406e+09);
+INSERT INTO "voices" VALUES(1,'letters','','free',NULL,1.79579006768281269077e+09);
+CREATE INDEX ix_keys_user_id ON keys (user_id);
+CREATE INDEX ix_imports_user_id ON imports (user_id);
+CREATE INDEX ix_documents_import_id ON documents (import_id);
 CREATE INDEX ix_documents_user_id_timestamp_seq ON documents (user_id, timestamp, seq);
 CREATE INDEX ix_drafts_user_id ON drafts (user_id);
 CREATE INDEX ix_jobs_user_id ON jobs (user_id);
-CREATE INDEX ix_keys_user_id ON keys (user_id);
+CREATE INDEX ix_grants_user_id ON grants (user_id);
 CREATE INDEX ix_feedback_document_seq ON feedback (document_seq);
 CREATE INDEX ix_feedback_user_id ON feedback (user_id);
-CREATE INDEX ix_grants_user_id ON grants (user_id);
-CREATE INDEX ix_imports_user_id ON imports (user_id);
-CREATE INDEX ix_documents_import_id ON documents (import_id);
+DELETE FROM "sqlite_sequence";
+INSERT INTO "sqlite_sequence" VALUES('users',4);
 COMMIT;

@@ -1,0 +1,376 @@
+"""``pearl doctor``"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import platform
+import re
+import shutil
+import stat
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import typer
+from sqlalchemy import func, select, text
+from sqlalchemy.engine import make_url
+
+from pearl import __version__
+from pearl.chat.base import Decoding, Message, complete
+from pearl.chat.choose import embedded_file, make_chat_model, writer_of
+from pearl.cli.options import JSON_OPTION, check_writable, write_json
+from pearl.errors import PearlError
+from pearl.settings import EMBEDDED_ENGINE, PREFIX, Settings, load_settings
+from pearl.text.shown_urls import HIDDEN, without_secrets
+from pearl.text.usable import counted, printable
+from service.store import keys, schema, tables
+from service.store.database import Database
+from service.store.jobs import FAILED as GIVEN_UP
+from service.store.sqlite_files import LEAST_ROOM
+from service.store.user_counts import overview
+
+EXAMPLES = """
+  pearl doctor
+  pearl doctor --json -
+"""
+State = Literal["ok", "warning", "failed"]
+Finding = tuple[State, str]
+MB = 1_000_000
+LITTLE_ROOM = 500 * MB
+OWED_S = 600.0  # an erasure that is older is stuck
+SOON_S = 14 * 86_400.0  # a key that expires within it is worth a warning
+CLOCK_S, CLOCK_FAILS_S = 5.0, 300.0  # by which the clock may be off
+QUESTION = (Message("user", "Answer with one word: is water wet?"),)
+HOME_FOLDER = re.compile(r"/(?:home|Users)/[^/\s'\"]+")
+SECRETS = ("PGPASSWORD", "OPENAI_API_KEY")  # variables of libraries
+LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A part that was looked at, and what was found."""
+
+    name: str
+    state: State
+    message: str
+
+
+@dataclass
+class Examined:
+    """The parts that several checks look at."""
+
+    settings: Settings
+    usable: Database | None = None  # if its schema is this version's
+    times: dict[str, tuple[float, float]] = field(default_factory=dict)  # what was done: seconds, and how many are slow
+
+    @cached_property
+    def database(self) -> Database | None:
+        """The database; None if it is a file that is not there yet, which opening it would make."""
+        url = make_url(self.settings.resolved_database_url)
+        missing = url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists()
+        return None if missing else Database(self.settings.resolved_database_url, pool_size=1)
+
+    def timed(self, what: str, began: float, slow_s: float) -> str:
+        """Note how long something took, and return that in words."""
+        seconds = time.perf_counter() - began
+        self.times[what] = seconds, slow_s
+        return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
+
+
+def program(examined: Examined) -> Finding:
+    named = [name for name in (PREFIX + field.upper() for field in Settings.model_fields) if name in os.environ]
+    return "ok", (
+        f"PEARL {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
+        f"{counted(os.cpu_count() or 1, 'processor')}; set: {', '.join(named) or 'nothing'}"
+    )
+
+
+def home(examined: Examined) -> Finding:
+    folder = examined.settings.home
+    if not folder.exists():
+        return "warning", f"{folder} is not there yet; `pearl serve` makes it."
+    if not folder.is_dir():
+        return "failed", f"{folder} is no folder; name another with PEARL_HOME."
+    began = time.perf_counter()
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix="pearl.") as file:
+            file.write(b"written by pearl doctor")
+            file.flush()
+            os.fsync(file.fileno())
+            wrote = examined.timed("write to PEARL_HOME", began, 0.25)
+    except OSError as error:
+        return "failed", f"{folder} cannot be written: {error.strerror}. Make it writable for PEARL's user."
+    found = folder.stat()
+    if os.name != "nt" and found.st_uid != os.geteuid():
+        return "warning", f"{folder} belongs to another user; what PEARL writes there may not be readable by that one."
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "warning", f"{folder} can be written by others (mode {stat.S_IMODE(found.st_mode):o}): chmod go-w"
+    return "ok", f"{folder}, mode {stat.S_IMODE(found.st_mode):o}, written in {wrote}"
+
+
+def disk(examined: Examined) -> Finding:
+    folder = next(
+        path for path in (examined.settings.home, *examined.settings.home.absolute().parents) if path.exists()
+    )
+    free = {
+        "PEARL_HOME": shutil.disk_usage(folder).free,
+        "temporary files": shutil.disk_usage(tempfile.gettempdir()).free,
+    }
+    least = min(free.values())
+    state: State = "failed" if least < LEAST_ROOM else "warning" if least < LITTLE_ROOM else "ok"
+    return state, "free: " + ", ".join(f"{size / MB:,.0f} MB for {what}" for what, size in free.items())
+
+
+def schema_(examined: Examined) -> Finding:
+    if examined.database is None:
+        return "warning", "There is no database yet; `pearl serve` makes it."
+    revision, newest = examined.database.schema_version(to_write=True)
+    trouble = schema.trouble(revision)
+    if trouble is None:
+        examined.usable = examined.database
+        return "ok", newest
+    return "warning" if trouble.code == "schema_missing" else "failed", trouble.message
+
+
+def database(examined: Examined) -> Finding:
+    if examined.usable is None:
+        return "warning", "It was not looked at: see 'schema'."
+    began = time.perf_counter()
+    with examined.usable.read() as connection:
+        held = overview(connection)
+        took = examined.timed("count what the database holds", began, 0.5)
+        given_up = connection.scalar(select(func.count()).where(tables.jobs.c.state == GIVEN_UP)) or 0
+        owed_since = connection.scalar(select(func.min(tables.erasures.c.requested_at)))
+        version = ".".join(map(str, connection.dialect.server_version_info or ()))
+        if examined.usable.is_sqlite and connection.scalar(text("PRAGMA quick_check(1)")) != "ok":
+            return "failed", "The database is damaged. Stop PEARL, move the file away, and restore a backup."
+    if owed_since is not None and owed_since < time.time() - OWED_S:
+        return "warning", "Deleted texts are still in its files, because another program reads them; stop that one."
+    if given_up:
+        return "warning", f"The texts of {counted(given_up, 'user')} could not be embedded; the log says why."
+    kind = "SQLite" if examined.usable.is_sqlite else "PostgreSQL"
+    return "ok", (
+        f"{kind} {version}: {counted(held.users, 'user')}, {counted(held.documents, 'document')}, counted in {took}"
+    )
+
+
+def clock(examined: Examined) -> Finding:
+    here = time.time()
+    newest = None
+    if examined.usable is not None:
+        with examined.usable.read() as connection:
+            newest = connection.scalar(select(func.max(tables.drafts.c.created_at)))
+            if not examined.usable.is_sqlite:
+                there, against = (
+                    float(connection.scalar(text("SELECT extract(epoch FROM clock_timestamp())"))),
+                    "PostgreSQL",
+                )
+    if examined.usable is None or examined.usable.is_sqlite:
+        with tempfile.NamedTemporaryFile() as file:
+            there, against = Path(file.name).stat().st_mtime, "the file system"
+    off = max(0.0, abs(there - here) - (time.time() - here))
+    if off > CLOCK_S:
+        return (
+            "failed" if off > CLOCK_FAILS_S else "warning",
+            f"It is {off:,.0f} s off that of {against}; set both by NTP.",
+        )
+    if newest is not None and newest > here + CLOCK_S:
+        return (
+            "warning",
+            f"The newest draft was made {newest - here:,.0f} s from now: the clock was ahead, or is behind.",
+        )
+    return "ok", f"as that of {against}"
+
+
+def model(examined: Examined) -> Finding:
+    settings = examined.settings
+    if settings.engine != EMBEDDED_ENGINE:
+        return "ok", f"{settings.engine}: {writer_of(settings)}"
+    from pearl.weights.shelf import Shelf
+
+    name, path = embedded_file(settings)
+    weights = Shelf(settings.home).find(name)
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if weights is not None and weights.sha256 not in (None, found):
+        return "failed", f"{name} is damaged: its SHA-256 is {found}. Fetch it again: pearl models get {name}"
+    return (
+        "ok",
+        f"{name}, SHA-256 {found[:12]}, {'as it should be' if weights and weights.sha256 else 'not in the table'}",
+    )
+
+
+def answer(examined: Examined) -> Finding:
+    """One real call."""
+    began = time.perf_counter()
+
+    async def ask() -> int:
+        asked = make_chat_model(examined.settings)
+        try:
+            return (await complete(asked, QUESTION, Decoding(max_tokens=16))).usage.completion_tokens
+        finally:
+            await asked.close()
+
+    tokens = asyncio.run(ask())
+    return (
+        "ok",
+        f"the model answered in {examined.timed('one answer of the model', began, 10.0)}, {counted(tokens, 'token')}",
+    )
+
+
+def key(examined: Examined) -> Finding:
+    if examined.usable is None:
+        return "warning", "None was looked for: see 'schema'."
+    with examined.usable.read() as connection:
+        ends = [one.expires_at for one in keys.list_all(connection)]
+    now = time.time()
+    counts = Counter(
+        "valid" if end is None or end > now + SOON_S else "soon to expire" if end > now else "expired" for end in ends
+    )
+    if not counts["valid"] and not counts["soon to expire"]:
+        return "warning", "No key is valid; make one: pearl keys create --user NAME"
+    found = ", ".join(f"{number} {what}" for what, number in counts.items())
+    return "warning" if counts["soon to expire"] else "ok", found
+
+
+def sign_on(examined: Examined) -> Finding:
+    from service.sign_on.accepted import SignOn
+
+    terms = SignOn(examined.settings).terms
+    if terms is None:
+        return "ok", "only keys say who a user is"
+    return (
+        "ok",
+        f"{counted(len(terms.issuers), 'issuer')} and {counted(len(terms.proxies), 'proxy').replace('ys', 'ies')}",
+    )
+
+
+def cors(examined: Examined) -> Finding:
+    origins = examined.settings.cors_origin_list
+    if "*" in origins or "null" in origins:
+        return "warning", "Pages of any origin may call the API (PEARL_CORS_ORIGINS); name those that should."
+    open_ = [origin for origin in origins if origin.startswith("http:") and urlsplit(origin).hostname not in LOCAL]
+    if open_:
+        return "warning", f"{', '.join(open_)}: their pages come unencrypted, so whoever is on the way can change them."
+    return "ok", f"pages of {', '.join(origins)} may call the API" if origins else "no pages of other origins"
+
+
+def retriever(examined: Examined) -> Finding:
+    from retriever.models.encoder import SentenceEncoder
+    from service.services import check_retriever, retriever_entry
+
+    settings = examined.settings
+    encoder = SentenceEncoder(settings.encoder)
+    check_retriever(settings, encoder)
+    if not retriever_entry(settings).needs_encoder:
+        return "ok", f"{settings.retriever}, which needs no encoder"
+    encoder.load()
+    began = time.perf_counter()
+    encoder.encode_request("Is water wet?")
+    took = examined.timed("encode a request", began, 0.25)
+    return "ok", f"{settings.retriever} with the encoder {encoder.name}; a request is encoded in {took}"
+
+
+def limits(examined: Examined) -> Finding:
+    from service.process.rate_limits import IN_MEMORY, RateLimits
+
+    kept = examined.settings.rate_limit_storage
+    if not RateLimits(examined.settings).answers():
+        return "failed", "The storage of PEARL_RATE_LIMIT_STORAGE does not answer; requests are served uncounted."
+    where = "each worker counts for itself" if kept == IN_MEMORY else f"counted in {urlsplit(kept).scheme}"
+    return "ok", f"{examined.settings.rate_limit or 'no limit'}, {where}"
+
+
+def speed(examined: Examined) -> Finding:
+    slow = [f"{what}: {seconds:.1f} s" for what, (seconds, most) in examined.times.items() if seconds > most]
+    if slow:
+        return "warning", f"slow: {'; '.join(slow)}. Look at what else this machine does."
+    return "ok", "nothing slow" if examined.times else "nothing was timed"
+
+
+CHECKS: dict[str, Callable[[Examined], Finding]] = {
+    "program": program,
+    "home": home,
+    "disk": disk,
+    "schema": schema_,
+    "database": database,
+    "clock": clock,
+    "model": model,
+    "answer": answer,
+    "keys": key,
+    "sign-on": sign_on,
+    "cors": cors,
+    "retriever": retriever,
+    "limits": limits,
+    "speed": speed,
+}
+
+
+def doctor(json: str | None = JSON_OPTION) -> None:
+    """Check everything that PEARL needs to run: folder, disk, database, clock, model, keys, retriever.
+
+    The model is asked one question. What is shown holds no key, no password, no text of anybody and no home folder's
+    name, so it can go into an issue as it is. Exit status 1 if a check failed.
+    """
+    check_writable("--json", json)
+    checks = list(examine())
+    if json:
+        write_json(json, {"checks": [asdict(check) for check in checks]})
+    else:
+        for check in checks:
+            typer.echo(f"{check.state:<8} {check.name:<10} {check.message}")
+    if any(check.state == "failed" for check in checks):
+        raise typer.Exit(1)
+
+
+def examine() -> Iterator[Check]:
+    """Yield each check when it is done."""
+    try:
+        settings = load_settings()
+    except PearlError as error:
+        yield Check("settings", "failed", without_names(error.message, ()))
+        return
+    secrets, examined = secrets_of(settings), Examined(settings)
+    try:
+        for name, check in CHECKS.items():
+            try:
+                state, message = check(examined)
+            except PearlError as error:
+                state, message = "failed", error.message
+            except OSError as error:
+                state, message = "failed", f"{error.filename or 'The system'}: {error.strerror}"
+            except Exception as error:  # its words may quote anything
+                state, message = (
+                    "failed",
+                    f"It could not be checked ({type(error).__name__}): please tell PEARL's makers.",
+                )
+            message = message.replace(str(settings.home), "PEARL_HOME")
+            yield Check(name, state, without_names(message, secrets))
+    finally:
+        if examined.__dict__.get("database") is not None:
+            examined.__dict__["database"].close()
+
+
+def secrets_of(settings: Settings) -> tuple[str, ...]:
+    """Every password and key of the settings, the longest first."""
+    urls = (settings.resolved_database_url, settings.llm_base_url or "", settings.rate_limit_storage)
+    found = {os.environ.get(name, "") for name in SECRETS} | {urlsplit(url).password or "" for url in urls}
+    if settings.llm_api_key is not None:
+        found.add(settings.llm_api_key.get_secret_value())
+    return tuple(sorted(filter(None, found), key=len, reverse=True))
+
+
+def without_names(message: str, secrets: tuple[str, ...]) -> str:
+    """The message without secrets, and without the names of home folders, which are people's."""
+    for secret in secrets:
+        message = message.replace(secret, HIDDEN)
+    message = without_secrets(message).replace(str(Path.home()), "~") if str(Path.home()) != "/" else message
+    return printable(HOME_FOLDER.sub("~", message))

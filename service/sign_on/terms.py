@@ -1,0 +1,119 @@
+"""The file that PEARL_SIGN_ON names: whose word counts for who a user is, beside PEARL's own keys."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr, ValidationError
+
+from pearl.errors import InputError
+
+OURS = {"authorization", "cookie", "x-api-key", "x-pearl-user", "x-pearl-page"}
+HEADER = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+
+def safe(address: str) -> str:
+    """The address without a final slash. Raises ValueError unless it is https, or http on this machine."""
+    parts = urlsplit(address)
+    here = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    if not parts.hostname or parts.scheme not in (("https", "http") if here else ("https",)):
+        raise ValueError("write https://HOST, or on this machine http://localhost:PORT")
+    if parts.query or parts.fragment or parts.username is not None:
+        raise ValueError("leave out queries, fragments and passwords")
+    return address.rstrip("/")
+
+
+def _issuer(address: str) -> str:
+    safe(address)
+    return address  # exactly as in the tokens' claim `iss`, a final slash included
+
+
+def _header(name: str) -> str:
+    name = name.lower()
+    if not HEADER.fullmatch(name) or name in OURS:
+        raise ValueError(f"no usable header; letters, digits and dashes, and none of {', '.join(sorted(OURS))}")
+    return name
+
+
+def _each_once(issuers: tuple[IssuerTerms, ...]) -> tuple[IssuerTerms, ...]:
+    if len({each.issuer for each in issuers}) < len(issuers):
+        raise ValueError("an issuer stands here twice; keep one")
+    return issuers
+
+
+class Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class IssuerTerms(Table):
+    """An issuer of tokens, and how its users are called here."""
+
+    issuer: Annotated[str, AfterValidator(_issuer)]  # as in the claim `iss`
+    user_claim: str = Field(min_length=1)  # names the user
+    prefix: str = ""  # goes before the name, so that two issuers' users of one name are two users
+    audiences: tuple[str, ...] = ()  # of tokens for the API; by default this service's addresses
+    scopes: tuple[str, ...] = ("openid", "email")  # to ask the issuer for
+    name: str = ""  # on the page's button; by default the issuer's host
+    client_id: str | None = None  # of the page, which offers no sign-on without it
+    client_secret: SecretStr | None = None  # None: a public client
+
+
+class ProxyTerms(Table):
+    """A proxy that signs users on itself, and passes on their names."""
+
+    addresses: tuple[IPvAnyNetwork, ...] = Field(min_length=1)
+    header: Annotated[str, AfterValidator(_header)]  # in lower case
+
+    def is_at(self, address: str | None) -> bool:
+        try:
+            found = ip_address((address or "").partition("%")[0])
+        except ValueError:  # a socket of the file system has none
+            return False
+        found = getattr(found, "ipv4_mapped", None) or found
+        return any(found in network for network in self.addresses)
+
+
+class Terms(Table):
+    """The whole file."""
+
+    address: Annotated[str, AfterValidator(safe)]  # of this service, as users and programs reach it
+    new_users: bool = False  # make a user at the first sight of their name
+    issuers: Annotated[tuple[IssuerTerms, ...], AfterValidator(_each_once)] = ()
+    proxies: tuple[ProxyTerms, ...] = ()
+
+    def audiences(self, issuer: IssuerTerms) -> tuple[str, ...]:
+        return issuer.audiences or (self.address, f"{self.address}/", f"{self.address}/mcp")
+
+    def resource(self, part: Literal["", "/mcp"]) -> dict[str, object]:
+        """The metadata of this service, or of its MCP endpoint, by RFC 9728."""
+        scopes = dict.fromkeys(scope for issuer in self.issuers for scope in issuer.scopes)
+        return {
+            "resource": f"{self.address}{part}",
+            "authorization_servers": [issuer.issuer for issuer in self.issuers],
+            "scopes_supported": list(scopes),
+            "bearer_methods_supported": ["header"],
+            "resource_name": "PEARL",
+        }
+
+
+def read_terms(path: Path) -> Terms:
+    """Read the file. Raises InputError that names the file and the field."""
+    where = f"PEARL_SIGN_ON={str(path)!r}"
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return Terms.model_validate(content)
+    except OSError as error:
+        raise InputError(f"{where}: it cannot be read: {error.strerror}.", code="invalid_setting") from None
+    except ValidationError as error:
+        problem = error.errors(include_input=False)[0]
+        field = ".".join(str(part) for part in problem["loc"])
+        unknown = problem["type"] == "extra_forbidden"
+        message = "there is no such field" if unknown else problem["msg"].removeprefix("Value error, ")
+        raise InputError(f"{where}: '{field}': {message}.", code="invalid_setting") from None
+    except ValueError as error:
+        raise InputError(f"{where}: it is not TOML: {error}.", code="invalid_setting") from None

@@ -1,0 +1,239 @@
+"""Backups: files of a first line, the SHA-256 of all that follows, a version mark, and a copy of the database as SQLite
+keeps it, whichever database it was."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field
+from glob import escape
+from hashlib import sha256
+from itertools import chain, pairwise
+from pathlib import Path
+from urllib.parse import quote
+
+import orjson
+from filelock import FileLock, Timeout
+from sqlalchemy import Connection, select
+
+from pearl import __version__
+from pearl.errors import InputError, StoreError
+from pearl.files.private import FILE_MODE
+from pearl.files.whole import replaced_file
+from service.store import documents, keys, schema, tables, transfer, users
+from service.store.database import Database
+
+KIND = b"PEARL backup "
+FIRST_LINE = KIND + b"1\n"
+DIGEST_CHARACTERS = 64
+LONGEST_MARK = 1 << 16  # bytes
+PIECE = 1 << 20  # bytes that are read at a time
+
+
+@dataclass(frozen=True, slots=True)
+class BackupMark:
+    """A backup's version and what it holds."""
+
+    pearl: str  # the version that wrote it
+    schema: str  # the revision of the database's schema
+    created_at: float
+    rows: dict[str, int]  # by table
+
+
+@dataclass(slots=True)
+class Deleted:
+    """Everything that a backup holds and a later state of the same database does not."""
+
+    users: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)  # ids
+    documents: list[tuple[str, str]] = field(default_factory=list)  # user and id
+
+    def counts(self) -> dict[str, int]:
+        return {name: len(items) for name, items in asdict(self).items()}
+
+
+def copy_at(file: Path) -> Database:
+    """The database in a file of SQLite's."""
+    return Database(f"sqlite:///{quote(str(file))}")
+
+
+def write(
+    database: Database, path: Path, folder: Path, *, keep: int = 1, advance: Callable[[int], None] = lambda rows: None
+) -> BackupMark:
+    """Write a backup of one moment, which is read back and compared before it gets its name; return its mark.
+
+    ``keep`` backups stay: the one that was there gets a number behind its name, the oldest is deleted. ``folder`` is
+    for the copy meanwhile. Raises InputError for a path with something else, or while another backup is written there;
+    StoreError if what was read back is not what was written.
+    """
+    path = path.resolve()
+    names = [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, keep))]
+    _check_replaceable(names)
+    lock = path.with_name(f".{path.name}.lock")
+    try:
+        with FileLock(lock, timeout=0, mode=FILE_MODE):
+            for killed in path.parent.glob(f".{escape(path.name)}.*.partial"):  # its process did not end its work
+                killed.unlink()
+            try:
+                mark = _write(database, names, folder / "copy.db", advance)
+            finally:
+                lock.unlink(missing_ok=True)
+            _delete_beyond(path, keep)
+            return mark
+    except Timeout:
+        raise InputError(f"{path}: another backup is being written there; wait for its end.", code="in_use") from None
+
+
+def read(path: Path, into: Path | None = None) -> BackupMark:
+    """Read a whole backup and return its mark; write the database's copy ``into`` a new file.
+
+    Raises InputError if the file is no backup, damaged, or of a later version.
+    """
+    try:
+        with path.open("rb") as file:
+            if (first := file.readline(len(FIRST_LINE))) != FIRST_LINE:
+                raise _other(path, first)
+            expected, found = file.read(DIGEST_CHARACTERS + 1), sha256()
+            found.update(line := file.readline(LONGEST_MARK))
+            with (into or Path(os.devnull)).open("wb") as copy:
+                while piece := file.read(PIECE):
+                    found.update(piece)
+                    copy.write(piece)
+    except OSError as error:
+        raise InputError(f"{error.filename or path}: {error.strerror}", code="unreadable_file") from error
+    if expected != found.hexdigest().encode() + b"\n":
+        raise InputError(
+            f"{path}: is damaged: cut off or changed since it was written. Take another backup.", code="backup_damaged"
+        )
+    fields = orjson.loads(line)
+    mark = BackupMark(*(fields[name] for name in BackupMark.__slots__))
+    if mark.schema > schema.known()[1]:
+        raise InputError(
+            f"{path}: was written by PEARL {mark.pearl} with schema {mark.schema}; this is PEARL {__version__}, which "
+            f"knows {schema.known()[1]}. Install that version or a later one.",
+            code="schema_newer",
+        )
+    return mark
+
+
+def deleted_since(backup: Database, present: Database) -> Deleted:
+    """Find everything in the backup's copy that the present database no longer has: users, documents by user and id,
+    and keys."""
+    found = Deleted()
+    with backup.read() as then, present.read() as now:
+        found.keys = sorted(set(then.scalars(select(tables.keys.c.id))) - set(now.scalars(select(tables.keys.c.id))))
+        named = select(tables.users.c.name, tables.users.c.id).order_by(tables.users.c.name)
+        there = {row.name: row.id for row in now.execute(named)}
+        for row in then.execute(named):
+            if row.name not in there:
+                found.users.append(row.name)
+            else:
+                gone = _document_ids(then, row.id) - _document_ids(now, there[row.name])
+                found.documents += ((row.name, document_id) for document_id in sorted(gone))
+    return found
+
+
+def leave_out(backup: Database, deleted: Deleted) -> None:
+    """Delete from the backup's copy what was deleted since, as the service deletes it."""
+    with backup.write() as connection:
+        for name, document_id in deleted.documents:
+            documents.remove(connection, users.get(connection, name).id, document_id)
+        for key_id in deleted.keys:
+            keys.revoke(connection, key_id)
+        for name in deleted.users:
+            users.remove(connection, users.get(connection, name).id)
+
+
+def _document_ids(connection: Connection, user_id: int) -> set[str]:
+    return set(connection.scalars(select(tables.documents.c.document_id).where(tables.documents.c.user_id == user_id)))
+
+
+def _check_replaceable(names: list[Path]) -> None:
+    """Raise InputError for a file that is no backup, which one with its name would replace."""
+    for name in names:
+        if name.exists() and not (name.is_file() and _is_backup(name)):
+            raise InputError(
+                f"{name}: is there and is no backup of PEARL's; name another file.", code="unwritable_file"
+            )
+
+
+def _is_backup(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(KIND)) == KIND
+
+
+def _write(database: Database, names: list[Path], copy: Path, advance: Callable[[int], None]) -> BackupMark:
+    created_at = time.time()
+    with closing(copy_at(copy)) as target:
+        target.migrate()
+        rows = transfer.copy_all(database, target, advance)
+    mark = BackupMark(__version__, schema.known()[1], created_at, rows)
+    with replaced_file(names[0], private=True) as partial:
+        _pack(mark, copy, partial)
+        try:
+            same = read(partial) == mark
+        except InputError:
+            same = False
+        if not same:
+            raise StoreError(
+                f"{names[0]}: what was read back is not what was written; the disk may be failing. The backup that was "
+                "there stays.",
+                code="disk_failed",
+            )
+        for older, newer in pairwise(reversed(names)):
+            with suppress(FileNotFoundError):
+                newer.replace(older)
+    _sync_folder(names[0].parent)
+    return mark
+
+
+def _pack(mark: BackupMark, copy: Path, target: Path) -> None:
+    digest = sha256()
+    with target.open("wb") as file:
+        file.write(FIRST_LINE + b"0" * DIGEST_CHARACTERS + b"\n")
+        for piece in chain((orjson.dumps(mark) + b"\n",), _pieces(copy)):
+            digest.update(piece)
+            file.write(piece)
+        file.seek(len(FIRST_LINE))
+        file.write(digest.hexdigest().encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            yield piece
+
+
+def _delete_beyond(path: Path, keep: int) -> None:
+    """Delete backups with a number from ``keep`` on: fewer are kept than before."""
+    while (older := path.with_name(f"{path.name}.{keep}")).is_file() and _is_backup(older):
+        older.unlink()
+        keep += 1
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):  # not every system opens a folder
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def _other(path: Path, first: bytes) -> InputError:
+    """The error for a file that does not begin as a backup of this version does."""
+    if first.startswith(KIND):
+        return InputError(
+            f"{path}: is damaged, or was written by a later version of PEARL; install that.", code="schema_newer"
+        )
+    if first.startswith(b"SQLite format 3"[: len(FIRST_LINE)]):
+        return InputError(
+            f"{path}: is an SQLite database, not a backup. Copy it: PEARL_DATABASE_URL=sqlite:///{path} pearl move "
+            "--to URL",
+            code="not_a_backup",
+        )
+    return InputError(f"{path}: is no backup of PEARL's.", code="not_a_backup")

@@ -1,0 +1,441 @@
+"""`pearl backup` and `pearl restore`, between SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pearl.records import Document
+from service.store import backups, documents, keys, transfer, users
+from service.store.backups import BackupMark
+from service.store.database import Database
+from service.store.documents import Addition
+from tests.filled import contents, fill
+
+SCHEMAS = Path(__file__).parents[1] / "store" / "schemas"
+
+
+@pytest.fixture
+def on(command: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Run a command on the database of this URL."""
+
+    def run(url: str, *words: object, **options: object) -> Any:
+        monkeypatch.setenv("PEARL_DATABASE_URL", url)
+        return command(*words, **options)
+
+    return run
+
+
+@pytest.fixture
+def other_url(database_url: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database of the other kind."""
+    if database_url.startswith("sqlite"):
+        make: Callable[[str], str] = request.getfixturevalue("postgres_databases")
+        return make("template1")
+    return f"sqlite:///{tmp_path / 'other' / 'pearl.db'}"
+
+
+@pytest.fixture
+def filled(database: Database) -> Database:
+    fill(database)
+    return database
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "pearl.backup"
+
+
+@pytest.fixture
+def backup(filled: Database, database_url: str, file: Path, on: Any) -> Path:
+    """A backup of the filled database."""
+    assert on(database_url, "backup", file).status == 0
+    return file
+
+
+def contents_at(url: str) -> dict[str, list[str]]:
+    with closing(Database(url)) as database:
+        return contents(database)
+
+
+def texts(database: Database, user: str = "ann") -> set[str]:
+    with database.read() as connection:
+        return {each.text for each in documents.all_of_user(connection, users.get(connection, user).id)}
+
+
+def leftovers(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.startswith((".", "pearl-"))]
+
+
+def test_from_one_database_into_the_other(
+    filled: Database, database_url: str, other_url: str, on: Any, file: Path, own_home: Path
+) -> None:
+    before = contents(filled)
+    run = on(database_url, "backup", file, json="-")
+    assert run.status == 0, run.err
+    assert run.json["rows"] == {table: len(rows) for table, rows in before.items()}
+    assert {name: run.json[name] for name in ("file", "bytes", "pearl", "schema")} == {
+        "file": str(file),
+        "bytes": file.stat().st_size,
+        "pearl": "0.1.0",
+        "schema": filled.schema_version()[1],
+    }
+    assert run.err.endswith("bytes, read back and compared.\n")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert leftovers(file.parent) == []
+    checked = on(other_url, "restore", file, "--check")
+    assert (checked.status, checked.err.partition(": ")[0]) == (0, f"{file} is whole")
+    run = on(other_url, "restore", file, json="-")
+    assert run.status == 0, run.err
+    assert contents_at(other_url) == before == contents(filled)
+    assert run.json["rows"] == run.json["backup"]["rows"]
+    assert "What was deleted after that is back, and keys revoked after that are valid again." in run.err
+    assert [path.name for path in own_home.iterdir()] == []
+
+
+def test_online(database: Database, database_url: str, other_url: str, on: Any, file: Path) -> None:
+    """Transactions go on while the backup is written, and each is in it whole or not at all."""
+    with database.write() as connection:
+        owners = [users.ensure(connection, {name})[name].id for name in ("ann", "bob")]
+    done, written = threading.Event(), 0
+
+    def write() -> None:
+        nonlocal written
+        while not done.is_set():
+            with database.write() as connection:
+                same = Document(f"d{written}", f"Text {written}.", 1000.0 + written)
+                documents.add(connection, [Addition(owner, same) for owner in owners])
+            written += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        while written < 30:
+            assert writer.is_alive()
+        began = written
+        run = on(database_url, "backup", file)
+        assert run.status == 0, run.err
+        assert written > began, "nothing was written meanwhile"
+    finally:
+        done.set()
+        writer.join()
+    assert on(other_url, "restore", file).status == 0
+    with closing(Database(other_url)) as restored:
+        assert texts(restored, "ann") == texts(restored, "bob") > {f"Text {number}." for number in range(began)}
+
+
+def test_a_service_on_the_restored_database(
+    filled: Database, database_url: str, on: Any, house: Any, file: Path
+) -> None:
+    served = house(retriever="bm25")
+    with filled.write() as connection:
+        key = keys.create_for_user(connection, "ann")
+    assert on(database_url, "backup", file).status == 0
+    url = served.settings.resolved_database_url
+    assert on(url, "restore", file).status == 0
+    drafted = served.client.post("/v1/drafts", json={"request": "q"}, headers={"Authorization": f"Bearer {key}"})
+    assert drafted.status_code == 200
+    assert "Dear Bo." in texts(served.database)
+
+
+def damaged(whole: bytes) -> Iterator[tuple[str, bytes, str]]:
+    for size in (0, 10, 80, 300, len(whole) // 2, len(whole) - 1):
+        yield f"cut at {size}", whole[:size], "is no backup of PEARL's" if size < 15 else "is damaged"
+    for position in (0, 13, 14, 20, 79, 90, len(whole) // 3, len(whole) // 2, len(whole) - 1):
+        flipped = bytes([whole[position] ^ 1])
+        yield f"a bit at {position}", whole[:position] + flipped + whole[position + 1 :], "is no|is damaged"
+    yield "longer", whole + b"\n", "is damaged"
+    yield "a later format", whole.replace(b"backup 1", b"backup 2", 1), "written by a later version of PEARL"
+    yield "a picture", b"\x89PNG\r\n" + whole, "is no backup of PEARL's"
+    yield (
+        "a database",
+        whole[whole.index(b"SQLite format") :],
+        "is an SQLite database, not a backup. Copy it: PEARL_DATA",
+    )
+
+
+def test_what_is_refused(backup: Path, other_url: str, on: Any, tmp_path: Path, subtests: Any) -> None:
+    for name, content, message in damaged(backup.read_bytes()):
+        with subtests.test(name):
+            bad = tmp_path / "bad"
+            bad.write_bytes(content)
+            for option in ((), ("--check",)):
+                run = on(other_url, "restore", bad, *option)
+                assert run.status == 2
+                assert len(run.err.splitlines()) == 1
+                assert run.err.startswith(f"pearl: {bad}: ")
+                assert any(words in run.err for words in message.split("|")), run.err
+    with closing(Database(other_url)) as database:
+        assert database.schema_version()[0] is None  # untouched
+
+
+def test_a_backup_of_a_later_version(backup: Path, other_url: str, on: Any, tmp_path: Path) -> None:
+    (copy := tmp_path / "copy.db").write_bytes(b"whatever")
+    backups._pack(BackupMark("9.1.0", "9999", 1.0, {}), copy, tmp_path / "late")
+    run = on(other_url, "restore", tmp_path / "late")
+    assert run.status == 2
+    assert run.err.startswith(f"pearl: {tmp_path / 'late'}: was written by PEARL 9.1.0 with schema 9999; this is PEARL")
+
+
+@pytest.mark.parametrize("revision", ["0007", "0008"])
+def test_a_backup_of_an_earlier_schema(revision: str, other_url: str, on: Any, tmp_path: Path) -> None:
+    import sqlite3
+
+    with closing(sqlite3.connect(tmp_path / "early.db")) as connection:
+        connection.executescript((SCHEMAS / f"{revision}.sqlite.sql").read_text(encoding="utf-8"))
+    backups._pack(BackupMark("0.0.9", revision, 1.0, {}), tmp_path / "early.db", tmp_path / "early")
+    run = on(other_url, "restore", tmp_path / "early")
+    assert run.status == 0, run.err
+    with closing(Database(other_url)) as restored:
+        assert "Dear Bo." in texts(restored)
+
+
+def test_a_database_that_is_not_empty(filled: Database, database_url: str, backup: Path, on: Any) -> None:
+    before = contents(filled)
+    run = on(database_url, "restore", backup)
+    assert run.status == 2
+    assert run.err.startswith("pearl: The target is not empty: there are rows in ")
+    assert run.err.endswith("Name an empty one (PEARL_HOME, PEARL_DATABASE_URL), or replace all of it: --replace.\n")
+    assert contents(filled) == before
+
+
+def test_what_was_deleted_since_does_not_come_back_unseen(
+    filled: Database, database_url: str, backup: Path, on: Any, command: Any, own_home: Path
+) -> None:
+    state = contents(filled)
+    replies = own_home / "calibrations" / "3.sqlite"  # of a user whose number somebody else will have
+    replies.parent.mkdir(parents=True)
+    replies.touch()
+    with filled.write() as connection:
+        ann = users.get(connection, "ann")
+        documents.remove(connection, ann.id, "a")
+        users.remove(connection, users.get(connection, "bob").id)
+        keys.revoke(connection, keys.list_all(connection)[0].id)
+        late = users.ensure(connection, {"late"})["late"].id
+        documents.add(connection, [Addition(ann.id, Document("n", "Newer.", 3.0))])
+    changed = contents(filled)
+    run = on(database_url, "restore", backup, "--replace")
+    assert (run.status, run.err) == (
+        2,
+        "pearl: The backup holds 1 user, 1 key, 1 document that the database no longer has. Say whether they stay "
+        "deleted: --deleted leave-out, or --deleted bring-back.\n",
+    )
+    assert contents(filled) == changed
+    run = on(database_url, "restore", backup, "--replace", deleted="leave-out", json="-")
+    assert run.status == 0, run.err
+    assert run.json["left_out"] == {"users": 1, "keys": 1, "documents": 1}
+    assert texts(filled) == {"Dear Bo."}
+    with filled.read() as connection:
+        assert users.find(connection, "bob") is None
+        assert len(keys.list_all(connection)) == 1
+    assert not replies.exists()
+    if filled.is_sqlite:
+        file = Path(str(filled.engine.url.database))
+        assert not any("Grüße" in path.read_bytes().decode(errors="ignore") for path in file.parent.glob("pearl.db*"))
+    run = on(database_url, "restore", backup, "--replace", deleted="bring-back")
+    assert run.status == 0, run.err
+    assert contents(filled) == {**state, "erasures": []}  # done
+    with filled.write() as connection:  # numbers never come back
+        assert users.ensure(connection, {"new"})["new"].id > late
+    again = on(database_url, "restore", backup, "--replace")  # nothing to decide
+    assert again.status == 0, again.err
+
+
+def test_backups_that_stay(filled: Database, database_url: str, on: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    seen = []
+    for _ in range(4):
+        assert on(database_url, "backup", folder, "--keep", 3).status == 0
+        seen.append((folder / "pearl.backup").read_bytes())
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
+        "pearl.backup": seen[3],
+        "pearl.backup.1": seen[2],
+        "pearl.backup.2": seen[1],
+    }
+    (folder / ".pearl.backup.123.partial").write_text("of a process that was killed")
+    assert on(database_url, "backup", folder / "pearl.backup").status == 0
+    assert [path.name for path in folder.iterdir()] == ["pearl.backup"]
+
+
+def test_files_of_others_stay(filled: Database, database_url: str, on: Any, tmp_path: Path) -> None:
+    thesis = tmp_path / "thesis.1"
+    thesis.write_text("Chapter one")
+    for words in ((thesis,), (tmp_path / "thesis", "--keep", 2)):
+        run = on(database_url, "backup", *words)
+        assert (run.status, run.err) == (
+            2,
+            f"pearl: {thesis}: is there and is no backup of PEARL's; name another file.\n",
+        )
+    assert thesis.read_text() == "Chapter one"
+    run = on(database_url, "backup", tmp_path / "none" / "b")
+    assert (run.status, "there is no folder" in run.err) == (2, True)
+
+
+def test_what_cannot_be_backed_up(command: Any, own_home: Path, tmp_path: Path) -> None:
+    run = command("backup", tmp_path / "b")
+    assert run.status == 2
+    assert run.err.startswith("pearl: The database is empty: nothing to back up.")
+    command("keys", "create", user="ann")
+    with closing(Database(f"sqlite:///{own_home / 'pearl.db'}")) as database:
+        for revision, message in (
+            (
+                "0008",
+                "The schema is at 0008, not 0009; start 'pearl serve' again, which brings it up to date. Before that",
+            ),
+            ("9999", "The database's schema is of a later version of PEARL (9999;"),
+        ):
+            with database.write() as connection:
+                connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{revision}'")
+            run = command("backup", tmp_path / "b")
+            assert run.status == 1
+            assert run.err.startswith(f"pearl: {message}")
+            assert database.schema_version()[0] == revision
+    assert not (tmp_path / "b").exists()
+
+
+def test_what_is_read_back_must_be_what_was_written(
+    backup: Path, database_url: str, on: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, pack = backup.read_bytes(), backups._pack
+
+    def fail(mark: BackupMark, copy: Path, target: Path) -> None:
+        pack(mark, copy, target)
+        with target.open("r+b") as written:
+            written.seek(5000)
+            written.write(b"?")
+
+    monkeypatch.setattr(backups, "_pack", fail)
+    run = on(database_url, "backup", backup, "--keep", 2)
+    assert run.status == 1
+    assert "what was read back is not what was written" in run.err
+    assert backup.read_bytes() == before
+    assert not backup.with_name("pearl.backup.1").exists()
+    assert leftovers(backup.parent) == []
+
+
+def test_a_full_disk(backup: Path, database_url: str, on: Any, files_of_at_most: Any) -> None:
+    before = backup.read_bytes()
+    with files_of_at_most(100_000):
+        run = on(database_url, "backup", backup)
+    assert run.status in (1, 2)
+    assert len(run.err.splitlines()) == 1
+    assert backup.read_bytes() == before
+    assert leftovers(backup.parent) == []
+
+
+# forks, so that the imports are paid once: each child runs the command and kills itself some steps later, a step being
+# a statement, a commit, an fsync or the renaming of a file
+KILLED = """
+import json, os, signal, sys
+from itertools import count
+from pathlib import Path
+from sqlalchemy import Engine, event
+from pearl.cli.main import run
+import alembic.command, service.commands.backup, service.commands.restore
+
+
+def die(words, after):
+    done = count(1)
+
+    def step(*_):
+        if next(done) == after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    for moment in ("after_cursor_execute", "commit"):
+        event.listen(Engine, moment, step)
+    fsync, replace = os.fsync, Path.replace
+    os.fsync = lambda file: (step(), fsync(file), step())
+    Path.replace = lambda path, to: (step(), replace(path, to), step())
+    run(words)
+
+
+stride, words = int(sys.argv[1]), sys.argv[2:]
+for after in count(1, stride):
+    child = os.fork()
+    if child == 0:
+        sys.stderr = open(os.devnull, "w")
+        die(words, after)
+        os._exit(0)
+    print(status := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    sys.stdin.readline()
+    if status != -signal.SIGKILL:
+        break
+"""
+
+
+def killed(url: str, stride: int, *words: object) -> Iterator[int]:
+    """Run a command again and again, each time killed some steps later; yield the status of each."""
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(stride), *map(str, words)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PEARL_DATABASE_URL": url},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line in process.stdout:
+            yield int(line)
+            print(file=process.stdin, flush=True)
+
+
+def test_a_backup_that_is_killed_leaves_the_one_before(backup: Path, database_url: str, on: Any) -> None:
+    statuses = []
+    for status in killed(database_url, 23, "backup", backup, "--keep", 2):
+        statuses.append(status)
+        there = [path for path in (backup, backup.with_name("pearl.backup.1")) if path.exists()]
+        assert there
+        for path in there:
+            backups.read(path)
+    assert statuses == [-9] * (len(statuses) - 1) + [0]
+    assert len(statuses) > 4
+    assert leftovers(backup.parent) == []
+
+
+def test_a_restore_that_is_killed_restores_all_or_nothing(filled: Database, backup: Path, other_url: str) -> None:
+    statuses, whole = [], contents(filled)
+    for status in killed(other_url, 29, "restore", backup):
+        statuses.append(status)
+        with closing(Database(other_url)) as target:
+            if target.schema_version()[0] is not None and transfer.rows_of(target):
+                assert contents(target) == whole
+                break
+    assert set(statuses[:-1]) == {-9}
+    assert len(statuses) > 4
+    assert contents_at(other_url) == whole
+
+
+def test_one_backup_at_a_time(backup: Path, database_url: str, on: Any) -> None:
+    from filelock import FileLock
+
+    with FileLock(backup.with_name(".pearl.backup.lock")):
+        run = on(database_url, "backup", backup)
+    assert (run.status, run.err) == (2, f"pearl: {backup}: another backup is being written there; wait for its end.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("restore", "none"), "pearl: none: No such file or directory\n"),
+        (("restore", "."), "pearl: .: Is a directory\n"),
+        (("restore", "b", "--deleted", "leave-out"), "pearl: --deleted goes with --replace: an empty database tells"),
+        (("restore", "b", "--replace", "--deleted", "yes"), "pearl: --deleted yes: there are leave-out, bring-back.\n"),
+        (("backup", "b", "--keep", "0"), "pearl: Invalid value for '--keep'"),
+        (("backup", "-"), "pearl: FILE -: cannot be standard input or output; give a path.\n"),
+    ],
+)
+def test_what_cannot_be_asked(command: Any, words: tuple[str, ...], message: str) -> None:
+    run = command(*words)
+    assert run.status == 2
+    assert run.err.startswith(message)
+    assert json.dumps(run.out) == '""'
