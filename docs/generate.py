@@ -64,7 +64,7 @@ def dependencies() -> str:
     ]
     extras = project["optional-dependencies"]
     weights, axe = (
-        [line for line in (ROOT / f"requirements-{name}.lock").read_text().splitlines() if not line.startswith("#")]
+        re.findall(r"^[\w-]+==\S+", (ROOT / f"requirements-{name}.lock").read_text(encoding="utf-8"), re.MULTILINE)
         for name in ("models", "axe")
     )
     groups = {
@@ -163,6 +163,7 @@ def blocks() -> dict[str, Callable[[], str]]:
     """The blocks that pages hold between marks, by the name in the marks."""
     from experiments_page import chosen_table, default_model_table, drafts_larger_tables, prompt_forms_table
     from judging_page import kinds_table, quality_table
+    from platforms import platforms_table
     from results_page import readme_figures
 
     return {
@@ -171,6 +172,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "drafts-larger": drafts_larger_tables,
         "figures": readme_figures,
         "kinds": kinds_table,
+        "platforms": platforms_table,
         "prompt-forms": prompt_forms_table,
         "quality": quality_table,
         "real-drafts": _real_drafts,

@@ -37,6 +37,12 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert not anchor or anchor in anchors(to), f"{page.name} links to {target}#{anchor}"
 
 
+def test_each_promise_of_security_names_its_test() -> None:
+    rows = re.findall(r"^\| .* \| `(tests/\S+)` \|$", (ROOT / "SECURITY.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) >= 10
+    assert all((ROOT / name).exists() for name in rows)
+
+
 def test_result_files_are_as_the_commands_write_them(tmp_path: Path) -> None:
     """Compact, so that a change of one figure is a change of one line."""
     files = list((ROOT / "docs" / "results").glob("*.json"))

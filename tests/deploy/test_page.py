@@ -13,7 +13,7 @@ from pearl.settings import PREFIX, Settings
 
 @pytest.fixture(scope="module")
 def page(root: Path) -> str:
-    pages = ("deploying", "monitoring", "operating")
+    pages = ("deploying", "installing", "monitoring", "operating")
     return "".join((root / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in pages)
 
 
@@ -25,7 +25,7 @@ def test_settings_exist(page: str) -> None:
 
 def test_files_exist(page: str, root: Path) -> None:
     made = {".env", "pearl.key"}  # by the operator
-    named = {Path(name).name for name in re.findall(r"(?<!tests/)\bdeploy/[\w.]+\w", page)} - made
+    named = {Path(name).name for name in re.findall(r"(?<!tests/)\bdeploy/[\w.-]+\w", page)} - made
     assert named == {path.name for path in (root / "deploy").iterdir()} - made
 
 

@@ -12,19 +12,8 @@ import pytest
 import yaml
 
 TARGETS = {
-    "endure",
-    "help",
-    "setup",
-    "serve",
-    "test",
-    "train",
-    "lint",
-    "types",
-    "format",
-    "docs",
-    "bench",
-    "lock",
-    "clean",
+    *("help", "setup", "serve", "test", "train", "lint", "types", "format", "docs", "bench", "lock", "clean"),
+    *("sbom", "audit", "endure"),
 }
 
 
@@ -54,7 +43,9 @@ def test_help_lists_every_target(root: Path) -> None:
         ("types", ".venv/bin/mypy"),
         ("docs", ".venv/bin/python docs/generate.py"),
         ("bench", ".venv/bin/python -m benchmarks"),
-        ("lock", "--output-file requirements.lock"),
+        ("lock", '--generate-hashes --custom-compile-command "make lock"  --output-file requirements.lock'),
+        ("sbom", ".venv/bin/cyclonedx-py requirements"),
+        ("audit", ".venv/bin/pip-audit"),
     ],
 )
 def test_targets_do_what_they_say(root: Path, target: str, command: str) -> None:
@@ -76,11 +67,11 @@ def test_ci_runs_what_a_person_runs_and_the_tests_last(root: Path) -> None:
     script = root / ".ci" / "run"
     assert os.access(script, os.X_OK)
     commands = re.findall(r"^make (\w+)", script.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert commands == ["setup", "lint", "types", "test"]
+    assert commands == ["setup", "lint", "audit", "types", "test"]
     assert "set -euo pipefail" in script.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("failing", ["nothing", "setup", "lint", "types", "test"])
+@pytest.mark.parametrize("failing", ["nothing", "setup", "lint", "audit", "types", "test"])
 def test_ci_fails_where_anything_fails(root: Path, tmp_path: Path, failing: str) -> None:
     (tmp_path / ".ci").mkdir()
     shutil.copy(root / ".ci" / "run", tmp_path / ".ci" / "run")
@@ -91,7 +82,7 @@ def test_ci_fails_where_anything_fails(root: Path, tmp_path: Path, failing: str)
     done = subprocess.run([tmp_path / ".ci" / "run"], env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode == 0) == (failing == "nothing")
     assert ("ran types" in done.stdout) == (failing == "types")  # what it says is shown where it failed
-    assert ("ran test" in done.stdout) == (failing not in ("setup", "lint"))
+    assert ("ran test" in done.stdout) == (failing not in ("setup", "lint", "audit"))
 
 
 def test_commit_hooks_use_the_same_tools(root: Path) -> None:

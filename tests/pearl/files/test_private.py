@@ -58,6 +58,15 @@ def test_files(home: Path) -> None:
     assert (home / "old").read_text() == "kept"
 
 
+def test_where_files_have_no_owner_by_number(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows."""
+    (home / "old").write_text("kept")
+    monkeypatch.delattr("os.geteuid")
+    private_file(home / "old")
+    private_folder(home)
+    assert (home / "old").read_text() == "kept"
+
+
 def test_what_cannot_be_made_private_is_left_to_whoever_opens_it(tmp_path: Path) -> None:
     private_file(tmp_path / "nowhere" / "file")
     assert list(tmp_path.iterdir()) == []

