@@ -74,7 +74,7 @@ def test_make_installs_by_digest_alone_and_pip_refuses_another_file(root: Path, 
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     said = subprocess.run(words, cwd=root, env=outside, capture_output=True, text=True, check=True).stdout
     installs = [line for line in said.replace("\\\n", "").splitlines() if "pip install" in line]
-    assert len(installs) == 5, said  # serving, its models, torch, everything else, and PEARL itself
+    assert len(installs) == 6, said  # serving, its models, torch, everything else, axe-core, and PEARL itself
     assert all(line.count("pip install") == line.count("--require-hashes") for line in installs if ".lock" in line)
     with zipfile.ZipFile(tmp_path / "tea-1.0-py3-none-any.whl", "w") as wheel:
         wheel.writestr("tea-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tea\nVersion: 1.0\n")
