@@ -11,6 +11,8 @@ HISTORY_FILE = "write it as a history file (JSON Lines with id, timestamp and te
 PANDOC = "convert it, for example 'pandoc FILE -t gfm -o FILE.md', and import that."
 TEXTS = r".*\.(?:md|markdown|mdx|org|txt)"
 CHAT_FILES = r"(?:_chat|[^/]*whatsapp[^/]*)\.txt"
+NOTIONS = r"exportblock-[^/]*part-\d+\.zip"
+ANY_BUT_NOTIONS = rf"(?!(?:.*/)?{NOTIONS})[^/]*\.zip"
 UNPACK = "unpack it and import the folder."
 
 
@@ -53,7 +55,7 @@ def only_chats(sight: FileSniff) -> bool:
     return bool(chats) and chats == sight.holds(TEXTS)
 
 
-def _only_notes(sight: FileSniff) -> bool:
+def only_notes(sight: FileSniff) -> bool:
     packed = not sight.is_folder and bool(sight.names) and not only_chats(sight)
     other = r"(?:comments|posts)\.csv|.*\.json|.*\.mbox|.*\.eml"
     return packed and bool(sight.holds(TEXTS)) and not sight.holds(other)
@@ -102,11 +104,10 @@ LOOKALIKES = (
         "a compressed archive", UNPACK, _starts(b"7z\xbc\xaf", b"Rar!", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
     ),
     UnsupportedSource("a tar archive", UNPACK, lambda sight: sight.head[257:262] == b"ustar"),
-    UnsupportedSource("a zip file of notes", UNPACK, _only_notes),
     UnsupportedSource(
         "a zip file of zip files",
         "unpack it and import what is in it.",
-        lambda sight: bool(sight.names) and not sight.is_folder and len(sight.holds(r".*\.zip")) == len(sight.names),
+        lambda sight: bool(sight.names) and not sight.is_folder and set(sight.names) == {*sight.holds(ANY_BUT_NOTIONS)},
     ),
     UnsupportedSource(
         "Apple Mail's own store",

@@ -8,17 +8,14 @@ from __future__ import annotations
 import os
 import re
 import tarfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pearl.errors import InputError
 from service.importers.html_text import html_to_text
 from service.importers.notes.front_matter import field_name
 from service.importers.notes.kinds import CLIPPING
-from service.process.temporary import Unpacking, temporary_folder
+from service.process.temporary import Unpacking
 
 SUFFIX = ".jex"
 FIELD = re.compile(r"([a-z][a-z_]{0,40}):(?: (.*))?")
@@ -64,24 +61,8 @@ def _why_no_text(raw: dict[str, str]) -> str | None:
     return CLIPPING if raw.get("source_url") else None  # of Joplin's web clipper
 
 
-@contextmanager
-def unpacked(source: Path) -> Iterator[Path]:
-    """The folder of what an archive of Joplin's holds, while in use; any other source as it is.
-
-    Raises InputError for an archive that cannot be read to its end.
-    """
-    if source.suffix.lower() != SUFFIX or source.is_dir():
-        yield source
-        return
-    with temporary_folder() as folder:
-        try:
-            _unpack(source, folder)
-        except (tarfile.TarError, OSError) as error:
-            raise InputError(f"{source}: cannot be read: {error}; export it again.", code="unreadable_file") from error
-        yield folder
-
-
-def _unpack(source: Path, folder: Path) -> None:
+def unpack(source: Path, folder: Path) -> None:
+    """Unpack the notes. Raises TarError or OSError for an archive that cannot be read to its end."""
     size = source.stat().st_size
     unpacking = Unpacking(source, folder, size)
     with tarfile.open(source, "r:") as archive:
