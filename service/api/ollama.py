@@ -16,7 +16,7 @@ from pearl.records import Draft
 from pearl.text.usable import format_timestamp
 from service.api.bodies import KeyedRoute
 from service.api.chat_completions import list_models
-from service.api.dependencies import Caller, Identity, ServicesDep
+from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import whole
 from service.api.fields import Limit
 from service.api.openai_calls import (
@@ -36,6 +36,7 @@ from service.api.openai_fields import UNUSED, describe, passed_over, unreadable_
 from service.api.streaming import LINES, EventStream, line
 from service.process.threads import in_thread
 from service.services import Services
+from service.store.keys import Identity
 from service.store.voices import WHOLE_HISTORY
 
 router = APIRouter(prefix="/api", tags=["Ollama-compatible"], route_class=KeyedRoute)

@@ -47,11 +47,7 @@ class AppleNotesImporter(Importer):
                     code="not_an_export",
                 )
             others = {f"/{row['File Name']}".lower() for row in _rows(archive, OTHERS, "File Name")}
-            for name in archive.matching(NOTES):
-                try:
-                    yield from _items(archive, name, dates, others, options)
-                except InputError as error:
-                    yield LeftOut.because_of(error, archive.where(name))
+            yield from archive.each(archive.matching(NOTES), lambda name: _items(archive, name, dates, others, options))
 
 
 def _rows(archive: Archive, name: str, column: str) -> Iterator[dict[str, str]]:

@@ -28,7 +28,7 @@ UNREAD = {".adoc", ".doc", ".htm", ".html", ".rst", ".rtf", ".tex"}  # kinds tha
 class MarkdownImporter(Importer):
     name = "markdown"
     summary = "Markdown, text, Org, .docx or .odt files: a blog, a vault, a diary, letters; zipped, too."
-    examples = (
+    examples: tuple[str, ...] = (
         "pearl import markdown ~/blog/content/posts --user ann --voice blog",
         "pearl import markdown ~/vault --user ann --me 'Ann Lee'",
         "pearl import markdown notes.md --user ann",

@@ -44,15 +44,13 @@ class XImporter(PostImporter):
             owner = _owner(archive)
             if owner:
                 options.identities.add(owner)
-            for name in archive.matching(*DIRECT):
-                try:
-                    yield from self._messages(archive, name, options)
-                except InputError as error:
-                    yield LeftOut.because_of(error, archive.where(name))
+            yield from archive.each(archive.matching(*DIRECT), lambda name: self._messages(archive, name, options))
 
     def _messages(self, archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
         if not options.identities:
-            raise InputError("there is no account.js that says who you are; give your id with --me.", code="missing_me")
+            raise InputError(
+                "there is no account.js that says who you are; give your id with --me.", code="missing_account"
+            )
         with archive.open(name, options.advance) as stream:
             for number, value in enumerate(_array(stream), start=1):
                 where = f"{archive.where(name)}:{number}"

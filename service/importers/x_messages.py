@@ -68,6 +68,6 @@ def with_links(text: str, entities: Any) -> str:
         for link in found.get(kind) or () if isinstance(found.get(kind), list) else ():
             if isinstance(link, dict) and isinstance(link.get("url"), str) and link["url"]:
                 address = link.get("expanded_url") or link.get("expandedUrl") or link.get("expanded")
-                is_text = kind == "urls" and isinstance(address, str) and OF_PICTURES not in address
-                text = text.replace(link["url"], address if is_text else "")
+                of_picture = kind == "media" or not isinstance(address, str) or OF_PICTURES in address
+                text = text.replace(link["url"], "" if of_picture else str(address))
     return text
