@@ -1,7 +1,7 @@
 """How fast a history comes in, and in how much memory: ``pearl import jsonl`` into SQLite, as its own process.
 
-Each repetition: a fresh store; an import; the same import again, which changes nothing; and the floor, plain
-``sqlite3`` filling one table with the same lines.
+Each repetition: a fresh store; an import; the same import again, which changes nothing; the same texts dated 2023 or
+later, in which phrases of an assistant are looked for; and the floor, plain ``sqlite3`` filling one table.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.corpus import Corpus, find_corpus, first_lines
+from benchmarks.corpus import Corpus, find_corpus, first_lines, write_lines
 from benchmarks.figures import Measured, over_repetitions
 from benchmarks.processes import PEARL, Finished, run
 
 TITLE = "Importing a history from JSON Lines into SQLite"
 REPETITIONS, QUICK_REPETITIONS = 5, 1
 QUICK_DOCUMENTS = 500
+RECENT = 1_672_531_200  # 2023; Unix seconds divided by 100 are added
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Repetition:
     first: Finished
     working_s: float  # of the first, as the importer itself counts: without the start of the process
     again: Finished
+    recent: Finished
+    one: Finished  # an import of one document: the process's start
     floor: Finished
     floor_working_s: float
 
@@ -38,14 +41,36 @@ def measure(quick: bool) -> Measured:
         if quick:
             corpus = first_lines(corpus, QUICK_DOCUMENTS, scratch / "some.jsonl.gz")
         wanted = QUICK_REPETITIONS if quick else REPETITIONS
-        runs = [_repeat(corpus, scratch / str(number)) for number in range(wanted)]
+        recent = scratch / "recent.jsonl.gz"
+        write_lines(recent, ({**line, "timestamp": RECENT + line["timestamp"] / 100} for line in corpus.lines()))
+        one = first_lines(corpus, 1, scratch / "one.jsonl.gz").path
+        runs = [_repeat(corpus, recent, one, scratch / str(number)) for number in range(wanted)]
     figures = (
         over_repetitions(
             "documents_per_second",
             "documents per second, the whole process",
             "documents/s",
             [each.documents / each.first.seconds for each in runs],
-            at_least=3_000,
+        ),
+        over_repetitions(
+            "documents_per_cpu_second",
+            "documents per second of the processor",
+            "documents/s",
+            [each.documents / each.first.cpu_s for each in runs],
+            at_least=5_000,
+        ),
+        over_repetitions(
+            "recent_per_cpu_second",
+            "texts since 2023 per second of the processor",
+            "documents/s",
+            [each.documents / each.recent.cpu_s for each in runs],
+            at_least=5_000,
+        ),
+        over_repetitions(
+            "recent_per_cpu_second_working",
+            "the same, without the process's start",
+            "documents/s",
+            [each.documents / (each.recent.cpu_s - each.one.cpu_s) for each in runs],
         ),
         over_repetitions(
             "documents_per_second_working",
@@ -69,15 +94,20 @@ def measure(quick: bool) -> Measured:
     return Measured(wanted, {"corpus": corpus.source, "documents": runs[0].documents}, figures)
 
 
-def _repeat(corpus: Corpus, home: Path) -> Repetition:
+def _repeat(corpus: Corpus, recent: Path, one: Path, home: Path) -> Repetition:
     home.mkdir()
     command = [PEARL, "import", "jsonl", str(corpus.path), "--json", "-"]
     first, again = (run(command, {"PEARL_HOME": str(home)}) for _ in range(2))
     came, came_again = json.loads(first.output), json.loads(again.output)
     assert came_again["imported"] == 0
     assert came_again["already_there"] == came["imported"]
+    later, start = (
+        run([PEARL, "import", "jsonl", str(path), "--json", "-"], {"PEARL_HOME": str(home / path.name)})
+        for path in (recent, one)
+    )
+    assert json.loads(later.output)["imported"] == came["imported"]
     arguments = [str(corpus.path), str(home / "floor.db")]
     floor = run([sys.executable, "-m", "benchmarks.sqlite_floor", *arguments], {})
     filled = json.loads(floor.output)
     assert filled["imported"] == came["imported"], (filled, came)
-    return Repetition(came["imported"], first, came["seconds"], again, floor, filled["seconds"])
+    return Repetition(came["imported"], first, came["seconds"], again, later, start, floor, filled["seconds"])

@@ -505,7 +505,7 @@ def readme_figures() -> str:
         ("added to the model's own time", f"{overhead.figure('overhead_p50').value:.0f} ms", "590 texts, median"),
         (
             "importing 26,665 commits",
-            f"{imported.figure('documents_per_second').value:,.0f} a second",
+            f"{imported.figure('documents_per_cpu_second').value:,.0f} a second of the processor",
             f"{imported.figure('peak_memory').value:.0f} MiB at most",
         ),
     )

@@ -13,6 +13,7 @@ from functools import cache
 from itertools import islice
 
 from pearl.answers.assistant import answers_as_assistant
+from pearl.text.alternatives import Alternatives
 from pearl.text.phrases import Phrases
 from pearl.text.words import count_words
 
@@ -39,8 +40,9 @@ class Tells:
         text = text[:LONGEST].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
         tells, answers, forms = _patterns()
         lines, text = text, BROKEN.sub(" ", text).lower()
-        count = len(set(tells.findall(text))) + sum(len(list(islice(form.finditer(lines), 2))) == 2 for form in forms)
-        return cls(count_words(text), count, answers_as_assistant(text) or answers.search(text) is not None)
+        count = len({found[0] for found in tells.finditer(text)})
+        count += sum(len(list(islice(form.finditer(lines), 2))) == 2 for form in forms)
+        return cls(count_words(text), count, answers_as_assistant(text) or any(answers.finditer(text)))
 
     def __add__(self, other: Tells) -> Tells:
         of_conversation = self.of_conversation or other.of_conversation
@@ -65,8 +67,7 @@ def _at_least(count: int, expected: float) -> float:
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], list[re.Pattern[str]]]:
+def _patterns() -> tuple[Alternatives, Alternatives, list[re.Pattern[str]]]:
     phrases = Phrases.of("pearl", "machine")
-    whole_words = r"(?<!\w)(?:{%s})(?!\w)"
-    tells, answers = (phrases.compile(whole_words % name, re.MULTILINE) for name in ("tells", "answers"))
+    tells, answers = (Alternatives(phrases.entries(name), re.MULTILINE) for name in ("tells", "answers"))
     return tells, answers, [re.compile(form, re.MULTILINE) for form in phrases.entries("forms")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -15,9 +16,18 @@ SURE = 0.8  # probability: of 23,000 English texts and requests none was taken f
 LEAST_LETTERS, LEAST_SIGNS = 8, 2  # a word or two; signs of Han, kana or Hangul say more
 LONGEST = 300  # characters that are looked at
 LONGEST_REQUEST = 4_000  # characters in which a language may be named
-_UNSAID = regex.compile(r"https?://\S+|www\.\S+|\S+@\S+|`[^`]*`|\p{Cf}|[\d_]+")  # and marks of direction
-_LETTER = regex.compile(r"\p{L}")
-_SIGN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
+# characters of format (Cf), such as marks of direction
+_FORMAT = (
+    r"\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
+    r"\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    r"\U000e0001\U000e0020-\U000e007f"
+)
+_UNSAID = re.compile(rf"https?://\S+|www\.\S+|\S+@\S+|`[^`]*`|[{_FORMAT}]|[\d_]+")
+_ENOUGH = regex.compile(
+    rf"(?:\p{{L}}\P{{L}}*){{{LEAST_LETTERS}}}"
+    rf"|(?:[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}\p{{Hangul}}].*?){{{LEAST_SIGNS}}}",
+    regex.DOTALL,
+)
 _QUOTED = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _MAIL_BELOW = re.compile(r"\A(.{1,300}?):\s*(?:\n|[\"“„«])(.+)", re.DOTALL)
 
@@ -26,14 +36,18 @@ def detect(text: str) -> str | None:
     """Return the language of a text; None where its beginning is too short, unsure, or in a language without a name
     here."""
     text = _UNSAID.sub("", text[: 2 * LONGEST])[:LONGEST]
-    if len(_LETTER.findall(text)) < LEAST_LETTERS and len(_SIGN.findall(text)) < LEAST_SIGNS:
+    if not _ENOUGH.search(text):
         return None
     import numpy as np  # not above: commands that only read and write rows start without it
 
-    identifier = _identifier()
-    found = identifier.instance2fv(text.lower() if text.isupper() else text)
-    features = found.nonzero()[0]
-    scores = found[features].astype(np.float32) @ identifier.nb_ptc[features] + identifier.nb_pc  # log-likelihoods
+    identifier, state = _identifier(), 0
+    moves, features_of = identifier.tk_nextmove, _features_of()
+    found: list[int] = []
+    for byte in (text.lower() if text.isupper() else text).encode(errors="surrogatepass"):
+        state = moves[(state << 8) + byte]
+        found += features_of[state]
+    features, counts = np.unique(np.array(found, np.intp), return_counts=True)
+    scores = counts.astype(np.float32) @ identifier.nb_ptc[features] + identifier.nb_pc  # log-likelihoods
     # n-grams are not independent: undivided, any text of a line would be certain
     odds = np.exp((scores - scores.max()) * 2 / math.sqrt(len(text.encode())))
     best = int(odds.argmax())
@@ -111,7 +125,14 @@ def _identifier() -> Any:
     return identifier
 
 
+@cache
+def _features_of() -> list[Sequence[int]]:
+    """Return what is counted as each state of the automaton is entered: a list is faster than the detector's dict."""
+    identifier = _identifier()
+    return [identifier.tk_output.get(state, ()) for state in range(len(identifier.tk_nextmove) // 256)]
+
+
 def load() -> None:
     """Load the detector and the patterns now, so that the first request does not wait for them."""
-    _identifier()
+    _features_of()
     _patterns()

@@ -53,7 +53,9 @@ LIMITS = {
     "/v1/chat/completions": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
     "/v1/responses": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
     "/v1/messages": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
+    "/v1/messages/count_tokens": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
     "/api/chat": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
+    "/api/generate": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
 }
 
 

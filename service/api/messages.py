@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from pearl.records import Draft
+from pearl.text.usable import check_characters
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import whole
@@ -31,10 +32,12 @@ from service.api.openai_calls import (
     shape,
     text_of,
     unread,
+    voice_of_model,
 )
 from service.api.openai_fields import UNUSED, describe, passed_over, unsupported
 from service.api.streaming import EventStream, event
 from service.drafting.drafter import Retrieved
+from service.process.threads import in_thread
 
 router = APIRouter(prefix="/v1", tags=["Anthropic-compatible"], route_class=KeyedRoute)
 
@@ -186,6 +189,21 @@ async def create_message(
     return _message(
         draft.id, model, [{"type": "text", "text": content(draft)}], _stop_reason(draft), *_tokens(draft)
     ) | {"pearl": evidence_of(draft)}
+
+
+@router.post("/messages/count_tokens", summary="Count tokens as Anthropic's API does")
+async def count_tokens(
+    services: ServicesDep,
+    caller: Caller,
+    body: MessagesIn,
+    beta: Annotated[str | None, Query(description="Passed over; some of Anthropic's clients send it.")] = None,
+) -> dict[str, int]:
+    """Count the tokens of the messages and instructions in `input_tokens`. A draft reads your own texts besides, as far
+    as the model's context has room. An endpoint's model is estimated, rather too high."""
+    call = body.call()
+    await in_thread(voice_of_model, services, caller.user.id, call.model)
+    texts = [check_characters(text, param=call.messages) for _, text in call.turns]
+    return {"input_tokens": await in_thread(services.drafter.model.count_tokens, "\n".join(texts))}
 
 
 def _message(

@@ -1,8 +1,8 @@
-"""``/api/tags``, ``/api/chat`` and what else Ollama's clients call, as a shape of ``/v1/chat/completions``."""
+"""``/api/chat``, ``/api/generate`` and what else Ollama's clients call, as a shape of ``/v1/chat/completions``."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from time import time
 from typing import Any, Literal
@@ -35,6 +35,8 @@ from service.api.openai_calls import (
 from service.api.openai_fields import UNUSED, describe, passed_over, unreadable_part, unsupported
 from service.api.streaming import LINES, EventStream, line
 from service.process.threads import in_thread
+from service.services import Services
+from service.store.keys import Identity
 from service.store.voices import WHOLE_HISTORY
 
 router = APIRouter(prefix="/api", tags=["Ollama-compatible"], route_class=KeyedRoute)
@@ -47,7 +49,9 @@ FIELDS = {
     **{name: UNUSED[name] for name in ("logprobs", "top_logprobs")},
     "format": {"description": "A draft is a text.", "enum": ["", None]},
 }
+PASSED_OVER = ("think", "top_k", "min_p", "repeat_penalty", "template", "context", "raw")
 NOTHING: JsonDict = {"maxItems": 0}
+Said = Callable[[str], dict[str, Any]]  # a text in the field that the route has for it
 
 
 class OllamaOptions(BaseModel):
@@ -82,13 +86,35 @@ class MessageIn(BaseModel):
         return self.role, text
 
 
-class OllamaChatIn(BaseModel):
+class OllamaIn(BaseModel):
     """The fields of Ollama's API that make sense here. Others are passed over, and `x-pearl-ignored` names those that
     would have changed the answer; what a text cannot answer is refused."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra=describe(FIELDS))
 
     model: ModelId = Field(None, description=f"{MODEL} The tag `{LATEST}` may follow.", examples=["email:latest"])
+    stream: bool | None = Field(None, description="Lines of JSON; true by default.", examples=[False])
+    options: OllamaOptions | None = Field(None, description="Options of the model.", examples=[{"num_predict": 400}])
+
+    def _call(self, messages: str, turns: list[tuple[Speaker, str]], ignored: list[str]) -> OpenAICall:
+        options = self.options or OllamaOptions.model_construct()
+        fields = {**(options.model_extra or {}), **(self.model_extra or {})}
+        return OpenAICall(
+            model=self.model and self.model.removesuffix(LATEST),
+            turns=turns,
+            messages=messages,
+            most_tokens=options.num_predict,
+            limit="options.num_predict",
+            temperature=options.temperature,
+            top_p=options.top_p,
+            ignored=[*passed_over(fields, ("format",), PASSED_OVER), *ignored],
+            stop=tuple(filter(None, [options.stop] if isinstance(options.stop, str) else options.stop or ())),
+        )
+
+
+class OllamaChatIn(OllamaIn):
+    __doc__ = OllamaIn.__doc__
+
     messages: list[MessageIn] = Field(
         [],
         description="The user's last one is the request, with the earlier ones that it follows up on; those of the "
@@ -96,44 +122,57 @@ class OllamaChatIn(BaseModel):
         examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
         json_schema_extra={"anyOf": [HAS_A_REQUEST, NOTHING]},
     )
-    stream: bool | None = Field(None, description="Lines of JSON; true by default.", examples=[False])
-    options: OllamaOptions | None = Field(None, description="Options of the model.", examples=[{"num_predict": 400}])
 
     def call(self) -> OpenAICall:
         """Convert the body to a call. Raises InputError for what is not supported."""
-        options = self.options or OllamaOptions.model_construct()
         answered = max((index for index, each in enumerate(self.messages) if each.role == "assistant"), default=-1)
         pictured = [index for index, each in enumerate(self.messages) if each.images]
         if pictured and pictured[-1] > answered:
             raise unsupported(f"messages.{pictured[-1]}.images", unreadable_part("image"))
         turns = [each.turn() for each in self.messages]
-        fields = {**(options.model_extra or {}), **(self.model_extra or {})}
-        return OpenAICall(
-            model=self.model and self.model.removesuffix(LATEST),
-            turns=turns,
-            messages="messages",
-            most_tokens=options.num_predict,
-            limit="options.num_predict",
-            temperature=options.temperature,
-            top_p=options.top_p,
-            ignored=[
-                *passed_over(fields, ("format",), ("think", "top_k", "min_p", "repeat_penalty")),
-                *(["messages.tool_calls"] if ("tools", "") in turns else []),
-                *(["messages.images"] if pictured else []),
-            ],
-            stop=tuple(filter(None, [options.stop] if isinstance(options.stop, str) else options.stop or ())),
-        )
+        ignored = [
+            *(["messages.tool_calls"] if ("tools", "") in turns else []),
+            *(["messages.images"] if pictured else []),
+        ]
+        return self._call("messages", turns, ignored)
 
 
-class OllamaChatOut(BaseModel):
+class OllamaGenerateIn(OllamaIn):
+    __doc__ = OllamaIn.__doc__
+
+    prompt: Written | None = Field(
+        None,
+        description="The request. Without one nothing is written: clients load a model in this way.",
+        examples=["Tomas asks to swap his Saturday"],
+    )
+    system: Written | None = Field(
+        None, description="Instructions; they outrank the learned style.", examples=["At most five lines."]
+    )
+    images: list[Any] | None = Field(None, description="Refused.", examples=[None], json_schema_extra=NOTHING)
+    suffix: str | None = Field(
+        None, description="Refused: a draft is a whole text.", examples=[None], json_schema_extra={"maxLength": 0}
+    )
+
+    def call(self) -> OpenAICall:
+        """Convert the body to a call. Raises InputError for what is not supported."""
+        if self.images:
+            raise unsupported("images", unreadable_part("image"))
+        if self.suffix:
+            raise unsupported("suffix", "'suffix' is not supported: a draft is a whole text. Leave it out.")
+        turns: list[tuple[Speaker, str]] = [("system", self.system or ""), ("user", self.prompt or "")]
+        return self._call("prompt", turns, [])
+
+
+class OllamaOut(BaseModel):
     """An answer as Ollama's API gives it, with the evidence beside it. Each line of a stream has a piece of the text,
     and the last one the counts."""
 
     model: str = Field(description="The model asked for.", examples=["email:latest"])
     created_at: str = Field(description="RFC 3339.", examples=["2026-03-01T09:30:00Z"])
-    message: dict[str, str] = Field(
-        description="The text.", examples=[{"role": "assistant", "content": "Kettle's on."}]
+    message: dict[str, str] | None = Field(
+        None, description="The text, of `/api/chat`.", examples=[{"role": "assistant", "content": "Kettle's on."}]
     )
+    response: str | None = Field(None, description="The text, of `/api/generate`.", examples=["Kettle's on."])
     done: bool = Field(description="False on all lines but the last one.", examples=[True])
     done_reason: Literal["stop", "length", "load"] = Field(
         "stop", description="`length`: cut off at `num_predict`; `load`: nothing was asked.", examples=["stop"]
@@ -155,7 +194,7 @@ LINE = '{"model":"email:latest","message":{"role":"assistant","content":"Hello"}
 @router.post(
     "/chat",
     summary="Draft through Ollama's API",
-    response_model=OllamaChatOut,
+    response_model=OllamaOut,
     response_model_exclude_unset=True,
     responses={200: {"content": {LINES: {"example": LINE}}}},
 )
@@ -164,39 +203,76 @@ async def create_chat(
 ) -> Response | dict[str, Any]:
     """Run the pipeline of `POST /v1/chat/completions`, in Ollama's shape. A stream that fails ends with a line that has
     the message in `error`."""
-    if not body.messages:
-        return _line(body.model or WHOLE_HISTORY + LATEST, "", done=True, done_reason="load")
-    used, events = await begin(request, services, caller.user, body.call())
+    return await _answer(request, services, caller, body, _message, loads=not body.messages)
+
+
+@router.post(
+    "/generate",
+    summary="Draft through Ollama's older API",
+    response_model=OllamaOut,
+    response_model_exclude_unset=True,
+    responses={200: {"content": {LINES: {"example": '{"model":"email:latest","response":"Hello","done":false}\n'}}}},
+)
+async def create_text(
+    request: Request, services: ServicesDep, caller: Caller, body: OllamaGenerateIn
+) -> Response | dict[str, Any]:
+    """Do the same as `POST /api/chat` for one prompt, without a conversation."""
+    return await _answer(request, services, caller, body, _response, loads=not (body.prompt or body.images))
+
+
+async def _answer(
+    request: Request,
+    services: Services,
+    caller: Identity,
+    body: OllamaChatIn | OllamaGenerateIn,
+    said: Said,
+    *,
+    loads: bool,
+) -> Response | dict[str, Any]:
+    call = body.call()
+    if loads:
+        voice = await in_thread(voice_of_model, services, caller.user.id, call.model)
+        return _line(
+            body.model or (voice.name if voice else WHOLE_HISTORY) + LATEST, said(""), done=True, done_reason="load"
+        )
+    used, events = await begin(request, services, caller.user, call)
     model = body.model or used + LATEST
     if body.stream is not False:
         await anext(events)  # here an error in the request can still get its status
         return EventStream(
-            _lines(model, pieces(events, services.metrics)),
+            _lines(model, pieces(events, services.metrics), said),
             # its clients want a text in `error`
             failed=lambda error: line({**error["error"], "error": error["error"]["message"]}),
-            keep_alive=line(_line(model, "")),
+            keep_alive=line(_line(model, said(""))),
             media_type=LINES,
         )
     draft = await whole(request, events, services.metrics)
-    return _end(model, content(draft), draft)
+    return _end(model, said(content(draft)), draft)
 
 
-async def _lines(model: str, text: AsyncGenerator[str | Draft, None]) -> AsyncGenerator[bytes, None]:
+def _message(text: str) -> dict[str, Any]:
+    return {"message": {"role": "assistant", "content": text}}
+
+
+def _response(text: str) -> dict[str, Any]:
+    return {"response": text}
+
+
+async def _lines(model: str, text: AsyncGenerator[str | Draft, None], said: Said) -> AsyncGenerator[bytes, None]:
     async with aclosing(text):
         async for item in text:
-            yield line(_line(model, item) if isinstance(item, str) else _end(model, "", item))
+            yield line(_line(model, said(item)) if isinstance(item, str) else _end(model, said(""), item))
 
 
-def _line(model: str, text: str, *, done: bool = False, **more: Any) -> dict[str, Any]:
-    head = {"model": model, "created_at": format_timestamp(time())}
-    return {**head, "message": {"role": "assistant", "content": text}, "done": done, **more}
+def _line(model: str, said: dict[str, Any], *, done: bool = False, **more: Any) -> dict[str, Any]:
+    return {"model": model, "created_at": format_timestamp(time()), **said, "done": done, **more}
 
 
-def _end(model: str, text: str, draft: Draft) -> dict[str, Any]:
+def _end(model: str, said: dict[str, Any], draft: Draft) -> dict[str, Any]:
     writing = sum(draft.timings.get(stage, 0.0) for stage in ("generate_ms", "revise_ms"))
     return _line(
         model,
-        text,
+        said,
         done=True,
         done_reason=draft.finish_reason,
         prompt_eval_count=draft.usage.prompt_tokens,

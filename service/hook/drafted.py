@@ -33,6 +33,8 @@ class DraftedMessages:
     def __contains__(self, document: Document) -> bool:
         """True if a draft has a line of the message and more than half of its words. It must be from before the commit
         or from the minutes after its date in which the hook may still have been writing."""
+        if not self.by_line:
+            return False
         message = whole_message(document).text
         return any(
             created_at <= (document.timestamp or 0.0) + LONGEST_WAIT

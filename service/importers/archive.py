@@ -7,16 +7,18 @@ import lzma
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from pearl.errors import InputError
 from pearl.history.files import check_unpacked
 from pearl.text.usable import printable
+from service.importers.base import LeftOut
 from service.importers.folders import folder_entries
 
+T = TypeVar("T")
 ZIP_MAGIC = b"PK\3\4"
 # zipfile raises RuntimeError for an encrypted member or an unknown compression, struct.error for cut LZMA properties
 DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError)
@@ -56,6 +58,17 @@ class Archive:
         lowered = [pattern.lower() for pattern in patterns]
         names = (name for name in self.files if any(PurePosixPath(name.lower()).match(pattern) for pattern in lowered))
         return sorted(names)
+
+    def each(self, names: Iterable[str], read: Callable[[str], Iterator[T]]) -> Iterator[T | LeftOut]:
+        """Read members one after the other; leave out the rest of one that is damaged. Raises InputError if --me is
+        missing, without which none can be read."""
+        for name in names:
+            try:
+                yield from read(name)
+            except InputError as error:
+                if error.code == "missing_me":
+                    raise
+                yield LeftOut.because_of(error, self.where(name))
 
     @contextmanager
     def open(self, name: str, advance: Callable[[int], None] = lambda amount: None) -> Iterator[IO[bytes]]:

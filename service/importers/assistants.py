@@ -32,11 +32,7 @@ class AssistantImporter(Importer):
             names = _files(archive)
             if not names:
                 raise InputError(f"{source}: there is no conversations.json in it.", code="not_an_export")
-            for name in names:
-                try:
-                    yield from self._read_file(archive, name, options)
-                except InputError as error:
-                    yield LeftOut.because_of(error, archive.where(name))
+            yield from archive.each(names, lambda name: self._read_file(archive, name, options))
 
     def _read_file(self, archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
         with archive.open(name, options.advance) as stream:

@@ -39,15 +39,7 @@ class LinkedInImporter(Importer):
             owner = _owner(archive)
             if owner and not options.identities:
                 options.identities.add(owner)
-            for name in names:
-                if name.lower().endswith(MESSAGES) and not options.identities:
-                    raise InputError(
-                        "Say who in messages.csv is you with --me (a name).", param="me", code="missing_me"
-                    )
-                try:
-                    yield from _read(archive, name, options)
-                except InputError as error:
-                    yield LeftOut.because_of(error, archive.where(name))
+            yield from archive.each(names, lambda name: _read(archive, name, options))
 
 
 def _owner(archive: Archive) -> str | None:
@@ -60,6 +52,8 @@ def _owner(archive: Archive) -> str | None:
 
 
 def _read(archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
+    if name.lower().endswith(MESSAGES) and not options.identities:
+        raise InputError("Say who in messages.csv is you with --me (a name).", param="me", code="missing_me")
     with archive.open(name, options.advance) as stream:
         if name.lower().endswith(MESSAGES):
             rows = read_rows(stream, ("CONVERSATION ID", FROM, "TO", "DATE", "CONTENT"))

@@ -17,10 +17,9 @@ from service.importers.base import NO_TEXT, NOT_MINE, Flaws, Importer, Items, Le
 from service.importers.folders import LINKED, FolderEntry, folder_entries, unread
 from service.importers.notes.blocks import divide, only_links
 from service.importers.notes.dates import NoteDates
-from service.importers.notes.files import NoteFile, blocks_of, read_note, text_field, title_of
-from service.importers.notes.joplin import SUFFIX as JOPLIN_ARCHIVE
-from service.importers.notes.joplin import ZIP, unpacked
+from service.importers.notes.files import NOTION_ID, NoteFile, blocks_of, read_note, text_field, title_of
 from service.importers.notes.kinds import CHAT, CLIPPING, SUFFIXES, authors, has_foreign_source, is_chat, why_no_text
+from service.importers.notes.packed import is_packed, unpacked
 
 FOLDERS = "folders_as_voices"
 UNREAD = {".adoc", ".doc", ".htm", ".html", ".rst", ".rtf", ".tex"}  # kinds that hold texts, too
@@ -28,8 +27,8 @@ UNREAD = {".adoc", ".doc", ".htm", ".html", ".rst", ".rtf", ".tex"}  # kinds tha
 
 class MarkdownImporter(Importer):
     name = "markdown"
-    summary = "Markdown, text, Org, .docx or .odt files: a blog, a vault, a diary, letters."
-    examples = (
+    summary = "Markdown, text, Org, .docx or .odt files: a blog, a vault, a diary, letters; zipped, too."
+    examples: tuple[str, ...] = (
         "pearl import markdown ~/blog/content/posts --user ann --voice blog",
         "pearl import markdown ~/vault --user ann --me 'Ann Lee'",
         "pearl import markdown notes.md --user ann",
@@ -37,20 +36,25 @@ class MarkdownImporter(Importer):
     unit = "files"
     needs_me = False  # where it is given, files whose front matter names another author are left out
     template = "post"
+    advice = ""  # behind the error that there are no notes
     flags: Mapping[str, str] = {FOLDERS: "Take each folder that lies directly in SOURCE as the voice of its files."}
 
     def size(self, source: Path) -> int | None:
-        return None if source.suffix.lower() in (JOPLIN_ARCHIVE, ZIP) else len(_files(source))
+        return None if is_packed(source) else len(_files(source))
 
     def read(self, source: Path, options: Options) -> Items:
         with unpacked(source) as root:
             yield from self._read(root, source if root.is_dir() else source.parent, options)
 
+    def named(self, name: str) -> str:
+        """Return the name of a note's document, which its id comes from; ``name`` is its path."""
+        return name
+
     def _read(self, root: Path, shown: Path, options: Options) -> Items:
         """Read what lies at ``root`` as what people know as a folder's, ``shown``."""
         files = _files(root)
         if not files:
-            raise InputError(f"{shown}: there is no {', '.join(SUFFIXES)} file in it.", code="no_files")
+            raise InputError(f"{shown}: there is no {', '.join(SUFFIXES)} file in it.{self.advice}", code="no_files")
         flaws, writers = Flaws(), Counter[str]()
         dates = NoteDates(root if root.is_dir() else shown, lambda: _all_fields(files), flaws)
         for entry in files:
@@ -62,7 +66,7 @@ class MarkdownImporter(Importer):
             try:
                 note = read_note(entry, flaws)
                 writers.update(authors(note.fields)[:1])
-                for item in _items(note, dates, flaws, options):
+                for item in _items(note, self.named(note.name), dates, flaws, options):
                     yield replace(item, where=where)
             except InputError as error:
                 yield LeftOut.because_of(error, where)
@@ -81,7 +85,9 @@ def _files(source: Path) -> list[FolderEntry]:
     ]
 
 
-def _items(note: NoteFile, dates: NoteDates, flaws: Flaws, options: Options) -> Iterator[SourceDocument | LeftOut]:
+def _items(
+    note: NoteFile, named: str, dates: NoteDates, flaws: Flaws, options: Options
+) -> Iterator[SourceDocument | LeftOut]:
     where = note.name
     reason = _why_left_out(note, options)
     if reason:
@@ -99,9 +105,9 @@ def _items(note: NoteFile, dates: NoteDates, flaws: Flaws, options: Options) -> 
         return
     timestamp = dates.of(note.name, note.fields, note.path)
     folder = PurePosixPath(note.name).parts[0] if FOLDERS in options.flags and "/" in note.name else None
-    voice = text_field(note, "voice") or folder
+    voice = text_field(note, "voice") or (folder and NOTION_ID.sub("", folder))
     for number, text in enumerate(divide(blocks), start=1):
-        name = note.name if number == 1 else f"{note.name}#{number}"
+        name = named if number == 1 else f"{named}#{number}"
         yield options.document(where, name, text, timestamp, title, voice)
 
 

@@ -55,16 +55,17 @@ class PostImporter(Importer):
                             index.put(post.id, post.text)
                             index.put(f"{post.id}<", post.answers or "")
                             index.put(f"{post.answers}>", post.id)
-            for name in names:
-                try:
-                    for number, post in self.posts(archive, name, options):
-                        yield self._item(post, index, options, f"{archive.where(name)}:{number}")
-                except InputError as error:
-                    yield LeftOut.because_of(error, archive.where(name))
+            yield from archive.each(names, lambda name: self._items(archive, name, index, options))
 
     def posts(self, archive: Archive, name: str, options: Options) -> Iterator[tuple[int, Post | LeftOut | InputError]]:
         """Yield each post with its place in the file, or why there is none."""
         raise NotImplementedError
+
+    def _items(
+        self, archive: Archive, name: str, index: DiskIndex, options: Options
+    ) -> Iterator[SourceDocument | LeftOut]:
+        for number, post in self.posts(archive, name, options):
+            yield self._item(post, index, options, f"{archive.where(name)}:{number}")
 
     def _item(
         self, post: Post | LeftOut | InputError, index: DiskIndex, options: Options, where: str

@@ -49,11 +49,10 @@ class SlackImporter(Importer):
                     f"{source}: is not a Slack export; there is no channel/YYYY-MM-DD.json in it.", code="not_an_export"
                 )
             people, channels, members = _people(archive), _channels(archive), _members(archive)
-            for name in names:  # by channel and day: what a thread answers has been read before it
-                try:
-                    yield from _read_day(_Day(archive, name, people, channels, members, written), options)
-                except InputError as error:
-                    yield LeftOut.because_of(error, archive.where(name))
+            # by channel and day: what a thread answers has been read before it
+            yield from archive.each(
+                names, lambda name: _read_day(_Day(archive, name, people, channels, members, written), options)
+            )
 
 
 @dataclass(frozen=True, slots=True)

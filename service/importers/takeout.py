@@ -40,11 +40,7 @@ class TakeoutImporter(Importer):
             mail, chats = archive.matching(*MAIL), archive.matching(*CHAT)
             if not mail and not chats:
                 raise InputError(f"{source}: there is neither mail nor Google Chat in it.", code="not_an_export")
-            for name in chats:
-                try:
-                    yield from _read_chat(archive, name, opened, options)
-                except InputError as error:
-                    yield LeftOut.because_of(error, archive.where(name))
+            yield from archive.each(chats, lambda name: _read_chat(archive, name, opened, options))
         for item in MboxImporter().read(source, options) if mail else ():
             yield _in_voice(item, options.voice or MAIL_VOICE) if isinstance(item, SourceDocument) else item
 

@@ -42,13 +42,7 @@ class TelegramImporter(Importer):
                     "cannot be read: choose 'Machine-readable JSON'.",
                     code="not_an_export",
                 )
-            for name in names:
-                try:
-                    yield from _read(archive, name, written, options)
-                except InputError as error:
-                    if error.code == "missing_me":
-                        raise
-                    yield LeftOut.because_of(error, archive.where(name))
+            yield from archive.each(names, lambda name: _read(archive, name, written, options))
 
 
 def _results(archive: Archive) -> list[str]:

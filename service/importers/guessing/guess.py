@@ -11,7 +11,7 @@ import orjson
 
 from pearl.errors import InputError
 from service.importers.folders import walk
-from service.importers.guessing.lookalikes import advice, only_chats, only_notes
+from service.importers.guessing.lookalikes import NOTIONS, advice, only_chats, only_notes
 from service.importers.guessing.sight import FileSniff, look
 from service.importers.mails.spans import is_mbox
 from service.importers.notes.kinds import NOTE_SUFFIXES, is_chat
@@ -20,6 +20,7 @@ NOTES = rf".*(?:{'|'.join(map(re.escape, NOTE_SUFFIXES))})"
 TEXTS = rf"{NOTES}|.*\.(?:txt|docx|odt)"
 MAIL = r".*\.(?:mbo?x|eml)(?:\.gz)?|.*\.msf|mbox|(?:inbox|sent)(?:\.gz)?|(?:cur|new)/\d[^/]*"  # Thunderbird: Sent.msf
 OFFICE = r"word/document\.xml|content\.xml"
+BLUESKY = r"app\.bsky\.feed\.post/[^/]*\.json|[^/]*\.car"
 PICTURES = r".*\.(?:png|jpe?g|gif|svg|webp|ico|pdf|mp[34]|css|scss)"
 SITE_FILES = (
     r"hugo\.(?:toml|ya?ml|json)|astro\.config\..*|gatsby-config\..*|eleventy\.config\..*"
@@ -139,6 +140,9 @@ SIGNS = (
     Sign("claude", "conversations with Claude", lambda sight: _talked(sight, b'"chat_messages"')),
     Sign("mastodon", "Mastodon's archive", lambda sight: bool(sight.holds(r"outbox\.json"))),
     Sign("x", "an archive of X or Twitter", lambda sight: bool(sight.holds(r"data/tweets?(?:-part\d+)?\.js"))),
+    Sign("bluesky", "Bluesky's export", lambda sight: sight.suffix == ".car" or bool(sight.holds(BLUESKY))),
+    Sign("apple-notes", "Apple's copy of your notes", lambda sight: bool(sight.holds(r"notes details\.csv"))),
+    Sign("notion", "Notion's export", lambda sight: bool(sight.holds(rf".* [0-9a-f]{{32}}\.md|{NOTIONS}"))),
     Sign("telegram", "Telegram's export", _is_telegram),
     Sign("whatsapp", "a chat of WhatsApp", _is_whatsapp),
     Sign("markdown", "an archive of Joplin's", lambda sight: sight.suffix == ".jex"),

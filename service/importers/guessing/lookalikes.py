@@ -11,6 +11,8 @@ HISTORY_FILE = "write it as a history file (JSON Lines with id, timestamp and te
 PANDOC = "convert it, for example 'pandoc FILE -t gfm -o FILE.md', and import that."
 TEXTS = r".*\.(?:md|markdown|mdx|org|txt)"
 CHAT_FILES = r"(?:_chat|[^/]*whatsapp[^/]*)\.txt"
+NOTIONS = r"exportblock-[^/]*part-\d+\.zip"
+ANY_BUT_NOTIONS = rf"(?!(?:.*/)?{NOTIONS})[^/]*\.zip"
 UNPACK = "unpack it and import the folder."
 
 
@@ -106,7 +108,7 @@ LOOKALIKES = (
     UnsupportedSource(
         "a zip file of zip files",
         "unpack it and import what is in it.",
-        lambda sight: bool(sight.names) and not sight.is_folder and len(sight.holds(r".*\.zip")) == len(sight.names),
+        lambda sight: bool(sight.names) and not sight.is_folder and set(sight.names) == {*sight.holds(ANY_BUT_NOTIONS)},
     ),
     UnsupportedSource(
         "Apple Mail's own store",

@@ -19,6 +19,9 @@ KEY_LINE = re.compile(r"([A-Za-z][\w \-]{0,40}):(?: +(.*))?$")
 HEADER_FIELDS = {"title", "date", "author", "slug", "category", "tags", "status"}
 NOTION_HEAD = re.compile(r"# ([^\n]+)\n\n((?:[^\n]+\n)+)\n")
 NOTION_PROPERTY = re.compile(r"([^\W\d][^:\n]{0,40}):(?: +(.*))?$")  # named in any language
+# to another page or table of the export; on a line by itself it says nothing
+NOTION_PAGE = r"\[([^\[\]\n]{1,500})\]\([^()\s]{0,1000}[0-9a-f]{32}(?:_all)?\.(?:md|csv)\)"
+NOTION_LINK = re.compile(rf"^(?:[-*] )?{NOTION_PAGE}[ \t]*$|{NOTION_PAGE}", re.MULTILINE)
 NIKOLA_LINE = re.compile(r"\.\. ([a-z_]{1,30}): ?(.*)$")
 IKIWIKI_META = re.compile(r'\[\[!meta\s+(\w{1,30})="([^"\[\]]{0,500})"\s*\]\]')
 PROPERTY_LINE = re.compile(r"(?:- )?([A-Za-z][\w \-]{0,40}):: (.*)$")
@@ -47,7 +50,9 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 
 def split_notion(text: str) -> tuple[dict[str, Any], str]:
-    """The properties of a page of a Notion database, which stand below its heading, and the text without them."""
+    """The properties of a page of a Notion database, which stand below its heading, and the text without them and
+    without links to other pages."""
+    text = NOTION_LINK.sub(r"\2", text)
     match = NOTION_HEAD.match(text[:MAX_HEAD_CHARACTERS])
     properties = [NOTION_PROPERTY.match(line) for line in match[2].splitlines()] if match else []
     if match is None or len(properties) < 2 or not all(properties):  # one such line may well be a sentence

@@ -8,21 +8,16 @@ from __future__ import annotations
 import os
 import re
 import tarfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pearl.errors import InputError
-from service.importers.archive import DAMAGED, is_zip, open_zip
 from service.importers.html_text import html_to_text
 from service.importers.notes.front_matter import field_name
-from service.importers.notes.kinds import CLIPPING, SUFFIXES
-from service.process.temporary import Unpacking, temporary_folder
+from service.importers.notes.kinds import CLIPPING
+from service.process.temporary import Unpacking
 
-SUFFIX, ZIP = ".jex", ".zip"
+SUFFIX = ".jex"
 FIELD = re.compile(r"([a-z][a-z_]{0,40}):(?: (.*))?")
 LAST_FIELD = re.compile(r"\ntype_: \d{1,3}\s*\Z")
 NOTE, HTML = "1", "2"  # of type_ and of markup_language
@@ -66,43 +61,8 @@ def _why_no_text(raw: dict[str, str]) -> str | None:
     return CLIPPING if raw.get("source_url") else None  # of Joplin's web clipper
 
 
-@contextmanager
-def unpacked(source: Path) -> Iterator[Path]:
-    """The folder of what a zip file or an archive of Joplin's holds, while in use; any other source as it is.
-
-    Raises InputError for an archive that cannot be read to its end.
-    """
-    unpack = {SUFFIX: _unpack, ZIP: _unzip}.get(source.suffix.lower())
-    if unpack is None or source.is_dir():
-        yield source
-        return
-    with temporary_folder() as folder:
-        try:
-            unpack(source, folder)
-        except (tarfile.TarError, *DAMAGED) as error:
-            raise InputError(f"{source}: cannot be read: {error}; export it again.", code="unreadable_file") from error
-        inside = list(folder.iterdir())  # a folder that was packed whole is meant itself
-        yield inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
-
-
-def _unzip(source: Path, folder: Path) -> None:
-    unpacking = Unpacking(source, folder, source.stat().st_size)
-    is_zip(source)  # tells one that breaks off
-    with open_zip(source) as archive:
-        for member in archive.infolist():
-            name = PurePosixPath(member.filename)
-            if name.suffix.lower() not in SUFFIXES or name.name.startswith("."):
-                continue
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(member) as stream:
-                unpacking.unpack(stream).rename(path)
-            with suppress(ValueError, OverflowError):  # some programs write no time
-                moment = datetime(*member.date_time).timestamp()
-                os.utime(path, (moment, moment))
-
-
-def _unpack(source: Path, folder: Path) -> None:
+def unpack(source: Path, folder: Path) -> None:
+    """Unpack the notes. Raises TarError or OSError for an archive that cannot be read to its end."""
     size = source.stat().st_size
     unpacking = Unpacking(source, folder, size)
     with tarfile.open(source, "r:") as archive:

@@ -68,6 +68,17 @@ def test_the_streaming_helper_and_the_beta_client(claude: Any) -> None:
     assert claude.beta.messages.create(**WHOLE).content[0].text == "A fake reply."  # POST /v1/messages?beta=true
 
 
+def test_tokens_are_counted(served: Any, claude: Any) -> None:
+    one = claude.messages.count_tokens(model="pearl", messages=ASK).input_tokens
+    more = claude.beta.messages.count_tokens(model="pearl", messages=ASK, system="Be brief.").input_tokens
+    assert 0 < one < more
+    with pytest.raises(anthropic.NotFoundError):
+        claude.messages.count_tokens(model="emial", messages=ASK)
+    with pytest.raises(anthropic.UnprocessableEntityError, match="contains a NUL"):
+        claude.messages.count_tokens(model="pearl", messages=[{"role": "user", "content": "a\0b"}])
+    assert served.house.model.calls == []
+
+
 def test_the_key_as_a_token(served: Any) -> None:
     with anthropic.Anthropic(base_url=served.address, auth_token=served.house.key("ann"), timeout=60) as made:
         assert made.messages.create(**WHOLE).content[0].text == "A fake reply."

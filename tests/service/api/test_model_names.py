@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from service.api.model_names import is_chat_model, is_reranker
@@ -29,3 +31,29 @@ def test_rerankers() -> None:
         assert is_reranker(name)
     for name in ("bm52", "gpt-4o", "./rerank", "/models/rerank", "../rerank"):
         assert not is_reranker(name)
+
+
+ASK = {"messages": [{"role": "user", "content": "Tomas asks to swap"}], "stream": False}
+ROUTES = {
+    "/v1/chat/completions": ASK,
+    "/v1/messages": ASK,
+    "/v1/responses": {"input": "Tomas asks to swap"},
+    "/api/chat": ASK,
+    "/api/generate": {"prompt": "Tomas asks to swap", "stream": False},
+}
+
+
+@pytest.mark.parametrize("path", ROUTES)
+@pytest.mark.parametrize("model", [{}, {"model": None}, {"model": ""}], ids=["absent", "null", "empty"])
+@pytest.mark.parametrize(
+    ("voices", "used"), [((), None), (("email",), "email"), (("email", "blog"), None)], ids=["none", "one", "two"]
+)
+def test_a_call_without_a_model(
+    pearl: Any, path: str, model: dict[str, Any], voices: tuple[str, ...], used: str | None
+) -> None:
+    for name in voices:
+        pearl.voice("ann", name)
+    answer = pearl.as_user("ann").post(path, {**ROUTES[path], **model})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["model"].removesuffix(":latest") == (used or "pearl")
+    assert pearl.rows("drafts")[0].voice == used

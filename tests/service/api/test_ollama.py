@@ -1,4 +1,4 @@
-"""`/api/chat` and what goes with it, with Ollama's own client against a real server."""
+"""`/api/chat`, `/api/generate` and what goes with it, with Ollama's own client against a real server."""
 
 from __future__ import annotations
 
@@ -74,10 +74,64 @@ def test_lines_are_the_default_and_say_what_was_found(pearl: Any, ann: Any) -> N
     assert ann.get("/api/version").json()["version"].count(".") == 2
 
 
-def test_loading_a_model_writes_nothing(pearl: Any, ann: Any) -> None:
-    answer = ann.post("/api/chat", {"model": "pearl", "messages": []}).json()
-    assert (answer["done"], answer["done_reason"], answer["message"]["content"]) == (True, "load", "")
+def test_the_older_api(served: Any, llama: Any) -> None:
+    served.house.add("ann", "Kettle's on.")
+    served.house.model.replies += ["<document>\nYes, swap away.\n</document>"] * 2
+    answer = llama.generate("pearl", "Tomas asks to swap", system="Be brief.", options={"num_predict": 50}, raw=True)
+    assert (answer.response, answer.done, answer.done_reason) == ("Yes, swap away.", True, "stop")
+    assert (answer.model, answer.eval_count > 0) == ("pearl", True)
+    ((messages, decoding),) = served.house.model.calls
+    assert "Be brief." in str(messages)
+    assert decoding.max_tokens == 50
+    parts = list(llama.generate("pearl:latest", "Tomas asks to swap", stream=True))
+    assert "".join(part.response for part in parts) == "Yes, swap away."
+    assert [part.done for part in parts] == [False] * (len(parts) - 1) + [True]
+    assert len(served.house.rows("drafts")) == 2
+    served.house.model.replies.append(("Some ", "words", ChatInterrupted("It broke off.")))
+    ollama = pytest.importorskip("ollama")
+    with pytest.raises(ollama.ResponseError, match=r"It broke off\."):
+        list(llama.generate("pearl", "Tomas asks to swap", stream=True))
+    with pytest.raises(ollama.ResponseError, match="Images cannot be read"):
+        llama.generate("pearl", "What is on it?", images=[b"\x89PNG"])
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [("chat", {"messages": []}, {"message": {"role": "assistant", "content": ""}}), ("generate", {}, {"response": ""})],
+)
+def test_loading_a_model_writes_nothing(pearl: Any, ann: Any, path: str, body: Any, said: Any) -> None:
+    answer = ann.post(f"/api/{path}", {"model": "pearl", **body}).json()
+    assert (answer["done"], answer["done_reason"]) == (True, "load")
+    assert said.items() <= answer.items()
+    pearl.voice("ann", "email")
+    assert ann.post(f"/api/{path}", body).json()["model"] == "email:latest"
+    assert ann.post(f"/api/{path}", {"model": "emial", **body}).status_code == 404
     assert pearl.model.calls == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "param", "says"),
+    [
+        ({"images": ["aaaa"]}, "images", "Images cannot be read"),
+        ({"prompt": "", "images": ["aaaa"]}, "images", "Images cannot be read"),
+        ({"suffix": "Best, Ann"}, "suffix", "whole text"),
+        ({"format": "json"}, "format", "must be text"),
+        ({"prompt": " "}, "prompt", "is empty"),
+        ({"prompt": ["Write"]}, "prompt", "valid string"),
+        ({"options": {"temperature": 9}}, "options.temperature", "less than or equal to 2"),
+    ],
+)
+def test_what_the_older_api_refuses(pearl: Any, ann: Any, fields: Any, param: str, says: str) -> None:
+    answer = ann.post("/api/generate", {"prompt": "Write", "context": [1, 2], **fields})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["param"]) == (422, param)
+    assert says in error["message"]
+    assert pearl.model.calls == []
+
+
+def test_the_older_api_names_what_it_passes_over(ann: Any) -> None:
+    body = {"prompt": "Write", "context": [1, 2], "template": "{{ .Prompt }}", "raw": True, "stream": False}
+    assert ann.post("/api/generate", body).headers["x-pearl-ignored"] == "template, context, raw"
 
 
 def test_pictures_and_tools_of_what_was_answered_are_passed_over(pearl: Any, ann: Any) -> None:

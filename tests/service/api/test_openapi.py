@@ -75,14 +75,14 @@ def test_the_examples_of_a_body_are_accepted(pearl: Any, document: Any) -> None:
     from service.api.drafts import DraftIn
     from service.api.feedback import FeedbackIn
     from service.api.messages import MessagesIn
-    from service.api.ollama import OllamaChatIn
+    from service.api.ollama import OllamaChatIn, OllamaGenerateIn
     from service.api.rerank import RerankIn
     from service.api.responses import ResponseIn
     from service.api.voices import VoiceIn
     from service.mcp.protocol import McpMessage
 
     models = (ChatIn, DocumentIn, DraftIn, FeedbackIn, McpMessage, RerankIn, ResponseIn, VoiceIn)
-    for model in (*models, MessagesIn, OllamaChatIn):
+    for model in (*models, MessagesIn, OllamaChatIn, OllamaGenerateIn):
         examples = {
             name: field.examples[0]
             for name, field in model.model_fields.items()
@@ -104,6 +104,7 @@ def test_the_media_type_of_an_answer_that_is_no_json_is_described(pearl: Any, do
         ("post", "/v1/chat/completions", ann.post("/v1/chat/completions", chat)),
         ("post", "/v1/messages", ann.post("/v1/messages", chat)),
         ("post", "/api/chat", ann.post("/api/chat", chat)),
+        ("post", "/api/generate", ann.post("/api/generate", {"prompt": "Write"})),
         ("post", "/v1/responses", ann.post("/v1/responses", {"model": "pearl", "input": "Write", "stream": True})),
         ("get", "/v1/profile", ann.get("/v1/profile?format=text")),
         ("get", "/metrics", pearl.client.get("/metrics", headers=watcher)),

@@ -24,7 +24,8 @@ REFUSED = (400, 413, 422)
 BEYOND = {"future_timestamp", "invalid_timestamp", "invalid_cursor", "context_length_exceeded"}
 # the user's last message, of all of them, has a text
 BEYOND_OF_OPENAI = BEYOND | {"empty_text"}
-CHATS = ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/api/chat")
+CHATS = ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/api/chat")
+CHATS += ("/api/generate",)
 
 PART = {"type": "text", "text": "Tomas asks to swap"}
 OPENAI = {"model": "pearl", "stream": False, "temperature": 0, "top_p": 1, "tools": [], "tool_choice": "auto"}
@@ -51,6 +52,8 @@ BODIES: dict[str, list[Any]] = {
     "POST /v1/chat/completions": [OPENAI | CHAT | {"messages": [{"role": "user", "content": [PART]}]}],
     "POST /v1/responses": [OPENAI | RESPONSES | {"input": [{"type": "message", "role": "user", "content": [PART]}]}],
     "POST /v1/messages": [MESSAGES | {"messages": [{"role": "user", "content": [PART]}]}],
+    "POST /v1/messages/count_tokens": [MESSAGES | {"messages": [{"role": "user", "content": "a"}]}],
+    "POST /api/generate": [OLLAMA | {"prompt": "a", "system": "b", "images": [], "suffix": ""}],
     "POST /api/chat": [OLLAMA | {"messages": [{"role": "user", "content": "a", "images": []}]}],
     "POST /v1/rerank": [
         {"model": "bm25", "query": "a", "documents": ["a", {"text": "b"}], "top_n": 1, "max_tokens_per_doc": 9}

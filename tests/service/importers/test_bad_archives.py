@@ -21,6 +21,12 @@ INSIDE = {
     "takeout": "Takeout/Google Chat/Groups/DM a/messages.json",
     "linkedin": "messages.csv",
 }
+MORE = {
+    "bluesky": "repo.car",
+    "notion": "Export-1/Tea 0123456789abcdef0123456789abcdef.md",
+    "apple-notes": "iCloud Notes/Notes Details.csv",
+    "markdown": "Tea.md",
+}
 
 
 def bomb(path: Path, name: str) -> None:
@@ -54,12 +60,12 @@ def cut(path: Path, name: str) -> None:
         (cut, "zip file that breaks off"),
     ],
 )
-@pytest.mark.parametrize("kind", [*INSIDE, "markdown"])
+@pytest.mark.parametrize("kind", [*INSIDE, *MORE])
 def test_a_zip_file_that_means_harm(
     read: Callable[..., object], tmp_path: Path, kind: str, make: Callable[[Path, str], None], says: str
 ) -> None:
     (tmp_path / "in").mkdir()
-    make(tmp_path / "in" / "a.zip", INSIDE.get(kind, "tea.md"))
+    make(tmp_path / "in" / "a.zip", (INSIDE | MORE)[kind])
     with pytest.raises(InputError, match=says):
         read(kind, tmp_path / "in" / "a.zip", "ann")
     assert [path.name for path in tmp_path.rglob("*")] == ["in", "a.zip"]

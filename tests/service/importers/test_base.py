@@ -25,7 +25,7 @@ def test_an_importer_says_what_it_is(name):
 
 
 def test_an_unknown_importer_is_told_with_those_there_are():
-    with pytest.raises(InputError, match="no importer 'telegraph'; there are chatgpt, claude"):
+    with pytest.raises(InputError, match="no importer 'telegraph'; there are apple-notes, bluesky, chatgpt"):
         load_importer("telegraph")
 
 

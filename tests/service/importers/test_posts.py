@@ -8,6 +8,7 @@ import zipfile
 import pytest
 
 from pearl.errors import InputError
+from service.importers.base import Options, load_importer
 
 BASE = "https://example.social/users/ann/statuses/"
 BOB = '<p><span class="h-card"><a href="https://e.org/@bob" class="u-url mention">@<span>bob</span></a></span> '
@@ -152,6 +153,80 @@ def test_x(read, tmp_path):
     ]
     assert (reading.documents[0].id, reading.documents[4].timestamp) == ("x:5", 1_709_283_600)
     assert sorted(reading.reasons) == ["invalid timestamp", "missing field", "shared from others", "wrong type"]
+
+
+def said(id_, sender, text, day, **fields):
+    one = {"id": id_, "senderId": sender, "text": text, "createdAt": f"2024-03-0{day}T09:00:00.000Z", "reactions": []}
+    return {"messageCreate": {"recipientId": "2", "urls": [], "mediaUrls": [], "editHistory": [], **one, **fields}}
+
+
+LINKS = [
+    {"url": "https://t.co/a", "expanded": "https://example.org/tea", "display": "example.org/tea"},
+    {"url": "https://t.co/p", "expanded": "https://twitter.com/messages/media/4", "display": "pic.twitter.com/p"},
+]
+DIRECT = [
+    {
+        "dmConversation": {
+            "conversationId": "1-2",
+            "messages": [  # the newest first
+                said("14", "1", "Later then", 5),
+                said("13", "1", "Yes &amp; no https://t.co/a https://t.co/p", 1, urls=LINKS),
+                said("12", "2", "Or milk?", 1),
+                said("11", "2", "Tea?", 1),
+                said("10", "1", "", 1),
+                {"messageCreate": {"id": "9"}},
+                3,
+            ],
+        }
+    },
+    {"dmConversation": {"conversationId": "1-5", "messages": [said("20", "1", "Hello five", 2)]}},
+    "no conversation",
+]
+GROUP = [
+    {
+        "dmConversation": {
+            "conversationId": "777",
+            "messages": [said("31", "1", "Hello all", 3), said("30", "2", "Hi", 3), {"participantsLeave": {}}],
+        }
+    }
+]
+ACCOUNT = script("account", [{"account": {"username": "ann", "accountId": "1"}}])
+MENTIONS = {"user_mentions": [{"id_str": "2", "screen_name": "bob"}, {"id_str": 3}, 4]}
+
+
+@pytest.mark.parametrize(("me", "account"), [((), ACCOUNT), (("1",), "alert(1)" * 50), (("@ann", "1"), ACCOUNT)])
+def test_direct_messages_of_x(read, tmp_path, me, account):
+    path = packed(
+        tmp_path / "a.zip",
+        data__tweets_js=script("tweets", [tweet("1", "@bob is right: tea", entities=MENTIONS)]),
+        data__account_js=account,
+        **{
+            "data__direct-messages_js": script("direct_messages", DIRECT),
+            "data__direct-messages-group_js": script("direct_messages_group", GROUP),
+            "data__direct-message-headers_js": script("direct_message_headers", [{"dmConversation": {}}]),
+        },
+    )
+    reading = read("x", path, *me)
+    assert [
+        (document.id, document.text, document.request, document.recipient, document.thread, document.voice)
+        for document in reading.documents[1:]
+    ] == [
+        ("x:dm:31", "Hello all", None, "x:777", "x:dm:777", "chat"),
+        ("x:dm:13", "Yes & no https://example.org/tea", "Tea?\nOr milk?", "@bob", "x:dm:1-2", "chat"),
+        ("x:dm:14", "Later then", None, "@bob", "x:dm:1-2", "chat"),
+        ("x:dm:20", "Hello five", None, "x:5", "x:dm:1-5", "chat"),
+    ]
+    assert (reading.documents[0].voice, reading.documents[2].timestamp) == (None, 1_709_283_600)
+    mine = ["bot or system message", "no text", *["not written by --me"] * 3]
+    assert sorted(reading.reasons) == sorted([*mine, "missing field", "wrong type", "wrong type"])
+
+
+def test_direct_messages_need_to_know_whose_they_are(read, tmp_path):
+    (tmp_path / "tweets.js").write_text(script("tweets", TWEETS[4:5]))
+    (tmp_path / "direct-messages.js").write_text("window.YTD.direct_messages.part0 = []")
+    options = Options(user="ann")
+    *_, error = load_importer("x").read(tmp_path, options)
+    assert "give your id with --me" in str(error.error)
 
 
 def test_tweets_in_parts_of_a_folder(read, tmp_path):
