@@ -19,7 +19,7 @@ from service.importers.notes.blocks import divide, only_links
 from service.importers.notes.dates import NoteDates
 from service.importers.notes.files import NOTION_ID, NoteFile, blocks_of, read_note, text_field, title_of
 from service.importers.notes.kinds import CHAT, CLIPPING, SUFFIXES, authors, has_foreign_source, is_chat, why_no_text
-from service.importers.notes.packed import is_packed, unpacked
+from service.importers.notes.packed import is_packed, packed_whole, unpacked
 
 FOLDERS = "folders_as_voices"
 UNREAD = {".adoc", ".doc", ".htm", ".html", ".rst", ".rtf", ".tex"}  # kinds that hold texts, too
@@ -44,6 +44,7 @@ class MarkdownImporter(Importer):
 
     def read(self, source: Path, options: Options) -> Items:
         with unpacked(source) as root:
+            root = packed_whole(root) if is_packed(source) else root
             yield from self._read(root, source if root.is_dir() else source.parent, options)
 
     def named(self, name: str) -> str:

@@ -49,12 +49,19 @@ def unpacked(*sources: Path) -> Iterator[Path]:
         yield folder
 
 
+def packed_whole(folder: Path) -> Path:
+    """The folder that was packed whole, if the archive holds nothing else: it is meant itself."""
+    inside = list(folder.iterdir())
+    return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+
+
 def _unzip(source: Path, folder: Path, unpacking: Unpacking, *, parts: bool = True) -> None:
     """Unpack the notes, and those of the zip files in it."""
     with open_zip(source) as packed:
         for member in packed.infolist():
             suffix = PurePosixPath(member.filename.lower()).suffix
-            if member.is_dir() or suffix not in (*SUFFIXES, *((PART,) if parts else ())):
+            hidden = any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(member.filename).parts)
+            if member.is_dir() or hidden or suffix not in (*SUFFIXES, *((PART,) if parts else ())):
                 continue
             with packed.open(member) as stream:
                 taken = unpacking.unpack(stream)
