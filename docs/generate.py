@@ -77,6 +77,7 @@ def dependencies() -> str:
         "Databases: `[postgres]`, `[redis]`": extras["postgres"] + extras["redis"],
         "Sign-on: `[oidc]`": extras["oidc"],
         "Traces: `[otel]`": extras["otel"],
+        "Mail: `[mail]`": extras["mail"],
         "To develop": [*axe, *extras["dev"]],
     }
     shown: set[str] = set()

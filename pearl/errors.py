@@ -11,6 +11,7 @@
     │   └── Unauthenticated    no key, or not a valid one (HTTP 401)
     ├── StoreError             the database cannot do it now (HTTP 503)
     ├── Overloaded             too many wait already (HTTP 503 with retry-after)
+    ├── MailError              the mail server cannot be reached, or refuses what it was asked
     ├── Interrupted            Ctrl-C ended a command that had done a part (exit status 130)
     └── ChatError              the chat model did not answer (HTTP 502)
         ├── ChatTimeout        it took too long (HTTP 504)
@@ -114,6 +115,10 @@ class Overloaded(PearlError):
     http_status = 503
     type = "overloaded_error"
     default_code = "overloaded"
+
+
+class MailError(PearlError):
+    default_code = "mail_error"
 
 
 class Interrupted(PearlError):

@@ -29,6 +29,7 @@ EXTRAS = {
     "redis": ("redis",),
     "oidc": ("jwt",),
     "otel": ("opentelemetry",),
+    "mail": ("imapclient", "keyring"),
 }
 
 

@@ -41,7 +41,7 @@ ROOMS = {
     ),
     "service": (
         *("store", "sample", "process", "sign_on", "histories", "drafting", "services", "calibrating", "api", "mcp"),
-        *("importers", "hook", "importing", "web", "app", "commands"),
+        *("importers", "hook", "importing", "mail", "web", "app", "commands"),
     ),
     "eval": (
         "stats",

@@ -40,6 +40,10 @@ COMMANDS = {
     "check": ("service.commands.check", "Find what a draft states that nobody said."),
     "likeness": ("service.commands.likeness", "Say how likely it is that a user wrote a text."),
     "feedback": ("service.commands.feedback", "Say what became of a draft."),
+    "mail": (
+        "service.commands.mail",
+        "Learn from the mail you send, and lay drafts of answers into your mail program.",
+    ),
     "import": ("service.commands.imports", "Bring a user's own writing into their history."),
     "export": ("service.commands.export", "Write everything PEARL keeps of a user, or their history, into a file."),
     "calibrate": ("service.commands.calibrate", "Choose theta, margin and k for a user from their own past texts."),

@@ -20,6 +20,7 @@ OWN = (
     "editor-replies.",
     "calibrations",
     "losses.",
+    "mail",
 )
 
 

@@ -16,7 +16,7 @@ from pearl.settings import Settings
 from pearl.text.usable import printable
 from retriever.models.encoder import SentenceEncoder
 from service.commands.shown import claim_lines, excerpt, for_terminal, moment
-from service.drafting.drafter import Delta, DraftJob, Event, Finished
+from service.drafting.drafter import Delta, DraftJob, Event, Finished, OnRecord
 from service.process.threads import in_thread
 from service.services import Services, retriever_entry
 from service.store import users
@@ -24,8 +24,11 @@ from service.store import users
 NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"}
 
 
-async def write(settings: Settings, user: str | None, job: DraftJob, *, silent: bool) -> Draft:
-    """Write a draft and show it meanwhile, unless ``silent``; return it. Raises PearlError."""
+async def write(
+    settings: Settings, user: str | None, job: DraftJob, *, silent: bool, on_record: OnRecord = lambda *_: None
+) -> Draft:
+    """Write a draft and show it meanwhile, unless ``silent``; return it. ``on_record`` is called in the transaction
+    that records it. Raises PearlError."""
     logging.getLogger("pearl.chat").addHandler(logging.NullHandler())  # its failures are shown as errors and evidence
     screen = _Screen(silent=silent)
     encoder = SentenceEncoder(settings.encoder)
@@ -40,7 +43,7 @@ async def write(settings: Settings, user: str | None, job: DraftJob, *, silent: 
             author = users.chosen(connection, user)
         with screen.waiting():
             await in_thread(services.embed, author.id)
-            async with aclosing(services.drafter.draft(author, job)) as events:
+            async with aclosing(services.drafter.draft(author, job, on_record)) as events:
                 async for event in events:
                     screen.show(event)
                     if isinstance(event, Finished):

@@ -240,13 +240,22 @@ def _request(archive: _Archive, envelope: Envelope, quoted: str) -> str | None:
         answered = archive.find(message_id)
         if answered is None:
             continue
-        words = _words(parts_of(answered), read_envelope(answered).sender[0])
-        # a desk's mail begins with the line above which it is to be answered
-        request = as_request(without_banners(words.own or words.quoted))
-        if request:
+        if request := request_of(answered):
             return request
     quoted = latest_quoted(without_banners(latest_quoted(unwrap(quoted))))
     return as_request(without_images(quoted)) or envelope.subject
+
+
+def request_of(raw: bytes) -> str | None:
+    """A mail's own text as the request that its answer has; None where it has none."""
+    words = _words(parts_of(raw), read_envelope(raw).sender[0])
+    # a desk's mail begins with the line above which it is to be answered
+    return as_request(without_banners(words.own or words.quoted))
+
+
+def quotes_nothing(raw: bytes) -> bool:
+    """True for a mail that does not quote what it answers."""
+    return not _words(parts_of(raw), read_envelope(raw).sender[0]).quoted.strip()
 
 
 def _opening_time(opening: bytes) -> float | None:

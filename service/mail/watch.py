@@ -1,0 +1,286 @@
+"""Watching an account: read the mail that was sent, draft for the messages that wait, wait, begin again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pearl.answers.marks import CLOSING
+from pearl.chat.base import Decoding
+from pearl.errors import ChatError, InputError, MailError, NotFound, Overloaded, StoreError
+from pearl.records import Draft
+from pearl.text.usable import counted, printable
+from service.drafting.drafter import AUTO, NEVER, DraftJob, OnRecord
+from service.importers.base import Options, stable_id
+from service.importers.identities import Identities
+from service.importers.mails.boxes import MESSAGE_BYTES
+from service.importers.mails.message import read_envelope
+from service.importers.mails.phrases import PHRASES
+from service.importers.mbox import SENT, quotes_nothing
+from service.mail.account import Account, Secret
+from service.mail.answering import Waiting, as_mail, draft_id_of, id_key, key_of
+from service.mail.learning import learn
+from service.mail.mailbox import Mail, Mailbox, Opened, connected
+from service.mail.oauth import Tokens
+from service.mail.state import Answer, ReadTo, State
+from service.store import drafts, users
+from service.store.database import Database
+from service.store.users import User
+
+LONGEST_PAUSE_S = 60.0  # between two tries to connect
+LOOKED_AT = 500  # UIDs at a time
+BATCH_BYTES = 16_000_000
+BEFORE = 20  # sent mails read beside new ones, by which a signature is known
+BEFORE_BYTES = 200_000  # each; larger ones are left out
+DAY = timedelta(days=1)  # IMAP searches by days, of any time zone
+INBOX = "INBOX"
+
+Write = Callable[[DraftJob, OnRecord], Draft]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The options of a watch."""
+
+    me: tuple[str, ...]  # all addresses and names of the person
+    voice: str | None = None
+    answer_folder: str | None = None  # whose messages wait; with only a flag the inbox
+    answer_flag: str | None = None  # of messages that wait
+    sent: str | None = None  # None: the folder that the server says it is
+    drafts: str | None = None
+    new_only: bool = False  # leave out what was sent before the first start
+    every_s: float = 60.0
+    once: bool = False
+    draft_tokens: int = 512
+
+    @property
+    def answers(self) -> bool:
+        return self.answer_folder is not None or self.answer_flag is not None
+
+
+class Watch:
+    """One account of one user."""
+
+    def __init__(
+        self, account: Account, secret: Secret, wanted: Wanted, database: Database, user: User, state: State,
+        write: Write, say: Say,
+    ) -> None:  # fmt: skip
+        self._account, self._secret, self._wanted = account, secret, wanted
+        self._database, self._user, self._state = database, user, state
+        self._write, self._say = write, say
+        self._tokens = Tokens(secret.grant, secret.keep) if secret.grant else None
+        self._me = Identities(wanted.me)
+        self._looked_at: set[tuple[int, int]] = set()  # validity and UID of waiting messages that are done
+
+    def run(self) -> None:
+        """Watch until interrupted; once, if that is wanted. What fails after a first connection is tried again.
+        Raises PearlError."""
+        stood, pause = False, 1.0
+        while True:
+            try:
+                with connected(self._account, self._secret, self._tokens) as box:
+                    places = self._places(box)
+                    stood = True
+                    while True:
+                        busy = self.round(box, *places)
+                        pause = 1.0
+                        if self._wanted.once and not busy:
+                            return
+                        if not busy:
+                            box.wait(self._wanted.every_s)
+            except (MailError, StoreError, Overloaded) as error:
+                if self._wanted.once or not stood:
+                    raise
+                self._say(f"{error.message} Trying again in {pause:.0f} s.")
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _places(self, box: Mailbox) -> tuple[str, str, str]:
+        """The folders of sent mail, of drafts, and of messages that wait; the last two are empty if none wait."""
+        wanted = self._wanted
+        sent = box.folder(wanted.sent, "--sent", rb"\Sent", _Sent())
+        if not wanted.answers:
+            return sent, "", ""
+        names = frozenset(map(str.casefold, PHRASES.entries("draft_folders")))
+        laid = box.folder(wanted.drafts, "--drafts", rb"\Drafts", names)
+        return sent, laid, box.folder(wanted.answer_folder or INBOX, "--answer-folder", b"", ())
+
+    def round(self, box: Mailbox, sent: str, laid: str, waiting: str) -> bool:
+        """Do what there is to do; return False if there was nothing, with the folder to wait in open."""
+        self._check_user()
+        busy = self._learn(box, sent)
+        return self._answer(box, laid, waiting) or busy if waiting else busy
+
+    # sent mail
+
+    def _learn(self, box: Mailbox, folder: str) -> bool:
+        told = box.open(folder)
+        read = self._state.folders.get(folder)
+        if read is None and self._wanted.new_only:
+            read = self._read_to(folder, ReadTo(told.validity, _last(box, told), time.time()))
+        same = read is not None and read.validity == told.validity and (told.next_uid or read.uid + 1) > read.uid
+        if read is not None and same:
+            uids = [uid for uid in box.search(["UID", f"{read.uid + 1}:*"]) if uid > read.uid]
+        elif read is not None and read.newest:
+            uids = box.search(["SINCE", (datetime.fromtimestamp(read.newest, UTC) - DAY).date()])
+        else:
+            uids = box.search(["ALL"])
+        if told.next_uid:
+            uids = [uid for uid in uids if uid < told.next_uid]
+        newest, learnt = read.newest if read else 0.0, 0
+        if not (same or uids):
+            self._read_to(folder, ReadTo(told.validity, _last(box, told), newest))
+        for batch in _batches(box, uids):
+            learnt += self._learn_batch(box, folder, batch)
+            newest = max(newest, *(mail.received for mail in batch))
+            self._read_to(folder, ReadTo(told.validity, batch[-1].uid, newest))
+        if learnt:
+            self._say(f"{counted(learnt, 'sent mail')} learnt.")
+        return bool(learnt)
+
+    def _read_to(self, folder: str, read: ReadTo) -> ReadTo:
+        self._state.folders[folder] = read
+        self._state.save()
+        return read
+
+    def _check_user(self) -> None:
+        """Raise NotFound if the user was deleted: an import would make them anew."""
+        with self._database.read() as connection:
+            users.history_version(connection, self._user.id)
+
+    def _learn_batch(self, box: Mailbox, folder: str, new: Sequence[Mail]) -> int:
+        drafted: dict[str, str | None] = {}
+        answered: list[str] = []  # Message-IDs that the mails answer and do not quote
+        for mail in new:
+            envelope = read_envelope(mail.raw)
+            answer = next(filter(None, (self._state.answers.get(id_key(each)) for each in envelope.answers)), None)
+            if envelope.id and answer and answer.draft and answer.sent in (None, envelope.id) and self._kept(answer):
+                drafted[stable_id(envelope.id)] = None if answer.sent else answer.draft
+                answer.sent = envelope.id
+            elif envelope.answers and quotes_nothing(mail.raw):
+                answered.append(envelope.answers[0])
+        before = box.search(["UID", f"1:{new[0].uid - 1}"])[-BEFORE:] if new[0].uid > 1 and len(new) < BEFORE else []
+        small = [uid for uid, size in box.sizes(before).items() if size < BEFORE_BYTES]
+        beside = [*box.mails(small), *self._find(box, answered)]
+        box.open(folder)
+        self._check_user()
+        options = Options(user=self._user.name, me=self._wanted.me, voice=self._wanted.voice)
+        return learn(self._database, self._user, options, self._state.path, new, beside, drafted)
+
+    def _find(self, box: Mailbox, message_ids: Sequence[str]) -> Iterator[Mail]:
+        """The mails with these Message-IDs, where the server has a folder of all mail or they are in the inbox."""
+        if message_ids:
+            box.open(box.special(rb"\All") or INBOX)
+            for message_id in message_ids:
+                if message_id.isascii():
+                    yield from box.mails(box.find(message_id)[:1])
+
+    def _kept(self, answer: Answer) -> drafts.StoredDraft | None:
+        """The stored draft of an answer, None if it was deleted."""
+        with suppress(NotFound), self._database.read() as connection:
+            return drafts.get(connection, self._user.id, answer.draft or "")
+        return None
+
+    # messages that wait
+
+    def _answer(self, box: Mailbox, laid: str, folder: str) -> bool:
+        done = 0
+        flag = self._wanted.answer_flag
+        flagged = [] if flag is None else ["FLAGGED"] if flag.lower() == "flagged" else ["KEYWORD", flag]
+        validity = box.open(folder).validity
+        found = box.search(["UNANSWERED", "UNDELETED", "UNDRAFT", *flagged])
+        uids = [uid for uid in found if (validity, uid) not in self._looked_at]
+        waiting = []
+        for start in range(0, len(uids), LOOKED_AT):
+            for uid, head in box.heads(uids[start : start + LOOKED_AT]).items():
+                answer = self._state.answers.get(key_of(head))
+                if (answer and answer.laid) or self._me.match(*read_envelope(head).sender):
+                    self._looked_at.add((validity, uid))
+                else:
+                    waiting.append(uid)
+        for uid in reversed(waiting):  # the latest first
+            for mail in box.mails([uid]):
+                try:
+                    done += self._lay(box, laid, Waiting.read(mail.raw))
+                    self._looked_at.add((validity, uid))
+                except ChatError as error:  # it may write later
+                    self._say(f"No draft yet: {error.message}")
+                except InputError as error:
+                    gone = isinstance(error, NotFound)  # the user, or the voice
+                    if gone or error.code == "unwritable_file":
+                        raise
+                    self._looked_at.add((validity, uid))
+                    self._say(f"No draft: {error.message}")
+            box.open(folder)
+        return bool(done)
+
+    def _lay(self, box: Mailbox, folder: str, waiting: Waiting) -> bool:
+        """Lay the draft for a message into Drafts, unless it is there; return True if it was laid there now.
+
+        The order makes each step safe to repeat: what is found on the server is not written again, and what the store
+        has recorded is not drafted again.
+        """
+        answer = self._state.answers.setdefault(waiting.key, Answer())
+        message_id = draft_id_of(waiting.key, self._account.address)
+        box.open(folder)
+        new = waiting.request is not None and not box.find(message_id)
+        if new:
+            written = self._kept(answer) if answer.draft else None
+            text, id = (written.text, written.id) if written else self._draft(waiting, answer)
+            box.append(folder, as_mail(waiting, self._account.address, text))
+            self._say(f"A draft is in {printable(folder)}: {id}")
+        answer.laid = True
+        self._state.save()
+        return new
+
+    def _draft(self, waiting: Waiting, answer: Answer) -> tuple[str, str]:
+        def note(_: Any, draft: Draft) -> None:
+            """In the transaction that records the draft: either both are kept, or the state names no draft there is."""
+            if not draft.questions:
+                answer.draft = draft.id
+                self._state.save()
+
+        for revise in (AUTO, NEVER):  # no one can answer questions here, and a draft with gaps is better than none
+            job = DraftJob(
+                waiting.request or "",
+                self._wanted.voice,
+                revise=revise,
+                decoding=Decoding(self._wanted.draft_tokens, stop=(CLOSING,)),
+                recipient=waiting.recipient,
+                thread=waiting.thread,
+            )
+            written = self._write(job, note)
+            if not written.questions:
+                break
+        return written.text, written.id
+
+
+class _Sent:
+    """Names of folders of sent mail, as a collection."""
+
+    def __contains__(self, name: object) -> bool:
+        return SENT.fullmatch(str(name)) is not None
+
+
+def _last(box: Mailbox, told: Opened) -> int:
+    """The last UID of the open folder, 0 if it is empty."""
+    return told.next_uid - 1 if told.next_uid else max(box.search(["ALL"]), default=0)
+
+
+def _batches(box: Mailbox, uids: Sequence[int]) -> Iterator[list[Mail]]:
+    """Yield the mails in batches that memory can hold."""
+    for start in range(0, len(uids), LOOKED_AT):
+        batch: list[int] = []
+        total = 0
+        for uid, size in [*box.sizes(uids[start : start + LOOKED_AT]).items(), (0, BATCH_BYTES)]:
+            size = min(size, MESSAGE_BYTES)
+            if batch and (not uid or total + size > BATCH_BYTES):
+                if mails := box.mails(batch):
+                    yield mails
+                batch, total = [], 0
+            batch, total = [*batch, uid], total + size
