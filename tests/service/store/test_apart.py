@@ -134,7 +134,7 @@ def test_an_earlier_database_keeps_its_rows_and_what_was_said(database: Any, dra
     config = configuration()
     with database.write() as connection:
         config.attributes["connection"] = connection
-        command.downgrade(config, "-1")
+        command.downgrade(config, "0008")
     with database.write() as connection:
         said = dict(map(tuple, connection.execute(text("SELECT draft_id, mine FROM feedback")).all()))
         assert {id: None if mine is None else bool(mine) for id, mine in said.items()} == {
