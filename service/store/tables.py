@@ -74,6 +74,9 @@ keys = Table(
     Column("name", String(200), nullable=True),
     Column("last_used_at", Float, nullable=True),
     Column("expires_at", Float, nullable=True),  # None: never
+    Column("tokens_per_day", BigInteger, nullable=True),  # that its drafts may take; None: any number
+    Column("spent_on", Integer, nullable=True),  # the last day on which they took some, in UTC, since 1970
+    Column("tokens_spent", BigInteger, nullable=True),  # on that day
 )
 
 grants = Table(
