@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
-from pearl.chat.choose import make_chat_model
+from pearl.chat.choose import make_chat_model, writes_here
 from pearl.claims.known_text import forget_samples
 from pearl.clock import Clock
 from pearl.editing.best_of import Rewards
@@ -89,6 +89,7 @@ class Services:
             likenesses=self.likenesses,
             tells_likeness=settings.likeness,
             reads=self.encoder.reads if self.needs_encoder else None,
+            here=writes_here(settings),
         )
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()

@@ -195,6 +195,8 @@ async def begin(
         most_tokens=services.drafter.model.context_tokens // 2,
     )
     if is_client_task(spoken := call.spoken()):
+        if voice is not None and voice.local_only and not services.drafter.here:  # the conversation has its texts
+            raise voices.kept_here(voice.name, f"'{services.drafter.model.name}' runs elsewhere")
         events = pass_on(services.drafter.model, spoken, job.decoding)
     else:
         events = services.drafter.draft(user, job)

@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 
@@ -95,6 +96,7 @@ voices = Table(
     Column("template", String(40), nullable=False, server_default="free"),
     Column("k", Integer, nullable=True),
     Column("created_at", Float, nullable=False),
+    Column("local_only", Boolean, nullable=False, server_default=false()),  # no model elsewhere is shown its texts
 )
 
 imports = Table(

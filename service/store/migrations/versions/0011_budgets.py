@@ -1,4 +1,4 @@
-"""Give keys a budget of tokens"""
+"""Give keys a budget of tokens, and keep with each voice whether its texts stay on this machine"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,8 +15,10 @@ OF_KEYS = {'tokens_per_day': sa.BigInteger(), 'spent_on': sa.Integer(), 'tokens_
 def upgrade() -> None:
     for name, kind in OF_KEYS.items():
         op.add_column('keys', sa.Column(name, kind, nullable=True))
+    op.add_column('voices', sa.Column('local_only', sa.Boolean(), nullable=False, server_default=sa.false()))
 
 
 def downgrade() -> None:
+    op.drop_column('voices', 'local_only')
     for name in OF_KEYS:
         op.drop_column('keys', name)
