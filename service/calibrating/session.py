@@ -28,6 +28,7 @@ from service.calibrating.past import past_texts
 from service.calibrating.study import Study
 from service.calibrating.writer import CalibrationWriter, SpendingLimits
 from service.drafting.deciding import LEAST_TEXTS
+from service.process.masked_model import masked
 from service.services import Services
 from service.store import calibrations, documents, feedback, profiles, users, voices
 from service.store.calibrations import CalibrationKey, StoredCalibration
@@ -77,7 +78,7 @@ def calibrate_user(session: Session) -> dict[str, Any]:
     settings, console = session.settings, Console(stderr=True)
     SpendingCap(session.prices, session.max_cost)  # a cap without prices is an error before any work
     services = Services(settings, encoder=SentenceEncoder(settings.encoder))
-    model = make_chat_model(settings, in_flight=session.in_flight)
+    model = masked(settings, make_chat_model(settings, in_flight=session.in_flight))
     try:
         services.database.migrate()
         subject = _subject(services, session, model)
