@@ -105,6 +105,11 @@ class Settings(BaseSettings):
         "smallest.",
     )
     llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")
+    mask_personal: bool = Field(
+        default=False,
+        description="Send placeholders in place of names, mail addresses, long numbers and links to an endpoint that "
+        "is not on this machine, and put them back into its answers (docs/privacy.md).",
+    )
     llm_timeout_s: float = Field(default=45.0, gt=0, description="Longest silence of the endpoint, seconds.")
     llm_budget_s: float = Field(
         default=55.0,

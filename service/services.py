@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
-from pearl.chat.choose import make_chat_model
+from pearl.chat.choose import make_chat_model, writes_here
 from pearl.claims.known_text import forget_samples
 from pearl.clock import Clock
 from pearl.editing.best_of import Rewards
@@ -33,6 +33,7 @@ from service.histories.likeness import LikenessCache
 from service.histories.profile import ProfileCache
 from service.process.key_uses import KeyUses
 from service.process.logs import code_lines
+from service.process.masked_model import masked
 from service.process.model_watch import WatchedModel
 from service.process.threads import WRITERS, FairThreads, in_thread
 from service.store import embeddings
@@ -76,7 +77,8 @@ class Services:
         self.likenesses = LikenessCache(self.database)
         self.profiles = ProfileCache(self.database)
         self.ranking = FairThreads(WAITING)
-        self.model = WatchedModel(model or make_chat_model(settings, self._precedence.of_request), self._count_failure)
+        chosen = model or make_chat_model(settings, self._precedence.of_request)
+        self.model = WatchedModel(masked(settings, chosen), self._count_failure)
         self.polisher = make_polisher(settings, rewards)
         self.drafter = Drafter(
             self.database,
@@ -89,6 +91,7 @@ class Services:
             likenesses=self.likenesses,
             tells_likeness=settings.likeness,
             reads=self.encoder.reads if self.needs_encoder else None,
+            here=writes_here(settings),
         )
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()

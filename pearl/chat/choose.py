@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from importlib import import_module
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from pearl.chat.base import ChatModel
 from pearl.errors import InputError
@@ -90,6 +93,27 @@ def engine_and_model(name: str | None) -> tuple[str | None, str | None]:
 def calls_at_once(settings: Settings, most: int) -> int:
     """The number of calls worth making at once: ``most`` for an endpoint, one per processor for this machine."""
     return most if settings.uses_endpoint else min(most, os.cpu_count() or 1)
+
+
+def writes_here(settings: Settings) -> bool:
+    """True if what the chat model reads stays on this machine: it runs here, or behind an endpoint on loopback that no
+    proxy stands before."""
+    if not settings.uses_endpoint:
+        return True
+    parts = urlsplit(settings.llm_base_url or "")
+    host = parts.hostname or ""
+    with suppress(ValueError):  # a name
+        address = ip_address(host)
+        mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+        if not (mapped or address).is_loopback:
+            return False
+        return not _proxied(parts.scheme, host)
+    return host == "localhost" and not _proxied(parts.scheme, host)
+
+
+def _proxied(scheme: str, host: str) -> bool:
+    proxies = getproxies()
+    return (scheme in proxies or "all" in proxies) and not proxy_bypass(host)
 
 
 def local_names(settings: Settings) -> tuple[str, str]:

@@ -14,8 +14,9 @@ from pearl.chat.base import Decoding
 from pearl.errors import InputError
 from pearl.records import Document
 from pearl.text.usable import counted
+from service.api.admitted import admitted
 from service.api.bodies import KeyedRoute
-from service.api.dependencies import Caller, ServicesDep, admission_of
+from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import whole
 from service.api.fields import KnownFields, Name
 from service.drafting.drafter import DraftJob
@@ -71,7 +72,7 @@ async def blind_pair(request: Request, services: ServicesDep, caller: Caller, bo
         thread=drawn.thread,
         instead_of=drawn,
     )
-    events = admission_of(request).admit(services.drafter.draft(caller.user, job))
+    events = admitted(request, services, services.drafter.draft(caller.user, job))
     draft = await whole(request, events, services.metrics)
     return BlindPairOut(
         object="blind_pair",

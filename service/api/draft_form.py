@@ -35,7 +35,7 @@ class NoteOut(_OfRecord):
     code: str = Field(
         description="`generic`, `below_floor`, `far_behind`, `unrelated`, `no_room`, `shortened`, `time_limit`, "
         "`not_embedded`, `not_read`, `instructions_repeated`, `lines_repeated`, `in_circles`, `asked_again`, "
-        "`as_assistant`, `cut_off`, `same_variant` or `variant_failed`.",
+        "`as_assistant`, `local_only`, `cut_off`, `same_variant` or `variant_failed`.",
         examples=["generic"],
     )
     message: str = Field(

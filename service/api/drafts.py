@@ -18,8 +18,9 @@ from pearl.chat.base import Decoding
 from pearl.errors import InputError
 from pearl.prompts import instructed
 from pearl.records import Draft
+from service.api.admitted import admitted
 from service.api.bodies import KeyedRoute
-from service.api.dependencies import Caller, ServicesDep, admission_of
+from service.api.dependencies import Caller, ServicesDep
 from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, RetrievalOut, VariantOut
 from service.api.fields import KnownFields, Length, MaybeEmptyText, Name, Recipient, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
@@ -154,7 +155,7 @@ async def create_draft(
         if body.stream:
             raise InputError("A stream cannot be repeated: leave out 'stream' or the key.", param="Idempotency-Key")
         return await _create_once(request, services, caller, job, idempotency_key)
-    events = admission_of(request).admit(services.drafter.draft(caller.user, job))
+    events = admitted(request, services, services.drafter.draft(caller.user, job))
     if body.stream:
         first = await anext(events)  # here an error in the request can still get its status
         stream = _events(first, events, services.metrics, several=job.variants > 1)
@@ -169,7 +170,7 @@ async def _create_once(request: Request, services: Services, caller: Identity, j
         def store_id(connection: Connection, draft: Draft) -> None:
             store(connection, StoredResponse(200, draft.id))
 
-        events = admission_of(request).admit(services.drafter.draft(caller.user, job, store_id))
+        events = admitted(request, services, services.drafter.draft(caller.user, job, store_id))
         answer = DraftOut.of(await whole(request, events, services.metrics))
         return StoredResponse(200, answer.model_dump_json())
 

@@ -21,7 +21,8 @@ from pearl.prompts import instructed_by_lines
 from pearl.recipients import addressed_by_lines
 from pearl.records import Draft, Variant
 from pearl.text.usable import MAX_TEXT_BYTES, check_characters, check_text
-from service.api.dependencies import add_headers, admission_of
+from service.api.admitted import admitted
+from service.api.dependencies import add_headers
 from service.api.draft_form import ClaimOut, DecidedByOut, RetrievalOut, VariantOut
 from service.api.fields import NO_LIMIT, STORABLE, Name
 from service.api.model_names import is_chat_model
@@ -194,10 +195,12 @@ async def begin(
         most_tokens=services.drafter.model.context_tokens // 2,
     )
     if is_client_task(spoken := call.spoken()):
+        if voice is not None and voice.local_only and not services.drafter.here:  # the conversation has its texts
+            raise voices.kept_here(voice.name, f"'{services.drafter.model.name}' runs elsewhere")
         events = pass_on(services.drafter.model, spoken, job.decoding)
     else:
         events = services.drafter.draft(user, job)
-    return call.model or used, admission_of(request).admit(events)
+    return call.model or used, admitted(request, services, events)
 
 
 async def pieces(events: AsyncGenerator[Event, None], metrics: Metrics) -> AsyncGenerator[str | Draft, None]:

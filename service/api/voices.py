@@ -37,6 +37,9 @@ class VoiceIn(KnownFields):
     k: int | None = Field(
         None, ge=1, le=20, description="Documents to show the model; null for the template's number.", examples=[4]
     )
+    local_only: bool = Field(
+        False, description="Show its texts to no model outside the service's machine.", examples=[False]
+    )
 
 
 class VoiceOut(BaseModel):
@@ -48,6 +51,9 @@ class VoiceOut(BaseModel):
     template: str = Field(description="The prompt template.", examples=["message"])
     k: int | None = Field(description="Documents to show the model; null for the template's number.", examples=[None])
     documents: int = Field(description="Number of documents in it.", examples=[30])
+    local_only: bool = Field(
+        description="Its texts are shown to no model outside the service's machine.", examples=[False]
+    )
 
 
 class CalibrationOut(BaseModel):
@@ -142,7 +148,8 @@ def _put(services: Services, user_id: int, name: str, values: dict[str, Any]) ->
 
 @router.delete("/{name:path}", status_code=204, responses=ANSWERS, summary="Delete a voice")
 async def delete_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> Response:
-    """Delete the voice; its documents stay in the history, in no voice."""
+    """Delete the voice; its documents stay in the history, in no voice. One that is local only is refused while it has
+    documents."""
     return deletion_answer(await in_writing_thread(_delete, services, caller.user.id, name))
 
 
@@ -160,4 +167,5 @@ def _out(voice: Voice) -> VoiceOut:
         template=voice.template,
         k=voice.k,
         documents=voice.documents,
+        local_only=voice.local_only,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from pearl.asking.cost import Prices, SpendingCap, Survey
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel
-from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
+from pearl.chat.choose import calls_at_once, make_chat_model, writer_of, writes_here
 from pearl.errors import InputError
 from pearl.runtime.progress import watched
 from pearl.settings import Settings
@@ -28,6 +28,7 @@ from service.calibrating.past import past_texts
 from service.calibrating.study import Study
 from service.calibrating.writer import CalibrationWriter, SpendingLimits
 from service.drafting.deciding import LEAST_TEXTS
+from service.process.masked_model import masked
 from service.services import Services
 from service.store import calibrations, documents, feedback, profiles, users, voices
 from service.store.calibrations import CalibrationKey, StoredCalibration
@@ -61,6 +62,7 @@ class CalibrationSubject:
     user: User
     voice: Voice
     key: CalibrationKey
+    local: frozenset[str] = frozenset()  # voices whose texts the model may not be shown
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -76,7 +78,7 @@ def calibrate_user(session: Session) -> dict[str, Any]:
     settings, console = session.settings, Console(stderr=True)
     SpendingCap(session.prices, session.max_cost)  # a cap without prices is an error before any work
     services = Services(settings, encoder=SentenceEncoder(settings.encoder))
-    model = make_chat_model(settings, in_flight=session.in_flight)
+    model = masked(settings, make_chat_model(settings, in_flight=session.in_flight))
     try:
         services.database.migrate()
         subject = _subject(services, session, model)
@@ -112,9 +114,17 @@ def _subject(services: Services, session: Session, model: ChatModel) -> Calibrat
     with services.database.read() as connection:
         user = users.chosen(connection, session.user)
         voice = profiles.instructed_voice(connection, user.id, session.voice)
-    return CalibrationSubject(
-        user, voice, CalibrationKey(session.voice, services.histories.retriever.fingerprint, model.name)
-    )
+        local = _local_voices(connection, session.settings, user)
+    if session.voice in local:
+        raise voices.kept_here(voice.name, f"'{model.name}' runs elsewhere")
+    if local and session.voice is None:  # the card of the whole history may quote their texts
+        voice = replace(voice, instructions="")
+    key = CalibrationKey(session.voice, services.histories.retriever.fingerprint, model.name)
+    return CalibrationSubject(user, voice, key, local)
+
+
+def _local_voices(connection: Connection, settings: Settings, user: User) -> frozenset[str]:
+    return frozenset() if writes_here(settings) else voices.local_only(connection, user.id)
 
 
 def _study(
@@ -125,7 +135,8 @@ def _study(
     user, voice = subject.user, subject.voice
     services.embed(user.id)
     with services.database.read() as connection:
-        history = documents.all_of_user(connection, user.id, subject.key.voice)
+        there = documents.all_of_user(connection, user.id, subject.key.voice)
+        history = [document for document in there if document.voice not in subject.local]
         samples = {document.id for document in newest_samples(connection, user.id, subject.key.voice, Sample())}
         sent = {entry.document_id for entry in feedback.all_of_user(connection, user.id) if entry.document_id}
     retriever = services.retriever_of(user.id)
@@ -143,6 +154,8 @@ def _study(
             param="user",
             code="too_few_texts",
         )
+    if kept_here := len(there) - len(history):
+        left_out["local_only"] = kept_here
     template = load_template(voice.template)
     trained = retriever.calibration.with_model(subject.key.model)
     k = voice.k or template.k
@@ -187,6 +200,8 @@ def _check_still_there(services: Services, subject: CalibrationSubject) -> None:
     """Check the same before a paid request."""
     with services.database.read() as connection:
         _check_there(connection, subject)
+        if not _local_voices(connection, services.settings, subject.user) <= subject.local:
+            raise InputError("A voice was made local only meanwhile; start again.", code="voice_is_local_only")
 
 
 def _sum(costs: list[float | None]) -> float | None:

@@ -116,11 +116,12 @@ async def _ask(
     from pearl.asking.patience import UNWATCHED
     from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
     from pearl.editing.asked import EditingContext
+    from service.process.masked_model import masked
 
     terms = Terms(
         calls_at_once(settings, options.max_in_flight), Prices(options.price_in, options.price_out), options.max_cost
     )
-    model = make_chat_model(settings, in_flight=options.max_in_flight)
+    model = masked(settings, make_chat_model(settings, in_flight=options.max_in_flight))
     try:
         with open_replies(options.replies or settings.home / "editor-replies.sqlite") as store:
             context = EditingContext(model, writer_of(settings), store, terms)

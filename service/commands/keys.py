@@ -24,11 +24,13 @@ CREATE_EXAMPLES = """
   pearl keys create --user ada
   pearl keys create --user ada --json -
   pearl keys create --user ada --name laptop --expires 90d
+  pearl keys create --user ada --tokens-per-day 200000
   pearl keys create --service --grant ada --grant ben
   pearl keys create --service                            # for /metrics alone
 """
 LIFETIME = re.compile(r"([1-9][0-9]{0,4})([hdwy])")
 LONGEST_YEARS = 100
+MOST_TOKENS = 10**12
 UNIT_S = {"h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 
 
@@ -44,6 +46,9 @@ def create(
     expires: str | None = typer.Option(
         None, "--expires", metavar="TIME", help="Lifetime: 12h, 90d, 4w or 1y; without it the key does not expire."
     ),
+    tokens_per_day: int | None = typer.Option(
+        None, min=1, max=MOST_TOKENS, metavar="N", help="Tokens that the key's drafts may take in a day (UTC)."
+    ),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Make a key. It is shown now and never again: only its digest is kept."""
@@ -51,7 +56,7 @@ def create(
         raise InputError("Give either --user U or --service.", param="user")
     if user is not None and (grant or grant_all):
         raise InputError("--grant goes with --service: a user's key acts for that user alone.", param="grant")
-    terms = KeyTerms(None if name is None else check_id(name, param="name"), _expiry(expires))
+    terms = KeyTerms(None if name is None else check_id(name, param="name"), _expiry(expires), tokens_per_day)
     check_writable("--json", json)
     with open_database(load_settings()) as database:
         with database.write() as connection:
@@ -98,7 +103,8 @@ def list_keys(json: str | None = JSON_OPTION) -> None:
     elif not listed:
         typer.echo("No keys; make one with 'pearl keys create --user NAME'.", err=True)
     else:
-        show_table(("id", "name", "key", "created", "last used", "expires", "of"), (_row(key) for key in listed))
+        heads = ("id", "name", "key", "created", "last used", "expires", "tokens today", "of")
+        show_table(heads, (_row(key) for key in listed))
 
 
 def _row(key: KeySummary) -> tuple[str, ...]:
@@ -106,7 +112,9 @@ def _row(key: KeySummary) -> tuple[str, ...]:
     if key.expires_at is not None and key.expires_at <= time.time():
         expires = f"expired {expires}"
     whose = key.user or f"service for {', '.join(key.may_act_as) or 'nobody'}"
-    return key.id, key.name or "-", f"{key.shown}...", moment(key.created_at), moment(key.last_used_at), expires, whose
+    tokens = "-" if key.tokens_per_day is None else f"{key.tokens_today:,} of {key.tokens_per_day:,}"
+    head = key.id, key.name or "-", f"{key.shown}...", moment(key.created_at), moment(key.last_used_at)
+    return *head, expires, tokens, whose
 
 
 @app.command(epilog=epilog("  pearl keys revoke key_0192f0c4b1aa7d0e5c2f9b1c"))

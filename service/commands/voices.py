@@ -25,6 +25,7 @@ app = group("Look at a user's voices and set their instructions, template and k.
 SET_EXAMPLES = """
   pearl voices set email --instructions "British spelling; never 'Best regards'."
   pearl voices set blog --template post -k 3
+  pearl voices set diary --local-only             no model outside this machine is shown its texts
   pearl voices set blog -k 0                      the template's number again
 """
 NAME_ARGUMENT = typer.Argument(metavar="NAME", help="Name of the voice, from `pearl voices list`.")
@@ -71,6 +72,7 @@ def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | 
             ("documents", f"{voice.documents:,}"),
             ("template", voice.template),
             ("k", voice.k or of_template),
+            *([("local only", "yes")] if voice.local_only else []),
         )
     )
     typer.echo(f"instructions: {for_terminal(voice.instructions) or '-'}")
@@ -113,6 +115,9 @@ def set_voice(
     k: int | None = typer.Option(
         None, "-k", min=0, max=20, help="Documents to show the model; 0 for the template's number."
     ),
+    local_only: bool | None = typer.Option(
+        None, "--local-only/--no-local-only", help="Show its texts to no model outside this machine."
+    ),
 ) -> None:
     """Set the given properties of a voice; the others stay as they are."""
     voices.check_name(name)
@@ -123,11 +128,14 @@ def set_voice(
         values["template"] = load_template(template).name
     if k is not None:
         values["k"] = k or None
+    if local_only is not None:
+        values["local_only"] = local_only
     with open_database(load_settings()) as database, database.write() as connection:
         is_new = voices.put(connection, users.chosen(connection, user).id, name, values)
         if not is_new and not values:
             raise InputError(
-                f"The voice '{name}' is there already; say what to set with --instructions, --template or -k.",
+                f"The voice '{name}' is there already; say what to set with --instructions, --template, -k or "
+                "--local-only.",
                 param="name",
             )
     typer.echo(f"{'Made' if is_new else 'Changed'} the voice '{name}'.", err=True)

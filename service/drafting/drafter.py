@@ -41,7 +41,7 @@ from service.drafting.variants import NewText, Variation, failed, same_text
 from service.histories.history_cache import HistoryCache
 from service.histories.likeness import LikenessCache
 from service.process.threads import FairThreads, in_reading_thread, in_thread, in_writing_thread
-from service.store import calibrations, drafts, profiles
+from service.store import calibrations, drafts, profiles, voices
 from service.store.calibrations import CalibrationKey
 from service.store.database import Database
 from service.store.ids import new_id
@@ -74,6 +74,7 @@ class DraftJob:
     thread: str | None = None  # the conversation it belongs to
     length: str | int | None = None  # one of LENGTHS, or words; the instructions say it, too
     instead_of: Document | None = None  # draft as if this text were not there yet; ask nothing, and record nothing
+    elsewhere: bool = False  # a model outside this machine will see the documents, whichever writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +139,13 @@ class Drafter:
         likenesses: LikenessCache | None = None,
         tells_likeness: bool = False,
         reads: Callable[[str], bool] | None = None,
+        here: bool = True,
     ) -> None:
         """``threads`` run retrieval, which has ``retrieval_budget_ms``, waiting included. ``revise_below`` is theta in
         words, in place of the retriever's. ``polisher`` scores drafts and chooses among edits of them, also by likeness
         if there are ``likenesses``. With ``tells_likeness`` every draft has its likeness. ``reads`` returns whether the
-        retriever's encoder knows a word of a request."""
+        retriever's encoder knows a word of a request. With ``here`` the model runs on this machine; no other is shown
+        texts of voices that are local only."""
         self._database = database
         self._histories = histories
         self._threads = threads
@@ -154,6 +157,7 @@ class Drafter:
         self._reads = reads
         self._thinks_unmarked = False  # the model does not mark where its reasoning begins
         self.model = model
+        self.here = here
 
     async def draft(
         self, user: User, job: DraftJob, on_record: OnRecord = lambda connection, draft: None
@@ -166,7 +170,8 @@ class Drafter:
         """
         check_wish(job.candidates, self._polisher)
         clock, draft_id = Clock(), new_id("draft")
-        job = replace(job, decoding=replace(job.decoding, began=time.monotonic()))
+        decoding = replace(job.decoding, began=time.monotonic())
+        job = replace(job, decoding=decoding, elsewhere=job.elsewhere or not self.here)
         writing = await self._prepare(user, job, draft_id, clock)
         draft = writing.draft
         yield Retrieved(draft_id, draft.retrieval)
@@ -300,13 +305,14 @@ class Drafter:
         return await self._threads.run(user.id, self._shortlist, user, job, clock)
 
     def _shortlist(self, user: User, job: DraftJob, clock: Clock) -> Shortlist:
-        voice, point, request, ranking = self._retrieve(user, job, clock)
+        voice, point, request, ranking, kept_here = self._retrieve(user, job, clock)
         requested = job.k or voice.k
         k = requested or point.k or (job.template or load_template(voice.template)).k
         most = choose(ranking, k, point.calibration, exactly=True)
         chosen = most if requested else choose(ranking, k, point.calibration)
         with_any_score = choose(ranking, k, replace(point.calibration, floor=None), exactly=True)
-        return Shortlist(voice, point, request, ranking, chosen, most, len(with_any_score) - len(most), clock)
+        below_floor = len(with_any_score) - len(most)
+        return Shortlist(voice, point, request, ranking, chosen, most, below_floor, clock, kept_here)
 
     async def _prepare(self, user: User, job: DraftJob, draft_id: str, clock: Clock) -> _Writing:
         """Choose the documents, make the prompt, and decide on a revision, all in one thread: each hand-over costs the
@@ -368,13 +374,20 @@ class Drafter:
 
     def _retrieve(
         self, user: User, job: DraftJob, clock: Clock
-    ) -> tuple[Voice, DecisionPoint, str, list[ScoredDocument]]:
-        """Return the voice, its decision point, the request as it follows from the conversation, and its ranking."""
+    ) -> tuple[Voice, DecisionPoint, str, list[ScoredDocument], int]:
+        """Return the voice, its decision point, the request as it follows from the conversation, its ranking, and the
+        number of documents left out because their voices are local only. Raises AccessError for such a voice."""
         retriever = self._histories.retriever
         key = CalibrationKey(job.voice, retriever.fingerprint, self.model.name)
         with self._database.read() as connection:
             voice = profiles.instructed_voice(connection, user.id, job.voice)
             stored = calibrations.find(connection, user.id, key)
+            local = voices.local_only(connection, user.id) if job.elsewhere else frozenset()
+        if job.voice in local:
+            model = f"'{self.model.name}' runs elsewhere"
+            raise voices.kept_here(voice.name, "a model that calls tools may run elsewhere" if self.here else model)
+        if local:  # the card of the whole history may quote their texts
+            voice = replace(voice, instructions="") if job.voice is None else voice
         # the trained values alone say what a new subject is: theta by hand does not make untrained scores mean more
         point = decision_point(retriever.calibration, user.name, key, stored, self._revise_below)
         if job.instead_of is not None:
@@ -386,11 +399,14 @@ class Drafter:
 
         def rank(text: str) -> list[ScoredDocument]:
             ranking = history.rank(Request(text, when, job.recipient, job.thread), clock)
-            return ranking if past is None else [scored for scored in ranking if _before(scored.document, past)]
+            if past is not None:
+                ranking = [scored for scored in ranking if _before(scored.document, past)]
+            return [scored for scored in ranking if scored.document.voice not in local] if local else ranking
 
         request, ranking = in_context(job.before.messages, job.request, rank, retriever.calibration)
         clock.not_read = self._reads is not None and bool(ranking) and not self._reads(request)
-        return voice, point, request, ranking
+        kept_here = sum(document.voice in local for document in history.documents) if local else 0
+        return voice, point, request, ranking, kept_here
 
     async def _ask(self, inputs: PromptInputs, draft: Draft, job: DraftJob, clock: Clock) -> Draft:
         """Ask the model for questions to the user; without any, decide on revision by the score."""

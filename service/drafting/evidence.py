@@ -34,6 +34,7 @@ class Shortlist:
     most: list[ScoredDocument]  # the best k without those below the floor
     below_floor: int  # documents among the best k that are below the floor
     clock: Clock
+    kept_here: int  # documents left out because their voices are local only
 
 
 def evidence(shortlist: Shortlist, voice: str | None, prompt: Prompt | None = None) -> Retrieval:
@@ -44,6 +45,9 @@ def evidence(shortlist: Shortlist, voice: str | None, prompt: Prompt | None = No
     top_score = ranking[0].score if ranking else None
     below = calibration.is_below_threshold(top_score)
     notes = list(_notes(shortlist, voice, prompt))
+    if kept_here := shortlist.kept_here:
+        texts = counted(kept_here, "document")
+        notes.append(Note("local_only", f"Left out {texts} of voices that are local only."))
     if shortlist.clock.cut_short:
         notes.append(TIME_LIMIT)
     if shortlist.clock.not_read:

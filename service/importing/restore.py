@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BufferedReader
@@ -82,6 +83,14 @@ class ExportReader:
                 if isinstance(value, dict) and value.get("set_apart") is not None:
                     self.others["set_apart"].append({name: value.get(name) for name in ("id", "set_apart", "mine")})
                 yield self._item(value, f"{source}: documents.{position}", options)
+
+    def prepare(self, connection: Connection, owners: Mapping[str, int]) -> None:
+        """Make the voices that are local only so before their documents are stored."""
+        for line in self.others["voices"]:
+            if isinstance(line, dict) and line.get("local_only") is True:
+                with suppress(InputError):  # it is told when the voices are restored
+                    for owner in owners.values():
+                        _keep_here(connection, owner, voices.check_name(line.get("name")))
 
     def _item(self, value: Any, where: str, options: Options) -> SourceDocument | LeftOut:
         if self.user is None:
@@ -164,10 +173,21 @@ def _restore_voice(connection: Connection, owner: int, line: dict[str, Any]) -> 
         "template": load_template(str(template)).name,
         "k": k,
     }
+    if type(line.get("local_only", False)) is not bool:
+        raise InputError("'local_only' must be true or false.", param="local_only")
+    stricter = line.get("local_only", False) and _keep_here(connection, owner, name)
     existing = next((voice for voice in voices.list_all(connection, owner) if voice.name == name), Voice(name))
     current = {"instructions": existing.instructions, "template": existing.template, "k": existing.k}
     untouched = current == {"instructions": "", "template": DEFAULT_TEMPLATE, "k": None}
     if (current == values and existing.created_at) or not untouched:
-        return False
+        return stricter
     voices.put(connection, owner, name, values)
+    return True
+
+
+def _keep_here(connection: Connection, owner: int, name: str) -> bool:
+    """Make the voice local only, also one with other settings; return False if it is."""
+    if name in voices.local_only(connection, owner):
+        return False
+    voices.put(connection, owner, name, {"local_only": True})
     return True

@@ -111,6 +111,7 @@ def run_import(
     _check_source(source)
     clear_abandoned()
     tally, known_users, set_apart = _Tally(), _UserIds(there), 0
+    prepare = getattr(importer, "prepare", None)  # the store, in each transaction, before its documents
     record = ImportRecord(
         importer.name,
         called or str(source.resolve()),
@@ -125,6 +126,8 @@ def run_import(
             for batch in _batches(_usable(items, tally, options.least_words, drafted), batch_documents):
                 with transaction() as connection:
                     ids = known_users.of(connection, {item.user for item in batch})
+                    if prepare is not None:
+                        prepare(connection, ids)
                     outcomes = documents.add(connection, record.additions(batch, ids), template=template)
                     record.write(connection, batch, outcomes, ids)
                 tally.count(batch, outcomes)

@@ -11,8 +11,9 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from pearl.records import Draft
+from service.api.admitted import admitted
 from service.api.bodies import KeyedRoute
-from service.api.dependencies import Caller, ServicesDep, admission_of
+from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import finished
 from service.api.streaming import while_connected
 from service.drafting.drafter import Event
@@ -42,7 +43,7 @@ async def answer_message(request: Request, services: ServicesDep, caller: Caller
     sessions, streams or batches; `pearl mcp` has the same over standard input."""
 
     async def write(events: AsyncGenerator[Event, None]) -> Draft:
-        draft = await finished(admission_of(request).admit(events))
+        draft = await finished(admitted(request, services, events))
         services.metrics.count_draft(draft)
         return draft
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ class Toolbox:
         return {"content": [{"type": "text", "text": orjson.dumps(answer).decode()}], "structuredContent": answer}
 
     async def find_examples(self, arguments: ExamplesIn) -> dict[str, Any]:
-        job = DraftJob(arguments.request, await self._voice(arguments.voice), k=arguments.k)
+        job = DraftJob(arguments.request, await self._voice(arguments.voice), k=arguments.k, elsewhere=True)
         retrieval = await self.services.drafter.examples(self.user, job)
         documents = [
             {
@@ -101,7 +101,7 @@ class Toolbox:
 
     async def draft(self, order: DraftOrder) -> dict[str, Any]:
         order = order.model_copy(update={"voice": await self._voice(order.voice)})
-        job = order.job(self.services.settings.max_draft_tokens)
+        job = replace(order.job(self.services.settings.max_draft_tokens), elsewhere=True)  # this model reads the draft
         draft = await self.write(self.services.drafter.draft(self.user, job))
         shown = {
             "id",

@@ -13,6 +13,7 @@ from typing import Any
 from pearl import clock
 from pearl.chat.base import ChatModel, Chunk, Decoding, Message
 from pearl.errors import ChatError, ChatInterrupted, ChatRateLimited, ChatRefused, ChatRejected
+from service.process.token_budgets import CallTokens, counted
 
 log = logging.getLogger("pearl.chat")
 
@@ -64,17 +65,25 @@ class WatchedModel:
             load()
 
     async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
+        spending, failed = counted.get(), False
+        call = None if spending is None else CallTokens(spending, self._model, messages)
         try:
             stream = self._model.stream if clock.begin_span is None else self._traced
             async with aclosing(stream(messages, decoding)) as chunks:
                 async for chunk in chunks:
+                    if call is not None:
+                        call.read(chunk)
                     yield chunk
         except ChatError as error:
+            failed = True
             self._failed(error.code)
             log.warning("%s: %s", error.code, error.message, extra={"fields": {"code": error.code}})
             if not isinstance(error, OF_ONE_CALL):
                 self._state = ModelState(f"The last draft failed: {error.message}", self._now() + FAILED_S)
             raise
+        finally:
+            if call is not None:
+                call.end(failed=failed)
         self._state = ModelState(None, self._now() + CHECKED_S)
 
     async def _traced(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from sqlalchemy import Connection, delete, exists, insert, select, update
+from sqlalchemy import Connection, case, delete, exists, insert, select, update
 
 from pearl.errors import AccessError, NotFound, Unauthenticated
 from pearl.text.usable import format_timestamp, storable
@@ -20,6 +20,15 @@ from service.store.users import User, ensure, find, get, spellings, tenant_id
 
 KEY_PREFIX = "pearl_"
 SIGNED_ON = "user_"  # begins the key id of a user who signed on without a key
+DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBudget:
+    """The tokens that a key's drafts may take in a day, by UTC."""
+
+    per_day: int
+    spent: int  # today, so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +37,7 @@ class Identity:
 
     user: User
     key_id: str  # SIGNED_ON and the user's id where no key was used
+    budget: TokenBudget | None = None  # None: no limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,8 @@ class KeySummary:
     created_at: float
     last_used_at: float | None  # exact to a minute or two; None: never
     expires_at: float | None  # None: never
+    tokens_per_day: int | None  # that its drafts may take; None: any number
+    tokens_today: int | None  # that they took; None where they are not counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +82,7 @@ class KeyTerms:
 
     name: str | None = None
     expires_at: float | None = None  # None: never
+    tokens_per_day: int | None = None  # None: any number
 
 
 def create_for_user(connection: Connection, name: str, *, terms: KeyTerms = KeyTerms()) -> str:
@@ -107,6 +120,7 @@ def _create(connection: Connection, terms: KeyTerms, *, user_id: int | None, gra
             created_at=time.time(),
             name=terms.name,
             expires_at=terms.expires_at,
+            tokens_per_day=terms.tokens_per_day,
         )
     )
     return key_id, key
@@ -128,8 +142,8 @@ def identify(connection: Connection, key: str | KeyId | UserName, acting_for: st
                 raise AccessError(
                     "A service key must name the user it acts for: set X-Pearl-User.", param="X-Pearl-User"
                 )
-            return Identity(_granted(connection, row.id, row.grants_all_users, acting_for), row.id)
-        identity = Identity(User(row.user_id, row.name), row.id)
+            return Identity(_granted(connection, row.id, row.grants_all_users, acting_for), row.id, _budget(row))
+        identity = Identity(User(row.user_id, row.name), row.id, _budget(row))
     if acting_for is not None and identity.user.name not in _names(acting_for):
         raise AccessError("Only a service key can act for another user through X-Pearl-User.", param="X-Pearl-User")
     return identity
@@ -145,7 +159,10 @@ def identify_service(connection: Connection, key: str) -> str:
 
 def _in_force(connection: Connection, key: str | KeyId) -> Any:
     row = connection.execute(
-        select(keys.c.id, keys.c.user_id, keys.c.grants_all_users, keys.c.expires_at, users.c.name)
+        select(
+            *(keys.c.id, keys.c.user_id, keys.c.grants_all_users, keys.c.expires_at, users.c.name),
+            *(keys.c.tokens_per_day, keys.c.spent_on, keys.c.tokens_spent),
+        )
         .outerjoin(users, users.c.id == keys.c.user_id)
         .where(keys.c.id == key.id if isinstance(key, KeyId) else keys.c.digest == _digest(key))
     ).first()
@@ -157,6 +174,29 @@ def _in_force(connection: Connection, key: str | KeyId) -> Any:
             code="expired_api_key",
         )
     return row
+
+
+def _budget(row: Any) -> TokenBudget | None:
+    if row.tokens_per_day is None:
+        return None
+    return TokenBudget(row.tokens_per_day, row.tokens_spent if row.spent_on == _today() else 0)
+
+
+def spend(connection: Connection, key_id: str, tokens: int) -> None:
+    """Add tokens to those that the key's drafts took today."""
+    today, columns = _today(), keys.c
+    spent = case((columns.spent_on == today, columns.tokens_spent + tokens), else_=tokens)
+    connection.execute(update(keys).where(columns.id == key_id).values(spent_on=today, tokens_spent=spent))
+
+
+def _today() -> int:
+    """The day in UTC, counted from 1970."""
+    return int(time.time() // DAY_S)
+
+
+def until_tomorrow() -> float:
+    """Seconds until the next day begins in UTC."""
+    return DAY_S - time.time() % DAY_S
 
 
 def _signed_on(connection: Connection, key: KeyId | UserName) -> User:
@@ -224,6 +264,7 @@ def list_all(connection: Connection) -> list[KeySummary]:
             row.created_at,
             row.last_used_at,
             row.expires_at,
+            *((budget.per_day, budget.spent) if (budget := _budget(row)) else (None, None)),
         )
         for row in rows
     ]

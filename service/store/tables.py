@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 
@@ -74,6 +75,9 @@ keys = Table(
     Column("name", String(200), nullable=True),
     Column("last_used_at", Float, nullable=True),
     Column("expires_at", Float, nullable=True),  # None: never
+    Column("tokens_per_day", BigInteger, nullable=True),  # that its drafts may take; None: any number
+    Column("spent_on", Integer, nullable=True),  # the last day on which they took some, in UTC, since 1970
+    Column("tokens_spent", BigInteger, nullable=True),  # on that day
 )
 
 grants = Table(
@@ -93,6 +97,7 @@ voices = Table(
     Column("k", Integer, nullable=True),
     Column("created_at", Float, nullable=False),
     Column("import_id", String(60), nullable=True),  # of the import that made it, until its owner changes it
+    Column("local_only", Boolean, nullable=False, server_default=false()),  # no model elsewhere is shown its texts
 )
 
 imports = Table(

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, exists, func, select, update
 
-from pearl.errors import InputError, NotFound, TooLarge
+from pearl.errors import AccessError, Conflict, InputError, NotFound, TooLarge
 from pearl.templates import DEFAULT_TEMPLATE
 from pearl.text.usable import check_characters, check_id
 from service.store import erasures
@@ -34,6 +34,7 @@ class Voice:
     k: int | None = None  # documents in the prompt; None: the template's number
     documents: int = 0  # the user's documents in this voice, if counted
     created_at: float = 0.0
+    local_only: bool = False  # its texts are shown to no model outside this machine
 
 
 def check_name(name: Any, *, param: str = "name") -> str:
@@ -71,7 +72,27 @@ def chosen_there(connection: Connection, user_id: int, name: str | None) -> str 
 def list_all(connection: Connection, user_id: int) -> list[Voice]:
     """The voices by name, without the counts of their documents, which take long for a long history."""
     rows = connection.execute(select(voices).where(voices.c.user_id == user_id).order_by(voices.c.name))
-    return [Voice(row.name, row.instructions, row.template, row.k, created_at=row.created_at) for row in rows]
+    return list(map(_voice, rows))
+
+
+def _voice(row: Any) -> Voice:
+    return Voice(row.name, row.instructions, row.template, row.k, created_at=row.created_at, local_only=row.local_only)
+
+
+def local_only(connection: Connection, user_id: int) -> frozenset[str]:
+    """The names of the voices whose texts are shown to no model outside this machine."""
+    return frozenset(voice.name for voice in list_all(connection, user_id) if voice.local_only)
+
+
+def kept_here(name: str, reader: str) -> AccessError:
+    """The refusal to show a voice's texts to ``reader``."""
+    return AccessError(
+        f"The voice '{name}' is local only, and {reader}. Write with the embedded model or an endpoint on this machine "
+        f"(PEARL_LLM_BASE_URL=http://127.0.0.1:PORT/v1), or allow it with `pearl voices set {quote(name)} "
+        "--no-local-only`.",
+        param="voice",
+        code="voice_is_local_only",
+    )
 
 
 def list_counted(connection: Connection, user_id: int) -> list[Voice]:
@@ -101,7 +122,7 @@ def get(connection: Connection, user_id: int, name: str, *, param: str = "voice"
             param=param,
             code="voice_not_found",
         )
-    return Voice(row.name, row.instructions, row.template, row.k, created_at=row.created_at)
+    return _voice(row)
 
 
 def get_counted(connection: Connection, user_id: int, name: str) -> Voice:
@@ -163,8 +184,16 @@ def remove_unused(connection: Connection, user_id: int, import_id: str) -> None:
 
 
 def remove(connection: Connection, user_id: int, name: str) -> None:
-    """Delete the voice; its documents and drafts stay in the history, in no voice. Raises NotFound."""
+    """Delete the voice; its documents and drafts stay in the history, in no voice. Raises NotFound, and Conflict for
+    documents that would be local only no more."""
     lock(connection, {user_id})  # before the voice's row: calls that add documents to the voice lock the user first
+    if name in local_only(connection, user_id) and count_documents(connection, user_id, documents.c.voice == name):
+        raise Conflict(
+            f"The voice '{name}' is local only, and its documents would be so no more. Delete them first "
+            f"(`pearl documents delete --voice {quote(name)}`), or set 'local_only' to false.",
+            param="name",
+            code="voice_is_local_only",
+        )
     gone = connection.execute(delete(voices).where(voices.c.user_id == user_id, voices.c.name == name))
     if not gone.rowcount:
         get(connection, user_id, name, param="name")

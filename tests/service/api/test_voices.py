@@ -20,6 +20,7 @@ def test_make_change_list_and_delete(pearl: Any, ann: Any) -> None:
         "template": "post",
         "k": 3,
         "documents": 0,
+        "local_only": False,
     }
     changed = ann.put("/v1/voices/email", {"instructions": "British spelling."})
     assert (changed.status_code, changed.json()["documents"]) == (200, 1)

@@ -318,3 +318,19 @@ def test_voices_show_it_and_deleting_the_user_deletes_it(
     assert list(kept.iterdir()) == []
     with database.read() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM calibrations").scalar() == 0
+
+
+def test_voices_that_are_local_only_go_to_no_endpoint_elsewhere(
+    database: Any, ann: Any, run_pearl: Command, calibrate: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PEARL_LLM_BASE_URL", "https://api.example.org/v1")
+    with database.write() as connection:
+        voices.put(connection, ann.id, "diary", {"local_only": True})
+        connection.exec_driver_sql("UPDATE documents SET voice = 'diary' WHERE document_id LIKE '%1'")
+    whole = ("calibrate", "--user", "ann", "--no-bertscore", "--dry-run", "--json", "-")
+    assert report(run_pearl(*whole))["left_out"]["local_only"] == 6
+    with database.write() as connection:
+        voices.put(connection, ann.id, "notes", {"local_only": True})
+    refused = calibrate("--dry-run")
+    assert refused.status == 2
+    assert "The voice 'notes' is local only, and 'mock' runs elsewhere." in refused.err

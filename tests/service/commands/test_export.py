@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -289,3 +290,37 @@ def test_what_is_set_apart_comes_back_so(command: Any, pearl: Any, tmp_path: Pat
     assert run.json["set_apart"] == {"restored": 3, "already_there": 0, "problems": []}
     assert command("export", "--json", tmp_path / "again.json").status == 0
     assert content(tmp_path / "again.json") == content(path)
+
+
+def test_a_voice_stays_local_only_from_the_first_document_on(
+    command: Any, pearl: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pearl.voice("ann", "diary", local_only=True)
+    pearl.add("ann", Document("a", SECRET, 5.0, "Why?", "diary"))
+    export = json.loads(pearl.as_user("ann").get("/v1/export").content)
+    assert export["voices"][0]["local_only"] is True
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(export))
+    with monkeypatch.context() as broken:  # the import ends before the voices' turn
+        broken.setattr("service.commands.import_export.restore", lambda *_: sys.exit(1))
+        command("import", "export", path)
+    assert command("voices", "show", "diary", "--json", "-").json["local_only"] is True
+    assert "local only:   yes" in command("voices", "show", "diary").out
+    # one that is there is made stricter and never laxer
+    assert command("voices", "set", "diary", "--no-local-only", "--instructions", "Mine.").status == 0
+    assert command("import", "export", path).status == 0
+    shown = command("voices", "show", "diary", "--json", "-").json
+    assert (shown["local_only"], shown["instructions"]) == (True, "Mine.")
+    del export["voices"][0]["local_only"]  # an export of an earlier version
+    path.write_text(json.dumps(export))
+    assert command("import", "export", path).status == 0
+    assert command("voices", "show", "diary", "--json", "-").json["local_only"] is True
+
+
+@pytest.mark.parametrize("value", ["yes", 1, None, [True]])
+def test_local_only_that_is_no_truth_value(command: Any, exported: Path, tmp_path: Path, value: Any) -> None:
+    export = json.loads(exported.read_bytes())
+    export["voices"][0]["local_only"] = value
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps(export))
+    assert "voices.1: 'local_only' must be true or false." in command("import", "export", path).err

@@ -54,7 +54,7 @@ def test_list_and_revoke(command: Any, own_home: Path) -> None:
     command("keys", "create", "--service", "--grant-all")
     listed = command("keys", "list").out
     assert key not in listed
-    assert [line.rstrip().split("  ")[-1] for line in listed.splitlines()] == [
+    assert [line.rstrip().split("  ")[-1].strip() for line in listed.splitlines()] == [
         "of",
         "ada",
         "service for ada",
@@ -163,3 +163,19 @@ def test_a_key_that_could_not_be_shown_is_withdrawn(command: Any, tmp_path: Path
 def test_help_has_examples(command: Any) -> None:
     for name in ("create", "list", "revoke"):
         assert "Example" in command("keys", name, "--help").out
+
+
+def test_a_budget_of_tokens(command: Any, own_home: Path) -> None:
+    command("keys", "create", "--user", "ada", "--tokens-per-day", "200000")
+    command("keys", "create", "--user", "ada")
+    assert " 0 of 200,000 " in command("keys", "list").out
+    listed = json.loads(command("keys", "list", "--json", "-").out)["keys"]
+    assert [(key["tokens_per_day"], key["tokens_today"]) for key in listed] == [(200_000, 0), (None, None)]
+
+
+@pytest.mark.parametrize("tokens", ["0", "-5", "many", "1.5", "1000000000001", ""])
+def test_a_budget_that_is_none(command: Any, own_home: Path, tokens: str) -> None:
+    refused = command("keys", "create", "--user", "ada", "--tokens-per-day", tokens)
+    assert refused.status == 2
+    assert "--tokens-per-day" in refused.err
+    assert json.loads(command("keys", "list", "--json", "-").out)["keys"] == []
