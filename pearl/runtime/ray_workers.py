@@ -13,7 +13,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from pearl import __version__
 from pearl.errors import InputError, PearlError
@@ -95,6 +95,13 @@ def _connected(cluster: Cluster) -> Placement:
     except ModuleNotFoundError:
         raise MissingExtra("ray", "ray") from None
 
+    if not ray.is_initialized():
+        _initialize(ray.init, cluster)
+    machines: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    return _placed(cluster, [_Room(machine["Resources"]) for machine in machines if machine["Alive"]])
+
+
+def _initialize(init: Callable[..., object], cluster: Cluster) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     address = cluster.address
     if address == LOCAL:
@@ -104,12 +111,9 @@ def _connected(cluster: Cluster) -> Placement:
             address = _found(cluster)
         _check_answers(cluster, address)
     try:
-        ray.init(address, **quiet)
+        init(address, **quiet)
     except (RuntimeError, ValueError, ConnectionError, OSError) as error:
         raise _refused(cluster.address, _why_not(error)) from None
-    machines: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
-    room = [_Room(machine["Resources"]) for machine in machines if machine["Alive"]]
-    return _placed(cluster, room)
 
 
 def _found(cluster: Cluster) -> str:
@@ -142,7 +146,7 @@ def _check_answers(cluster: Cluster, address: str) -> None:
 
 def _why_not(error: Exception) -> str:
     said = " ".join(str(error).split())
-    if "Version mismatch" in said:
+    if "was started with" in said:
         return f"the cluster runs another Python or Ray than this process; install the same everywhere ({said})"
     if "expects this IP" in said or "raylet" in said.lower():
         return f"this machine is not in the cluster; run 'ray start --address=HOST:PORT' on it first ({said})"
@@ -208,7 +212,10 @@ class _Worker:
 
 
 class Workers(Generic[Item, Result]):
-    """Workers that all have what ``make`` returns, started by the first call."""
+    """Workers that all have what ``make`` returns, started by the first call. A process has one set of them at a time:
+    another one's first call ends these, or it would wait for their room."""
+
+    _running: ClassVar[Workers[Any, Any] | None] = None
 
     def __init__(
         self, cluster: Cluster, make: Callable[[], Made[Item, Result]], calls: int = 1, expected: object = None
@@ -242,8 +249,9 @@ class Workers(Generic[Item, Result]):
             worker = await self._next()
             try:
                 result = await worker.actor.run.remote(item)
-            except RayTaskError:
-                raise
+            except RayTaskError as error:
+                failed = f"--ray {self._option}: the work failed in a worker ({_told_by(error)})"
+                raise PearlError(f"{failed}; what was written is kept.", code="ray_work_failed") from error
             except RayError as error:
                 why = _told_by(error)
                 self._lose(worker)
@@ -259,18 +267,21 @@ class Workers(Generic[Item, Result]):
         )
 
     async def close(self) -> None:
-        """End the workers."""
+        """End the workers; a later call starts others."""
         import ray
 
         for task in self._starting:
             task.cancel()
         for worker in self._live:
             ray.kill(worker.actor)
-        self._live.clear()
+        self._live, self._starting, self._free, self._begun = [], set(), asyncio.Queue(), False
 
     async def _next(self) -> _Worker:
         if not self._begun:
             self._begun = True
+            if Workers._running not in (None, self):
+                await Workers._running.close()
+            Workers._running = self
             for _ in range(self._placement.count):
                 self._start()
         while True:
@@ -293,8 +304,9 @@ class Workers(Generic[Item, Result]):
     def _lose(self, worker: _Worker) -> None:
         if not worker.lost:
             worker.lost = True
-            self._live.remove(worker)
-            self._start()
+            if worker in self._live:
+                self._live.remove(worker)
+                self._start()
 
     def _start(self) -> None:
         task = asyncio.get_running_loop().create_task(self._started())
@@ -345,5 +357,6 @@ class Workers(Generic[Item, Result]):
 
 
 def _told_by(error: Exception) -> str:
-    said = " ".join(str(error).split())
+    cause = getattr(error, "cause", None)  # of what Python raised there
+    said = " ".join((f"{type(cause).__name__}: {cause}" if cause else str(error)).split())
     return (said.partition("because ")[2] or said)[:200].rstrip(" .")

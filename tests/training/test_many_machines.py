@@ -6,12 +6,13 @@ import os
 import pickle
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -26,7 +27,7 @@ from pearl.runtime.ray_workers import Cluster, Placement, _placed, _Room
 from tests.source import ROOT
 
 USERS = [f"user{number:02}" for number in range(24)]
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 WAITED_S = 200.0  # on a busy machine; a quiet one takes a tenth
 
 
@@ -219,3 +220,69 @@ def test_scores_are_those_of_one_process_though_a_machine_and_the_driver_are_kil
     after = {path.name: path.stat().st_mtime_ns for path in parts.glob("*.parquet")}
     assert after.items() >= before.items()  # nothing that was written is computed again
     assert (tmp_path / "many.parquet").read_bytes() == (tmp_path / "alone.parquet").read_bytes()
+
+
+def kept(file: Path) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(file)) as connection:
+        return connection.execute("SELECT * FROM replies ORDER BY key").fetchall()
+
+
+@pytest.mark.slow
+def test_replies_are_those_of_one_process(
+    cluster: RealCluster, writings: Any, write_lines: Any, chat_folder: Path, tmp_path: Path
+) -> None:
+    wide = shutil.copytree(chat_folder, tmp_path / "tiny")  # of a token a byte
+    config = wide / "config.json"
+    config.write_text(config.read_text().replace('"max_position_embeddings": 2048', '"max_position_embeddings": 8192'))
+    lines = [line | {"request": None} for line in writings(USERS[:1], documents=3)]
+    pair = {"request": "Thank Bo.", "reference": "ta", "candidates": {"a": "Dear Bo, thank you.", "b": "cheers"}}
+    commands: dict[str, list[object]] = {
+        "requests": ["train", "requests", "--history", write_lines(lines, "h.jsonl")],
+        "judge": ["judge", "authorship", "--max-tokens", 8, "--items", write_lines([{"id": "1", **pair}], "i.jsonl")],
+    }
+    history = write_lines(writings(USERS[:2], documents=4), "c.jsonl")
+    commands["compare"] = ["compare", "--systems", "bm25", "random", "--max-tokens", 8, "--targets", 1]
+    commands["compare"] += ["--history", history]
+    llm = {"PEARL_LLM": "transformers", "PEARL_LLM_MODEL": str(wide), "PEARL_HOME": str(tmp_path / "home")}
+    for name, words in commands.items():
+        files = {}
+        for way, more in {"alone": [], "many": ["--ray", cluster.address]}.items():
+            out = tmp_path / f"{name}-{way}.jsonl"
+            files[way] = out.with_suffix(".replies")
+            own = ["--out", out] if name == "requests" else ["--json", out, "--replies", files[way]]
+            own += ["--generations", out.with_suffix(".drafts")] if name == "compare" else []
+            ended(cluster.pearl(*words, *own, *more, **llm))
+        assert len(kept(files["alone"])) >= 2
+        assert kept(files["many"]) == kept(files["alone"])
+
+
+@pytest.mark.slow
+def test_a_cluster_of_another_python_is_refused(cluster: RealCluster, scoring: Callable[..., list[object]]) -> None:
+    changed = """
+import json, sys
+from ray._private.ray_constants import KV_NAMESPACE_CLUSTER
+from ray._raylet import GcsClient
+client, place = GcsClient(address=sys.argv[1]), (b"CLUSTER_METADATA", KV_NAMESPACE_CLUSTER)
+told = json.loads(client.internal_kv_get(*place))
+client.internal_kv_put(place[0], json.dumps(told | {"python_version": "3.9.1"}).encode(), True, place[1])
+"""
+    subprocess.run([sys.executable, "-c", changed, cluster.address], env=cluster.environment, check=True)
+    process = cluster.pearl(*scoring("out.parquet", "--ray", cluster.address))
+    said, _ = process.communicate(timeout=WAITED_S)
+    assert process.returncode == 2, said
+    assert "the cluster runs another Python or Ray than this process; install the same everywhere" in said
+
+
+@pytest.mark.slow
+def test_workers_out_of_memory_are_an_error_that_says_so(scoring: Callable[..., list[object]]) -> None:
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    crowded = RealCluster(RAY_memory_usage_threshold="0.01", RAY_memory_monitor_refresh_ms="50")
+    try:
+        crowded.start(1)
+        process = crowded.pearl(*scoring("out.parquet", "--ray", crowded.address))
+        said, _ = process.communicate(timeout=WAITED_S)
+    finally:
+        crowded.stop()
+    assert process.returncode == 1, said
+    assert "workers cannot be started" in said or "workers were lost over one piece of work" in said
+    assert "memory" in said
