@@ -286,3 +286,16 @@ def test_workers_out_of_memory_are_an_error_that_says_so(scoring: Callable[..., 
     assert process.returncode == 1, said
     assert "workers cannot be started" in said or "workers were lost over one piece of work" in said
     assert "memory" in said
+
+
+@pytest.mark.slow
+def test_a_training_scores_as_one_process_does(
+    cluster: RealCluster, writings: Any, write_lines: Any, causal_folder: Path, sentence_folder: Path, tmp_path: Path
+) -> None:
+    words = ["train", "retriever", "--history", write_lines(writings(["ann"], documents=40), "h.jsonl")]
+    words += ["--aux", causal_folder, "--encoder", sentence_folder, "--choose", "candidates=5", "--first-stage-only"]
+    ended(cluster.pearl(*words, "--out", tmp_path / "alone"))
+    ended(cluster.pearl(*words, "--out", tmp_path / "many", "--ray", cluster.address))
+    scores = {file.name: file.read_bytes() for file in (tmp_path / "alone.work").glob("*.parquet")}
+    assert scores.keys() == {f"h-{split}.parquet" for split in ("train", "dev", "test")}
+    assert {name: (tmp_path / "many.work" / name).read_bytes() for name in scores} == scores
