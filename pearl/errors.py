@@ -52,6 +52,15 @@ class PearlError(Exception):
         self.code = code or self.default_code
         self.retry_after = retry_after  # seconds
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.__dict__)  # from another process, whatever a subclass is made of
+
+
+def _restored(kind: type[PearlError], fields: dict[str, Any]) -> PearlError:
+    error = kind.__new__(kind, fields["message"])
+    error.__dict__.update(fields)
+    return error
+
 
 class InputError(PearlError):
     exit_status = 2

@@ -30,6 +30,7 @@ EXTRAS = {
     "oidc": ("jwt",),
     "otel": ("opentelemetry",),
     "mail": ("imapclient", "keyring"),
+    "ray": ("ray",),
 }
 
 

@@ -20,6 +20,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pearl.errors import InputError
+from pearl.runtime.ray_workers import Cluster
 from pearl.text.shown_urls import without_secrets
 from pearl.theta import read_theta
 from pearl.weights.table import in_table
@@ -71,6 +72,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True, allow_inf_nan=False)
     _llm_max_retries: int = PrivateAttr(MAX_RETRIES)
+    _ray: Cluster | None = PrivateAttr(None)
 
     home: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("pearl", appauthor=False)),
@@ -284,6 +286,17 @@ class Settings(BaseSettings):
         return self._llm_max_retries
 
     @property
+    def ray(self) -> Cluster | None:
+        """The cluster whose workers run the chat model; None where this process does."""
+        return self._ray
+
+    def of_worker(self, home: Path) -> Settings:
+        """The settings of a worker whose machine has its models in ``home``."""
+        settings = self.model_copy(update={"home": home})
+        settings._ray = None
+        return settings
+
+    @property
     def cors_origin_list(self) -> list[str]:
         return _listed(self.cors_origins)
 
@@ -292,8 +305,8 @@ def _listed(value: str) -> list[str]:
     return [item.strip() for item in value.split(",") if item.strip()]
 
 
-def load_settings(*, llm_max_retries: int | None = None, **overrides: object) -> Settings:
-    """Settings from the environment, or from ``overrides`` that are not None.
+def load_settings(*, llm_max_retries: int | None = None, ray: str | None = None, **overrides: object) -> Settings:
+    """Settings from the environment, or from ``overrides`` that are not None; ``ray`` is the option --ray.
 
     Raises InputError that names each key and why its value will not do, or a variable that is a setting misspelt.
     """
@@ -305,6 +318,7 @@ def load_settings(*, llm_max_retries: int | None = None, **overrides: object) ->
         problems = (_explain(problem, given) for problem in error.errors())
         raise InputError("; ".join(problems), code="invalid_setting") from None
     settings._llm_max_retries = MAX_RETRIES if llm_max_retries is None else llm_max_retries
+    settings._ray = None if ray is None else Cluster.read(ray)
     return settings
 
 

@@ -41,6 +41,7 @@ def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: flo
 def _drafting(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> list[str]:
     words = ["--model", str(options.out), "--llm", llm, "--limit", str(DRAFTED)]
     words += ["--generations", str(options.work / "generations.sqlite"), "--template", draft_template(options.template)]
+    words += ["--ray", options.ray] if options.ray else []
     words += ["--stances"] if metric == MACRO_F1 else []
     return words + ([] if minutes is None else ["--budget-minutes", str(minutes)])
 

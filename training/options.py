@@ -88,6 +88,7 @@ class TrainingOptions:
     budget_minutes: float | None = None
     device: str = "cpu"
     dtype: str = "auto"
+    ray: str | None = None
     seed: int = 0
     plans: dict[str, TrainingPlan] = field(default_factory=lambda: dict(PLANS))
 

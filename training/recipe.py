@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -78,8 +79,7 @@ def train_retriever(options: TrainingOptions, console: Console, share: float = 1
     auxiliary_template(options.template)
     run = _begun(options, console, share)
     work = options.work
-    with alone_in(work, "work"):
-        scoring = SplitScoring(run)
+    with alone_in(work, "work"), closing(SplitScoring(run)) as scoring:
         examples = {
             TRAIN: scoring.examples(TRAIN, 0.0, SCORED_TRAIN, least=1),
             DEV: scoring.examples(DEV, SCORED_TRAIN, SCORED_DEV, least=1),

@@ -18,7 +18,7 @@ from pearl.asking.cost import SpendingCap, Survey
 from pearl.asking.kept import Question, ReplyStore, open_replies
 from pearl.asking.patience import asking
 from pearl.chat.base import Decoding, Message, Reply
-from pearl.chat.choose import local_names, make_chat_model
+from pearl.chat.choose import calls_at_once, local_names, make_chat_model
 from pearl.errors import InputError
 from pearl.runtime.progress import watched
 from pearl.settings import Settings, load_settings
@@ -34,6 +34,7 @@ class Asking:
     decoding: Decoding
     replay: bool = False
     model: str | None = None
+    ray: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +94,16 @@ def bench(options: Asking, console: Console) -> Iterator[JudgeSession]:
     """Raises InputError for settings and files that cannot be used. A replay needs no model."""
     SpendingCap(options.terms.prices, options.terms.cap)  # a cap without prices is an error before anything is loaded
     # a failed call is repeated by pearl.asking.patience, for all calls together
-    settings = load_settings(llm=options.llm, llm_model=options.model, llm_max_retries=0)
+    settings = load_settings(llm=options.llm, llm_model=options.model, llm_max_retries=0, ray=options.ray)
     name, identity = names_of(settings)
     model = None if options.replay else make_chat_model(settings, in_flight=options.terms.in_flight)
-    ask = asking(model) if model else _unasked
+    ask, terms = asking(model) if model else _unasked, options.terms
+    if model and settings.ray:
+        terms = replace(terms, in_flight=calls_at_once(settings, terms.in_flight))
     judge_model = AskedModel(ask, identity, options.decoding, model.count_tokens if model else len, name)
     with asyncio.Runner() as runner, open_replies(options.replies or settings.home / "judge-replies.sqlite") as store:
         try:
-            yield JudgeSession(options.terms, judge_model, store, console, runner, options.replay)
+            yield JudgeSession(terms, judge_model, store, console, runner, options.replay)
         finally:
             if model:
                 runner.run(model.close())

@@ -87,7 +87,9 @@ class CompareOptions(AskingOptions, DraftingOptions):
         engine, model = engine_and_model(self.judge or self.llm)
         terms = Terms(self.max_in_flight, self.prices, self.max_cost)
         assert isinstance(JUDGE.max_tokens, int)
-        return Asking(engine, self.replies, terms, Decoding(JUDGE.max_tokens, self.temperature), model=model)
+        return Asking(
+            engine, self.replies, terms, Decoding(JUDGE.max_tokens, self.temperature), model=model, ray=self.ray
+        )
 
 
 @bundled

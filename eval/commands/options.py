@@ -11,7 +11,7 @@ from typer import Option
 from eval.drafts.stance import PRESETS
 from eval.retrieval.gains import THRESHOLD
 from pearl.asking.cost import Prices
-from pearl.cli.options import ENCODER_OPTION, IN_FLIGHT_OPTION, LLM_OPTION, known
+from pearl.cli.options import ENCODER_OPTION, IN_FLIGHT_OPTION, LLM_OPTION, RAY_OPTION, known
 from retriever.registry import ENTRIES
 
 JUDGE_PANEL = "Options of every judge"  # title of a group in the help of judges; other help has no groups
@@ -42,6 +42,7 @@ Overrides = Annotated[
 ]
 Llm = Annotated[str | None, option(metavar="LLM", help=LLM_OPTION.help)]
 InFlight = Annotated[int, option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)]
+RayCluster = Annotated[str | None, option("--ray", metavar="ADDRESS", help=RAY_OPTION.help)]
 Replies = Annotated[
     Path | None, option(metavar="FILE.sqlite", help="File that keeps raw replies; in PEARL_HOME by default.")
 ]
@@ -79,6 +80,7 @@ class DraftingOptions:
         Option(min=1, help="Documents in each prompt; by default those worth showing, up to the template's number."),
     ] = None
     llm: Llm = None
+    ray: RayCluster = None
     max_in_flight: InFlight = 8
     max_tokens: Annotated[
         int | None,

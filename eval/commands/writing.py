@@ -50,7 +50,7 @@ class WritingPlan:
     def of(cls, options: DraftingOptions) -> WritingPlan:
         """Raises InputError for settings that cannot be used."""
         # pearl.asking.patience repeats calls
-        return cls(options, load_settings(llm=options.llm, encoder=options.encoder, llm_max_retries=0))
+        return cls(options, load_settings(llm=options.llm, encoder=options.encoder, llm_max_retries=0, ray=options.ray))
 
     @property
     def shown(self) -> int:

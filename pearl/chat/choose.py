@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -14,6 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from pearl.chat.base import ChatModel
 from pearl.errors import InputError
+from pearl.runtime.ray_workers import Placement
 from pearl.settings import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES, Settings
 
 if TYPE_CHECKING:
@@ -69,9 +71,22 @@ def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, 
 
     ``undisturbed`` is entered while this machine itself generates, ``in_flight`` is how many calls there are at once.
     """
+    if settings.ray is None:
+        return _made_here(settings, undisturbed, calls_at_once(settings, in_flight))
+    from pearl.chat.ray_chat import of_workers
+
+    calls = _calls_of_worker(settings, settings.ray.connect(), in_flight)
+    return of_workers(_made_here(settings), settings, calls, _made_in_worker)
+
+
+def _made_here(settings: Settings, undisturbed: Undisturbed = nullcontext, copies: int = 1) -> ChatModel:
     module, _, function = ENGINES[settings.engine].maker.partition(":")
     make: Maker = getattr(import_module(module), function)
-    return make(settings, undisturbed, calls_at_once(settings, in_flight))
+    return make(settings, undisturbed, copies)
+
+
+def _made_in_worker(settings: Settings, copies: int) -> ChatModel:
+    return _made_here(settings, copies=copies)
 
 
 def unnamed_weights(settings: Settings) -> Weights | None:
@@ -91,7 +106,11 @@ def engine_and_model(name: str | None) -> tuple[str | None, str | None]:
 
 
 def calls_at_once(settings: Settings, most: int) -> int:
-    """The number of calls worth making at once: ``most`` for an endpoint, one per processor for this machine."""
+    """The number of calls worth making at once: ``most`` for an endpoint, one per processor for this machine, and as
+    many in each worker of a cluster."""
+    if settings.ray is not None:
+        placement = settings.ray.connect()
+        return placement.count * _calls_of_worker(settings, placement, most)
     return most if settings.uses_endpoint else min(most, os.cpu_count() or 1)
 
 
@@ -116,10 +135,14 @@ def _proxied(scheme: str, host: str) -> bool:
     return (scheme in proxies or "all" in proxies) and not proxy_bypass(host)
 
 
+def _calls_of_worker(settings: Settings, placement: Placement, most: int) -> int:
+    return math.ceil(most / placement.count) if settings.uses_endpoint else min(most, placement.cpus)
+
+
 def local_names(settings: Settings) -> tuple[str, str]:
     """The name of a model that runs on this machine, and what its answers depend on: the model, and our rules if it
     has an ``identity``."""
-    model = make_chat_model(settings)
+    model = _made_here(settings)
     return model.name, str(getattr(model, "identity", model.name))
 
 

@@ -36,6 +36,13 @@ IN_FLIGHT_OPTION = typer.Option(
     max=1000,
     help="Calls under way at once; for the embedded model, at most one per processor.",
 )
+RAY_OPTION = typer.Option(
+    None,
+    "--ray",
+    metavar="ADDRESS",
+    help="Ray cluster whose workers run the model: HOST:PORT, auto or local; ',workers=N,cpus=N,gpus=SHARE' says how "
+    "many, and what each takes.",
+)
 JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSON to FILE, '-' for standard output.")
 
 

@@ -32,7 +32,7 @@ NOT_IMPORTED = {"accelerate", "fastapi-offline", "redis"}
 COMES_WITH_ANOTHER = {"pydantic-core", "jinja2"}  # with pydantic, and with torch
 # what a draft is measured with, below the rooms that draft to calibrate and to judge; its error names the extra eval
 MEASURES = {"bert-score"}
-DRIVER = {"psycopg", "pyjwt"}  # of the extras postgres and oidc, imported where the settings ask for them
+DRIVER = {"psycopg", "pyjwt", "ray"}  # of the extras postgres, oidc and ray, imported where they are asked for
 # of the extra otel, imported where traces are wanted; their module is a namespace of many packages
 TRACES = {"opentelemetry-exporter-otlp-proto-http", "opentelemetry-sdk"}
 MAIL = {"imapclient", "keyring"}  # of the extra mail, imported where an account is watched

@@ -12,7 +12,15 @@ from rich.console import Console
 
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import calls_at_once, make_chat_model
-from pearl.cli.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_apart, check_writable, write_json
+from pearl.cli.options import (
+    IN_FLIGHT_OPTION,
+    JSON_OPTION,
+    LLM_OPTION,
+    RAY_OPTION,
+    check_apart,
+    check_writable,
+    write_json,
+)
 from pearl.settings import load_settings
 from training.progress import Advance, progress_of
 
@@ -29,6 +37,7 @@ def requests(
     out: Path = typer.Option(..., metavar="H2.jsonl.gz", help="Write the history with requests to this file."),
     llm: str | None = LLM_OPTION,
     max_in_flight: int = IN_FLIGHT_OPTION,
+    ray: str | None = RAY_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:
     """Have a chat model write the request that each document without one may have answered.
@@ -44,7 +53,7 @@ def requests(
     check_file("out", out, [history])
     check_writable("--json", json, [history])
     check_apart({"--out": out, "--json": json})
-    settings = load_settings(llm=llm)
+    settings = load_settings(llm=llm, ray=ray)
     histories = read_histories(history)
     texts = texts_without_request(histories)
     console = Console(stderr=True)

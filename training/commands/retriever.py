@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from pearl.cli.options import JSON_OPTION, bundled, check_writable, write_json
+from pearl.cli.options import JSON_OPTION, RAY_OPTION, bundled, check_writable, write_json
 from training.choices import CHOICES, FITTED_CHOICES, SCORED_CHOICES, choices_help, choices_of
 from training.commands.options import (
     CHOOSE_OPTION,
@@ -44,6 +44,7 @@ def retriever(
     fitting: FittingFlags = FittingFlags(),  # noqa: B008
     drafts: DraftFlags = DraftFlags(),  # noqa: B008
     run: RunFlags = RunFlags(),  # noqa: B008
+    ray: str | None = RAY_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:
     """Train a retriever from raw histories: score, select, fit, threshold.
@@ -89,6 +90,7 @@ def retriever(
         **(asdict(auxiliary) | asdict(fitting) | chosen),
         **asdict(selection.options(run.seed)),
         device=run.device,
+        ray=ray,
     )
     train_retriever(options, console, TRAINED if llm else 1.0)
     failure: PearlError | None = None

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from pearl.cli.options import bundled, check_apart
+from pearl.cli.options import RAY_OPTION, bundled, check_apart
 from training.choices import CORRECTED, EXTENT_CHOICES, SCORED_CHOICES, choices_help, choices_of
 from training.commands.options import CHOOSE_OPTION, AuxiliaryFlags, RunFlags, explain_split
 from training.progress import progress_of
@@ -40,6 +40,7 @@ def score(
     least_candidates: int = typer.Option(1, min=1, help="Leave out a request with fewer candidates before it."),
     users: int | None = typer.Option(None, min=1, help="Users to score; all by default."),
     run: RunFlags = RunFlags(),  # noqa: B008
+    ray: str | None = RAY_OPTION,
 ) -> None:
     """Score candidates by how much they help the auxiliary model to write the target (equation 1).
 
@@ -49,11 +50,11 @@ def score(
     from pearl.history.partition import LATEST, TARGETS_PER_USER
     from pearl.history.split import SPLITS, check_split
     from pearl.text.usable import counted
-    from retriever.models.load_auxiliary import load_auxiliary
     from training.data.histories import fingerprint
     from training.data.records import write_gains
     from training.data.split import BY_USERS, way_of
     from training.files import alone_in, check_file
+    from training.gains.auxiliary import auxiliary_model
     from training.gains.scores import merge_scores, read_scores, scored_examples
     from training.gains.scoring import prepared, score_units
     from training.gains.units import GainOptions, plan_units, target_texts
@@ -86,7 +87,7 @@ def score(
     console = Console(stderr=True)
     explain_split(histories, split, way, run.seed, console)
     with console.status("Loading the auxiliary model..."):
-        model = load_auxiliary(chosen["aux"], device=run.device, dtype=auxiliary.dtype)
+        model = auxiliary_model(chosen["aux"], run.device, auxiliary.dtype, ray)
     scorer, description = prepared(model, prompts, options, histories, target_texts(units), content)
     folder = out.with_name(f"{out.name.removesuffix('.parquet')}.parts")
     with alone_in(folder, "out"):

@@ -11,12 +11,12 @@ from pearl.errors import InputError
 from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
 from retriever.models.auxiliary import AuxiliaryModel
-from retriever.models.load_auxiliary import load_auxiliary
 from training.choices import EXTENT_CHOICES
 from training.data.division import Division
 from training.data.histories import Corpus
 from training.data.records import Example, write_gains
 from training.data.split import BY_USERS, way_of
+from training.gains.auxiliary import RayAuxiliary, auxiliary_model
 from training.gains.corpus import (
     Origin,
     check_scored,
@@ -49,9 +49,14 @@ class SplitScoring:
         return way_of([corpus.histories for corpus in self._run.corpora], least, self._run.options.seed)
 
     @cached_property
-    def _model(self) -> AuxiliaryModel:
+    def _model(self) -> AuxiliaryModel | RayAuxiliary:
         options = self._run.options
-        return load_auxiliary(options.aux, device=options.device, dtype=options.dtype)
+        return auxiliary_model(options.aux, options.device, options.dtype, options.ray)
+
+    def close(self) -> None:
+        """End the workers of a cluster, if any score."""
+        if isinstance(model := self.__dict__.get("_model"), RayAuxiliary):
+            model.close()
 
     def examples(self, split: str, since: float, until: float, *, least: int = 0) -> list[Example]:
         """The scored examples of a split; each corpus gets as much of the time between the two shares of the budget,

@@ -12,8 +12,10 @@ import math
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,6 +28,7 @@ from pearl.records import Document
 from retriever.models.auxiliary import AuxiliaryModel, Likelihood, PairGroup, Tokens
 from training.choices import SCORED_CHOICES
 from training.data.split import BY_USERS, written_in
+from training.gains.auxiliary import RayAuxiliary
 from training.gains.scores import SCHEMA, other_model
 from training.gains.units import GainOptions, ScoringUnit
 from training.templates import AuxiliaryTemplate
@@ -51,18 +54,20 @@ def few_shot_examples(
 
 
 def prepared(
-    model: AuxiliaryModel,
+    model: AuxiliaryModel | RayAuxiliary,
     template: AuxiliaryTemplate,
     options: GainOptions,
     histories: Mapping[str, Sequence[Document]],
     targets: Set[str],
     history: str,
-) -> tuple[Scorer, dict[str, object]]:
+) -> tuple[Scorer | RayScorer, dict[str, object]]:
     """The scorer of ``targets``, and the description of their scores; ``history`` is the file's fingerprint."""
     examples = few_shot_examples(histories, options, targets)
     description = describe(model, template, options, history)
     if examples != few_shot_examples(histories, options, frozenset()):
         description["examples"] = "no_targets"  # earlier versions scored with them: their parts do not go with ours
+    if isinstance(model, RayAuxiliary):
+        return RayScorer(model, partial(Scorer, template=template, examples=examples, options=options)), description
     return Scorer(model, template, examples, options), description
 
 
@@ -146,8 +151,17 @@ class Scorer:
         return text if len(tokens) <= (limit or len(tokens)) else self.model.decode(tokens[:limit])
 
 
+@dataclass(frozen=True, slots=True)
+class RayScorer:
+    """Scores units in workers, which make a scorer of their model for each batch. A batch is a whole group, so that the
+    likelihoods without a document, which its units share, are computed as in one process."""
+
+    model: RayAuxiliary
+    make: Callable[[AuxiliaryModel], Scorer]
+
+
 def describe(
-    model: AuxiliaryModel, template: AuxiliaryTemplate, options: GainOptions, history: str
+    model: AuxiliaryModel | RayAuxiliary, template: AuxiliaryTemplate, options: GainOptions, history: str
 ) -> dict[str, object]:
     """The model, prompts, options and history of a scores file; a change in any of them means other scores."""
     fields = asdict(options)
@@ -180,7 +194,7 @@ class Pace:
 
 def score_units(
     units: Sequence[ScoringUnit],
-    scorer: Scorer,
+    scorer: Scorer | RayScorer,
     folder: Path,
     description: dict[str, object],
     advance: Callable[[int, bool], None] = lambda pairs, computed: None,
@@ -203,18 +217,33 @@ def score_units(
     pace = pace or Pace()
     sure = {unit.name for unit in _smallest_whole(missing)[: max(pace.least - len(done), 0)]}
     passed: set[str] = set()
-    for unit in sorted(missing, key=lambda unit: unit.name not in sure):
-        group = group_of(unit.name)
-        if unit.name not in sure and (group in passed or not pace.allows(sizes[group])):
-            passed.add(group)
-            continue
-        started = time.monotonic()
-        with replaced_file(folder / f"{unit.name}.parquet") as partial:
-            pq.write_table(scorer.score(unit), partial)
-        pace.seconds, pace.pairs = pace.seconds + time.monotonic() - started, pace.pairs + unit.size
-        sizes[group] -= unit.size
+
+    def batches() -> Iterator[list[ScoringUnit]]:
+        """Yield the units that there is time for."""
+        ordered = sorted(missing, key=lambda unit: unit.name not in sure)
+        name = group_of if isinstance(scorer, RayScorer) else str
+        for (_, surely), units in groupby(ordered, lambda unit: (name(unit.name), unit.name in sure)):
+            batch = list(units)
+            group = group_of(batch[0].name)
+            if not surely and (group in passed or not pace.allows(sizes[group])):
+                passed.add(group)
+                continue
+            yield batch
+
+    def keep(unit: ScoringUnit, table: pa.Table, seconds: float) -> None:
+        with replaced_file(folder / f"{unit.name}.parquet") as new:
+            pq.write_table(table, new)
+        pace.seconds, pace.pairs = pace.seconds + seconds, pace.pairs + unit.size
+        sizes[group_of(unit.name)] -= unit.size
         advance(unit.size, True)
         done.add(unit.name)
+
+    if isinstance(scorer, RayScorer):
+        scorer.model.score(scorer.make, batches(), keep)
+    else:
+        for (unit,) in batches():
+            started = time.monotonic()
+            keep(unit, scorer.score(unit), time.monotonic() - started)
     return [unit for unit in units if unit.name in done]
 
 
@@ -239,8 +268,8 @@ def group_of(name: str) -> str:
 def _same_work(file: Path, description: dict[str, object]) -> None:
     text = json.dumps(description, indent=1, sort_keys=True, ensure_ascii=False)
     if not file.exists():
-        with replaced_file(file) as partial:
-            partial.write_text(text, encoding="utf-8")
+        with replaced_file(file) as new:
+            new.write_text(text, encoding="utf-8")
     before, now = json.loads(file.read_text(encoding="utf-8")), json.loads(text)
     other = other_model(before, now)
     changed = [name for name in now if name not in ("model", "fingerprint") and before.get(name) != now[name]]

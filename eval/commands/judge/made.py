@@ -22,6 +22,7 @@ from eval.commands.options import (
     Overrides,
     PresetName,
     PriceOptions,
+    RayCluster,
     Replies,
     Seed,
     option,
@@ -68,6 +69,7 @@ class SharedOptions(AskingOptions):
 
     items: Annotated[Path, option(metavar="ITEMS.jsonl", help="Items, see below.")]
     llm: Llm = None
+    ray: RayCluster = None
     top_p: Annotated[
         float | None,
         option(min=0.01, max=1, help="Draw from the likeliest tokens of this share; from all by default."),
@@ -86,7 +88,7 @@ class SharedOptions(AskingOptions):
         assert self.max_tokens is not None
         terms = Terms(self.max_in_flight, self.prices, self.max_cost)
         decoding = Decoding(self.max_tokens, self.temperature, self.top_p or 1.0)
-        return Asking(self.llm, self.replies, terms, decoding, self.replay)
+        return Asking(self.llm, self.replies, terms, decoding, self.replay, ray=self.ray)
 
 
 class GroupedCommand(PathCommand):

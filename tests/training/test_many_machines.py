@@ -1,0 +1,301 @@
+"""Long commands on the workers of a Ray cluster: the results of one process, whatever is killed."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import psutil
+import pytest
+
+from pearl.errors import ChatTimeout, InputError, PearlError
+from pearl.extras import MissingExtra
+from pearl.runtime.ray_workers import Cluster, Placement, _placed, _Room
+from tests.source import ROOT
+
+USERS = [f"user{number:02}" for number in range(24)]
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+WAITED_S = 200.0  # on a busy machine; a quiet one takes a tenth
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("", "'' is no address"),
+        ("head", "'head' is no address; give HOST:PORT of the head, auto or local"),
+        ("head:70000", "is no address"),
+        ("ray://head:10001", "is no address"),
+        ("auto,worker=2", "'worker=2' is none of workers=N, cpus=N and gpus=SHARE"),
+        ("auto,workers=0", "give a positive whole number"),
+        ("auto,cpus=1.5", "give a positive whole number"),
+        ("auto,gpus=1.5", "for gpus a share such as 0.25"),
+        ("auto,gpus=nan", "for gpus a share such as 0.25"),
+    ],
+)
+def test_an_option_that_cannot_be_read_says_what_to_write(option: str, why: str) -> None:
+    with pytest.raises(InputError, match="--ray") as raised:
+        Cluster.read(option)
+    assert why in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("option", "machines", "placement"),
+    [
+        ("auto", [{"CPU": 4}, {"CPU": 4}], (2, 4)),  # a worker a machine
+        ("auto", [{"CPU": 16}, {"CPU": 4}, {}], (5, 4)),  # the head has no CPU to give
+        ("auto,cpus=1", [{"CPU": 4}, {"CPU": 2}], (6, 1)),
+        ("auto,workers=4", [{"CPU": 4}, {"CPU": 4}], (4, 2)),
+        ("auto,workers=9", [{"CPU": 4}, {"CPU": 4}], (9, 1)),  # one more as soon as a machine joins
+        ("auto,gpus=0.25,cpus=2", [{"CPU": 16, "GPU": 1}, {"CPU": 16}], (4, 2)),
+        ("auto,gpus=0.3,cpus=1", [{"CPU": 16, "GPU": 2}], (6, 1)),
+        ("auto,gpus=2,cpus=1", [{"CPU": 16, "GPU": 5}], (2, 1)),
+    ],
+)
+def test_workers_are_placed_where_there_is_room(
+    option: str, machines: list[dict[str, float]], placement: tuple[int, int]
+) -> None:
+    cluster = Cluster.read(option)
+    assert _placed(cluster, [_Room(resources) for resources in machines]) == Placement(*placement, cluster.gpus)
+
+
+@pytest.mark.parametrize("option", ["auto,gpus=1", "auto,cpus=8"])
+def test_a_cluster_without_room_for_a_worker_is_refused(option: str) -> None:
+    with pytest.raises(InputError, match="no machine of the cluster has"):
+        _placed(Cluster.read(option), [_Room({"CPU": 4})])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [InputError("a", param="b", code="c"), MissingExtra("torch", "train"), ChatTimeout("slow", retry_after=2.0)],
+)
+def test_an_error_comes_back_from_a_worker_as_it_is(error: PearlError) -> None:
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), vars(copy), str(copy)) == (type(error), vars(error), str(error))
+
+
+@contextmanager
+def listening(answer: bytes) -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(answer)
+
+        thread = Thread(target=serve)
+        thread.start()
+        yield server.getsockname()[1]
+        thread.join()
+
+
+def test_an_address_without_a_cluster_is_refused_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        free = server.getsockname()[1]
+    started = time.monotonic()
+    with pytest.raises(InputError, match=r"nothing answers at 127.0.0.1:\d+ \(Connection refused\)"):
+        Cluster.read(f"127.0.0.1:{free}").connect()
+    with listening(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port, pytest.raises(InputError, match="is not Ray"):
+        Cluster.read(f"127.0.0.1:{port}").connect()
+    assert time.monotonic() - started < 10
+
+
+class RealCluster:
+    """A head and machines beside it, as `ray start` starts them, each with a CPU."""
+
+    def __init__(self, **more: str) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # a socket's path must be short
+        self.environment = {**os.environ, **QUIET, **more}
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self.address = f"127.0.0.1:{server.getsockname()[1]}"
+        self.machines: list[subprocess.Popen[bytes]] = []
+
+    def start(self, machines: int) -> None:
+        ray = [str(Path(sys.executable).with_name("ray")), "start", "--num-cpus=1", "--disable-usage-stats", "--block"]
+        ray += ["--object-store-memory=80000000"]
+        head = ["--head", f"--port={self.address[10:]}", f"--temp-dir={self.folder}", "--include-dashboard=false"]
+        for number in range(machines):
+            words = head if number == 0 else [f"--address={self.address}"]
+            with (self.folder / f"{number}.log").open("wb") as log:
+                self.machines.append(subprocess.Popen([*ray, *words], env=self.environment, stdout=log, stderr=log))
+            # one after another: on one computer two at once take the same socket
+            self.wait(partial(self.has_started, number))
+
+    def has_started(self, number: int) -> bool:
+        return "Ray runtime started" in self.said(number)
+
+    def said(self, number: int) -> str:
+        return (self.folder / f"{number}.log").read_text(encoding="utf-8")
+
+    def wait(self, done: Callable[[], bool]) -> None:
+        until = time.monotonic() + WAITED_S
+        while not done():
+            assert time.monotonic() < until, [self.said(number) for number in range(len(self.machines))]
+            time.sleep(0.05)
+
+    def kill(self, number: int) -> None:
+        """Kill a machine: all of its processes at once."""
+        process = psutil.Process(self.machines[number].pid)
+        for one in [process, *process.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+        self.machines[number].wait()
+
+    def stop(self) -> None:
+        for number, machine in reversed(list(enumerate(self.machines))):
+            if machine.returncode is None:
+                self.kill(number)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def pearl(self, *words: object, **more: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", "from pearl.cli.main import main; main()", *map(str, words)]
+        environment = self.environment | more
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+@pytest.fixture
+def cluster() -> Iterator[RealCluster]:
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    if sys.platform != "linux":
+        pytest.skip("several machines of a cluster run on one only under Linux")
+    made = RealCluster()
+    try:
+        made.start(3)
+        yield made
+    finally:
+        made.stop()
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    said, _ = process.communicate(timeout=WAITED_S)
+    assert process.returncode == 0, said
+    return said
+
+
+@pytest.fixture
+def scoring(writings: Any, write_lines: Any, causal_folder: Path, tmp_path: Path) -> Callable[..., list[object]]:
+    history = write_lines(writings(USERS), "h.jsonl")
+
+    def words(out: str, *more: object) -> list[object]:
+        return ["train", "score", "--history", history, "--aux", causal_folder, "--out", tmp_path / out, *more]
+
+    return words
+
+
+def test_scores_are_those_of_one_process_though_a_machine_and_the_driver_are_killed(
+    cluster: RealCluster, scoring: Callable[..., list[object]], tmp_path: Path
+) -> None:
+    ended(cluster.pearl(*scoring("alone.parquet")))
+    parts = tmp_path / "many.parts"
+
+    def run(least: int) -> subprocess.Popen[str]:
+        """Start it, and wait until so many parts are there."""
+        process = cluster.pearl(*scoring("many.parquet", "--ray", cluster.address))
+        cluster.wait(lambda: process.poll() is not None or len(list(parts.glob("*.parquet"))) >= least)
+        return process
+
+    driver = run(4)
+    driver.kill()
+    driver.communicate()
+    before = {path.name: path.stat().st_mtime_ns for path in parts.glob("*.parquet")}
+    assert 4 <= len(before) < len(USERS)
+
+    driver = run(len(before) + 2)
+    cluster.kill(2)
+    ended(driver)
+    after = {path.name: path.stat().st_mtime_ns for path in parts.glob("*.parquet")}
+    assert after.items() >= before.items()  # nothing that was written is computed again
+    assert (tmp_path / "many.parquet").read_bytes() == (tmp_path / "alone.parquet").read_bytes()
+
+
+def kept(file: Path) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(file)) as connection:
+        return connection.execute("SELECT * FROM replies ORDER BY key").fetchall()
+
+
+@pytest.mark.slow
+def test_replies_are_those_of_one_process(
+    cluster: RealCluster, writings: Any, write_lines: Any, chat_folder: Path, tmp_path: Path
+) -> None:
+    wide = shutil.copytree(chat_folder, tmp_path / "tiny")  # of a token a byte
+    config = wide / "config.json"
+    config.write_text(config.read_text().replace('"max_position_embeddings": 2048', '"max_position_embeddings": 8192'))
+    lines = [line | {"request": None} for line in writings(USERS[:1], documents=3)]
+    pair = {"request": "Thank Bo.", "reference": "ta", "candidates": {"a": "Dear Bo, thank you.", "b": "cheers"}}
+    commands: dict[str, list[object]] = {
+        "requests": ["train", "requests", "--history", write_lines(lines, "h.jsonl")],
+        "judge": ["judge", "authorship", "--max-tokens", 8, "--items", write_lines([{"id": "1", **pair}], "i.jsonl")],
+    }
+    history = write_lines(writings(USERS[:2], documents=4), "c.jsonl")
+    commands["compare"] = ["compare", "--systems", "bm25", "random", "--max-tokens", 8, "--targets", 1]
+    commands["compare"] += ["--history", history]
+    llm = {"PEARL_LLM": "transformers", "PEARL_LLM_MODEL": str(wide), "PEARL_HOME": str(tmp_path / "home")}
+    for name, words in commands.items():
+        files = {}
+        for way, more in {"alone": [], "many": ["--ray", cluster.address]}.items():
+            out = tmp_path / f"{name}-{way}.jsonl"
+            files[way] = out.with_suffix(".replies")
+            own = ["--out", out] if name == "requests" else ["--json", out, "--replies", files[way]]
+            own += ["--generations", out.with_suffix(".drafts")] if name == "compare" else []
+            ended(cluster.pearl(*words, *own, *more, **llm))
+        assert len(kept(files["alone"])) >= 2
+        assert kept(files["many"]) == kept(files["alone"])
+
+
+@pytest.mark.slow
+def test_a_cluster_of_another_python_is_refused(cluster: RealCluster, scoring: Callable[..., list[object]]) -> None:
+    changed = """
+import json, sys
+from ray._private.ray_constants import KV_NAMESPACE_CLUSTER
+from ray._raylet import GcsClient
+client, place = GcsClient(address=sys.argv[1]), (b"CLUSTER_METADATA", KV_NAMESPACE_CLUSTER)
+told = json.loads(client.internal_kv_get(*place))
+client.internal_kv_put(place[0], json.dumps(told | {"python_version": "3.9.1"}).encode(), True, place[1])
+"""
+    subprocess.run([sys.executable, "-c", changed, cluster.address], env=cluster.environment, check=True)
+    process = cluster.pearl(*scoring("out.parquet", "--ray", cluster.address))
+    said, _ = process.communicate(timeout=WAITED_S)
+    assert process.returncode == 2, said
+    assert "the cluster runs another Python or Ray than this process; install the same everywhere" in said
+
+
+@pytest.mark.slow
+def test_workers_out_of_memory_are_an_error_that_says_so(scoring: Callable[..., list[object]]) -> None:
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    crowded = RealCluster(RAY_memory_usage_threshold="0.01", RAY_memory_monitor_refresh_ms="50")
+    try:
+        crowded.start(1)
+        process = crowded.pearl(*scoring("out.parquet", "--ray", crowded.address))
+        said, _ = process.communicate(timeout=WAITED_S)
+    finally:
+        crowded.stop()
+    assert process.returncode == 1, said
+    assert "workers cannot be started" in said or "workers were lost over one piece of work" in said
+    assert "memory" in said
+
+
+@pytest.mark.slow
+def test_a_training_scores_as_one_process_does(
+    cluster: RealCluster, writings: Any, write_lines: Any, causal_folder: Path, sentence_folder: Path, tmp_path: Path
+) -> None:
+    words = ["train", "retriever", "--history", write_lines(writings(["ann"], documents=40), "h.jsonl")]
+    words += ["--aux", causal_folder, "--encoder", sentence_folder, "--choose", "candidates=5", "--first-stage-only"]
+    ended(cluster.pearl(*words, "--out", tmp_path / "alone"))
+    ended(cluster.pearl(*words, "--out", tmp_path / "many", "--ray", cluster.address))
+    scores = {file.name: file.read_bytes() for file in (tmp_path / "alone.work").glob("*.parquet")}
+    assert scores.keys() == {f"h-{split}.parquet" for split in ("train", "dev", "test")}
+    assert {name: (tmp_path / "many.work" / name).read_bytes() for name in scores} == scores

@@ -1,0 +1,83 @@
+"""The auxiliary model, in this process or in the workers of a Ray cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from pearl.errors import InputError
+from pearl.runtime.ray_workers import Cluster, Made, Workers
+from pearl.runtime.side_by_side import side_by_side
+from retriever.models.auxiliary import AuxiliaryModel
+from retriever.models.load_auxiliary import load_auxiliary
+from training.gains.units import ScoringUnit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class UnitScorer(Protocol):
+    """Scores units with a model."""
+
+    def score(self, unit: ScoringUnit) -> pa.Table: ...
+
+
+MakeScorer: TypeAlias = Callable[[AuxiliaryModel], UnitScorer]
+Keep: TypeAlias = "Callable[[ScoringUnit, pa.Table, float], None]"  # of the seconds that a unit took
+Batch: TypeAlias = tuple[MakeScorer, Sequence[ScoringUnit]]
+Scored: TypeAlias = "list[tuple[pa.Table, float]]"
+
+
+class RayAuxiliary:
+    """The auxiliary model in the workers of a Ray cluster."""
+
+    def __init__(self, cluster: Cluster, name: str, device: str, dtype: str) -> None:
+        """Raises InputError where the cluster or the model cannot be used."""
+        if device != "cpu" and not cluster.gpus:  # Ray hides a machine's GPUs from such workers
+            raise InputError(
+                f"--device {device}: give each worker of the cluster a share of a GPU: --ray {cluster.address},gpus=1.",
+                param="ray",
+            )
+        self._workers: Workers[Batch, Scored] = Workers(cluster, partial(_in_worker, name, device, dtype))
+        self._runner = asyncio.Runner()
+        self.name, self.fingerprint = self._runner.run(self._workers.told())
+
+    def score(self, make: MakeScorer, batches: Iterable[Sequence[ScoringUnit]], keep: Keep) -> None:
+        """Have the workers score a batch each at a time; ``keep`` runs here. Raises PearlError as scoring does."""
+        waiting = iter(batches)
+
+        async def work() -> None:
+            for batch in waiting:
+                for unit, (table, seconds) in zip(batch, await self._workers.run((make, batch)), strict=True):
+                    keep(unit, table, seconds)
+
+        self._runner.run(side_by_side(work, self._workers.at_once))
+
+    def close(self) -> None:
+        """End the workers, so that others have their room."""
+        self._runner.run(self._workers.close())
+        self._runner.close()
+
+
+def auxiliary_model(name: str, device: str, dtype: str, ray: str | None) -> AuxiliaryModel | RayAuxiliary:
+    """The model of this process, or in the workers of the cluster that ``ray`` names. Raises InputError."""
+    if ray is None:
+        return load_auxiliary(name, device=device, dtype=dtype)
+    return RayAuxiliary(Cluster.read(ray), name, device, dtype)
+
+
+def _in_worker(name: str, device: str, dtype: str) -> Made[Batch, Scored]:
+    model = load_auxiliary(name, device=device, dtype=dtype)
+
+    def scored(batch: Batch) -> Scored:
+        make, units = batch
+        scorer, tables = make(model), []
+        for unit in units:
+            started = time.monotonic()
+            tables.append((scorer.score(unit), time.monotonic() - started))
+        return tables
+
+    return (model.name, model.fingerprint), lambda batch: asyncio.to_thread(scored, batch)
