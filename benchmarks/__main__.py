@@ -19,6 +19,7 @@ NAMES = (
     "import",
     "draft_overhead",
     "load",
+    "beside_litellm",
     "scoring",
     "first_stage",
     "retrieval",

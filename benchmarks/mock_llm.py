@@ -31,16 +31,25 @@ TOKENS = [word if number == 0 else f" {word}" for number, word in enumerate(WORD
 KEPT = 300  # calls; a load test makes more, and their bodies would fill the memory
 
 
-def answer() -> bytes:
+USAGE = {"prompt_tokens": 800, "completion_tokens": len(TOKENS), "total_tokens": 800 + len(TOKENS)}
+HEAD = {"id": "chatcmpl-mock", "created": 1_700_000_000, "model": "mock"}
+
+
+def whole() -> bytes:
+    """The chat completion in one piece."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": WORDS}, "finish_reason": "stop"}
+    return orjson.dumps(HEAD | {"object": "chat.completion", "choices": [choice], "usage": USAGE})
+
+
+def streamed() -> bytes:
     """The events of a streamed chat completion, one token an event, usage last."""
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}, *({"content": token} for token in TOKENS)]
-    usage = {"prompt_tokens": 800, "completion_tokens": len(TOKENS), "total_tokens": 800 + len(TOKENS)}
     chunks: list[dict[str, Any]] = [
         *({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas),
         {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
-        {"choices": [], "usage": usage},
+        {"choices": [], "usage": USAGE},
     ]
-    head = {"id": "chatcmpl-mock", "object": "chat.completion.chunk", "created": 1_700_000_000, "model": "mock"}
+    head = HEAD | {"object": "chat.completion.chunk"}
     return b"".join(b"data: " + orjson.dumps(head | chunk) + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
 
 
@@ -48,7 +57,7 @@ class MockLLM:
     """The endpoint as an ASGI application."""
 
     def __init__(self, pace_s: float = 0.0) -> None:
-        self._answer, self._pace_s = answer(), pace_s
+        self._streamed, self._whole, self._pace_s = streamed(), whole(), pace_s
         self._calls: deque[dict[str, Any]] = deque(maxlen=KEPT)
         self._others = Starlette(routes=[Route("/calls", self._give_calls)])
 
@@ -61,12 +70,15 @@ class MockLLM:
         while more:
             message = await receive()
             body, more = body + message.get("body", b""), message.get("more_body", False)
-        headers = [(b"content-type", b"text/event-stream"), (b"content-length", str(len(self._answer)).encode())]
+        streams = orjson.loads(body).get("stream", False)
+        answer, kind = (self._streamed, b"text/event-stream") if streams else (self._whole, b"application/json")
+        pace_s = self._pace_s if streams else 0.0
+        headers = [(b"content-type", kind), (b"content-length", str(len(answer)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        for piece in self._answer.splitlines(keepends=True) if self._pace_s else ():
+        for piece in answer.splitlines(keepends=True) if pace_s else ():
             await send({"type": "http.response.body", "body": piece, "more_body": True})
-            await asyncio.sleep(self._pace_s / 2)  # every second line is empty
-        await send({"type": "http.response.body", "body": b"" if self._pace_s else self._answer})
+            await asyncio.sleep(pace_s / 2)  # every second line is empty
+        await send({"type": "http.response.body", "body": b"" if pace_s else answer})
         self._calls.append({"milliseconds": (time.perf_counter() - started) * 1000, "body": body.decode()})
         return None
 

@@ -19,7 +19,7 @@ from benchmarks.sqlite_floor import fill
 @pytest.mark.parametrize("pace_s", [0.0, 0.001])
 def test_the_mock_answers_as_an_endpoint_does_and_tells_of_its_calls(pace_s: float) -> None:
     client = TestClient(MockLLM(pace_s))
-    answer = client.post("/v1/chat/completions", json={"model": "mock", "messages": []})
+    answer = client.post("/v1/chat/completions", json={"model": "mock", "messages": [], "stream": True})
     events = [line.removeprefix("data: ") for line in answer.text.split("\n\n") if line]
     assert events[-1] == "[DONE]"
     chunks = [json.loads(event) for event in events[:-1]]
@@ -29,15 +29,18 @@ def test_the_mock_answers_as_an_endpoint_does_and_tells_of_its_calls(pace_s: flo
     [call] = client.get("/calls").json()
     assert json.loads(call["body"])["model"] == "mock"
     assert call["milliseconds"] > 0
+    whole = client.post("/v1/chat/completions", json={"model": "mock"}).json()
+    assert whole["choices"][0]["message"]["content"] == WORDS
+    client.get("/calls")
     assert client.get("/calls").json() == []
 
 
 def test_the_mock_forgets_old_calls() -> None:
     client = TestClient(MockLLM())
     for number in range(KEPT + 2):
-        client.post("/v1/chat/completions", json=number)
+        client.post("/v1/chat/completions", json={"number": number})
     calls = client.get("/calls").json()
-    assert [calls[0]["body"], len(calls)] == ["2", KEPT]
+    assert [calls[0]["body"], len(calls)] == ['{"number":2}', KEPT]
 
 
 def test_the_floor_stores_every_line(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import NAMES, RESULTS, benchmark, main
+from benchmarks.beside_litellm import CLIENTS
 from benchmarks.corpus import find_corpus, first_lines
 from benchmarks.figures import Result, read_result, read_results
 from benchmarks.first_stage import QUICK_SIZES, SIZES
@@ -19,7 +22,12 @@ def first_stage(*sizes: int) -> set[str]:
     return {f"{size}_{name}" for size in sizes for name in ("p50", "p99", "avx2_p50", "plain_p50", "ratio")}
 
 
+PARTS = ("per_second", "p50", "p99")
 FIGURES = {
+    "beside_litellm": {
+        *(f"{name}_{clients}_{what}" for name in ("pearl", "proxy") for clients in CLIENTS for what in PARTS),
+        *("p50_ratio", "32_ratio", "32_tail", "64_ratio", "64_tail", "pearl_mib", "proxy_mib", "mib_ratio"),
+    },
     "import": {
         *("documents_per_second", "documents_per_cpu_second", "recent_per_cpu_second", "peak_memory", "seconds"),
         *("seconds_again", "floor_seconds", "times_the_floor"),
@@ -100,6 +108,8 @@ IN_THE_SUITE = [pytest.param(name, marks=pytest.mark.slow) if name == "install" 
 def test_a_quick_run(
     embedded_once: None, some_documents: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if name == "beside_litellm" and shutil.which(os.environ.get("LITELLM", "litellm")) is None:
+        pytest.skip("there is no litellm, which has an environment of its own")
     monkeypatch.setenv("PEARL_SHARED", str(some_documents))
     # in this process: torch and the models' libraries are imported once for all of them
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0
