@@ -133,7 +133,7 @@ def test_committed_results_are_whole_and_measured_in_earnest() -> None:
 def test_a_name_that_is_not_there() -> None:
     done = run("speed")
     assert done.returncode == 2
-    assert "there is no speed; there are import, draft_overhead, load, scoring" in done.stderr
+    assert "there is no speed; there are import, draft_overhead, load, beside_litellm" in done.stderr
 
 
 def test_quick_figures_do_not_replace_measured_ones() -> None:

@@ -290,7 +290,7 @@ def test_what_cannot_be_backed_up(command: Any, own_home: Path, tmp_path: Path) 
         for revision, message in (
             (
                 "0008",
-                "The schema is at 0008, not 0010; start 'pearl serve' again, which brings it up to date. Before that",
+                "The schema is at 0008, not 0011; start 'pearl serve' again, which brings it up to date. Before that",
             ),
             ("9999", "The database's schema is of a later version of PEARL (9999;"),
         ):

@@ -302,7 +302,7 @@ def test_a_voice_stays_local_only_from_the_first_document_on(
     path = tmp_path / "export.json"
     path.write_text(json.dumps(export))
     with monkeypatch.context() as broken:  # the import ends before the voices' turn
-        broken.setattr("service.commands.import_export.restore", lambda *_: sys.exit(1))
+        broken.setattr("service.importing.restore.restore", lambda *_: sys.exit(1))
         command("import", "export", path)
     assert command("voices", "show", "diary", "--json", "-").json["local_only"] is True
     assert "local only:   yes" in command("voices", "show", "diary").out
