@@ -63,7 +63,7 @@ class Platform:
             yield "win_amd64"
 
     def environment(self, python: int) -> dict[str, str]:
-        """What markers of requirements are compared with."""
+        """Return the values that markers of requirements are compared with."""
         return {
             "sys_platform": self.system,
             "platform_system": {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}[self.system],

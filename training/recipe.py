@@ -71,7 +71,7 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
 
 
 def train_retriever(options: TrainingOptions, console: Console, share: float = 1.0) -> Artifact:
-    """The artifact without theta and figures, which are measured with it, within this share of the options' budget.
+    """Train the artifact within this share of the options' budget; theta and figures, measured with it, come later.
 
     What an interrupted run has computed in ``work`` is not computed again. Raises InputError for histories that
     nothing can be learned from.

@@ -55,7 +55,7 @@ class Deleted:
 
 
 def copy_at(file: Path) -> Database:
-    """The database in a file of SQLite's."""
+    """Open the database in a file of SQLite's."""
     return Database(f"sqlite:///{quote(str(file))}")
 
 
