@@ -19,6 +19,25 @@ from websockets.sync.client import ClientConnection, connect
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 WAIT_S = 30.0
+# Scroll to the element; give its middle. The next click on anything else reaches nothing, and sets `missed`.
+AIM = """(selector) => {
+    const element = document.querySelector(selector);
+    if (!element?.getClientRects().length) return null;
+    element.scrollIntoView({block: "center", behavior: "instant"});
+    window.missed = false;
+    window.aim?.abort();
+    window.aim = new AbortController();
+    const judge = (event) => {
+        if (document.querySelector(selector)?.contains(event.target)) return;
+        window.missed = true;
+        event.stopImmediatePropagation();
+        event.preventDefault();
+    };
+    for (const kind of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"])
+        window.addEventListener(kind, judge, {capture: true, once: true, signal: window.aim.signal});
+    const box = element.getClientRects()[0];
+    return [box.x + box.width / 2, box.y + box.height / 2];
+}"""
 
 
 class Browser:
@@ -79,13 +98,19 @@ class Browser:
 
     def click(self, selector: str) -> None:
         """Click the middle of the element, as a hand does: it must be seen, and not lie under another."""
-        quoted = json.dumps(selector)
-        # at once: between two looks the page may draw the element anew
-        middle = "if (!element?.getClientRects().length) return null; element.scrollIntoView({block: 'center'});"
-        middle += "const box = element.getClientRects()[0]; return [box.x + box.width / 2, box.y + box.height / 2];"
-        x, y = self.until(f"(() => {{ const element = document.querySelector({quoted}); {middle} }})()")
+        deadline = time.monotonic() + WAIT_S
+        while not self._clicked(selector):
+            assert time.monotonic() < deadline, f"always beside it, or under another: {selector}\n{self.text()[:2000]}"
+
+    def _clicked(self, selector: str) -> bool:
+        """Click where the element is seen; a click that meets another, as the page has moved, is held up."""
+        x, y = self.until(f"({AIM})({json.dumps(selector)})")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        try:
+            return self.run("window.missed") is not True
+        except AssertionError:  # the click has led to another page
+            return True
 
     def type(self, text: str) -> None:
         self.call("Input.insertText", text=text)
