@@ -73,7 +73,9 @@ class Services:
         check_retriever(settings, self.encoder)
         self._precedence = Precedence()
         self._embedder = BackgroundEmbedder(self.database, self.encoder, self._precedence)
-        self.histories = HistoryCache(self.database, self._retriever_of, incomplete=self._embedder.prefer)
+        self.histories = HistoryCache(
+            self.database, self._retriever_of, incomplete=self._embedder.prefer, built=self._count_index
+        )
         self.likenesses = LikenessCache(self.database)
         self.profiles = ProfileCache(self.database)
         self.ranking = FairThreads(WAITING)
@@ -102,6 +104,10 @@ class Services:
 
     def _count_failure(self, code: str) -> None:
         self.metrics.failures.labels(code).inc()
+
+    def _count_index(self) -> None:
+        if "metrics" in vars(self):  # a command has none
+            self.metrics.indexes_built.inc()
 
     # made when first used: a draft on the command line needs neither, and their libraries take long to load
 

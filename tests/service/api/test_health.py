@@ -163,6 +163,7 @@ def test_metrics_count_and_name_no_text(pearl: Any) -> None:
     assert 'pearl_drafts_total{revision="no_threshold",stage="draft"} 2.0' in text
     assert 'pearl_draft_stage_seconds_count{stage="generate"} 2.0' in text
     assert 'pearl_llm_tokens_total{kind="completion"} 6.0' in text
+    assert "pearl_history_indexes_built_total 1.0" in text
     assert "secret" not in text.lower()
 
 
