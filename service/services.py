@@ -175,6 +175,7 @@ class Services:
         give_back()
         if not self.database.erase_owed():
             log.info("erasing: the database's files are being read; it is tried again.")
+        self.database.clean_indexes()
         self.database.keep_room()
 
     async def keep_swept(self) -> None:

@@ -30,6 +30,7 @@ MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for
 ERASURE_WAIT_S = 1.0  # how long the answer to a deletion waits for readers to end
 ERASURE_RETRY_S = 0.02
 UNHURRIED_S = 600.0  # for a migration or a VACUUM on PostgreSQL
+READ_AGAIN = 2_000  # pages of a table with deleted rows that VACUUM reads each time (PostgreSQL): 0.05 s
 
 
 class Database:
@@ -53,6 +54,7 @@ class Database:
         self._options = {"pearl_forget": forget}
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._file = self.engine.url.database if self.is_sqlite else None
+        self._erased = False  # since the last `clean_indexes` (PostgreSQL)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -188,7 +190,24 @@ class Database:
                 return False
             with _unhurried(connection):
                 connection.exec_driver_sql(f"VACUUM {', '.join(table.name for table in metadata.sorted_tables)}")
+        self._erased = True
         return True
+
+    def clean_indexes(self, read_again: int = READ_AGAIN) -> None:
+        """Remove from large indexes what this process erased, on PostgreSQL, if each VACUUM would read more than
+        ``read_again`` pages of a table because of it.
+
+        VACUUM itself leaves that until a fiftieth of a table's pages has deleted rows. Until then it takes longer with
+        every erasure: among 2 million documents half a second in place of 0.05.
+        """
+        if not self._erased:
+            return
+        self._erased = False
+        with self._translated(), self.engine.connect() as connection:
+            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            if names := erasures.read_again(connection, read_again):
+                with _unhurried(connection):  # another worker may be doing it
+                    connection.exec_driver_sql(f"VACUUM (INDEX_CLEANUP ON, SKIP_LOCKED) {', '.join(names)}")
 
     def close(self) -> None:
         self.engine.dispose()
