@@ -20,6 +20,7 @@ NAMES = (
     "draft_overhead",
     "load",
     "beside_litellm",
+    "flame",
     "scoring",
     "first_stage",
     "retrieval",

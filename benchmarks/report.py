@@ -15,10 +15,22 @@ least and the most. The command below a table measures it again, `make bench` al
 the machines, their load and the libraries; each module in `benchmarks/` says how it measures.
 """
 # what a reader asks first; the others follow by name
-FIRST = ("draft_overhead", "first_stage", "load", "beside_litellm", "serving", "install", "startup", "page", "import")
+FIRST = (
+    "draft_overhead",
+    "first_stage",
+    "load",
+    "beside_litellm",
+    "flame",
+    "serving",
+    "install",
+    "startup",
+    "page",
+    "import",
+)
 # file and what it shows, by benchmark
 PICTURES = {
     "draft_overhead": ("draft_overhead.svg", "Where the time of a draft goes"),
+    "flame": ("flame.svg", "What calls what, and how long it takes, for the event loop and the threads"),
     "first_stage": ("first_stage.svg", "How long a request waits for its documents"),
     "retrieval": ("retrieval.svg", "How long a request waits, by the size of the history"),
 }
@@ -76,7 +88,7 @@ def _number(value: float) -> str:
 def _described(result: Result) -> str:
     words = [counted(result.repetitions, "repetition")]
     for name, value in result.input.items():
-        if name != "errors":
+        if not isinstance(value, list):
             shown = _number(value) if isinstance(value, (int, float)) else value
             words.append(f"{name.replace('_', ' ')}: {shown}")
     return "; ".join(words) + "."

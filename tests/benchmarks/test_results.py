@@ -28,6 +28,7 @@ FIGURES = {
         *(f"{name}_{clients}_{what}" for name in ("pearl", "proxy") for clients in CLIENTS for what in PARTS),
         *("p50_ratio", "32_ratio", "32_tail", "64_ratio", "64_tail", "pearl_mib", "proxy_mib", "mib_ratio"),
     },
+    "flame": {"loop"},
     "import": {
         *("documents_per_second", "documents_per_cpu_second", "recent_per_cpu_second", "peak_memory", "seconds"),
         *("seconds_again", "floor_seconds", "times_the_floor"),
@@ -110,6 +111,8 @@ def test_a_quick_run(
 ) -> None:
     if name == "beside_litellm" and shutil.which(os.environ.get("LITELLM", "litellm")) is None:
         pytest.skip("there is no litellm, which has an environment of its own")
+    if name == "flame" and shutil.which("py-spy", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") is None:
+        pytest.skip("there is no py-spy")
     monkeypatch.setenv("PEARL_SHARED", str(some_documents))
     # in this process: torch and the models' libraries are imported once for all of them
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0
