@@ -1,13 +1,24 @@
-"""Addresses as they may be shown and logged: without the passwords and keys in them."""
+"""Addresses: those of this machine; as they may be shown and logged; and why one cannot be used."""
 
 from __future__ import annotations
 
 import re
+from ipaddress import IPv6Address, ip_address
 
 # to the last @, for a password may have one, too
 USER = re.compile(r"(?<![^\s'\"=(])((?:[a-z][a-z\d+.-]*://)?)[^\s'\"]+@", re.IGNORECASE)
 KEY = re.compile(r"(?<=[?&])([\w-]*(?:key|token|secret|password|sig)[\w-]*=)[^&\s'\"]+", re.IGNORECASE)
 HIDDEN = "***"
+
+
+def is_loopback(host: str | None) -> bool:
+    """True if a URL's host, or the address of a connection, is this machine itself; of names only localhost is."""
+    try:
+        address = ip_address(host or "")
+    except ValueError:
+        return host == "localhost"
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
 
 
 def without_secrets(text: str) -> str:
