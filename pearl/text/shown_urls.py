@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import ssl
 from ipaddress import IPv6Address, ip_address
 
 # to the last @, for a password may have one, too
@@ -31,3 +32,10 @@ def why(error: Exception, url: str) -> str:
     if isinstance(error, ValueError) and "@" in url:
         return "check its parts, and write %40 for @, %2F for / and %3A for : in its user and password"
     return without_secrets(str(error))
+
+
+def distrusted(error: BaseException | None) -> str | None:
+    """Return why a server's certificate is not trusted, if that is behind the error: such as that it has expired."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return None if error is None else error.verify_message.rstrip(".")

@@ -266,7 +266,9 @@ def test_an_issuer_whose_certificate_has_expired_is_down(
     with issuer(certified) as theirs:
         file = folder / "sign-on.toml"
         file.write_text(FILE.format(issuer=theirs.address, new_users="true"))
-        assert listed(house(sign_on=str(file)), theirs.token(HERE)).status_code == status
+        answer = listed(house(sign_on=str(file)), theirs.token(HERE))
+        assert answer.status_code == status
+        assert ("has a certificate that is not trusted (certificate has expired)" in answer.text) == (status == 503)
 
 
 @pytest.mark.parametrize(
