@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from types import SimpleNamespace
@@ -27,12 +27,6 @@ issuer = "{issuer}"
 user_claim = "email"
 name = "Example"
 """
-
-
-@pytest.fixture
-def theirs() -> Iterator[Issuer]:
-    with issuer() as made:
-        yield made
 
 
 @pytest.fixture
