@@ -9,7 +9,6 @@ import socket
 import tempfile
 from contextlib import ExitStack, closing, suppress
 from functools import partial
-from ipaddress import ip_address
 
 import typer
 
@@ -17,6 +16,7 @@ from pearl.chat.choose import unnamed_weights
 from pearl.cli.options import ENCODER_OPTION, LLM_OPTION
 from pearl.errors import InputError, Interrupted, PearlError
 from pearl.settings import EMBEDDED, EMBEDDED_ENGINE, PREFIX, Settings, load_settings
+from pearl.text.shown_urls import is_loopback
 from pearl.weights.packages import install
 from pearl.weights.shelf import Shelf
 from pearl.weights.smollm2 import package_folder
@@ -198,7 +198,7 @@ def url_of(bound: socket.socket) -> str:
 
 def is_local(bound: socket.socket) -> bool:
     """True if only programs on this machine reach the socket."""
-    return ip_address(bound.getsockname()[0]).is_loopback
+    return is_loopback(bound.getsockname()[0])
 
 
 def _unusable(host: str, port: int, error: OSError) -> InputError:

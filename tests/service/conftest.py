@@ -299,3 +299,12 @@ def cut_off_model() -> type[CutOffModel]:
 @pytest.fixture
 def fixed_retriever() -> type[FixedRetriever]:
     return FixedRetriever
+
+
+@pytest.fixture
+def theirs() -> Iterator[Any]:
+    """An issuer that signs users on."""
+    from tests.issuer import issuer
+
+    with issuer() as made:
+        yield made

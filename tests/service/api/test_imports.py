@@ -17,6 +17,7 @@ import httpx2
 import orjson
 import pytest
 
+from service.api import imports
 from service.importers.base import SourceDocument
 from service.importers.jsonl import JsonlImporter
 from service.importing import upload
@@ -213,13 +214,13 @@ def test_two_gigabytes_are_refused_before_they_come(listen: Any) -> None:
 
 
 def test_a_length_that_is_not_announced_is_counted(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upload, "MOST", 1_000)
+    monkeypatch.setattr(imports, "MOST", 1_000)
     answer = ann("POST", "/v1/imports", params={"name": "x"}, content=iter([b"x" * 600, b"x" * 600]))
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "body_too_large")
 
 
 def test_a_file_that_comes_too_slowly_is_given_up(listen: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upload, "READ_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(imports, "READ_TIMEOUT_S", 0.2)
     served = listen()
     with post_head(served.address, served.house.key("ann"), 1000) as connection:
         assert connection.recv(65_536).startswith(b"HTTP/1.1 408 ")
@@ -315,7 +316,7 @@ def test_who_leaves_stops_it_and_the_same_archive_adds_the_rest(
             super().__init__(*given)
             made.append(self)
 
-    monkeypatch.setattr(upload, "OneUsers", Noted)
+    monkeypatch.setattr(imports, "OneUsers", Noted)
     served = listen()
     headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
     params = {"name": "h.jsonl", "kind": "jsonl", "stream": "true"}
