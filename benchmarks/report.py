@@ -15,7 +15,10 @@ least and the most. The command below a table measures it again, `make bench` al
 the machines, their load and the libraries; each module in `benchmarks/` says how it measures.
 """
 # what a reader asks first; the others follow by name
-FIRST = ("draft_overhead", "first_stage", "load", "beside_litellm", "serving", "install", "startup", "page", "import")
+FIRST = (
+    *("draft_overhead", "first_stage", "load", "beside_litellm", "many_users", "serving", "install", "startup", "page"),
+    "import",
+)
 # file and what it shows, by benchmark
 PICTURES = {
     "draft_overhead": ("draft_overhead.svg", "Where the time of a draft goes"),
