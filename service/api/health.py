@@ -63,7 +63,7 @@ async def ready(services: ServicesDep) -> Response:
 
 def _database(services: Services) -> str:
     try:
-        trouble = schema.trouble(services.database.schema_version(to_write=True)[0])
+        trouble = schema.trouble_at_work(services.database.schema_version(to_write=True)[0])
     except PearlError as error:
         return error.public
     return "ok" if trouble is None else trouble.message
