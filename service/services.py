@@ -97,6 +97,7 @@ class Services:
         )
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()
+        self.stopping = threading.Event()  # a signal to end came, and calls are still answered for a while
         self.load_error: str | None = None
         self._ended = False
         self._loader = threading.Thread(target=self._load, name="loader", daemon=True)

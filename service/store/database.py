@@ -31,7 +31,9 @@ ERASURE_WAIT_S = 1.0  # how long the answer to a deletion waits for readers to e
 ERASURE_RETRY_S = 0.02
 UNHURRIED_S = 600.0  # for a migration or a VACUUM on PostgreSQL
 READ_AGAIN = 2_000  # pages of a table with deleted rows that VACUUM reads each time (PostgreSQL): 0.05 s
-TABLE_WAIT_S = 1.0  # of a migration on PostgreSQL for a table: whoever else wants the table waits behind it
+# How long a migration on PostgreSQL waits for a table: whoever else wants the table waits behind it. Less than the
+# server's deadlock_timeout (1 s), so that of a deadlock's two sides the migration gives way.
+TABLE_WAIT_S = 0.5
 
 
 class Database:
