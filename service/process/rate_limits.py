@@ -84,7 +84,7 @@ class RateLimits:
         self._limit = parse(settings.rate_limit) if settings.rate_limit else None
         url = settings.rate_limit_storage
         self._shared = url != IN_MEMORY
-        self._window = self._limit and MovingWindow(self._limit.amount, self._limit.get_expiry())
+        self._window = MovingWindow(self._limit.amount, self._limit.get_expiry()) if self._limit else None
         self._away_until: float | None = None  # by the monotonic clock; None: the storage answered last time
         limits = ("socket_timeout", "socket_connect_timeout") if url.startswith(("redis", "valkey")) else ()
         try:
