@@ -25,6 +25,7 @@ NAMES = (
     "first_stage",
     "retrieval",
     "serving",
+    "many_users",
     "startup",
     "page",
     "install",

@@ -16,14 +16,7 @@ the machines, their load and the libraries; each module in `benchmarks/` says ho
 """
 # what a reader asks first; the others follow by name
 FIRST = (
-    "draft_overhead",
-    "first_stage",
-    "load",
-    "beside_litellm",
-    "flame",
-    "serving",
-    "install",
-    "startup",
+    *("draft_overhead", "first_stage", "load", "beside_litellm", "flame", "many_users", "serving", "install", "startup"),
     "page",
     "import",
 )

@@ -43,6 +43,7 @@ from service.importing.upload import Uploads
 from service.mcp import route
 from service.process.admission import Admission
 from service.process.connections import ON_LOOPBACK
+from service.process.draining import drain_at_signal
 from service.process.logs import configure_logging
 from service.process.observe import Observe
 from service.process.threads import in_thread
@@ -87,6 +88,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+        if settings.drain_s:
+            drain_at_signal(settings.drain_s, services.stopping)
         async with services.running():
             yield
         if traces is not None:

@@ -74,7 +74,9 @@ class Services:
         check_retriever(settings, self.encoder)
         self._precedence = Precedence()
         self._embedder = BackgroundEmbedder(self.database, self.encoder, self._precedence)
-        self.histories = HistoryCache(self.database, self._retriever_of, incomplete=self._embedder.prefer)
+        self.histories = HistoryCache(
+            self.database, self._retriever_of, incomplete=self._embedder.prefer, built=self._count_index
+        )
         self.likenesses = LikenessCache(self.database)
         self.profiles = ProfileCache(self.database)
         self.ranking = FairThreads(WAITING)
@@ -96,6 +98,7 @@ class Services:
         )
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()
+        self.stopping = threading.Event()  # a signal to end came, and calls are still answered for a while
         self.load_error: str | None = None
         self._ended = False
         self._loader = threading.Thread(target=self._load, name="loader", daemon=True)
@@ -103,6 +106,10 @@ class Services:
 
     def _count_failure(self, code: str) -> None:
         self.metrics.failures.labels(code).inc()
+
+    def _count_index(self) -> None:
+        if "metrics" in vars(self):  # a command has none
+            self.metrics.indexes_built.inc()
 
     # made when first used: a draft on the command line needs neither, and their libraries take long to load
 
@@ -170,6 +177,7 @@ class Services:
         give_back()
         if not self.database.erase_owed():
             log.info("erasing: the database's files are being read; it is tried again.")
+        self.database.clean_indexes()
         self.database.keep_room()
 
     async def keep_swept(self) -> None:

@@ -283,7 +283,7 @@ def limits(examined: Examined) -> Finding:
 
     kept = examined.settings.rate_limit_storage
     if not RateLimits(examined.settings).answers():
-        return "failed", "The storage of PEARL_RATE_LIMIT_STORAGE does not answer; requests are served uncounted."
+        return "failed", "The storage of PEARL_RATE_LIMIT_STORAGE does not answer; each worker counts for itself."
     where = "each worker counts for itself" if kept == IN_MEMORY else f"counted in {urlsplit(kept).scheme}"
     return "ok", f"{examined.settings.rate_limit or 'no limit'}, {where}"
 

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from pearl.clock import Clock
 from pearl.records import Document, Request, ScoredDocument
@@ -16,7 +17,7 @@ from service.store.documents import Digests
 from service.store.samples import RANKED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class History:
     """The documents of a user, or of one voice, and their index, as of one version."""
 
@@ -25,6 +26,12 @@ class History:
     index: Index
     checked: int  # the version at which each of these documents was last seen in the store
     not_embedded: int = 0  # texts whose embeddings were not ready in time
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of the texts and the index, approximately."""
+        characters = sum(len(document.text) + len(document.request or "") for document in self.documents)
+        return BYTES_OF_DOCUMENT * (len(self.documents) + 1) + BYTES_OF_CHARACTER * characters
 
     def rank(self, request: Request, clock: Clock | None = None) -> list[ScoredDocument]:
         """Every document with its score, best first."""
@@ -50,12 +57,15 @@ class HistoryCache:
         *,
         max_bytes: int = MOST_BYTES,
         incomplete: Callable[[int], None] = lambda user_id: None,
+        built: Callable[[], None] = lambda: None,
     ) -> None:
         """``retriever_of`` returns the retriever for a user's row id, with the time that it has to prepare a history;
-        ``incomplete`` is called with a user's row id if embeddings were not ready in time."""
+        ``incomplete`` is called with a user's row id if embeddings were not ready in time, ``built`` for each index
+        that does not continue a kept one."""
         self._database = database
         self._retriever_of = retriever_of
         self._incomplete = incomplete
+        self._built = built
         self._max_bytes = max_bytes
         self._kept: OrderedDict[Key, History] = OrderedDict()
         self._building: dict[Key, threading.Lock] = {}
@@ -158,6 +168,8 @@ class HistoryCache:
             previous = self._kept.get(key)
         missing = Clock(clock.limit_ms, started=clock.started)
         retriever = self._retriever_of(user_id, missing)
+        if previous is None:
+            self._built()
         index = retriever.index(read) if previous is None else retriever.update(previous.index, read)
         history = History(version, read, index, version, missing.not_embedded)
         with self._lock:
@@ -168,14 +180,8 @@ class HistoryCache:
         return history
 
     def _make_room(self) -> None:
-        total = sum(map(_size, self._kept.values()))
+        total = sum(history.size for history in self._kept.values())
         while total > self._max_bytes and len(self._kept) > 1:
             key, dropped = self._kept.popitem(last=False)
             self._building.pop(key, None)
-            total -= _size(dropped)
-
-
-def _size(history: History) -> int:
-    """The approximate number of bytes of a history with its index."""
-    read = sum(len(document.text) + len(document.request or "") for document in history.documents)
-    return BYTES_OF_DOCUMENT * (len(history.documents) + 1) + BYTES_OF_CHARACTER * read
+            total -= dropped.size

@@ -36,6 +36,9 @@ class Metrics:
         self.failures = Counter(
             "pearl_llm_failures", "Calls of the chat model that failed.", ("code",), registry=self.registry
         )
+        self.indexes_built = Counter(
+            "pearl_history_indexes_built", "Indexes of histories built anew.", registry=self.registry
+        )
         self.tokens = Counter("pearl_llm_tokens", "Tokens of the chat model.", ("kind",), registry=self.registry)
 
     def count_draft(self, draft: Draft) -> None:

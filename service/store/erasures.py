@@ -6,7 +6,7 @@ import time
 
 from sqlalchemy import Connection, delete, func, insert, select, text
 
-from service.store.tables import erasures
+from service.store.tables import erasures, metadata
 
 # A dead row stays in its page for as long as a transaction runs that may still see it. The newest deletion's own
 # transaction wrote the newest row of `erasures`; transactions that began no later than that keep VACUUM from it.
@@ -21,6 +21,12 @@ STILL_SEEN = text("""
         WHERE database = current_database() AND age(transaction) >= newest.age
         UNION ALL SELECT 1 FROM pg_replication_slots WHERE age(xmin) >= newest.age
     ) FROM newest
+""")
+
+# as the last VACUUM left them
+NOT_ALL_VISIBLE = text("""
+    SELECT relname FROM pg_class
+    WHERE relkind = 'r' AND pg_table_is_visible(oid) AND relname = ANY(:names) AND relpages - relallvisible > :pages
 """)
 
 
@@ -47,3 +53,8 @@ def settle(connection: Connection, up_to: int) -> None:
 def still_seen(connection: Connection) -> bool:
     """True while a transaction on PostgreSQL may still see what was deleted."""
     return bool(connection.scalar(STILL_SEEN))
+
+
+def read_again(connection: Connection, pages: int) -> list[str]:
+    """The names of the tables of which every VACUUM on PostgreSQL reads more pages than this."""
+    return list(connection.scalars(NOT_ALL_VISIBLE, {"names": list(metadata.tables), "pages": pages}))

@@ -16,6 +16,7 @@ from benchmarks.corpus import find_corpus, first_lines
 from benchmarks.figures import Result, read_result, read_results
 from benchmarks.first_stage import QUICK_SIZES, SIZES
 from benchmarks.machine import ROOT
+from benchmarks.many_users import LABELS
 
 
 def first_stage(*sizes: int) -> set[str]:
@@ -54,6 +55,10 @@ FIGURES = {
     "serving": {
         *("ready_s", "ready_endpoint_s", "memory_mib", "memory_endpoint_mib"),
         *("eight_p50_ms", "eight_p99_ms", "eight_spread", "eight_cut_short"),
+    },
+    "many_users": {
+        *(f"{what}_{side}" for what in LABELS for side in ("few_ms", "many_ms", "ratio")),
+        *(f"row_{what}" for what in ("first_ms", "again_ms", "builds", "before_mib", "half_mib", "end_mib")),
     },
     "startup": {
         f"{what}_{time}"

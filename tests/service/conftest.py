@@ -35,6 +35,7 @@ from service.store import documents, keys, users, voices
 from service.store.database import Database
 from service.store.documents import Addition
 from service.store.users import User
+from tests.real_redis import RealRedis
 
 # what ships is trained, so its scores change with every training
 UNTRAINED = {"database_url": None, "embed_in_background": False, "log_level": "error", "retriever": "fusion"}
@@ -308,3 +309,10 @@ def theirs() -> Iterator[Any]:
 
     with issuer() as made:
         yield made
+
+
+@pytest.fixture
+def redis() -> Iterator[RealRedis]:
+    server = RealRedis()
+    yield server
+    server.stop()

@@ -108,6 +108,19 @@ def test_the_least_recently_used_make_room(pearl: Any, cache: HistoryCache, retr
     assert retriever.built == [2, 3, 2, 3]
 
 
+def test_any_number_of_users_takes_no_more_memory(pearl: Any, retriever: CountingRetriever) -> None:
+    built: list[None] = []
+    most = 7 * (BYTES_OF_DOCUMENT + 100)
+    cache = HistoryCache(pearl.database, lambda *_: retriever, max_bytes=most, built=lambda: built.append(None))
+    for number in range(30):
+        pearl.add(f"user{number}", "One.", "Two.")
+        for _ in range(2):
+            cache.get(pearl.user(f"user{number}").id, None)
+        assert sum(history.size for history in cache._kept.values()) <= most
+    assert len(cache._kept) == len(cache._building) == 2
+    assert len(built) == 30
+
+
 def test_a_history_larger_than_the_cache_still_works(
     pearl: Any, cache: HistoryCache, retriever: CountingRetriever
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event, text
 
 from pearl.errors import StoreError
-from service.store import documents, user_counts, users, voices
+from service.store import documents, erasures, user_counts, users, voices
 from service.store.database import Database
 from service.store.tables import metadata
 
@@ -131,6 +131,25 @@ def test_a_vacuum_that_fails_is_tried_again(postgres_url: str) -> None:
     with database.read() as connection:
         assert connection.scalar(text("SELECT count(*) FROM erasures")) == 0
     database.close()
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_indexes_are_cleaned_once_vacuum_reads_much_again(database: Database, ann: Any) -> None:
+    """One page of 250 has a deleted row: VACUUM leaves the indexes, and reads that page every time."""
+    ann.add(*(f"{number} {SECRET * 50}" for number in range(1, 1501)))
+    ann.remove("d700")
+    assert database.forget_deleted()
+
+    def read_again() -> list[str]:
+        with database.read() as connection:
+            return erasures.read_again(connection, 0)
+
+    assert read_again() == ["documents"]
+    database.clean_indexes(read_again=1)
+    assert read_again() == ["documents"]
+    assert database.forget_deleted()
+    database.clean_indexes(read_again=0)
+    assert read_again() == []
 
 
 def test_a_vacuum_is_of_every_table(postgres_url: str) -> None:
