@@ -29,6 +29,7 @@ NAMES = (
     "startup",
     "page",
     "install",
+    "many_machines",
 )
 
 

