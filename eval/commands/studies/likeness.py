@@ -38,7 +38,7 @@ from eval.report.tables import Columns, Json, Table, shown
 from eval.stats.certainty import CertainAnswers, brier, calibration_error, reliability
 from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.likeness.impostors import TEXTS_OF_AN_AUTHOR, Impostors, is_same_person
+from pearl.likeness.impostors import Impostors, is_same_person
 from pearl.likeness.likeness import Likeness
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.text.usable import counted
@@ -53,10 +53,8 @@ EXAMPLES = """
   pearl eval likeness --history chat.jsonl.gz --history mail.jsonl.gz --json likeness.json
   pearl eval likeness --history team.jsonl --impostors others.jsonl --method likeness --words 60
   pearl eval likeness --history team.jsonl --shipped --picture likeness.svg
-  pearl eval likeness --history team.jsonl --method lambdag --words 60 --people 20
 """
-METHODS = ("likeness", "words", "characters", "embeddings", "tfidf", "lambdag")
-SLOW = "lambdag"
+METHODS = ("likeness", "words", "characters", "embeddings", "tfidf")
 LENGTHS = (60, 100, 200, 400)
 
 
@@ -67,9 +65,9 @@ class LikenessFlags:
         list[str],
         Option(
             metavar="NAME",
-            help=f"Method to measure beside likeness: {', '.join(METHODS[1:])}; repeatable. By default all but {SLOW}.",
+            help=f"Method to measure beside likeness: {', '.join(METHODS[1:])}; repeatable. By default all.",
         ),
-    ] = field(default_factory=lambda: [name for name in METHODS if name != SLOW])
+    ] = field(default_factory=lambda: [*METHODS])
     words: Annotated[list[int], Option(min=1, help="Length of the passages; repeatable.")] = field(
         default_factory=lambda: list(LENGTHS)
     )
@@ -100,8 +98,6 @@ def likeness(options: LikenessFlags) -> Report:
 
     if options.shipped and options.impostors:
         raise InputError("--shipped and --impostors name two kinds of impostors; give one.", param="impostors")
-    if options.shipped and SLOW in options.method:
-        raise InputError("--method lambdag needs texts of impostors; leave --shipped out.", param="method")
     chosen = LikenessOptions(
         tuple(dict.fromkeys((METHODS[0], *(known("method", name, METHODS) for name in options.method)))),
         tuple(dict.fromkeys(options.words)),
@@ -202,8 +198,7 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
             )
         reference = Impostors.of(path.name, kept)
         head = {"impostors": reference.authors, "removed": removed}
-        known = [text for user_texts in kept.values() for text in user_texts[:TEXTS_OF_AN_AUTHOR]]
-        lineup = Lineup(chosen, lambda writer: reference, encoder, known, options.seed)
+        lineup = Lineup(chosen, lambda writer: reference, encoder)
     return lineup, {"file": path.name, "users": len(texts), "tested": len(chosen), **head}
 
 
