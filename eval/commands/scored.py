@@ -16,7 +16,7 @@ from eval.report.pictures import BLUE
 from eval.report.tables import Json
 from pearl.errors import InputError
 from pearl.stats.proportions import DIGITS
-from retriever.registry import UNTRAINED
+from retriever.registry import UNTRAINED, make_retriever
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +92,6 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Can
     from eval.retrieval.scoring import RememberingEncoder, score_records
     from pearl.runtime.progress import ProgressLine, bars
     from retriever.models.encoder import SentenceEncoder
-    from retriever.registry import make_retriever
 
     check_named_once(models)
     shared_encoder = RememberingEncoder(SentenceEncoder(encoder))

@@ -38,11 +38,11 @@ from eval.report.tables import Columns, Json, Table, shown
 from eval.stats.certainty import CertainAnswers, brier, calibration_error, reliability
 from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.likeness.impostors import Impostors, is_same_person
+from pearl.likeness.impostors import AGAINST_FEW, FEW, Impostors, is_same_person, shipped_references
 from pearl.likeness.likeness import Likeness
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.text.usable import counted
-from retriever.models.encoder import Encoder
+from retriever.models.encoder import Encoder, SentenceEncoder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,9 +92,7 @@ def likeness(options: LikenessFlags) -> Report:
     """
     from rich.console import Console
 
-    from pearl.likeness.impostors import AGAINST_FEW, FEW, shipped_references
     from pearl.settings import load_settings
-    from retriever.models.encoder import SentenceEncoder
 
     if options.shipped and options.impostors:
         raise InputError("--shipped and --impostors name two kinds of impostors; give one.", param="impostors")
