@@ -62,7 +62,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class _Day:
-    """What it takes to read a channel's file of a day."""
+    """A channel's day, and all that it takes to read its file."""
 
     folder: str
     people: dict[str, Person]
