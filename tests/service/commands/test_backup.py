@@ -8,7 +8,6 @@ import random
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -339,9 +338,10 @@ def test_a_full_disk(backup: Path, database_url: str, on: Any, files_of_at_most:
 
 
 # forks, so that the imports are paid once: each child runs the command and kills itself after some steps, a step being
-# a statement, a commit, an fsync or the renaming of a file; or it is killed after some seconds, wherever it is
+# a statement, a commit, an fsync or the renaming of a file; or it is killed after a share of the time that the last
+# whole run took, wherever it is
 KILLED = """
-import json, os, signal, sys, time
+import json, math, os, signal, sys, time
 from itertools import count
 from pathlib import Path
 from sqlalchemy import Engine, event
@@ -364,25 +364,33 @@ def die(words, after):
     run(words)
 
 
+took = 0.0
 for line in sys.stdin:
-    steps, seconds, words = json.loads(line)
+    steps, share, words = json.loads(line)
+    began = time.monotonic()
     child = os.fork()
     if child == 0:
         sys.stderr = open(os.devnull, "w")
         die(words, steps)
         os._exit(0)
-    if seconds is not None:
-        time.sleep(seconds)
-        os.kill(child, signal.SIGKILL)  # one that has ended is still to be waited for
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    until = began + (math.inf if share is None else share * took)
+    while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < until:
+        time.sleep(0.002)
+    if not ended[0]:
+        os.kill(child, signal.SIGKILL)
+        ended = os.waitpid(child, 0)
+    status = os.waitstatus_to_exitcode(ended[1])
+    if status == 0:
+        took = time.monotonic() - began
+    print(status, flush=True)
 """
 KILLS = int(os.environ.get("PEARL_ENDURE", "0")) * 100 or 3
 
 
 @contextmanager
 def killable(url: str) -> Iterator[Callable[..., int]]:
-    """Commands on a database, each killed after some steps or seconds, if it is not done by then; they return their
-    status."""
+    """Commands on a database, each killed after some steps or a share of its time, if it is not done by then; they
+    return their status."""
     with subprocess.Popen(
         [sys.executable, "-c", KILLED],
         stdin=subprocess.PIPE,
@@ -391,23 +399,13 @@ def killable(url: str) -> Iterator[Callable[..., int]]:
         env={**os.environ, "PEARL_DATABASE_URL": url},
     ) as process:
 
-        def run(*words: object, steps: int = 0, seconds: float | None = None) -> int:
+        def run(*words: object, steps: int = 0, share: float | None = None) -> int:
             assert process.stdin is not None
             assert process.stdout is not None
-            print(json.dumps([steps, seconds, [*map(str, words)]]), file=process.stdin, flush=True)
+            print(json.dumps([steps, share, [*map(str, words)]]), file=process.stdin, flush=True)
             return int(process.stdout.readline())
 
         yield run
-
-
-def at_random(run: Callable[..., int]) -> Iterator[float]:
-    """Yield seconds that a command may be killed after, of the time that it takes."""
-    assert run() == 0  # the imports are paid with this one
-    chance, began = random.Random(0), time.monotonic()
-    assert run() == 0
-    took = time.monotonic() - began
-    while True:
-        yield chance.uniform(0, took)
 
 
 def test_a_backup_that_is_killed_leaves_the_one_before(backup: Path, database_url: str) -> None:
@@ -442,12 +440,12 @@ def test_a_restore_that_is_killed_restores_all_or_nothing(filled: Database, back
 
 @pytest.mark.timeout(3600)
 def test_a_backup_killed_at_any_moment(filled: Database, backup: Path, database_url: str) -> None:
-    before, (mark, kills) = contents(filled), (backups.read(backup), 0)
+    before, mark, chance, kills = contents(filled), backups.read(backup), random.Random(0), 0
     with killable(database_url) as run:
         write = partial(run, "backup", backup, "--keep", 2)
-        moments = at_random(write)
+        assert write() == 0
         while kills < KILLS:
-            status = write(seconds=next(moments))
+            status = write(share=chance.random())
             assert status in (0, -9)
             kills += status == -9
             assert contents(filled) == before
@@ -478,12 +476,12 @@ def test_a_restore_killed_at_any_moment(
     assert on(database_url, "backup", other).status == 0
     states.append({**contents(filled), "erasures": []})
     assert on(other_url, "restore", other).status == 0
-    kills = turn = 0
+    chance, kills, turn = random.Random(0), 0, 0
     with killable(other_url) as run:
         sources = [partial(run, "restore", path, "--replace", "--deleted", "bring-back") for path in (backup, other)]
-        moments = at_random(sources[1])
+        assert sources[1]() == 0
         while kills < KILLS:
-            status = sources[turn](seconds=next(moments))
+            status = sources[turn](share=chance.random())
             assert status in (0, -9)
             kills += status == -9
             assert state() in (states if status else [states[turn]])
