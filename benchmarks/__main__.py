@@ -26,6 +26,7 @@ NAMES = (
     "retrieval",
     "serving",
     "many_users",
+    "workers",
     "startup",
     "page",
     "install",

@@ -110,9 +110,7 @@ def _fill(database: Database, names: Sequence[str], part: int, number: int) -> N
         people = users.ensure(connection, set(names))
         ids = [people[name].id for name in names]
         counted = select(documents_table.c.user_id, func.count()).group_by(documents_table.c.user_id)
-        held: dict[int, int] = dict(
-            connection.execute(counted.where(documents_table.c.user_id.in_(ids))).tuples().all()
-        )
+        held: dict[int, int] = dict(connection.execute(counted.where(documents_table.c.user_id.in_(ids))).all())
         ids = [user_id for user_id in ids if held.get(user_id, 0) <= part * number]
         if not ids:
             return

@@ -21,6 +21,7 @@ FIRST = (
     "load",
     "beside_litellm",
     "flame",
+    "workers",
     "many_users",
     "serving",
     "install",

@@ -17,10 +17,17 @@ from benchmarks.figures import Result, read_result, read_results
 from benchmarks.first_stage import QUICK_SIZES, SIZES
 from benchmarks.machine import ROOT
 from benchmarks.many_users import LABELS
+from benchmarks.workers import QUICK_USERS, USERS, WAYS
 
 
 def first_stage(*sizes: int) -> set[str]:
     return {f"{size}_{name}" for size in sizes for name in ("p50", "p99", "avx2_p50", "plain_p50", "ratio")}
+
+
+def workers(*counts: int) -> set[str]:
+    routed = (f"{count}_{way}_{what}" for count in counts for way in WAYS for what in ("p50", "p99", "builds", "mib"))
+    loaded = (f"{name}_{what}" for name in ("one", "two") for what in ("per_second", "p99", "cpu_ms", "errors"))
+    return {*routed, *loaded, "workers_ratio"}
 
 
 PARTS = ("per_second", "p50", "p99")
@@ -60,6 +67,7 @@ FIGURES = {
         *(f"{what}_{side}" for what in LABELS for side in ("few_ms", "many_ms", "ratio")),
         *(f"row_{what}" for what in ("first_ms", "again_ms", "builds", "before_mib", "half_mib", "end_mib")),
     },
+    "workers": workers(*USERS),
     "startup": {
         f"{what}_{time}"
         for what in ("help", "slowest_help", "import", "import_again", "first_draft", "draft")
@@ -76,6 +84,7 @@ FIGURES = {
 QUICK_FIGURES = FIGURES | {
     "many_machines": {"workers_1", "workers_2", "times_2"},
     "first_stage": first_stage(*QUICK_SIZES),
+    "workers": workers(*QUICK_USERS),
 }
 
 KEPT = {"gpu"}  # results of benchmarks that went
