@@ -27,6 +27,7 @@ NAMES = (
     "startup",
     "page",
     "install",
+    "many_machines",
 )
 
 

@@ -16,6 +16,7 @@ the machines, their load and the libraries; each module in `benchmarks/` says ho
 """
 # what a reader asks first; the others follow by name
 FIRST = ("draft_overhead", "first_stage", "load", "beside_litellm", "serving", "install", "startup", "page", "import")
+APART = "many_machines"  # is on a page of its own
 # file and what it shows, by benchmark
 PICTURES = {
     "draft_overhead": ("draft_overhead.svg", "Where the time of a draft goes"),
@@ -26,7 +27,8 @@ PICTURES = {
 
 def markdown(results_dir: Path) -> str:
     """The page, from the result files in the folder; it may be rendered in ``docs/``."""
-    results = sorted(read_results(results_dir), key=lambda result: _place(result.benchmark))
+    every = [result for result in read_results(results_dir) if result.benchmark != APART]
+    results = sorted(every, key=lambda result: _place(result.benchmark))
     lines = [HEAD, "\n".join(f"- [{result.title}](#{_anchor(result.title)})" for result in results) + "\n"]
     for result in results:
         lines += section(result, results_dir)

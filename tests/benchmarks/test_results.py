@@ -60,6 +60,7 @@ FIGURES = {
         for time in ("cpu_s", "s")
     },
     "page": {f"{what}_p{percent}" for what in ("api", "page", "later") for percent in (50, 95)},
+    "many_machines": {"workers_1", "workers_2", "workers_3", "times_2", "times_3"},
     "install": {
         *("total_s", "clone_s", "install_s", "fetch_s", "ready_s", "draft_s"),
         *("disk_mb", "environment_mb", "memory_mb"),
@@ -67,6 +68,7 @@ FIGURES = {
 }
 
 QUICK_FIGURES = FIGURES | {
+    "many_machines": {"workers_1", "workers_2", "times_2"},
     "first_stage": first_stage(*QUICK_SIZES),
 }
 
@@ -99,8 +101,9 @@ def some_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# install makes a whole environment from the package index, over a minute
-IN_THE_SUITE = [pytest.param(name, marks=pytest.mark.slow) if name == "install" else name for name in NAMES]
+# install makes a whole environment from the package index, and each number of workers loads its models: over a minute
+SLOW = {"install", "many_machines"}
+IN_THE_SUITE = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in NAMES]
 
 
 @pytest.mark.timeout(300)  # each starts servers or loads models several times
