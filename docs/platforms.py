@@ -140,7 +140,8 @@ def main() -> None:
 def platforms_table() -> str:
     """A row a platform: from which system on, or what lacks a wheel."""
     found = read("platforms")
-    lines = table_head(["platform", *(f"{each['title']} ({each['packages']})" for each in found["columns"])], words=5)
+    titles = [f"{each['title']} ({each['packages']})" for each in found["columns"]]
+    lines = table_head(["platform", *titles], words=1 + len(titles))
     for platform in PLATFORMS:
         cells = [_cell(each["platforms"][platform.name]) for each in found["columns"]]
         lines.append(f"| {' | '.join((platform.name, *cells))} |")

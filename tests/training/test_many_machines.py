@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -73,6 +73,14 @@ def test_workers_are_placed_where_there_is_room(
 ) -> None:
     cluster = Cluster.read(option)
     assert _placed(cluster, [_Room(resources) for resources in machines]) == Placement(*placement, cluster.gpus)
+
+
+@pytest.mark.parametrize(("option", "refused"), [("auto,cpus=2", True), ("auto,gpus=0.25", False)])
+def test_workers_on_gpus_need_a_share_of_one(option: str, refused: bool) -> None:
+    with (
+        pytest.raises(InputError, match="give each worker a share of a GPU: auto,gpus=1") if refused else nullcontext()
+    ):
+        Cluster.read(option, "cuda")
 
 
 @pytest.mark.parametrize("option", ["auto,gpus=1", "auto,cpus=8"])
