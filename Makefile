@@ -40,7 +40,8 @@ test: setup ## run the whole test suite (ARGS="-k store" for a part)
 
 endure: setup ## run the long forms of the tests that docs/reliability.md names: an hour
 	PEARL_ENDURE=1 $(BIN)/python -m pytest tests/service/test_tenants.py tests/service/test_stateful.py tests/service/test_faults.py \
-		tests/service/test_many_clients.py tests/service/api/test_kills.py $(ARGS)
+		tests/service/test_many_clients.py tests/service/test_servers.py tests/service/api/test_kills.py \
+		tests/service/commands/test_backup.py $(ARGS)
 
 lint: setup ## check style and formatting
 	$(BIN)/ruff check .

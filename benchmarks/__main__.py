@@ -20,14 +20,17 @@ NAMES = (
     "draft_overhead",
     "load",
     "beside_litellm",
+    "flame",
     "scoring",
     "first_stage",
     "retrieval",
     "serving",
     "many_users",
+    "workers",
     "startup",
     "page",
     "install",
+    "many_machines",
 )
 
 

@@ -1,19 +1,20 @@
-"""``python -m benchmarks.many_machines``: pairs a second that Ray's workers score, by their number, as JSON.
+"""Pairs a second that the workers of a Ray cluster score with the auxiliary model, by their number.
 
-Each worker is given a processor of this machine; with more workers than processors they share them.
+Each worker is given one processor of this machine; with more workers than processors they share them. The numbers take
+turns, and the model is loaded before the clock starts.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.corpus import find_corpus
+from benchmarks.figures import Measured, over_repetitions
 from pearl.history.files import read_histories
 from pearl.history.split import TRAIN, users_of
 from pearl.runtime.ray_workers import Cluster
@@ -23,36 +24,57 @@ from training.gains.scoring import prepared, score_units
 from training.gains.units import GainOptions, ScoringUnit, plan_units, target_texts
 from training.templates import auxiliary_template
 
-COUNTS = (1, 2, 3)
-OPTIONS = GainOptions("commit", targets=2, candidates=8, least_candidates=8, users=6)
+TITLE = "Scoring on the workers of a Ray cluster"
+COUNTS, QUICK_COUNTS = (1, 2, 3), (1, 2)
+REPETITIONS, QUICK_REPETITIONS = 3, 1
+OPTIONS = GainOptions("commit", targets=2, candidates=4, least_candidates=4, users=6)
+QUICK_OPTIONS = replace(OPTIONS, targets=1, candidates=2, users=2, target_tokens=12, document_tokens=16)
 
 
-def measure() -> dict[str, Any]:
+def measure(quick: bool) -> Measured:
     import ray
 
+    options, counts, wanted = (
+        (QUICK_OPTIONS, QUICK_COUNTS, QUICK_REPETITIONS) if quick else (OPTIONS, COUNTS, REPETITIONS)
+    )
     with TemporaryDirectory(prefix="pearl-bench-") as folder:
         corpus = find_corpus(Path(folder))
         histories = {user: list(own) for user, own in users_of(read_histories(corpus.path), TRAIN).items()}
-        units = plan_units(histories, OPTIONS)
-        ray.init("local", num_cpus=max(COUNTS), include_dashboard=False, log_to_driver=False)
-        rates = {count: _pairs_per_second(count, histories, units, Path(folder)) for count in COUNTS}
+        units = plan_units(histories, options)
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
+        ray.init("local", num_cpus=max(counts), **quiet)
+        turns = [
+            {
+                count: _pairs_per_second(count, histories, units, options, Path(folder) / f"{turn}-{count}")
+                for count in counts
+            }
+            for turn in range(wanted)
+        ]
         ray.shutdown()
-    found = {"corpus": corpus.source, "pairs": sum(unit.size for unit in units), "cores": os.cpu_count()}
-    return found | {"load_average_after": os.getloadavg()[0], "pairs_per_second": rates}
+    figures = [
+        over_repetitions(f"workers_{count}", f"workers: {count}", "pairs/s", [rates[count] for rates in turns])
+        for count in counts
+    ]
+    figures += [
+        over_repetitions(
+            f"times_{count}", f"{count} workers, times one", "x", [rates[count] / rates[1] for rates in turns]
+        )
+        for count in counts[1:]
+    ]
+    found = {"corpus": corpus.source, "users": len(units), "pairs": sum(unit.size for unit in units)}
+    return Measured(wanted, found | {"model": "SmolLM2-135M-Instruct"}, tuple(figures))
 
 
-def _pairs_per_second(count: int, histories: dict[str, Any], units: Sequence[ScoringUnit], folder: Path) -> float:
+def _pairs_per_second(
+    count: int, histories: dict[str, Any], units: Sequence[ScoringUnit], options: GainOptions, folder: Path
+) -> float:
     """The rate of so many workers, once all have loaded their model."""
     model = RayAuxiliary(Cluster("local", count, 1), EMBEDDED, "cpu", "auto")
-    template, targets = auxiliary_template(OPTIONS.template), target_texts(units)
-    scorer, description = prepared(model, template, OPTIONS, histories, targets, "")
-    score_units(units[:count], scorer, folder / f"warm{count}", description)
+    template, targets = auxiliary_template(options.template), target_texts(units)
+    scorer, description = prepared(model, template, options, histories, targets, "")
+    score_units(units[:count], scorer, folder / "warm", description)
     started = time.perf_counter()
-    score_units(units, scorer, folder / str(count), description)
+    score_units(units, scorer, folder / "parts", description)
     seconds = time.perf_counter() - started
     model.close()
-    return round(sum(unit.size for unit in units) / seconds, 3)
-
-
-if __name__ == "__main__":
-    print(json.dumps(measure(), indent=1))
+    return sum(unit.size for unit in units) / seconds

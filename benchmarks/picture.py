@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -19,6 +20,7 @@ from benchmarks.report import PICTURES
 from benchmarks.retrieval import SHAPES, SIZES
 
 COLOURS = {"retrieve": "#3b6ea5", "prompt": "#8ab0d6", "LLM (mock)": "#c9c9c9", "API layer": "#d98c3f"}
+LETTERS = 250  # of the smallest size, in a row of a flame graph
 
 
 def draw(name: str, results_dir: Path) -> None:
@@ -80,6 +82,29 @@ def draw_retrieval(path: Path) -> Figure:
     return figure
 
 
+def draw_flame(path: Path) -> Figure:
+    """A row for each depth of calls, from below; a bar is as wide as its share of the samples."""
+    figure, axes = plt.subplots(figsize=(12, 7), layout="constrained")
+    calls = read_result(path).input["stacks"]
+    whole = sum(count for _, count, _ in calls)
+
+    def bars(calls: list[Any], left: int, depth: int) -> None:
+        for name, count, inner in calls:
+            ours = any(f"({package}/" in name for package in ("service", "pearl", "retriever"))
+            colour = COLOURS["API layer" if ours else "prompt"]
+            axes.barh(depth, count, left=left, height=1, color=colour, edgecolor="white", linewidth=0.4)
+            letters = int(LETTERS * count / whole)
+            if letters > 2:
+                axes.text(left, depth, f" {name.partition(' (')[0]}"[:letters], va="center", fontsize=6)
+            bars(inner, left, depth + 1)
+            left += count
+
+    bars(calls, 0, 0)
+    axes.set(xlim=(0, whole))
+    axes.axis("off")
+    return figure
+
+
 def _by_size(axes: Axes, sizes: Sequence[int]) -> None:
     """Label the axes, and mark the sizes that were measured on the lower one."""
     axes.set(xlabel="documents of the history", ylabel="milliseconds a request, median")
@@ -90,4 +115,9 @@ def _by_size(axes: Axes, sizes: Sequence[int]) -> None:
     axes.legend(frameon=False, fontsize=9)
 
 
-DRAWN = {"draft_overhead": draw_draft, "first_stage": draw_first_stage, "retrieval": draw_retrieval}
+DRAWN = {
+    "draft_overhead": draw_draft,
+    "first_stage": draw_first_stage,
+    "flame": draw_flame,
+    "retrieval": draw_retrieval,
+}

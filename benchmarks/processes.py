@@ -84,10 +84,10 @@ def run(command: Sequence[str], environment: dict[str, str]) -> Finished:
 
 
 @contextmanager
-def served(person: OneUser, scratch: Path, pace_s: float = 0.0) -> Iterator[House]:
+def served(person: OneUser, scratch: Path, pace_s: float = 0.0, *options: str) -> Iterator[House]:
     """The mock LLM and a ``pearl serve`` that drafts with it, the person's history imported."""
     environment, keys = moved_in(person.history, [person.name], scratch)
-    with mocked(scratch, pace_s) as mock, serving(environment | of_mock(mock), scratch) as server:
+    with mocked(scratch, pace_s) as mock, serving(environment | of_mock(mock), scratch, PEARL, *options) as server:
         wait_until_ready(server)
         wait_until_embedded(scratch)
         yield House(server.address, mock, keys[0], server.pid)

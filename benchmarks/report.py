@@ -16,12 +16,24 @@ the machines, their load and the libraries; each module in `benchmarks/` says ho
 """
 # what a reader asks first; the others follow by name
 FIRST = (
-    *("draft_overhead", "first_stage", "load", "beside_litellm", "many_users", "serving", "install", "startup", "page"),
+    "draft_overhead",
+    "first_stage",
+    "load",
+    "beside_litellm",
+    "flame",
+    "workers",
+    "many_users",
+    "serving",
+    "install",
+    "startup",
+    "page",
     "import",
 )
+APART = "many_machines"  # is on a page of its own
 # file and what it shows, by benchmark
 PICTURES = {
     "draft_overhead": ("draft_overhead.svg", "Where the time of a draft goes"),
+    "flame": ("flame.svg", "What calls what, and how long it takes, for the event loop and the threads"),
     "first_stage": ("first_stage.svg", "How long a request waits for its documents"),
     "retrieval": ("retrieval.svg", "How long a request waits, by the size of the history"),
 }
@@ -29,7 +41,8 @@ PICTURES = {
 
 def markdown(results_dir: Path) -> str:
     """The page, from the result files in the folder; it may be rendered in ``docs/``."""
-    results = sorted(read_results(results_dir), key=lambda result: _place(result.benchmark))
+    every = [result for result in read_results(results_dir) if result.benchmark != APART]
+    results = sorted(every, key=lambda result: _place(result.benchmark))
     lines = [HEAD, "\n".join(f"- [{result.title}](#{_anchor(result.title)})" for result in results) + "\n"]
     for result in results:
         lines += section(result, results_dir)
@@ -79,7 +92,7 @@ def _number(value: float) -> str:
 def _described(result: Result) -> str:
     words = [counted(result.repetitions, "repetition")]
     for name, value in result.input.items():
-        if name != "errors":
+        if not isinstance(value, list):
             shown = _number(value) if isinstance(value, (int, float)) else value
             words.append(f"{name.replace('_', ' ')}: {shown}")
     return "; ".join(words) + "."

@@ -12,7 +12,7 @@ from pearl.settings import EMBEDDED
 
 
 def prompt_forms_table() -> str:
-    """Drafts by each way of showing texts, dev and test users beside each other."""
+    """Drafts by each way of showing texts; the other retrievers are compared with more requests below."""
     found = tried("prompt_forms")
     names = {"likeness": "likeness", "copied": "copied", "carried": "facts carried over"}
     names |= {"assistant": "assistant's", "loops": "loops"}
@@ -20,9 +20,10 @@ def prompt_forms_table() -> str:
     lines = table_head(head, words=2)
     for split, part in found["splits"].items():
         for row in sorted(part["models"], key=lambda row: -row["rouge1"]):
-            by = "" if split == "dev" or row["documents"] == "none" else f", by {row['documents']}"
+            if row["documents"] not in (EMBEDDED, "none"):
+                continue
             less = shown(row["rouge1_minus_none"], 3, sign=True)
-            cells = [split, found["forms"][row["form"]] + by, f"{row['rouge1']:.3f}", less]
+            cells = [split, found["forms"][row["form"]], f"{row['rouge1']:.3f}", less]
             cells += [f"{row[name]:.2f}" for name in names]
             lines.append(f"| {' | '.join([*cells, format(row['words'], '.0f')])} |")
     counts = "; ".join(
@@ -57,43 +58,28 @@ def chosen_table() -> str:
     return "\n".join(lines) + f"\n\nRequests of test users; `{result['command']}`."
 
 
-def drafts_larger_tables() -> str:
-    """Drafts by larger models: all figures of each retriever, and PEARL's differences in all and by kind."""
+def drafts_larger_table() -> str:
+    """Drafts by larger models: all figures of each retriever, and PEARL's difference from it in ROUGE-1."""
     found = read("drafts-kinds-larger")
     names = {"rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "bertscore": "BERTScore", "likeness": "likeness"}
     names |= {"copied": "copied", "carried": "facts carried over"}
-    rest = {"assistant": "assistant's", "loops": "loops", "words": "words"}
-    lines = table_head(["model", "texts shown", *names.values(), *rest.values()], words=2)
-    for model, part in _parts(found, "all"):
+    names |= {"assistant": "assistant's", "loops": "loops", "words": "words"}
+    digits = {"rouge1": 3, "rouge2": 3, "bertscore": 3, "words": 0}
+    lines = table_head(["model", "texts shown", "PEARL's less it, ROUGE-1", *names.values()], words=2)
+    for model, part in _all(found):
+        less = {_way(row): shown(row["rouge1"], 3, sign=True) for row in part["pearl_minus"]}
         for row in sorted(part["systems"], key=lambda row: -row["rouge1"]):
-            digits = {
-                name: 0 if name == "words" else 3 if name in ("rouge1", "rouge2", "bertscore") else 2
-                for name in (*names, *rest)
-            }
-            cells = [f"{row[name]:.{number}f}" for name, number in digits.items()]
-            lines.append(f"| {' | '.join([model, _way(row), *cells])} |")
-    lines += ["", "PEARL's drafts less the others, in all:", ""]
-    lines += table_head(["model", "less", *names.values()], words=2)
-    for model, part in _parts(found, "all"):
-        for row in part["pearl_minus"]:
-            cells = [shown(row[name], 3, sign=True) for name in names]
-            lines.append(f"| {' | '.join([model, _way(row), *cells])} |")
-    kinds = [part["kind"] for part in found["models"][0]["parts"]][1:]
-    lines += ["", "The same in ROUGE-1, by kind of text:", ""]
-    lines += table_head(["model", "less", *(DOMAINS.get(kind, kind) for kind in kinds)], words=2)
-    for model, whole in _parts(found, "all"):
-        for place, row in enumerate(whole["pearl_minus"]):
-            parts = [part for kind in kinds for name, part in _parts(found, kind) if name == model]
-            cells = [shown(part["pearl_minus"][place]["rouge1"], 3, sign=True) for part in parts]
-            lines.append(f"| {' | '.join([model, _way(row), *cells])} |")
+            cells = [f"{row[name]:.{digits.get(name, 2)}f}" for name in names]
+            lines.append(f"| {' | '.join([model, _way(row), less.get(_way(row), ''), *cells])} |")
     part = found["models"][0]["parts"][0]
-    return "\n".join(lines) + f"\n\n{part['n']} requests of {part['users']} test users; `{found['command']}`."
+    result = "[All differences, by kind of text too](results/drafts-kinds-larger.json)"
+    return "\n".join(lines) + f"\n\n{part['n']} requests of {part['users']} test users; `{found['command']}`. {result}."
 
 
-def _parts(found: Mapping[str, Any], kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The figures of one kind of text, by the size of the model."""
+def _all(found: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The figures of all kinds of text together, by the size of the model."""
     for model in found["models"]:
-        yield model["model"].split("-")[2], next(part for part in model["parts"] if part["kind"] == kind)
+        yield model["model"].split("-")[2], next(part for part in model["parts"] if part["kind"] == "all")
 
 
 def _way(row: Mapping[str, Any]) -> str:

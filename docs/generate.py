@@ -163,15 +163,17 @@ def _real_drafts() -> str:
 
 def blocks() -> dict[str, Callable[[], str]]:
     """The blocks that pages hold between marks, by the name in the marks."""
-    from experiments_page import chosen_table, default_model_table, drafts_larger_tables, prompt_forms_table
+    from experiments_page import chosen_table, default_model_table, drafts_larger_table, prompt_forms_table
     from judging_page import kinds_table, quality_table
+    from machines_page import costs, throughput
     from platforms import platforms_table
     from results_page import readme_figures
 
     return {
         "chosen": chosen_table,
+        "costs": costs,
         "default-model": default_model_table,
-        "drafts-larger": drafts_larger_tables,
+        "drafts-larger": drafts_larger_table,
         "figures": readme_figures,
         "kinds": kinds_table,
         "platforms": platforms_table,
@@ -180,6 +182,7 @@ def blocks() -> dict[str, Callable[[], str]]:
         "real-drafts": _real_drafts,
         "retrievers": _retrievers,
         "side-by-side": _side_by_side,
+        "throughput": throughput,
     }
 
 

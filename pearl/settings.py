@@ -168,6 +168,12 @@ class Settings(BaseSettings):
         ge=1,
         description="Drafts that a worker process writes at once; more wait up to ten seconds, or are answered 503.",
     )
+    drain_s: float = Field(
+        default=0.0,
+        ge=0,
+        description="Seconds in which a server still answers after a signal to end (SIGTERM), while its "
+        "`/health/ready` fails, so that a proxy that asks for that sends it no more.",
+    )
     embed_in_background: bool = Field(
         default=True, description="Compute missing embeddings after an import, while no request waits."
     )

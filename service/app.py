@@ -23,6 +23,7 @@ from service.api import (
     drafts,
     feedback,
     health,
+    imports,
     likeness,
     messages,
     ollama,
@@ -38,10 +39,11 @@ from service.api.errors import ErrorBody, install_error_handlers
 from service.api.parameters import refuse_other_encodings, refuse_unknown_parameters
 from service.api.sessions import Sessions
 from service.api.streaming import ClientLeft
-from service.importing import upload
+from service.importing.upload import Uploads
 from service.mcp import route
 from service.process.admission import Admission
 from service.process.connections import ON_LOOPBACK
+from service.process.draining import drain_at_signal
 from service.process.logs import configure_logging
 from service.process.observe import Observe
 from service.process.threads import in_thread
@@ -86,6 +88,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+        if settings.drain_s:
+            drain_at_signal(settings.drain_s, services.stopping)
         async with services.running():
             yield
         if traces is not None:
@@ -107,7 +111,7 @@ def create_app(
     _ = services.rate_limits  # now, so that an unusable storage is an error at the start
     app.state.admission = Admission(settings.drafts_at_once)
     app.state.large_bodies = LargeBodies()
-    app.state.uploads = upload.Uploads()
+    app.state.uploads = Uploads()
     app.state.on_loopback = False  # where it listens is known to `pearl serve` alone
     app.state.sign_on = SignOn(settings)
     app.state.sessions = Sessions(settings.home, signed_on=bool(app.state.sign_on.offered))
@@ -116,7 +120,7 @@ def create_app(
     routers = [
         module.router
         for module in (
-            *(drafts, documents, upload, feedback, voices, profile, likeness, blind_pairs),
+            *(drafts, documents, imports, feedback, voices, profile, likeness, blind_pairs),
             *(chat_completions, responses, messages, ollama, rerank, route, account),
         )
     ]

@@ -49,6 +49,7 @@ log = logging.getLogger("pearl.service")
 THREADS = 16  # for reading the store and for ranking, per process; each holds at most one connection
 LOADING_ENDS_S = 10.0  # wait at a stop for the part that is being loaded; weights of a hub may take minutes
 SWEEP_S = 10.0  # between sweeps
+M_ARENA_MAX = -8  # of malloc.h
 WAITING = 128  # requests for retrieval; more are answered 503 at once
 ALL = 10_000_000  # texts; no history has more
 
@@ -97,6 +98,7 @@ class Services:
         )
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()
+        self.stopping = threading.Event()  # a signal to end came, and calls are still answered for a while
         self.load_error: str | None = None
         self._ended = False
         self._loader = threading.Thread(target=self._load, name="loader", daemon=True)
@@ -200,6 +202,7 @@ class Services:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Start, sweep meanwhile, and stop at the end."""
+        share_heaps()
         self.start()
         sweeping = asyncio.create_task(self.keep_swept())
         try:
@@ -303,10 +306,15 @@ def check_retriever(settings: Settings, encoder: Encoder) -> None:
         )
 
 
+def share_heaps() -> None:
+    """Make all threads allocate from two heaps. By itself the C library (glibc) gives each thread one of its own, and
+    what one has freed no other can use."""
+    if sys.platform == "linux" and (limit := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
+        limit(M_ARENA_MAX, 2)
+
+
 def give_back() -> None:
     """Make the C library (glibc) return free memory to the system. By itself it keeps what many threads freed: 100 MiB
     after an answer to a prompt of 2,000 tokens, and gigabytes after one long history."""
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)

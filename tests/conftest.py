@@ -312,18 +312,22 @@ def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
     return f"sqlite:///{path}"
 
 
+@contextmanager
+def fresh_database(admin: Engine, template: str = "migrated") -> Iterator[str]:
+    """The URL of a copy of "migrated" or of "template1", which is empty; it is dropped afterwards."""
+    name = f"test_{next(_numbers)}"
+    _run(admin, f"CREATE DATABASE {name} TEMPLATE {template}")
+    try:
+        yield _url(admin, name)
+    finally:
+        _run(admin, f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture
 def postgres_databases(postgres_server: Engine) -> Iterator[Callable[[str], str]]:
-    """Make a fresh database, as a copy of "migrated" or of "template1", which is empty; it is dropped afterwards."""
+    """Make a fresh database."""
     with ExitStack() as stack:
-
-        def make(template: str = "migrated") -> str:
-            name = f"test_{next(_numbers)}"
-            _run(postgres_server, f"CREATE DATABASE {name} TEMPLATE {template}")
-            stack.callback(_run, postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
-            return _url(postgres_server, name)
-
-        yield make
+        yield lambda template: stack.enter_context(fresh_database(postgres_server, template))
 
 
 _numbers = count(1)

@@ -40,8 +40,8 @@ ROOMS = {
         *("editing", "likeness", "manner", "claims", "cli"),
     ),
     "service": (
-        *("store", "sample", "process", "sign_on", "histories", "drafting", "services", "calibrating", "api", "mcp"),
-        *("importers", "hook", "importing", "mail", "web", "app", "commands"),
+        *("store", "sample", "process", "sign_on", "histories", "drafting", "services", "calibrating"),
+        *("importers", "hook", "importing", "api", "mcp", "mail", "web", "app", "commands"),
     ),
     "eval": (
         "stats",

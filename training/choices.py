@@ -47,9 +47,14 @@ class TrainingChoice:
     most: float = math.inf
 
     @property
-    def shown(self) -> tuple[str, str]:
-        """Both values in words."""
-        return self._in_words(self.corrected), self._in_words(self.as_published)
+    def values(self) -> tuple[Value, ...]:
+        """Its value under each preset."""
+        return self.corrected, self.as_published
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The values in words."""
+        return tuple(map(self._in_words, self.values))
 
     @property
     def allowed(self) -> str:
@@ -251,10 +256,12 @@ def default_of(name: str) -> str:
     return f"{corrected}; {AS_PUBLISHED} {as_published}"
 
 
-def choices_help(names: Collection[str]) -> str:
+def choices_help(
+    names: Collection[str], among: Iterable[TrainingChoice] = CHOICES, presets: Iterable[str] = PRESETS
+) -> str:
     """The choices of a command, with the presets' values and the reasons, for the end of its help."""
-    lines = [f"Choices for --choose NAME=VALUE, by default as in --preset {CORRECTED} / {AS_PUBLISHED}:"]
-    for choice in CHOICES:
+    lines = [f"Choices for --choose NAME=VALUE, by default as in --preset {' / '.join(presets)}:"]
+    for choice in among:
         if choice.name in names:
             allowed = f" ({choice.allowed})" if choice.allowed else ""
             option = "--" if choice.name in WITH_OPTIONS else ""

@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 
 from pearl.cli.options import check_unread
 from pearl.errors import InputError
+from pearl.files.whole import replaced_file
 from retriever.calibrated.artifact import MANIFEST
 
 RETRIEVER = "retriever"  # the kind of an artifact whose manifest names none
@@ -41,7 +42,7 @@ def replaced(folder: Path) -> Iterator[Path]:
 
 def last_checkpoint(folder: Path) -> str | None:
     """The checkpoint that an interrupted training by transformers' trainer goes on from, None without one; those that
-    are half written are removed."""
+    are half written are removed. It names the best one by its path, which is corrected: the folder may have moved."""
     from transformers.trainer import TRAINER_STATE_NAME
     from transformers.trainer_utils import get_last_checkpoint
 
@@ -49,6 +50,14 @@ def last_checkpoint(folder: Path) -> str | None:
         if not (path / TRAINER_STATE_NAME).exists():  # it is written last
             shutil.rmtree(path)
     last: str | None = get_last_checkpoint(str(folder))  # type: ignore[no-untyped-call]
+    if last is not None:
+        file = Path(last) / TRAINER_STATE_NAME
+        state = json.loads(file.read_text(encoding="utf-8"))
+        if best := state["best_model_checkpoint"]:
+            with replaced_file(file) as partial:
+                partial.write_text(
+                    json.dumps(state | {"best_model_checkpoint": str(folder / Path(best).name)}), encoding="utf-8"
+                )
     return last
 
 

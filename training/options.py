@@ -137,6 +137,11 @@ class TrainingOptions:
         return PairReading(self.max_tokens, self.request_words, self.own_requests)
 
     @property
+    def own_device(self) -> str:
+        """The device of this process; with ``ray``, ``device`` is that of the workers."""
+        return "cpu" if self.ray else self.device
+
+    @property
     def is_cross_encoder_alone(self) -> bool:
         return self.weight == 1.0
 

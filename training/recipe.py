@@ -13,6 +13,7 @@ from pearl.budget import Budget
 from pearl.errors import InputError
 from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document
+from pearl.runtime.ray_workers import Cluster
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.word_weights import WordWeights
@@ -142,7 +143,9 @@ def _begun(options: TrainingOptions, console: Console, share: float = 1.0) -> Ru
     if options.loss == DISTILL and options.share not in (KEPT_SHARE, 1.0):
         raise InputError("--share: --loss distill learns from all requests; leave one out.", param="share")
     options = options.as_its_loss_asks()
-    device_named(options.device)
+    device_named(options.own_device)
+    if options.ray:
+        Cluster.read(options.ray, options.device).connect()
     encoder = SentenceEncoder(options.encoder)
     encoder.load()
     if not options.first_stage_only:
@@ -212,7 +215,7 @@ def _fit_second(
         seconds = None if left is None else left * (1.0 if options.loss == RELEVANCE else RELEVANCE_SHARE)
         start = fit_relevance(run, histories, fitting, seconds)
     else:
-        start = CrossEncoderFit(new_cross_encoder(options.base, fitting, options.device), {"steps": 0})
+        start = CrossEncoderFit(new_cross_encoder(options.base, fitting, options.own_device), {"steps": 0})
     return fit_second_stage(run, start, first, material, fitting)
 
 

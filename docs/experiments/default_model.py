@@ -39,20 +39,19 @@ def written(name: str, cases: Sequence[Case], kept: Path) -> list[WrittenText]:
     """The model's draft of each case from the documents that PEARL chose."""
     settings = load_settings(llm="embedded", llm_model=name)
     model, identity = make_chat_model(settings), local_names(settings)[1]
-    all_inputs = [
-        PromptInputs(
-            load_template(case["template"]),
-            case["request"] or "",
-            tuple(
-                Document(str(number), part["text"], request=part["request"])
-                for number, part in enumerate(case["documents"]["embedded"])
-            ),
-        )
-        for case in cases
-    ]
+    all_inputs = [inputs_of(case) for case in cases]
     with open_replies(kept) as replies:
         (drafts,) = asyncio.run(write_drafts(WritingContext(model, identity, DECODING, replies), [all_inputs]))
     return drafts
+
+
+def inputs_of(case: Case) -> PromptInputs:
+    """What to write for a case, with the documents that PEARL chose."""
+    documents = tuple(
+        Document(str(number), part["text"], request=part["request"])
+        for number, part in enumerate(case["documents"]["embedded"])
+    )
+    return PromptInputs(load_template(case["template"]), case["request"] or "", documents)
 
 
 def score(means: Mapping[str, float]) -> float:

@@ -89,16 +89,6 @@ class Presets:
                 parts[-1].append(f"  {value} ({presets}): {says}" if presets else f"  {value}: {says}")
         return "\n\n".join("\n".join(("\b", *chain.from_iterable(map(_fit, part)))) for part in parts)
 
-    def markdown(self) -> str:
-        """A table of the choices: the values, what they do, the presets that make them, and why there is a choice."""
-        lines = ["| choice | does | preset | why there is a choice |", "| --- | --- | --- | --- |"]
-        for choice in self.choices:
-            for value, says in choice.values.items():
-                why = choice.why if value == next(iter(choice.values)) else ""
-                presets = self._presets_with(choice.name, value)
-                lines.append(f"| `{choice.name}={value}` | {says} | {presets} | {why} |")
-        return "\n".join(lines)
-
     def _presets_with(self, name: str, value: str) -> str:
         return ", ".join(preset.name for preset in self.presets if preset.values[name] == value)
 

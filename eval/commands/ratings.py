@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from pearl.cli.commands import PathCommand, epilog, group
-from pearl.cli.options import JSON_OPTION, check_outputs
+from pearl.cli.options import JSON_OPTION, check_outputs, write_json, write_text
 
 ABOUT = """Items are those of pearl judge authorship, personalized, style-rank or style-detect: people are asked what
 a judge is asked. The page is one file and needs no network. A rater opens it, gives a name, answers by keyboard, may
@@ -47,7 +47,6 @@ def page(
 ) -> None:
     """Write a page on which people rate the items of a judge."""
     from eval.recorded.rating_page import RatingOptions, rating_page
-    from pearl.cli.options import write_json, write_text
     from pearl.text.usable import counted
 
     check_outputs({"--out": out, "--json": json}, [items])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 import typer
@@ -16,7 +16,7 @@ from eval.report.pictures import BLUE
 from eval.report.tables import Json
 from pearl.errors import InputError
 from pearl.stats.proportions import DIGITS
-from retriever.registry import UNTRAINED
+from retriever.registry import UNTRAINED, make_retriever
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,16 +50,20 @@ class ScoringOptions:
     seed: Seed = 0
 
 
+OptionsT = TypeVar("OptionsT", bound=ScoringOptions)
+
+
 def report_scores(
     name: str,
-    options: ScoringOptions,
-    figures: Callable[[Candidates, Sequence[str]], dict[str, Any]],
+    options: OptionsT,
+    figures: Callable[[Candidates, Sequence[str], OptionsT], dict[str, Any]],
     tables: Tables,
     picture: Draw,
-    **own_options: object,
+    *,
+    own: str,
 ) -> Report:
     """Score every record with every model, and report the ``figures`` of the choices, given the names of the baselines.
-    ``own_options`` are those that only this command has."""
+    ``own`` is the option that only this command has."""
     from eval.report.head import Head
     from eval.report.report import Report
     from pearl.settings import load_settings
@@ -67,11 +71,12 @@ def report_scores(
     encoder = load_settings(encoder=options.encoder).encoder  # the head names it even where a setting chose it
     models = [*options.model, *options.baseline]
     choices = score_all(options.gains, models, encoder)
-    result = figures(choices, [model for model in models if model in UNTRAINED or model in options.baseline])
+    baselines = [model for model in models if model in UNTRAINED or model in options.baseline]
+    result = figures(choices, baselines, options)
     for row, scored in zip(result["models"], choices.models, strict=True):
         row["s1"] = distribution([scores.max() for scores in scored.scores])
     given: dict[str, Any] = {"gains": options.gains, "model": options.model, "baseline": options.baseline}
-    given |= {**own_options, "near_duplicates": options.near_duplicates, "encoder": encoder}
+    given |= {own: getattr(options, own), "near_duplicates": options.near_duplicates, "encoder": encoder}
     head = Head.of("eval", name, **given, resamples=options.resamples, seed=options.seed)
     return Report(result, tables, picture=picture, head=head)
 
@@ -92,7 +97,6 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Can
     from eval.retrieval.scoring import RememberingEncoder, score_records
     from pearl.runtime.progress import ProgressLine, bars
     from retriever.models.encoder import SentenceEncoder
-    from retriever.registry import make_retriever
 
     check_named_once(models)
     shared_encoder = RememberingEncoder(SentenceEncoder(encoder))

@@ -23,7 +23,7 @@ from eval.asking.scale import EXHIBITS, YES_NO, Scale
 from eval.asking.verdict import Failed, Invalid, Points, Score, counts, kind, reason_of
 from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, grouped, verdict_counts
-from eval.recorded.style.choices import CAUTIOUS, EVEN, NO_LABEL
+from eval.recorded.style.choices import CAUTIOUS, DEFINITION, EVEN, NAME, NO_LABEL, STYLE_SHOWN
 from eval.recorded.style.labels import ABSENT, PRESENT, majority
 from eval.recorded.style.lines import REFLECTED
 from eval.recorded.style.roles import personas_of, role_of
@@ -39,18 +39,10 @@ from pearl.text.usable import check_characters, check_id, check_text
 
 # what is asked
 
-NAME, DEFINITION = "name", "definition"
 PRINTED, TASK = "printed", "task"
 PRESETS = Presets(
     (
-        PaperChoice(
-            "style_shown",
-            {
-                DEFINITION: "with the definition that the people who rated were shown, and their task: the manner",
-                NAME: "the style by its name alone",
-            },
-            "A judge was given the mere name of a style; the people it is measured by read a definition.",
-        ),
+        STYLE_SHOWN,
         PaperChoice(
             "headings",
             {

@@ -26,7 +26,7 @@ from eval.judges import pairwise
 from eval.judges import style_rank_prompts as prompts
 from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, grouped, verdict_counts
-from eval.recorded.style.choices import CAUTIOUS, DROPPED, EVEN, HALF, NO_LABEL, TIES
+from eval.recorded.style.choices import CAUTIOUS, DEFINITION, DROPPED, EVEN, HALF, NAME, NO_LABEL, STYLE_SHOWN, TIES
 from eval.recorded.style.labels import LABELS, RANKING, A, B, DrawLabels, label_draws
 from eval.recorded.style.styles import STYLES, TASKS, check_styles, check_task, names_style
 from eval.report.checks import NOTE, Check, item_check, repeat_check
@@ -39,12 +39,6 @@ from pearl.text.usable import check_text
 
 # what is asked
 
-NAME, DEFINITION = "name", "definition"
-STYLE_SHOWN = PaperChoice(
-    "style_shown",
-    {DEFINITION: "the styles with the definition of each", NAME: "the styles by their names alone"},
-    'The paper gave its judges, and here its people too (appendix G.4), names; "visual and spatial" can mean much.',
-)
 WRITER, ASSISTANT = "writer", "assistant"
 PERSPECTIVE = PaperChoice(
     "perspective",

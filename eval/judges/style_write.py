@@ -14,12 +14,13 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from eval.asking.choices import PaperChoice, Preset, Presets
+from eval.asking.choices import Preset, Presets
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.reply import EMPTY
 from eval.asking.verdict import Invalid
 from eval.judges.items import Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, grouped, verdict_counts
+from eval.recorded.style.choices import DEFINITION, NAME, STYLE_SHOWN
 from eval.recorded.style.styles import (
     PERSONA_1,
     PERSONAS,
@@ -38,18 +39,10 @@ from pearl.cli.options import known
 from pearl.text.usable import check_text
 from pearl.text.words import count_words
 
-NAME, DEFINITION = "name", "definition"
 PRESETS = Presets(
     (
         PERSONA_1,
-        PaperChoice(
-            "style_shown",
-            {
-                DEFINITION: "the styles with the definition that raters and judges have",
-                NAME: "the styles by their names",
-            },
-            "The prompts of figures 7 to 9 have a place for preferences, and figure 12 has names alone.",
-        ),
+        STYLE_SHOWN,
     ),
     (
         Preset("corrected", "Writers read what raters read.", {"persona_1": RICH, "style_shown": DEFINITION}),

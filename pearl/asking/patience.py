@@ -17,7 +17,7 @@ TRIES = 4
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 LONGEST_LIMIT_S = 900.0  # without one answer; then the limit is no passing one
 DOWN = 5  # questions in a row that failed every time: the endpoint is taken to be down
-FATAL = frozenset({"llm_key_refused", "llm_not_found", "llm_closed"})  # for every question alike
+FATAL = frozenset({"llm_key_refused", "llm_not_found", "llm_closed", "llm_untrusted"})  # for every question alike
 UNREADABLE = "llm_unreadable"  # the address is wrong, unless a good answer came from it: then it fails for now
 
 OUT_OF_TIME = "out_of_time"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
-from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ from pearl.chat.base import ChatModel
 from pearl.errors import InputError
 from pearl.runtime.ray_workers import Placement
 from pearl.settings import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES, Settings
+from pearl.text.shown_urls import is_loopback
 
 if TYPE_CHECKING:
     from pearl.weights.table import Weights
@@ -120,14 +120,7 @@ def writes_here(settings: Settings) -> bool:
     if not settings.uses_endpoint:
         return True
     parts = urlsplit(settings.llm_base_url or "")
-    host = parts.hostname or ""
-    with suppress(ValueError):  # a name
-        address = ip_address(host)
-        mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-        if not (mapped or address).is_loopback:
-            return False
-        return not _proxied(parts.scheme, host)
-    return host == "localhost" and not _proxied(parts.scheme, host)
+    return is_loopback(parts.hostname) and not _proxied(parts.scheme, str(parts.hostname))
 
 
 def _proxied(scheme: str, host: str) -> bool:

@@ -24,6 +24,7 @@ from pearl.errors import (
     ChatTimeout,
     ContextExceeded,
 )
+from pearl.text.shown_urls import distrusted
 
 PASSING = frozenset({408, 409, 425, 429})  # of the 4xx: what may be taken later
 LONGEST_WAIT_S = 3600.0  # longer waits are cut to it
@@ -70,6 +71,12 @@ def translated(silence_s: float, messages: Sequence[Message] = (), *, started: b
             raise error.__cause__ from error
         if started:
             raise ChatInterrupted("The model's endpoint broke off in the middle of its answer; try again.") from error
+        if reason := distrusted(error):
+            raise ChatError(
+                f"The certificate of the model's endpoint is not trusted ({reason}): renew it, or, if it is your own, "
+                "name the file of its authority in SSL_CERT_FILE.",
+                code="llm_untrusted",
+            ) from error
         raise ChatError(
             "The model's endpoint cannot be reached; check PEARL_LLM_BASE_URL.", code="llm_unreachable"
         ) from error

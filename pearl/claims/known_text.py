@@ -49,6 +49,7 @@ class KnownText:
         self.words = [(folded(match[0]), *match.span()) for match in WORD.finditer(text)]
         self._runs: dict[int, frozenset[Run]] = {}
         self._windows: dict[int, Keys] = {}
+        self._sorted: dict[int, Keys] = {}
 
     @cached_property
     def facts(self) -> Sequence[Fact]:
@@ -79,7 +80,16 @@ class KnownText:
 
     def shares(self, other: KnownText, size: int) -> Flags:
         """For each run of so many words, whether the other text has it, with at most one inner word changed: (N,)."""
-        return np.asarray(np.isin(self.windows(size), other.windows(size)).any(axis=1))
+        keys, known = self.windows(size), other._sorted_windows(size)
+        behind = np.searchsorted(known, keys)
+        behind[behind == len(known)] = 0
+        return np.asarray((known[behind] == keys).any(axis=1))
+
+    def _sorted_windows(self, size: int) -> Keys:
+        """All keys of its runs in order, (N * (size - 1),): what a sample's are looked up in, again and again."""
+        if size not in self._sorted:
+            self._sorted[size] = np.sort(self.windows(size), axis=None)
+        return self._sorted[size]
 
     @cached_property
     def capitals_within(self) -> frozenset[str]:

@@ -50,10 +50,15 @@ class Mask:
         self._numbers = dict.fromkeys(KINDS, 1)  # the least that may be free
         # a text that looks like one means itself
         self._taken = {literal[0].upper() for text in texts for literal in PLACEHOLDER.finditer(text)}
-        self.hidden = [self._hide(text) for text in texts]
+        # the last text, which says what to write, has the lowest numbers: small models count on from those they read
+        self.hidden = [self._hide(text) for text in reversed(texts)][::-1]
 
     def __bool__(self) -> bool:
         return bool(self._originals)
+
+    @property
+    def placeholders(self) -> list[str]:
+        return list(self._originals)
 
     def original(self, placeholder: str) -> str:
         """The text that a placeholder stands for, or itself if it is none of these."""

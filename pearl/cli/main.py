@@ -21,7 +21,6 @@ try:
 
     from pearl import __version__
     from pearl.cli.commands import LazyGroup
-    from pearl.cli.gone import what_took_its_place
     from pearl.errors import InputError, PearlError
     from pearl.extras import missing_extra
 except KeyboardInterrupt:  # a tenth of a second goes by before main() could say so
@@ -84,8 +83,6 @@ def usage_errors_on_one_line() -> Iterator[None]:
     except NoArgsIsHelpError:  # its message is the whole help
         raise
     except UsageError as error:
-        if instead := what_took_its_place(error, sys.argv[1:]):
-            raise InputError(instead) from None
         said = error.message if isinstance(error, NoSuchOption) else error.format_message()
         line = " ".join(said.split())  # the values of a choice stand on a line each
         if isinstance(error, NoSuchOption) and error.possibilities:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -32,18 +32,7 @@ class Push:
     p_corrected: float  # by Holm
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "label": self.label,
-            "draft": self.draft,
-            "sent": self.sent,
-            "difference": self.difference.to_json(),
-            "unit": self.unit,
-            "raised": self.raised,
-            "lowered": self.lowered,
-            "p_value": self.p_value,
-            "p_corrected": self.p_corrected,
-        }
+        return asdict(self) | {"difference": self.difference.to_json()}
 
 
 def pushes(pairs: Sequence[tuple[str, str]]) -> list[Push]:

@@ -12,7 +12,6 @@ import os
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from pearl import __version__
@@ -53,8 +52,8 @@ class Cluster:
     gpus: float = 0.0
 
     @classmethod
-    def read(cls, option: str) -> Cluster:
-        """Read ADDRESS[,workers=N][,cpus=N][,gpus=SHARE]. Raises InputError."""
+    def read(cls, option: str, device: str = "cpu") -> Cluster:
+        """Read ADDRESS[,workers=N][,cpus=N][,gpus=SHARE] of workers that compute on this device. Raises InputError."""
         address, *words = (word.strip() for word in option.split(","))
         values: dict[str, Any] = {}
         for word in words:
@@ -70,6 +69,8 @@ class Cluster:
             values[name] = number
         if address not in (AUTO, LOCAL) and not _host_and_port(address):
             raise _refused(option, f"'{address}' is no address; give HOST:PORT of the head, auto or local")
+        if device != "cpu" and not values.get("gpus"):  # Ray hides a machine's GPUs from such workers
+            raise _refused(option, f"--device {device}: give each worker a share of a GPU: {address},gpus=1")
         return cls(address, **values)
 
     def connect(self) -> Placement:
@@ -86,7 +87,6 @@ def _host_and_port(address: str) -> tuple[str, int] | None:
     return (host, int(port)) if host and "/" not in host and port.isdecimal() and 0 < int(port) < 65536 else None
 
 
-@cache  # a process has one cluster
 def _connected(cluster: Cluster) -> Placement:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -164,17 +164,22 @@ class _Room:
         return int(self.resources.get("CPU", 0))
 
     def workers(self, cpus: int, gpus: float) -> int:
-        count = self.cpus // cpus
-        if gpus:
-            cards = self.resources.get("GPU", 0.0)
-            count = min(count, int(cards / gpus) if gpus > 1 else int(cards) * int(1 / gpus + 1e-9))
-        return count
+        return min(self.cpus // cpus, self.by_cards(gpus)) if gpus else self.cpus // cpus
+
+    def by_cards(self, gpus: float) -> int:
+        """The workers for which there are GPUs."""
+        cards = self.resources.get("GPU", 0.0)
+        return int(cards / gpus) if gpus > 1 else int(cards) * int(1 / gpus + 1e-9)
+
+    def share(self, gpus: float) -> int:
+        """The processors of each, where its GPUs or else the machine are all in use."""
+        return max(1, self.cpus // self.by_cards(gpus)) if gpus else self.cpus
 
 
 def _placed(cluster: Cluster, room: list[_Room]) -> Placement:
     """Return the workers for which the machines have room. Raises InputError if that is none."""
     room = [node for node in room if node.workers(1, cluster.gpus)]
-    smallest = min((node.cpus for node in room), default=0)
+    smallest = min((node.share(cluster.gpus) for node in room), default=0)
     cpus = cluster.cpus or smallest
     if not cluster.cpus and cluster.workers:  # the most with which there is room for all
         counts = range(smallest, 0, -1)
@@ -215,7 +220,7 @@ class Workers(Generic[Item, Result]):
     """Workers that all have what ``make`` returns, started by the first call. A process has one set of them at a time:
     another one's first call ends these, or it would wait for their room."""
 
-    _running: ClassVar[Workers[Any, Any] | None] = None
+    running: ClassVar[Workers[Any, Any] | None] = None
 
     def __init__(
         self, cluster: Cluster, make: Callable[[], Made[Item, Result]], calls: int = 1, expected: object = None
@@ -250,10 +255,10 @@ class Workers(Generic[Item, Result]):
             try:
                 result = await worker.actor.run.remote(item)
             except RayTaskError as error:
-                failed = f"--ray {self._option}: the work failed in a worker ({_told_by(error)})"
+                failed = f"--ray {self._option}: the work failed in a worker ({told_by(error)})"
                 raise PearlError(f"{failed}; what was written is kept.", code="ray_work_failed") from error
             except RayError as error:
-                why = _told_by(error)
+                why = told_by(error)
                 self._lose(worker)
                 continue
             self._free.put_nowait(worker)
@@ -279,9 +284,9 @@ class Workers(Generic[Item, Result]):
     async def _next(self) -> _Worker:
         if not self._begun:
             self._begun = True
-            if Workers._running not in (None, self):
-                await Workers._running.close()
-            Workers._running = self
+            if Workers.running not in (None, self):
+                await Workers.running.close()
+            Workers.running = self
             for _ in range(self._placement.count):
                 self._start()
         while True:
@@ -325,7 +330,7 @@ class Workers(Generic[Item, Result]):
             try:
                 greeting = await actor.begin.remote(self._make)
             except RayError as error:
-                why = _told_by(error)
+                why = told_by(error)
                 continue
             self._welcome(_Worker(actor), greeting)
             return
@@ -356,7 +361,7 @@ class Workers(Generic[Item, Result]):
             self._free.put_nowait(worker)
 
 
-def _told_by(error: Exception) -> str:
+def told_by(error: Exception) -> str:
     cause = getattr(error, "cause", None)  # of what Python raised there
     said = " ".join((f"{type(cause).__name__}: {cause}" if cause else str(error)).split())
     return (said.partition("because ")[2] or said)[:200].rstrip(" .")

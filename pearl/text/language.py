@@ -15,6 +15,8 @@ from pearl.text.phrases import Phrases
 SURE = 0.8  # probability: of 23,000 English texts and requests none was taken for another known language
 LEAST_LETTERS, LEAST_SIGNS = 8, 2  # a word or two; signs of Han, kana or Hangul say more
 LONGEST = 300  # characters that are looked at
+UNKNOWN = ""
+KEPT = 10_000  # answers, by the hash of their text: a draft asks for those of its request and documents again
 LONGEST_REQUEST = 4_000  # characters in which a language may be named
 # characters of format (Cf), such as marks of direction
 _FORMAT = (
@@ -35,7 +37,17 @@ _MAIL_BELOW = re.compile(r"\A(.{1,300}?):\s*(?:\n|[\"“„«])(.+)", re.DOTALL)
 def detect(text: str) -> str | None:
     """Return the language of a text; None where its beginning is too short, unsure, or in a language without a name
     here."""
-    text = _UNSAID.sub("", text[: 2 * LONGEST])[:LONGEST]
+    begin = text[: 2 * LONGEST]
+    language = _known.get(hash(begin), UNKNOWN)
+    if language is UNKNOWN:
+        if len(_known) >= KEPT:
+            _known.clear()
+        language = _known[hash(begin)] = _detected(begin)
+    return language
+
+
+def _detected(begin: str) -> str | None:
+    text = _UNSAID.sub("", begin)[:LONGEST]
     if not _ENOUGH.search(text):
         return None
     import numpy as np  # not above: commands that only read and write rows start without it
@@ -53,6 +65,9 @@ def detect(text: str) -> str | None:
     best = int(odds.argmax())
     language = str(identifier.nb_classes[best])
     return language if odds[best] >= SURE * odds.sum() and language in names() else None
+
+
+_known: dict[int, str | None] = {}
 
 
 @cache

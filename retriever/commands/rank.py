@@ -25,7 +25,7 @@ from pearl.records import Request
 from pearl.settings import load_settings
 from retriever.base import Calibration, Index, Retriever
 from retriever.candidates_file import parse_candidates
-from retriever.registry import ENTRIES
+from retriever.registry import ENTRIES, make_retriever
 
 ABOUT = """A line of the input:
 
@@ -53,7 +53,6 @@ def rank(
 ) -> None:
     """Score each line's documents for its request. Nothing is written unless every line can be read."""
     from retriever.models.encoder import SentenceEncoder
-    from retriever.registry import make_retriever
 
     check_writable("--output", output, [input])
     retriever = make_retriever(model, SentenceEncoder(load_settings(encoder=encoder).encoder))

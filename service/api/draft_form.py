@@ -299,5 +299,10 @@ class RecordedDraftOut(DraftOut):
         )
 
 
+def check_listed(stored: StoredDraft) -> None:
+    """Raise ValueError, or another error, unless lists of drafts can show this one."""
+    RecordedDraftOut.of_record(stored, {})
+
+
 def excerpt(text: str, longest: int = EXCERPT) -> str:
     return text if len(text) <= longest else text[: character_start(text, longest - 1)].rstrip() + "…"

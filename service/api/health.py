@@ -31,7 +31,7 @@ class Health(BaseModel):
 class Readiness(BaseModel):
     """The state of everything that drafts need."""
 
-    status: Literal["ready", "starting", "failed"] = Field(
+    status: Literal["ready", "starting", "stopping", "failed"] = Field(
         description="`ready` when drafts can be written.", examples=["ready"]
     )
     checks: dict[str, str] = Field(
@@ -54,6 +54,8 @@ async def health() -> Health:
 )
 async def ready(services: ServicesDep) -> Response:
     """The chat model is known from the last calls, or asked, at most every ten seconds."""
+    if services.stopping.is_set():
+        return JSONResponse({"status": "stopping", "checks": {}}, 503)
     checks = {"database": await in_thread(_database, services), "models": _models(services)}
     waiting = checks["models"] == "loading" and checks["database"] == "ok"
     checks["llm"] = "not asked" if waiting else await services.model.trouble() or "ok"
@@ -63,7 +65,7 @@ async def ready(services: ServicesDep) -> Response:
 
 def _database(services: Services) -> str:
     try:
-        trouble = schema.trouble(services.database.schema_version(to_write=True)[0])
+        trouble = schema.trouble_at_work(services.database.schema_version(to_write=True)[0])
     except PearlError as error:
         return error.public
     return "ok" if trouble is None else trouble.message

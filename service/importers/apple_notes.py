@@ -11,7 +11,6 @@ from pearl.errors import InputError
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
-from service.importers.csv_rows import read_rows
 from service.importers.markdown import FOLDERS, MarkdownImporter
 from service.importers.notes.blocks import Block, divide
 from service.importers.notes.files import MAX_FILE_BYTES
@@ -52,10 +51,9 @@ class AppleNotesImporter(Importer):
 
 def _rows(archive: Archive, name: str, column: str) -> Iterator[dict[str, str]]:
     for path in archive.matching(name):
-        with archive.open(path) as stream:
-            for row in read_rows(stream, (column,)):
-                if isinstance(row.value, dict):  # a blank stands behind each comma of the first line
-                    yield {key.strip(): value.strip() for key, value in row.value.items()}
+        for _, row in archive.rows(path, (column,)):
+            if isinstance(row, dict):  # a blank stands behind each comma of the first line
+                yield {key.strip(): value.strip() for key, value in row.items()}
 
 
 def _dates(archive: Archive) -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import lzma
 import struct
@@ -13,12 +14,16 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeVar
 
 from pearl.errors import InputError
+from pearl.files.csv_rows import why_not_csv
+from pearl.files.json_stream import JsonStream
 from pearl.history.files import check_unpacked
 from pearl.text.usable import printable
-from service.importers.base import LeftOut
+from service.importers.base import Importer, Items, LeftOut, Options
 from service.importers.folders import folder_entries
 
 T = TypeVar("T")
+Row = tuple[int, dict[str, str] | InputError]  # the line it starts on; by column, or why there is none
+MAX_FIELD_CHARACTERS = 4_000_000  # more than a text may have, so that a longer one is refused with its line
 ZIP_MAGIC = b"PK\3\4"
 # zipfile raises RuntimeError for an encrypted member or an unknown compression, struct.error for cut LZMA properties
 DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError)
@@ -78,6 +83,22 @@ class Archive:
                 yield counted
         except DAMAGED as error:
             raise InputError(f"cannot be read: {error}", code="unreadable_file") from error
+
+    def elements(
+        self, name: str, member: str | None = None, advance: Callable[[int], None] = lambda amount: None
+    ) -> Iterator[tuple[str, Any]]:
+        """The elements of a JSON file's array with their places."""
+        with self.open(name, advance) as stream:
+            for number, value in enumerate(JsonStream(stream).array(member), start=1):
+                yield f"{self.where(name)}:{number}", value
+
+    def rows(
+        self, name: str, required: tuple[str, ...], advance: Callable[[int], None] = lambda amount: None
+    ) -> Iterator[tuple[str, dict[str, str] | InputError]]:
+        """The rows of a table with their places; an error where one cannot be read."""
+        with self.open(name, advance) as stream:
+            for line, row in read_rows(stream, required):
+                yield f"{self.where(name)}:{line}", row
 
 
 @contextmanager
@@ -150,3 +171,61 @@ def _folder_files(folder: Path) -> dict[str, int]:
 def _is_of_macos(name: str) -> bool:
     """True for the companion that macOS packs beside each file; it has the file's name and suffix."""
     return PurePosixPath(name).name.startswith("._")
+
+
+def read_rows(stream: IO[bytes], required: tuple[str, ...]) -> Iterator[Row]:
+    """Stream the rows. Bytes that are not UTF-8 become halves of surrogate pairs, which the text check refuses.
+
+    Raises InputError when a required column is missing.
+    """
+    csv.field_size_limit(MAX_FIELD_CHARACTERS)
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    reader = csv.reader(text, strict=True)  # so that a file that ends within quotes does not end in half a text
+    try:
+        columns = next(reader, [])
+    except csv.Error as error:
+        raise InputError(why_not_csv(error, 1, reader.line_num), code="invalid_csv") from error
+    missing = [name for name in required if name not in columns]
+    if missing:
+        raise InputError(
+            f"has no column '{missing[0]}'; is it the right export?", param=missing[0], code="missing_field"
+        )
+    while True:
+        line = reader.line_num + 1
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            yield line, InputError(why_not_csv(error, line, reader.line_num), code="invalid_csv")
+            continue
+        if fields is None:
+            return
+        if fields:
+            # a row that is too short has empty fields; one that is too long has fields we know nothing of
+            yield line, dict(zip(columns, fields + [""] * (len(columns) - len(fields)), strict=False))
+
+
+class ArchiveImporter(Importer):
+    """An importer of exports that are known by their files. A subclass names these and reads them."""
+
+    patterns: tuple[str, ...]
+    missing: str  # what is said where there is none
+    times = 1  # that each is read
+    by_any_name = False  # True where a file that is given alone is one of them, whatever its name is
+
+    def names(self, archive: Archive) -> list[str]:
+        alone = self.by_any_name and archive.source.is_file() and len(archive.files) == 1
+        return list(archive.files) if alone else archive.matching(*self.patterns)
+
+    def size(self, source: Path) -> int | None:
+        with open_archive(source) as archive:
+            return self.times * sum(archive.files[name] for name in self.names(archive))
+
+    def read(self, source: Path, options: Options) -> Items:
+        with open_archive(source) as archive:
+            names = self.names(archive)
+            if not names:
+                raise InputError(f"{source}: {self.missing}", code="not_an_export")
+            yield from self.items(archive, names, options)
+
+    def items(self, archive: Archive, names: list[str], options: Options) -> Items:
+        raise NotImplementedError

@@ -3,47 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.files.json_stream import JsonStream, as_object
+from pearl.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
+from service.importers.archive import Archive, ArchiveImporter
+from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
+from service.importers.fields import missing_field, object_or_empty
 
-FILES = ("conversations*.json",)
 VOICE = "prompts"  # nobody writes to a person as to a program
 HIDDEN = "is_visually_hidden_from_conversation"
 
 
-class AssistantImporter(Importer):
+class AssistantImporter(ArchiveImporter):
     """An export of conversations; a turn's request is what the program had said before it."""
 
     needs_me = False
     program: str  # the recipient
+    patterns = ("conversations*.json",)
+    missing = "there is no conversations.json in it."
+    by_any_name = True
 
-    def size(self, source: Path) -> int | None:
-        with open_archive(source) as archive:
-            return sum(archive.files[name] for name in _files(archive))
-
-    def read(self, source: Path, options: Options) -> Items:
-        with open_archive(source) as archive:
-            names = _files(archive)
-            if not names:
-                raise InputError(f"{source}: there is no conversations.json in it.", code="not_an_export")
-            yield from archive.each(names, lambda name: self._read_file(archive, name, options))
+    def items(self, archive: Archive, names: list[str], options: Options) -> Items:
+        yield from archive.each(names, lambda name: self._read_file(archive, name, options))
 
     def _read_file(self, archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
-        with archive.open(name, options.advance) as stream:
-            for number, value in enumerate(JsonStream(stream).array(), start=1):
-                where = f"{archive.where(name)}:{number}"
-                try:
-                    conversation = as_object(value)
-                    for part, turn in enumerate(self.turns(conversation), start=1):
-                        yield self._item(turn, _id_of(conversation), options, f"{where}/{part}")
-                except InputError as error:
-                    yield LeftOut.because_of(error, where)
+        for where, value in archive.elements(name, advance=options.advance):
+            try:
+                conversation = as_object(value)
+                for part, turn in enumerate(self.turns(conversation), start=1):
+                    yield self._item(turn, _id_of(conversation), options, f"{where}/{part}")
+            except InputError as error:
+                yield LeftOut.because_of(error, where)
 
     def _item(self, turn: Turn | LeftOut, thread: str, options: Options, where: str) -> SourceDocument | LeftOut:
         if isinstance(turn, LeftOut):
@@ -80,18 +72,18 @@ class ChatGptImporter(AssistantImporter):
         way: dict[str, dict[str, Any]] = {}  # from the newest turn back
         at = conversation.get("current_node")
         while isinstance(at, str) and at in nodes and at not in way:
-            way[at] = _object(nodes[at])
+            way[at] = object_or_empty(nodes[at])
             at = way[at].get("parent")
         said = None
         for id_, node in reversed(way.items()):
-            message = _object(node.get("message"))
-            role, text = _role(node), _written(_object(message.get("content")))
-            if role == "user" and not _object(message.get("metadata")).get(HIDDEN):
+            message = object_or_empty(node.get("message"))
+            role, text = _role(node), _written(object_or_empty(message.get("content")))
+            if role == "user" and not object_or_empty(message.get("metadata")).get(HIDDEN):
                 yield str(message.get("id") or id_), message.get("create_time"), text, said
             elif role == "assistant":
                 yield LeftOut("", NOT_MINE)
                 said = text or said
-        edited = sum(_role(_object(node)) == "user" for id_, node in nodes.items() if id_ not in way)
+        edited = sum(_role(object_or_empty(node)) == "user" for id_, node in nodes.items() if id_ not in way)
         yield from [LeftOut("", "replaced by an edited prompt")] * edited
 
 
@@ -104,11 +96,11 @@ class ClaudeImporter(AssistantImporter):
     def turns(self, conversation: dict[str, Any]) -> Iterator[Turn | LeftOut]:
         messages = conversation.get("chat_messages")
         if not isinstance(messages, list):
-            raise InputError("'chat_messages' is missing.", param="chat_messages", code="missing_field")
+            raise missing_field("chat_messages")
         said = None
-        for message in map(_object, messages):
+        for message in map(object_or_empty, messages):
             content = message.get("content")
-            blocks = [_object(block) for block in content] if isinstance(content, list) else []
+            blocks = [object_or_empty(block) for block in content] if isinstance(content, list) else []
             texts = [str(block.get("text") or "") for block in blocks if block.get("type") == "text"]
             text = "\n\n".join(filter(None, texts)) or str(message.get("text") or "")
             if message.get("sender") == "human":
@@ -118,16 +110,8 @@ class ClaudeImporter(AssistantImporter):
                 said = text or said
 
 
-def _files(archive: Archive) -> list[str]:
-    return list(archive.files) if archive.source.is_file() and len(archive.files) == 1 else archive.matching(*FILES)
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _role(node: dict[str, Any]) -> Any:
-    return _object(_object(node.get("message")).get("author")).get("role")
+    return object_or_empty(object_or_empty(node.get("message")).get("author")).get("role")
 
 
 def _id_of(conversation: dict[str, Any]) -> str:

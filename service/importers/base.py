@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pearl.errors import InputError
 from pearl.recipients import recipient_of
@@ -144,6 +144,19 @@ def as_request(text: str | None) -> str | None:
         text = text[: MAX_REQUEST + 1].rsplit(maxsplit=1)[0][:MAX_REQUEST].rstrip()
     # a request is context, not history: half a character in it must not cost the document
     return text.encode(errors="replace").decode() or None
+
+
+def read_each(
+    placed: Iterable[tuple[str, Any]], read: Callable[[Any, str], SourceDocument | LeftOut]
+) -> Iterator[SourceDocument | LeftOut]:
+    """Read each value, which comes with its place. An error in place of one, or of reading it, leaves it out."""
+    for where, value in placed:
+        try:
+            if isinstance(value, InputError):
+                raise value
+            yield read(value, where)
+        except InputError as error:
+            yield LeftOut.because_of(error, where)
 
 
 # a generator, so that one that is given up closes its files

@@ -16,7 +16,8 @@ from service.importers.archive import Archive
 from service.importers.base import LeftOut, Options
 from service.importers.car import blocks, decoded
 from service.importers.disk_index import DiskIndex
-from service.importers.posts import Post, PostImporter
+from service.importers.fields import check_strings
+from service.importers.posts import Placed, Post, PostImporter
 
 POST = "app.bsky.feed.post"
 TYPES = {b"e$typerapp.bsky.feed.post": True, b"e$typetapp.bsky.feed.repost": False}  # in a block; True: to be read
@@ -32,20 +33,21 @@ class BlueskyImporter(PostImporter):
     patterns = ("*.car", f"{POST}/*.json")
     missing = f"is not Bluesky's export; there is neither a .car file nor a folder {POST} in it."
 
-    def posts(self, archive: Archive, name: str, options: Options) -> Iterator[tuple[int, Post | LeftOut | InputError]]:
+    def posts(self, archive: Archive, name: str, options: Options) -> Iterator[Placed]:
         if not name.lower().endswith(".car"):
             with archive.open(name, options.advance) as stream:
-                yield 1, _record(stream.read(MOST_BYTES), _address(PurePosixPath(name)))
+                yield f"{archive.where(name)}:1", _record(stream.read(MOST_BYTES), _address(PurePosixPath(name)))
             return
         with DiskIndex() as addresses:
             owner = _read_tree(archive, name, addresses)
             with archive.open(name, options.advance) as stream:
                 for number, (cid, block) in enumerate(blocks(stream)):
+                    where = f"{archive.where(name)}:{number}"
                     written = next((own for mark, own in TYPES.items() if mark in block), None)
                     if written:
-                        yield number, _record(block, f"at://{owner}/{addresses.get(cid.hex()) or cid.hex()}")
+                        yield where, _record(block, f"at://{owner}/{addresses.get(cid.hex()) or cid.hex()}")
                     elif written is False:
-                        yield number, LeftOut("", "shared from others")
+                        yield where, LeftOut("", "shared from others")
 
 
 def _address(path: PurePosixPath) -> str:
@@ -77,9 +79,7 @@ def _read_tree(archive: Archive, name: str, addresses: DiskIndex) -> str:
 def _record(content: bytes, address: str) -> Post | LeftOut | InputError:
     try:
         record = as_object(orjson.loads(content) if content[:1] == b"{" else decoded(content))
-        for field in ("text", "createdAt"):
-            if not isinstance(record.get(field), str):
-                raise InputError(f"'{field}' is missing.", param=field, code="missing_field")
+        check_strings(record, "text", "createdAt")
         reply = record.get("reply")
         answers, first = (_uri(reply.get(part)) if isinstance(reply, dict) else None for part in ("parent", "root"))
         other = answers.removeprefix("at://").partition("/")[0] if answers else None

@@ -5,19 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import Any
 
 from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument, as_request
-from service.importers.csv_rows import read_rows
+from service.importers.base import (
+    NO_TEXT,
+    NOT_MINE,
+    Importer,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    as_request,
+    read_each,
+)
 from service.importers.disk_index import DiskIndex
+from service.importers.fields import check_given, object_or_empty
 from service.importers.quotes import Parts, split_quotes
 
 PACKAGE_FILES = ("c[0-9]*/messages.json", "c[0-9]*/messages.csv", "[0-9]*/messages.json", "[0-9]*/messages.csv")
+PACKAGE_FIELDS = ("ID", "Timestamp", "Contents")
+EXPORTED_FIELDS = ("id", "timestamp", "content")
 WRITTEN_TYPES = ("Default", "Reply")
 # with a space behind it, so that ">:(" is none; ">>> " quotes all that follows
 QUOTE = re.compile(r" *> +")
@@ -61,15 +74,18 @@ class DiscordImporter(Importer):
 
 
 def _read_package(archive: Archive, names: list[str], options: Options) -> Iterator[SourceDocument | LeftOut]:
+    """The package does not say what a message answered; only a quote in it does."""
     channels = _channel_names(archive)
-    for name in names:
-        channel = channels.get(PurePosixPath(name).parent.name.removeprefix("c"))
-        try:
-            with archive.open(name, options.advance) as stream:
-                for number, message in _messages(stream, name):
-                    yield _package_item(message, channel, options, f"{archive.where(name)}:{number}")
-        except InputError as error:
-            yield LeftOut.because_of(error, archive.where(name))
+
+    def read(name: str) -> Iterator[SourceDocument | LeftOut]:
+        place = channels.get(PurePosixPath(name).parent.name.removeprefix("c")), None
+        if name.lower().endswith(".json"):
+            messages = archive.elements(name, advance=options.advance)
+        else:
+            messages = archive.rows(name, PACKAGE_FIELDS, options.advance)
+        return read_each(messages, partial(_item, PACKAGE_FIELDS, None, place, options))
+
+    yield from archive.each(names, read)
 
 
 def _channel_names(archive: Archive) -> dict[str, str]:
@@ -83,23 +99,6 @@ def _channel_names(archive: Archive) -> dict[str, str]:
                 elif isinstance(name, str) and " in " in name:
                     names[id_] = f"#{name.rpartition(' in ')[0]}"
     return names
-
-
-def _messages(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any]]:
-    """The messages with their places in JSON's array, or with their lines in a table."""
-    if name.lower().endswith(".json"):
-        return enumerate(JsonStream(stream).array(), start=1)
-    return ((row.line, row.value) for row in read_rows(stream, ("ID", "Timestamp", "Contents")))
-
-
-def _package_item(message: Any, channel: str | None, options: Options, where: str) -> SourceDocument | LeftOut:
-    """The package does not say what a message answered; only a quote in it does."""
-    try:
-        if isinstance(message, InputError):
-            raise message
-        return _item(as_object(message), "ID", "Timestamp", "Contents", None, (channel, None), options, where)
-    except InputError as error:
-        return LeftOut.because_of(error, where)
 
 
 def _read_exported(archive: Archive, names: list[str], options: Options) -> Iterator[SourceDocument | LeftOut]:
@@ -116,14 +115,13 @@ def _read_exported(archive: Archive, names: list[str], options: Options) -> Iter
                         _note_text(written, value)
                     elif member == "channel" and isinstance(value, dict):
                         places[name] = _place(value)
-        for name in names:
-            try:
-                with archive.open(name, options.advance) as stream:
-                    for number, message in enumerate(JsonStream(stream).array("messages"), start=1):
-                        where = f"{archive.where(name)}:{number}"
-                        yield _exported_item(message, written, places.get(name, NOWHERE), options, where)
-            except InputError as error:
-                yield LeftOut.because_of(error, archive.where(name))
+
+        def read(name: str) -> Iterator[SourceDocument | LeftOut]:
+            messages = archive.elements(name, "messages", options.advance)
+            place = places.get(name, NOWHERE)
+            return read_each(messages, partial(_exported_item, written, place, options))
+
+        yield from archive.each(names, read)
 
 
 def _place(channel: dict[str, Any]) -> Place:
@@ -141,38 +139,27 @@ def _note_text(written: DiskIndex, message: Any) -> None:
 
 
 def _exported_item(
-    message: Any, written: DiskIndex, place: Place, options: Options, where: str
+    written: DiskIndex, place: Place, options: Options, message: Any, where: str
 ) -> SourceDocument | LeftOut:
-    try:
-        fields = as_object(message)
-        author = as_object(fields.get("author"))
-        if author.get("isBot") or fields.get("type", "Default") not in WRITTEN_TYPES:
-            return LeftOut(where, "bot or system message")
-        tag = f"{author.get('name')}#{author.get('discriminator')}"
-        id_ = author.get("id")
-        if not options.identities.match(author.get("name"), author.get("nickname"), tag, id_, account=id_):
-            return LeftOut(where, NOT_MINE)
-        reference = fields.get("reference")
-        answered = written.get(str(reference.get("messageId"))) if isinstance(reference, dict) else None
-        return _item(fields, "id", "timestamp", "content", answered, place, options, where)
-    except InputError as error:
-        return LeftOut.because_of(error, where)
+    fields = as_object(message)
+    author = as_object(fields.get("author"))
+    if author.get("isBot") or fields.get("type", "Default") not in WRITTEN_TYPES:
+        return LeftOut(where, "bot or system message")
+    tag = f"{author.get('name')}#{author.get('discriminator')}"
+    id_ = author.get("id")
+    if not options.identities.match(author.get("name"), author.get("nickname"), tag, id_, account=id_):
+        return LeftOut(where, NOT_MINE)
+    reference = object_or_empty(fields.get("reference"))
+    answered = written.get(str(reference.get("messageId"))) if reference else None
+    return _item(EXPORTED_FIELDS, answered, place, options, fields, where)
 
 
 def _item(
-    fields: dict[str, Any],
-    id_: str,
-    time: str,
-    text: str,
-    answered: str | None,
-    place: Place,
-    options: Options,
-    where: str,
+    names: tuple[str, str, str], answered: str | None, place: Place, options: Options, message: Any, where: str
 ) -> SourceDocument | LeftOut:
-    """``id_``, ``time`` and ``text`` are what the format calls these fields."""
-    for name in (id_, time):
-        if not fields.get(name):
-            raise InputError(f"'{name}' is missing.", param=name, code="missing_field")
+    """``names`` are what the format calls the id, the time and the text."""
+    fields, (id_, time, text) = as_object(message), names
+    check_given(fields, id_, time)
     parts = _parts(str(fields.get(text) or ""))
     if not parts.own.strip():
         return LeftOut(where, NO_TEXT)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
-from pathlib import Path
 
 from pearl.errors import InputError
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
-from service.importers.csv_rows import CsvRow, read_rows
+from service.importers.archive import Archive, ArchiveImporter
+from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument, read_each
 from service.importers.html_text import html_to_text
 from service.importers.turns import Turns
 
@@ -19,62 +18,49 @@ MESSAGES, SHARES, COMMENTS = "messages.csv", "shares.csv", "comments.csv"
 FROM, LINK = "FROM", "SENDER PROFILE URL"
 
 
-class LinkedInImporter(Importer):
+class LinkedInImporter(ArchiveImporter):
     name = "linkedin"
     summary = "LinkedIn's data: messages, posts and comments, a zip file or folder."
     examples = ("pearl import linkedin Complete_LinkedInDataExport.zip --user ann --voice work",)
     needs_me = False  # Profile.csv names its owner
 
-    def size(self, source: Path) -> int | None:
-        with open_archive(source) as archive:
-            return sum(archive.files[name] for name in archive.matching(MESSAGES, SHARES, COMMENTS))
+    patterns = (MESSAGES, SHARES, COMMENTS)
+    missing = "there is no messages.csv, Shares.csv or Comments.csv in it."
 
-    def read(self, source: Path, options: Options) -> Items:
-        with open_archive(source) as archive:
-            names = archive.matching(MESSAGES, SHARES, COMMENTS)
-            if not names:
-                raise InputError(
-                    f"{source}: there is no messages.csv, Shares.csv or Comments.csv in it.", code="not_an_export"
-                )
-            owner = _owner(archive)
-            if owner and not options.identities:
-                options.identities.add(owner)
-            yield from archive.each(names, lambda name: _read(archive, name, options))
+    def items(self, archive: Archive, names: list[str], options: Options) -> Items:
+        owner = _owner(archive)
+        if owner and not options.identities:
+            options.identities.add(owner)
+        yield from archive.each(names, lambda name: _read(archive, name, options))
 
 
 def _owner(archive: Archive) -> str | None:
     for name in archive.matching("profile.csv"):
-        with suppress(InputError), archive.open(name) as stream:
-            for row in read_rows(stream, ("First Name", "Last Name")):
-                if isinstance(row.value, dict):
-                    return f"{row.value['First Name']} {row.value['Last Name']}".strip() or None
+        with suppress(InputError):
+            for _, row in archive.rows(name, ("First Name", "Last Name")):
+                if isinstance(row, dict):
+                    return f"{row['First Name']} {row['Last Name']}".strip() or None
     return None
 
 
 def _read(archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
-    if name.lower().endswith(MESSAGES) and not options.identities:
-        raise InputError("Say who in messages.csv is you with --me (a name).", param="me", code="missing_me")
-    with archive.open(name, options.advance) as stream:
-        if name.lower().endswith(MESSAGES):
-            rows = read_rows(stream, ("CONVERSATION ID", FROM, "TO", "DATE", "CONTENT"))
-            for _, conversation in groupby(rows, key=_conversation):
-                yield from _messages(list(conversation), archive.where(name), options)
-            return
-        is_comment = name.lower().endswith(COMMENTS)
-        text, link = ("Message", "Link") if is_comment else ("ShareCommentary", "ShareLink")
-        for row in read_rows(stream, ("Date", text, link)):
-            where = f"{archive.where(name)}:{row.line}"
-            try:
-                if isinstance(row.value, InputError):
-                    raise row.value
-                yield _post(row.value, row.value[text], row.value[link], is_comment, options, where)
-            except InputError as error:
-                yield LeftOut.because_of(error, where)
+    if name.lower().endswith(MESSAGES):
+        if not options.identities:
+            raise InputError("Say who in messages.csv is you with --me (a name).", param="me", code="missing_me")
+        rows = archive.rows(name, ("CONVERSATION ID", FROM, "TO", "DATE", "CONTENT"), options.advance)
+        for _, conversation in groupby(rows, key=_conversation):  # of which the newest stands first
+            yield from read_each(reversed(list(conversation)), partial(_message, Turns(), options))
+        return
+    is_comment = name.lower().endswith(COMMENTS)
+    columns = ("Message", "Link") if is_comment else ("ShareCommentary", "ShareLink")
+    rows = archive.rows(name, ("Date", *columns), options.advance)
+    yield from read_each(rows, partial(_post, columns, is_comment, options))
 
 
 def _post(
-    row: dict[str, str], text: str, link: str, is_comment: bool, options: Options, where: str
+    columns: tuple[str, str], is_comment: bool, options: Options, row: dict[str, str], where: str
 ) -> SourceDocument | LeftOut:
+    text, link = (row[column] for column in columns)
     own = text.replace('"\n"', "\n").strip().strip('"').strip()  # LinkedIn quotes each line of a post by itself
     if not own:
         return LeftOut(where, NO_TEXT)
@@ -83,24 +69,11 @@ def _post(
     return options.document(where, name, own, seconds, None, thread=link if is_comment and link else None)
 
 
-def _conversation(row: CsvRow) -> str:
-    return row.value["CONVERSATION ID"] if isinstance(row.value, dict) else ""
+def _conversation(row: tuple[str, dict[str, str] | InputError]) -> str:
+    return row[1]["CONVERSATION ID"] if isinstance(row[1], dict) else ""
 
 
-def _messages(rows: list[CsvRow], file: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
-    """The messages of a conversation, of which the newest stands first in the file."""
-    turns = Turns()
-    for row in reversed(rows):
-        where = f"{file}:{row.line}"
-        try:
-            if isinstance(row.value, InputError):
-                raise row.value
-            yield _message(row.value, turns, options, where)
-        except InputError as error:
-            yield LeftOut.because_of(error, where)
-
-
-def _message(row: dict[str, str], turns: Turns, options: Options, where: str) -> SourceDocument | LeftOut:
+def _message(turns: Turns, options: Options, row: dict[str, str], where: str) -> SourceDocument | LeftOut:
     content = row["CONTENT"]
     text = (html_to_text(content) if content.lstrip().startswith("<p") else content).strip()
     if row.get("IS MESSAGE DRAFT", "").lower() == "yes":

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.files.json_stream import JsonStream, as_object
+from pearl.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive
 from service.importers.base import LeftOut, Options
+from service.importers.fields import check_strings
 from service.importers.html_text import html_to_text
-from service.importers.posts import Post, PostImporter, without_mentions
+from service.importers.posts import Placed, Post, PostImporter, without_mentions
 
 WRITTEN = ("Note", "Question", "Article")
 
@@ -23,22 +24,19 @@ class MastodonImporter(PostImporter):
     patterns = ("outbox.json",)
     missing = "is not Mastodon's archive; there is no outbox.json in it. Unpack a .tar.gz and import the folder."
 
-    def posts(self, archive: Archive, name: str, options: Options) -> Iterator[tuple[int, Post | LeftOut | InputError]]:
-        with archive.open(name, options.advance) as stream:
-            for number, value in enumerate(JsonStream(stream).array("orderedItems"), start=1):
-                try:
-                    yield number, _post(as_object(value))
-                except InputError as error:
-                    yield number, error
+    def posts(self, archive: Archive, name: str, options: Options) -> Iterator[Placed]:
+        for where, value in archive.elements(name, "orderedItems", options.advance):
+            try:
+                yield where, _post(as_object(value))
+            except InputError as error:
+                yield where, error
 
 
 def _post(activity: dict[str, Any]) -> Post | LeftOut:
     note = activity.get("object")
     if activity.get("type") != "Create" or not isinstance(note, dict) or note.get("type") not in WRITTEN:
         return LeftOut("", "shared from others")
-    for field in ("id", "content"):
-        if not isinstance(note.get(field), str):
-            raise InputError(f"'{field}' is missing.", param=field, code="missing_field")
+    check_strings(note, "id", "content")
     published = note.get("published") or activity.get("published")
     text, answers = html_to_text(note["content"]).strip(), note.get("inReplyTo")
     tags = note.get("tag") if isinstance(note.get("tag"), list) else []

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
 from pearl.errors import InputError
-from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, Importer, Items, LeftOut, Options, SourceDocument, as_request
+from service.importers.archive import Archive, ArchiveImporter
+from service.importers.base import NO_TEXT, Items, LeftOut, Options, SourceDocument, as_request, read_each
 from service.importers.disk_index import DiskIndex
 
 LONGEST_THREAD = 200  # posts that are gone back through to the first
@@ -30,24 +30,19 @@ class Post:
     title: str | None = None  # its request where nothing else is
 
 
-class PostImporter(Importer):
+Placed = tuple[str, Post | LeftOut | InputError]
+
+
+class PostImporter(ArchiveImporter):
     """An archive with the posts of one person. A subclass names the files and reads their posts."""
 
     needs_me = False
-    patterns: tuple[str, ...]  # of the files in it
-    missing: str  # what is said where there is none
     template = "post"
+    times = 2
 
-    def size(self, source: Path) -> int | None:
-        with open_archive(source) as archive:
-            return 2 * sum(archive.files[name] for name in archive.matching(*self.patterns))
-
-    def read(self, source: Path, options: Options) -> Items:
-        """Twice, for the newest stand first: what can be answered, then the answers."""
-        with open_archive(source) as archive, DiskIndex() as index:
-            names = archive.matching(*self.patterns)
-            if not names:
-                raise InputError(f"{source}: {self.missing}", code="not_an_export")
+    def items(self, archive: Archive, names: list[str], options: Options) -> Items:
+        """Read twice, for the newest stand first: what can be answered, then the answers."""
+        with DiskIndex() as index:
             for name in names:
                 with suppress(InputError):  # reported when the same place is reached below
                     for _, post in self.posts(archive, name, options):
@@ -57,21 +52,16 @@ class PostImporter(Importer):
                             index.put(f"{post.answers}>", post.id)
             yield from archive.each(names, lambda name: self._items(archive, name, index, options))
 
-    def posts(self, archive: Archive, name: str, options: Options) -> Iterator[tuple[int, Post | LeftOut | InputError]]:
-        """Yield each post with its place in the file, or why there is none."""
+    def posts(self, archive: Archive, name: str, options: Options) -> Iterator[Placed]:
+        """Yield each post with its place, or why there is none."""
         raise NotImplementedError
 
     def _items(
         self, archive: Archive, name: str, index: DiskIndex, options: Options
     ) -> Iterator[SourceDocument | LeftOut]:
-        for number, post in self.posts(archive, name, options):
-            yield self._item(post, index, options, f"{archive.where(name)}:{number}")
+        return read_each(self.posts(archive, name, options), partial(self._item, index, options))
 
-    def _item(
-        self, post: Post | LeftOut | InputError, index: DiskIndex, options: Options, where: str
-    ) -> SourceDocument | LeftOut:
-        if isinstance(post, InputError):
-            return LeftOut.because_of(post, where)
+    def _item(self, index: DiskIndex, options: Options, post: Post | LeftOut, where: str) -> SourceDocument | LeftOut:
         if isinstance(post, LeftOut):
             return LeftOut(where, post.reason)
         if not post.text:

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,19 @@ from pearl.errors import InputError
 from pearl.history.files import read_json_lines
 from pearl.text.usable import json_type, parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument, as_request
-from service.importers.csv_rows import read_rows
+from service.importers.base import (
+    NO_TEXT,
+    NOT_MINE,
+    Importer,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    as_request,
+    read_each,
+)
 from service.importers.disk_index import DiskIndex
+from service.importers.fields import missing_field
 from service.importers.folders import folder_entries
 from service.importers.identities import Identities
 from service.importers.quotes import split_quotes
@@ -80,31 +91,21 @@ class RedditEntry:
         return "\n\n".join(part for part in (self.title, split_quotes(self.body, QUOTE).own) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The entry at a place of the source, or the error that says why there is none."""
-
-    where: str
-    entry: RedditEntry | InputError
+Place = tuple[str, RedditEntry | InputError]  # of the source, and what stands there, or why there is nothing
 
 
 def _items(source: _Tables | _Dumps, me: Identities, options: Options) -> Iterator[SourceDocument | LeftOut]:
     """Twice through the source, because an answer may stand before what it answers."""
     with DiskIndex() as written:
-        for place in source:
-            if isinstance(place.entry, RedditEntry) and place.entry.body.strip() not in DELETED:
-                written.put(place.entry.name, place.entry.whole)
-        for place in source:
-            try:
-                yield _item(place, written, me, options)
-            except InputError as error:
-                yield LeftOut.because_of(error, place.where)
+        for _, entry in source:
+            if isinstance(entry, RedditEntry) and entry.body.strip() not in DELETED:
+                written.put(entry.name, entry.whole)
+        yield from read_each(source, partial(_item, written, me, options))
 
 
-def _item(place: Place, written: DiskIndex, me: Identities, options: Options) -> SourceDocument | LeftOut:
-    entry, where = place.entry, place.where
-    if isinstance(entry, InputError):
-        raise entry
+def _item(
+    written: DiskIndex, me: Identities, options: Options, entry: RedditEntry, where: str
+) -> SourceDocument | LeftOut:
     if me and not me.match(entry.author):
         return LeftOut(where, NOT_MINE)
     if entry.body.strip() in DELETED:
@@ -131,19 +132,17 @@ class _Tables:
         for name in self.names:
             prefix = POST if name.lower().endswith("posts.csv") else COMMENT
             try:
-                with self.archive.open(name, self.options.advance) as stream:
-                    for row in read_rows(stream, ("id", "date", "body")):
-                        where = f"{self.archive.where(name)}:{row.line}"
-                        yield Place(where, _table_entry(row.value, prefix))
+                for where, row in self.archive.rows(name, ("id", "date", "body"), self.options.advance):
+                    yield where, _table_entry(row, prefix)
             except InputError as error:
-                yield Place(self.archive.where(name), error)
+                yield self.archive.where(name), error
 
 
 def _table_entry(row: dict[str, str] | InputError, prefix: str) -> RedditEntry | InputError:
     if isinstance(row, InputError):
         return row
     if not row["id"]:
-        return InputError("'id' is missing.", param="id", code="missing_field")
+        return missing_field("id")
     name, link = _full_name(row["id"], prefix), POST_IN_LINK.search(row.get("link", "") or row.get("permalink", ""))
     return RedditEntry(
         name=name,
@@ -188,9 +187,9 @@ class _Dumps:
         for path in self.paths:
             try:
                 for line in read_json_lines(path, self.options.advance):
-                    yield Place(f"{path}:{line.number}", _dump_entry(line.value))
+                    yield f"{path}:{line.number}", _dump_entry(line.value)
             except InputError as error:
-                yield Place(str(path), InputError(error.message.removeprefix(f"{path}: "), code=error.code))
+                yield str(path), InputError(error.message.removeprefix(f"{path}: "), code=error.code)
 
 
 def _dump_entry(fields: dict[str, Any] | InputError) -> RedditEntry | InputError:
@@ -199,7 +198,7 @@ def _dump_entry(fields: dict[str, Any] | InputError) -> RedditEntry | InputError
     is_comment = "body" in fields
     for name in ("id", "author", "created_utc", *(() if is_comment else ("title",))):
         if fields.get(name) is None:
-            return InputError(f"'{name}' is missing.", param=name, code="missing_field")
+            return missing_field(name)
     text_field = "body" if is_comment else "selftext"
     body = fields.get(text_field) or ""
     if not isinstance(body, str):

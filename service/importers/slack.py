@@ -6,18 +6,19 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from functools import partial
+from pathlib import PurePosixPath
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.files.json_stream import JsonStream, as_object
+from pearl.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument, as_request
+from service.importers.archive import Archive, ArchiveImporter
+from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument, as_request, read_each
 from service.importers.disk_index import DiskIndex
+from service.importers.fields import check_strings, object_or_empty
 from service.importers.quotes import split_quotes
 
-DAY_FILES = ("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json",)
 USER_FILES = ("users.json", "org_users.json")  # the second in exports of an Enterprise Grid
 DIRECT_FILE = "dms.json"
 CHANNEL_FILES = ("channels.json", "groups.json", DIRECT_FILE, "mpims.json")
@@ -28,7 +29,7 @@ UPLOAD = re.compile(r"<@[^<>]+> (?:uploaded|shared) a file: <[^<>]*>(?: and comm
 MARKUP = re.compile(r"<([^<>\n]+)>")
 
 
-class SlackImporter(Importer):
+class SlackImporter(ArchiveImporter):
     name = "slack"
     summary = "A Slack workspace export, a folder or zip file."
     examples = (
@@ -37,22 +38,18 @@ class SlackImporter(Importer):
     )
     needs_me = True
 
-    def size(self, source: Path) -> int | None:
-        with open_archive(source) as archive:
-            return sum(archive.files[name] for name in archive.matching(*DAY_FILES))
+    patterns = ("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json",)
+    missing = "is not a Slack export; there is no channel/YYYY-MM-DD.json in it."
 
-    def read(self, source: Path, options: Options) -> Items:
-        with open_archive(source) as archive, DiskIndex() as written:
-            names = archive.matching(*DAY_FILES)
-            if not names:
-                raise InputError(
-                    f"{source}: is not a Slack export; there is no channel/YYYY-MM-DD.json in it.", code="not_an_export"
-                )
+    def items(self, archive: Archive, names: list[str], options: Options) -> Items:
+        with DiskIndex() as written:
             people, channels, members = _people(archive), _channels(archive), _members(archive)
-            # by channel and day: what a thread answers has been read before it
-            yield from archive.each(
-                names, lambda name: _read_day(_Day(archive, name, people, channels, members, written), options)
-            )
+
+            def read_day(name: str) -> Iterator[SourceDocument | LeftOut]:
+                day = _Day(PurePosixPath(name).parent.name, people, channels, members, written)
+                return read_each(archive.elements(name, advance=options.advance), partial(_item, day, options))
+
+            yield from archive.each(names, read_day)  # by channel and day: what a thread answers has been read before
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +62,13 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class _Day:
-    """A channel's file of a day, and what it takes to read it."""
+    """A channel's day, and all that it takes to read its file."""
 
-    archive: Archive
-    name: str
+    folder: str
     people: dict[str, Person]
     channels: dict[str, str]  # folder -> channel id
     members: dict[str, list[str]]  # folder of direct messages -> ids of people
     written: DiskIndex  # channel id:ts -> text
-
-    @property
-    def folder(self) -> str:
-        return PurePosixPath(self.name).parent.name
 
     @property
     def channel(self) -> str:
@@ -100,7 +92,7 @@ def _people(archive: Archive) -> dict[str, Person]:
 
 
 def _person(user: dict[str, Any], profile: Any, id_: str) -> Person:
-    profile = profile if isinstance(profile, dict) else {}
+    profile = object_or_empty(profile)
     shown = profile.get("display_name") or user.get("name") or user.get("real_name") or id_
     names = [user.get(key) for key in ("name", "real_name")]
     names += [profile.get(key) for key in ("display_name", "real_name", "email")]
@@ -123,28 +115,17 @@ def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
     """The entries of a list at the root of the export. Raises InputError if it is damaged: it alone names people."""
     for path in archive.matching(name):
         try:
-            with archive.open(path) as stream:
-                for entry in JsonStream(stream).array():
-                    if isinstance(entry, dict) and isinstance(entry.get("id"), str):
-                        yield entry
+            for _, entry in archive.elements(path):
+                if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+                    yield entry
         except InputError as error:
             raise InputError(f"{archive.where(path)}: {error.message}", code=error.code) from error
 
 
-def _read_day(day: _Day, options: Options) -> Iterator[SourceDocument | LeftOut]:
-    with day.archive.open(day.name, options.advance) as stream:
-        for number, value in enumerate(JsonStream(stream).array(), start=1):
-            where = f"{day.archive.where(day.name)}:{number}"
-            try:
-                yield _item(day, as_object(value), options, where)
-            except InputError as error:
-                yield LeftOut.because_of(error, where)
-
-
-def _item(day: _Day, message: dict[str, Any], options: Options, where: str) -> SourceDocument | LeftOut:
-    ts, text = message.get("ts"), message.get("text")
-    if not isinstance(ts, str):
-        raise InputError("'ts' is missing.", param="ts", code="missing_field")
+def _item(day: _Day, options: Options, value: Any, where: str) -> SourceDocument | LeftOut:
+    message = as_object(value)
+    check_strings(message, "ts")
+    ts, text = message["ts"], message.get("text")
     if message.get("subtype") not in WRITTEN_SUBTYPES or message.get("bot_id"):
         day.written.put(f"{day.channel}:{ts}", _readable(str(text or ""), day.people))  # a bot can be answered
         return LeftOut(where, "bot or system message")

@@ -6,16 +6,27 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument, as_request
+from service.importers.archive import Archive, ArchiveImporter
+from service.importers.base import (
+    NO_TEXT,
+    NOT_MINE,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    as_request,
+    read_each,
+)
 from service.importers.dates import read_date
 from service.importers.disk_index import DiskIndex
+from service.importers.fields import missing_field, object_or_empty
 from service.importers.mbox import MboxImporter
 from service.importers.notes.kinds import NARROW_SPACES
 from service.importers.turns import Turns
@@ -26,22 +37,21 @@ DIRECT = "DM "  # with which the folder of a chat of two begins
 WRITTEN = "%A, %B %d, %Y at %I:%M:%S %p UTC"
 
 
-class TakeoutImporter(Importer):
+class TakeoutImporter(ArchiveImporter):
     name = "takeout"
     summary = "Google Takeout with Gmail and Google Chat, a zip file or folder."
     examples = ("pearl import takeout takeout-20260301-001.zip --user ann --me ann@example.org",)
     needs_me = True
+    patterns = (*MAIL, *CHAT)
+    missing = "there is neither mail nor Google Chat in it."
 
     def size(self, source: Path) -> int | None:
         return None  # its mail is read twice, when it is unpacked
 
-    def read(self, source: Path, options: Options) -> Items:
-        with open_archive(source) as archive, DiskIndex() as opened:
-            mail, chats = archive.matching(*MAIL), archive.matching(*CHAT)
-            if not mail and not chats:
-                raise InputError(f"{source}: there is neither mail nor Google Chat in it.", code="not_an_export")
-            yield from archive.each(chats, lambda name: _read_chat(archive, name, opened, options))
-        for item in MboxImporter().read(source, options) if mail else ():
+    def items(self, archive: Archive, names: list[str], options: Options) -> Items:
+        with DiskIndex() as opened:
+            yield from archive.each(archive.matching(*CHAT), lambda name: _read_chat(archive, name, opened, options))
+        for item in MboxImporter().read(archive.source, options) if archive.matching(*MAIL) else ():
             yield _in_voice(item, options.voice or MAIL_VOICE) if isinstance(item, SourceDocument) else item
 
 
@@ -52,13 +62,8 @@ def _in_voice(item: SourceDocument, voice: str) -> SourceDocument:
 def _read_chat(archive: Archive, name: str, opened: DiskIndex, options: Options) -> Iterator[SourceDocument | LeftOut]:
     folder = PurePosixPath(name).parent
     info, turns = _group(archive, str(folder / "group_info.json")), Turns() if folder.name.startswith(DIRECT) else None
-    with archive.open(name, options.advance) as stream:
-        for number, value in enumerate(JsonStream(stream).array("messages"), start=1):
-            where = f"{archive.where(name)}:{number}"
-            try:
-                yield _item(as_object(value), folder.name, info, turns, opened, options, where)
-            except InputError as error:
-                yield LeftOut.because_of(error, where)
+    messages = archive.elements(name, "messages", options.advance)
+    return read_each(messages, partial(_item, folder.name, info, turns, opened, options))
 
 
 def _group(archive: Archive, name: str) -> dict[str, Any]:
@@ -69,16 +74,16 @@ def _group(archive: Archive, name: str) -> dict[str, Any]:
 
 
 def _item(
-    message: dict[str, Any],
     group: str,
     info: dict[str, Any],
     turns: Turns | None,
     opened: DiskIndex,
     options: Options,
+    value: Any,
     where: str,
 ) -> SourceDocument | LeftOut:
-    given = message.get("creator")
-    creator: dict[str, Any] = given if isinstance(given, dict) else {}
+    message = as_object(value)
+    creator = object_or_empty(message.get("creator"))
     email, text = creator.get("email"), message.get("text")
     own = text.strip() if isinstance(text, str) else ""
     if creator.get("user_type", "Human") != "Human":
@@ -96,8 +101,8 @@ def _item(
         return LeftOut(where, NOT_MINE)
     if not own:
         return LeftOut(where, NO_TEXT)
-    heard, quoted = turns.answered(seconds) if turns else None, message.get("quoted_message_metadata")
-    quote = quoted.get("text") if isinstance(quoted, dict) else None
+    heard = turns.answered(seconds) if turns else None
+    quote = object_or_empty(message.get("quoted_message_metadata")).get("text")
     request = as_request(quote if isinstance(quote, str) else None) or as_request(answered) or heard
     name = f"googlechat:{message.get('message_id') or f'{group}/{seconds}/' + chr(0) + own}"
     recipient = _recipient(info, creator, direct=turns is not None)
@@ -117,7 +122,7 @@ def _recipient(info: dict[str, Any], creator: dict[str, Any], *, direct: bool) -
 def _seconds(value: Any) -> float:
     """Unix seconds from Google's English or, more slowly, its date in another language."""
     if not isinstance(value, str):
-        raise InputError("'created_date' is missing.", param="created_date", code="missing_field")
+        raise missing_field("created_date")
     text = value.translate(NARROW_SPACES)
     try:
         moment = datetime.strptime(text, WRITTEN).replace(tzinfo=UTC).timestamp()

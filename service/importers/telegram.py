@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument, as_request
+from service.importers.archive import Archive, ArchiveImporter
+from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument, as_request, read_each
 from service.importers.disk_index import DiskIndex
+from service.importers.fields import check_given
 from service.importers.turns import Turns
 
-RESULT = ("result*.json",)
 CHATS = frozenset({"chats", "left_chats", "list"})  # around the chats of an export of all
 PERSON, BOT = "personal_chat", "bot_chat"
 
 
-class TelegramImporter(Importer):
+class TelegramImporter(ArchiveImporter):
     name = "telegram"
     summary = "Telegram Desktop's export as JSON (result.json), of one chat or of all."
     examples = (
@@ -29,24 +29,16 @@ class TelegramImporter(Importer):
     )
     needs_me = False  # an export of all chats says whose it is
 
-    def size(self, source: Path) -> int | None:
-        with open_archive(source) as archive:
-            return sum(archive.files[name] for name in _results(archive))
+    patterns = ("result*.json",)
+    missing = (
+        "is not Telegram's export as JSON; there is no result.json in it. An export as HTML cannot be read: choose "
+        "'Machine-readable JSON'."
+    )
+    by_any_name = True
 
-    def read(self, source: Path, options: Options) -> Items:
-        with open_archive(source) as archive, DiskIndex() as written:
-            names = _results(archive)
-            if not names:
-                raise InputError(
-                    f"{source}: is not Telegram's export as JSON; there is no result.json in it. An export as HTML "
-                    "cannot be read: choose 'Machine-readable JSON'.",
-                    code="not_an_export",
-                )
+    def items(self, archive: Archive, names: list[str], options: Options) -> Items:
+        with DiskIndex() as written:
             yield from archive.each(names, lambda name: _read(archive, name, written, options))
-
-
-def _results(archive: Archive) -> list[str]:
-    return list(archive.files) if archive.source.is_file() and len(archive.files) == 1 else archive.matching(*RESULT)
 
 
 @dataclass(slots=True)
@@ -80,19 +72,14 @@ def _read(archive: Archive, name: str, written: DiskIndex, options: Options) -> 
                 raise InputError("Say who in the chat is you with --me (a name or id).", param="me", code="missing_me")
             else:
                 number += 1
-                where = f"{archive.where(name)}:{number}"
-                try:
-                    yield _item(chat, as_object(value), options, where)
-                except InputError as error:
-                    yield LeftOut.because_of(error, where)
+                yield from read_each([(f"{archive.where(name)}:{number}", value)], partial(_item, chat, options))
 
 
-def _item(chat: _Chat, message: dict[str, Any], options: Options, where: str) -> SourceDocument | LeftOut:
+def _item(chat: _Chat, options: Options, value: Any, where: str) -> SourceDocument | LeftOut:
+    message = as_object(value)
     if message.get("type") != "message" or message.get("via_bot") or chat.fields.get("type") == BOT:
         return LeftOut(where, "bot or system message")
-    for name in ("id", "date"):
-        if not message.get(name):
-            raise InputError(f"'{name}' is missing.", param=name, code="missing_field")
+    check_given(message, "id", "date")
     own, quoted = _parts(message.get("text"))
     unix = str(message.get("date_unixtime") or "")
     seconds = parse_timestamp(float(unix) if unix.isdecimal() else message["date"], param="date")

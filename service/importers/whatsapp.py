@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pearl.errors import InputError
-from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, Remark, SourceDocument
+from service.importers.archive import Archive, ArchiveImporter
+from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument, read_each
 from service.importers.identities import Identities
 from service.importers.notes.kinds import is_chat
 from service.importers.quotes import INVISIBLE
@@ -44,7 +45,7 @@ class Said:
     text: str
 
 
-class WhatsAppImporter(Importer):
+class WhatsAppImporter(ArchiveImporter):
     name = "whatsapp"
     summary = "A chat exported from WhatsApp: _chat.txt, its zip file, a folder of them."
     examples = (
@@ -55,33 +56,26 @@ class WhatsAppImporter(Importer):
     stable_ids = False  # a message has no id; it is called by its content
     flags = FLAGS
 
-    def size(self, source: Path) -> int | None:
-        with open_archive(source) as archive:
-            return 2 * sum(archive.files[name] for name in _chats(archive))
+    missing = "is not a chat that WhatsApp exported."
+    times = 2
 
-    def read(self, source: Path, options: Options) -> Items:
-        with open_archive(source) as archive:
-            names = _chats(archive)
-            if not names:
-                raise InputError(f"{source}: is not a chat that WhatsApp exported.", code="not_an_export")
-            for name in names:
-                try:
-                    yield from _read_chat(archive, name, options)
-                except InputError as error:
-                    if len(names) == 1:
-                        raise InputError(f"{archive.where(name)}: {error.message}", code=error.code) from error
-                    options.advance(archive.files[name])  # which a second reading would have taken
-                    yield LeftOut.because_of(error, archive.where(name))
-            yield Remark("WhatsApp writes no time zone; its times are taken as UTC.")
+    def names(self, archive: Archive) -> list[str]:
+        found = []
+        for name in list(archive.files) if len(archive.files) == 1 else archive.matching("*.txt"):
+            with suppress(InputError), archive.open(name) as stream:  # a damaged one is none of the export's
+                found += [name] if is_chat(stream.read(1 << 16).decode("utf-8-sig", "replace")) else []
+        return found
 
-
-def _chats(archive: Archive) -> list[str]:
-    names = list(archive.files) if len(archive.files) == 1 else archive.matching("*.txt")
-    found = []
-    for name in names:
-        with suppress(InputError), archive.open(name) as stream:  # a damaged one is none of the export's
-            found += [name] if is_chat(stream.read(1 << 16).decode("utf-8-sig", "replace")) else []
-    return found
+    def items(self, archive: Archive, names: list[str], options: Options) -> Items:
+        for name in names:
+            try:
+                yield from _read_chat(archive, name, options)
+            except InputError as error:
+                if len(names) == 1:
+                    raise InputError(f"{archive.where(name)}: {error.message}", code=error.code) from error
+                options.advance(archive.files[name])  # which a second reading would have taken
+                yield LeftOut.because_of(error, archive.where(name))
+        yield Remark("WhatsApp writes no time zone; its times are taken as UTC.")
 
 
 def _read_chat(archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
@@ -96,17 +90,14 @@ def _read_chat(archive: Archive, name: str, options: Options) -> Iterator[Source
     title = TITLE.match(Path(name).stem) or TITLE.match(archive.source.stem)
     alone = len(others) == 1  # with one other person, who is then answered
     recipient = others.pop() if alone else title[1] if title else None
-    for said in _messages(archive, name, options):
-        where = f"{archive.where(name)}:{said.line}"
-        try:
-            yield _item(said, reader.seconds(said.stamp), turns, alone, recipient, options, where)
-        except InputError as error:
-            yield LeftOut.because_of(error, where)
+    placed = ((f"{archive.where(name)}:{said.line}", said) for said in _messages(archive, name, options))
+    yield from read_each(placed, partial(_item, reader, turns, alone, recipient, options))
 
 
 def _item(
-    said: Said, seconds: float, turns: Turns, alone: bool, recipient: str | None, options: Options, where: str
+    reader: StampReader, turns: Turns, alone: bool, recipient: str | None, options: Options, said: Said, where: str
 ) -> SourceDocument | LeftOut:
+    seconds = reader.seconds(said.stamp)
     if not said.sender:
         return LeftOut(where, "bot or system message")
     text = _own_words(said.text)

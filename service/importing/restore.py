@@ -22,6 +22,7 @@ from service.importers.base import Importer, Items, LeftOut, Options, SourceDocu
 from service.importing.run import ImportSummary, run_import
 from service.store import apart, drafts, feedback, profiles, users, voices
 from service.store.database import Database
+from service.store.drafts import StoredDraft
 from service.store.users import User
 from service.store.voices import Voice
 
@@ -107,23 +108,32 @@ def import_export(
     reader: Importer,
     source: Path,
     options: Options,
+    check_draft: Callable[[StoredDraft], None],
     *,
     called: str | None = None,
     there: User | None = None,
 ) -> tuple[ImportSummary, dict[str, RestoreCounts]]:
     """Import the documents of an export, then restore everything else in it. ``reader`` is an ExportReader, or passes
-    what one reads on. Raises InputError if neither the options nor the export name a user, NotFound if the user that
-    was ``there`` is deleted meanwhile."""
+    what one reads on; ``check_draft`` raises an error for a draft that no list could show.
+
+    Raises InputError if neither the options nor the export name a user, NotFound if the user that was ``there`` is
+    deleted meanwhile.
+    """
     summary = run_import(database, reader, source, options, called=called, there=there)
     user, others = reader.user, reader.others  # type: ignore[attr-defined]
     if user is None:
         raise InputError(f"{source}: it names no user; say whose it is with --user.", param="user")
     with database.write() as connection:
         owner = there or users.ensure(connection, {user})[user]
-        return summary, restore(connection, owner.id, others)
+        return summary, restore(connection, owner.id, others, check_draft)
 
 
-def restore(connection: Connection, owner: int, others: Mapping[str, Sequence[Any]]) -> dict[str, RestoreCounts]:
+def restore(
+    connection: Connection,
+    owner: int,
+    others: Mapping[str, Sequence[Any]],
+    check_draft: Callable[[StoredDraft], None],
+) -> dict[str, RestoreCounts]:
     """Restore everything in an export but its documents, which must be there; return the counts by kind.
 
     Existing items stay as they are, except for a voice without any settings. Raises NotFound if the user is deleted.
@@ -133,7 +143,7 @@ def restore(connection: Connection, owner: int, others: Mapping[str, Sequence[An
     restorers: dict[str, Callable[[dict[str, Any]], bool]] = {
         "set_apart": partial(apart.restore, connection, owner),
         "voices": partial(_restore_voice, connection, owner),
-        "drafts": partial(_restore_draft, connection, owner),
+        "drafts": partial(_restore_draft, connection, owner, check_draft),
         "feedback": partial(feedback.restore, connection, owner),
         "profiles": partial(profiles.restore, connection, owner),
     }
@@ -151,11 +161,11 @@ def _restore_each(kind: str, items: Sequence[Any], put: Callable[[dict[str, Any]
     return RestoreCounts(restored, len(items) - restored - len(problems), tuple(problems))
 
 
-def _restore_draft(connection: Connection, owner: int, line: dict[str, Any]) -> bool:
-    from service.api.draft_form import RecordedDraftOut  # loads the models of the API, which other imports do not need
-
+def _restore_draft(
+    connection: Connection, owner: int, check: Callable[[StoredDraft], None], line: dict[str, Any]
+) -> bool:
     try:
-        RecordedDraftOut.of_record(drafts.of_line(line), {})
+        check(drafts.of_line(line))
     except (AttributeError, KeyError, TypeError, ValueError) as error:  # stored, it would break every list of drafts
         raise InputError(
             "The draft is not in the form in which PEARL exports one; leave its line out.", code="invalid_draft"

@@ -19,13 +19,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx2
 
 from pearl.errors import AccessError, InputError, MailError
+from pearl.text.shown_urls import is_loopback
 from pearl.text.usable import printable
 
 LONGEST_WAIT_S = 600.0  # for the person at the browser
 ANSWER_S = 30.0
 EARLY_S = 60.0  # a token is renewed before it expires
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
-LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 DONE = b"<!doctype html><title>PEARL</title><p>PEARL may read your mail now. Close this page."
 
 Say = Callable[[str], None]
@@ -93,7 +93,7 @@ def read_client(given: str, base: Client | None) -> Client:
         )
     for address in filter(None, (client.token_uri, client.auth_uri, client.device_uri)):
         parts = urlsplit(address)
-        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
+        if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname)):
             raise InputError(f"--client {given}: {address} is not an https address.", param="client")
     return client
 

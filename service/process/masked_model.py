@@ -26,18 +26,24 @@ class MaskedModel:
         self.close = model.close
 
     async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
-        mask = await in_reading_thread(Mask, [message.content for message in messages])
-        sent = [replace(message, content=text) for message, text in zip(messages, mask.hidden, strict=True)]
-        if mask:
-            advised = sent[0].role == "system"
-            first = f"{sent[0].content}\n\n{ADVICE}" if advised else ADVICE
-            sent = [Message("system", first), *sent[advised:]]
+        mask, sent = await in_reading_thread(hide, messages)
         restorer = Restorer(mask)
         async with aclosing(self._model.stream(sent, decoding)) as chunks:
             async for chunk in chunks:
                 yield replace(chunk, text=restorer.feed(chunk.text, last=chunk.finish_reason is not None))
         if rest := restorer.feed("", last=True):
             yield Chunk(rest)
+
+
+def hide(messages: Sequence[Message]) -> tuple[Mask, list[Message]]:
+    """Return the placeholders of the messages, and the messages with them, told what they are."""
+    mask = Mask([message.content for message in messages])
+    sent = [replace(message, content=text) for message, text in zip(messages, mask.hidden, strict=True)]
+    if mask:
+        advised = sent[0].role == "system"
+        first = f"{sent[0].content}\n\n{ADVICE}" if advised else ADVICE
+        sent = [Message("system", first), *sent[advised:]]
+    return mask, sent
 
 
 def masked(settings: Settings, model: ChatModel) -> ChatModel:

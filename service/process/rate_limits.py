@@ -21,6 +21,8 @@ from pearl.settings import Settings
 from pearl.text.shown_urls import why
 
 IN_MEMORY = "memory://"
+ANSWERS_S = 0.5  # for a storage to connect and to answer; the URL's own socket_timeout counts instead
+AGAIN_S = 5.0  # after a storage did not answer, until it is asked again
 
 log = logging.getLogger("pearl.service")
 
@@ -74,20 +76,23 @@ class MovingWindow:
 
 
 class RateLimits:
-    """Counts requests by key over a moving window."""
+    """Counts requests by key over a moving window, in a storage that processes share or in this process alone; in the
+    latter as well while the storage does not answer."""
 
     def __init__(self, settings: Settings) -> None:
         """Connect to the storage of the counts. Raises InputError if it cannot be used."""
         self._limit = parse(settings.rate_limit) if settings.rate_limit else None
-        self._window = None
-        if settings.rate_limit_storage == IN_MEMORY and self._limit is not None:
-            self._window = MovingWindow(self._limit.amount, self._limit.get_expiry())
+        url = settings.rate_limit_storage
+        self._shared = url != IN_MEMORY
+        self._window = MovingWindow(self._limit.amount, self._limit.get_expiry()) if self._limit else None
+        self._away_until: float | None = None  # by the monotonic clock; None: the storage answered last time
+        limits = ("socket_timeout", "socket_connect_timeout") if url.startswith(("redis", "valkey")) else ()
         try:
-            storage = storage_from_string(settings.rate_limit_storage, wrap_exceptions=True)
+            storage = storage_from_string(url, wrap_exceptions=True, **dict.fromkeys(limits, ANSWERS_S))
         except (ConfigurationError, ValueError) as error:
-            if settings.rate_limit_storage.startswith("redis") and find_spec("redis") is None:
+            if url.startswith("redis") and find_spec("redis") is None:
                 raise MissingExtra("redis", "redis") from None
-            reason = why(error, settings.rate_limit_storage)
+            reason = why(error, url)
             raise InputError(f"PEARL_RATE_LIMIT_STORAGE cannot be used: {reason}", code="invalid_setting") from None
         self._limiter = MovingWindowRateLimiter(storage)
 
@@ -100,16 +105,24 @@ class RateLimits:
 
     def take(self, key_id: str) -> tuple[bool, Allowance | None]:
         """Count one request; return whether it may go ahead, and what is left, None without a limit."""
-        if self._limit is None:
+        if self._limit is None or self._window is None:
             return True, None
-        if self._window is not None:
+        began = time.monotonic()
+        if not self._shared or (self._away_until is not None and began < self._away_until):
             return self._window.hit(key_id)
+        if self._away_until is not None:  # one request asks again; the others do not wait for the answer
+            self._away_until = began + AGAIN_S
         try:
             allowed = self._limiter.hit(self._limit, key_id)
             window = self._limiter.get_window_stats(self._limit, key_id)
-        except StorageError:  # without a storage requests are served uncounted
-            log.warning("the storage of the rate limits does not answer")
-            return True, None
+        except StorageError:
+            if self._away_until is None:
+                log.warning("the storage of the rate limits does not answer: this process counts for itself")
+            self._away_until = time.monotonic() + AGAIN_S
+            return self._window.hit(key_id)
+        if self._away_until is not None:
+            log.info("the storage of the rate limits answers again")
+            self._away_until = None
         reset = max(0.0, window.reset_time - time.time())
         return allowed, Allowance(self._limit.amount, window.remaining, reset)
 

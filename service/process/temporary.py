@@ -41,13 +41,14 @@ def temporary_folder(within: Path | None = None) -> Iterator[Path]:
 
 
 def clear_abandoned(within: Path | None = None) -> None:
-    """Remove the folders of processes that were killed."""
-    for folder in (within or Path(tempfile.gettempdir())).glob(f"{FOLDER_NAME}*/"):
-        lock = _lock_of(folder)
+    """Remove the folders and the locks of processes that were killed."""
+    for lock in (within or Path(tempfile.gettempdir())).glob(f"{FOLDER_NAME}*.lock"):
+        folder = lock.with_suffix("")
         with suppress(OSError, Timeout):
-            if lock.exists() and not folder.is_symlink() and (os.name == "nt" or folder.stat().st_uid == os.getuid()):
+            if not folder.is_symlink() and (os.name == "nt" or lock.lstat().st_uid == os.getuid()):
                 with FileLock(lock, timeout=0):
-                    shutil.rmtree(folder)
+                    if folder.exists():
+                        shutil.rmtree(folder)
                 lock.unlink(missing_ok=True)
 
 

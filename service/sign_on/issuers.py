@@ -17,6 +17,7 @@ import httpx2
 import jwt
 
 from pearl.errors import AccessError, InputError, PearlError, Unauthenticated
+from pearl.text.shown_urls import distrusted
 from pearl.text.usable import check_id
 from service.sign_on.terms import IssuerTerms, safe
 from service.store.keys import UserName
@@ -67,6 +68,7 @@ class Issuer:
         self._published: Published | None = None
         self._tried = -math.inf
         self._asking: asyncio.Task[None] | None = None
+        self._distrusted: str | None = None  # why its certificate is not trusted
 
     async def user(self, token: str) -> UserName:
         """The user of a token for the API. Raises Unauthenticated, AccessError, IssuerDown."""
@@ -192,8 +194,12 @@ class Issuer:
     def _down(self, error: Exception | None) -> IssuerDown:
         if error is not None:
             log.warning("sign-on: %s does not answer as it should: %s: %s", self.name, type(error).__name__, error)
+            self._distrusted = distrusted(error)
+        reason = (
+            f"has a certificate that is not trusted ({self._distrusted})" if self._distrusted else "does not answer"
+        )
         return IssuerDown(
-            f"{self.name}, which signs users on, does not answer; try again a little later, or use a key of PEARL's.",
+            f"{self.name}, which signs users on, {reason}; try again a little later, or use a key of PEARL's.",
             retry_after=AGAIN_S,
         )
 

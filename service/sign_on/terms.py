@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr, ValidationError
 
 from pearl.errors import InputError
+from pearl.text.shown_urls import is_loopback
 
 OURS = {"authorization", "cookie", "x-api-key", "x-pearl-user", "x-pearl-page"}
 HEADER = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -20,8 +21,7 @@ HEADER = re.compile(r"[a-z0-9][a-z0-9-]*")
 def safe(address: str) -> str:
     """The address without a final slash. Raises ValueError unless it is https, or http on this machine."""
     parts = urlsplit(address)
-    here = parts.hostname in ("localhost", "127.0.0.1", "::1")
-    if not parts.hostname or parts.scheme not in (("https", "http") if here else ("https",)):
+    if not parts.hostname or parts.scheme not in (("https", "http") if is_loopback(parts.hostname) else ("https",)):
         raise ValueError("write https://HOST, or on this machine http://localhost:PORT")
     if parts.query or parts.fragment or parts.username is not None:
         raise ValueError("leave out queries, fragments and passwords")

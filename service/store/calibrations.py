@@ -6,11 +6,15 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from pearl.errors import NotFound
 from service.store import users, voices
 from service.store.tables import calibrations
+
+ONE = select(calibrations).where(
+    *(calibrations.c[name] == bindparam(name) for name in ("user_id", "voice", "retriever", "model"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,9 @@ def put(connection: Connection, user_id: int, calibration: StoredCalibration) ->
 
 def find(connection: Connection, user_id: int, key: CalibrationKey) -> StoredCalibration | None:
     """The calibration of a combination; None if there is none."""
-    row = connection.execute(select(calibrations).where(calibrations.c.user_id == user_id, *_is(key))).first()
+    row = connection.execute(
+        ONE, {"user_id": user_id, "voice": key.voice or "", "retriever": key.retriever, "model": key.model}
+    ).first()
     return None if row is None else _stored(row)
 
 

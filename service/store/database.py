@@ -31,6 +31,9 @@ ERASURE_WAIT_S = 1.0  # how long the answer to a deletion waits for readers to e
 ERASURE_RETRY_S = 0.02
 UNHURRIED_S = 600.0  # for a migration or a VACUUM on PostgreSQL
 READ_AGAIN = 2_000  # pages of a table with deleted rows that VACUUM reads each time (PostgreSQL): 0.05 s
+# How long a migration on PostgreSQL waits for a table: whoever else wants the table waits behind it. Less than the
+# server's deadlock_timeout (1 s), so that of a deadlock's two sides the migration gives way.
+TABLE_WAIT_S = 0.5
 
 
 class Database:
@@ -112,6 +115,17 @@ class Database:
             return
         if error.code != "schema_missing":
             raise error
+        deadline = time.monotonic() + UNHURRIED_S
+        while True:
+            try:
+                self._upgrade()
+                break
+            except StoreError as locked:  # by a long reader, as a backup is: other processes work on meanwhile
+                if self.is_sqlite or locked.code != "store_locked" or time.monotonic() > deadline:
+                    raise
+            time.sleep(TABLE_WAIT_S)
+
+    def _upgrade(self) -> None:
         with self._translated(), self.engine.connect() as connection:
             if self.is_sqlite:
                 connection = connection.execution_options(pearl_write=True)
@@ -120,8 +134,9 @@ class Database:
                     schema.upgrade(connection)
                     return
                 with _unhurried(connection):
-                    connection.execute(text("SET LOCAL lock_timeout = 0"))  # a long migration is worth waiting for
+                    connection.execute(text("SET LOCAL lock_timeout = 0"))  # another's migration is worth waiting for
                     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
+                    connection.execute(text(f"SET LOCAL lock_timeout = {_milliseconds(TABLE_WAIT_S)}"))
                     schema.upgrade(connection)
 
     def schema_version(self, *, to_write: bool = False) -> tuple[str | None, str]:

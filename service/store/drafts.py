@@ -33,6 +33,7 @@ from service.store.lines import column_values
 from service.store.paging import PageQuery, page_of
 from service.store.tables import documents, drafts
 
+ADD = insert(drafts)
 NOT_KEPT = Revision(False, "not_kept", "This draft was made by a version that did not keep the reason.")
 
 
@@ -129,16 +130,17 @@ def add(
         raise NotFound("This user was deleted while the draft was written; nothing is kept.", code="user_not_found")
     evidence = draft.retrieval
     connection.execute(
-        insert(drafts).values(
-            id=draft.id,
-            user_id=user_id,
-            voice=voice,
-            request=request,
-            instructions=instructions,
-            text=draft.text,
-            stage=draft.stage,
-            model=model,
-            retrieval={
+        ADD,
+        {
+            "id": draft.id,
+            "user_id": user_id,
+            "voice": voice,
+            "request": request,
+            "instructions": instructions,
+            "text": draft.text,
+            "stage": draft.stage,
+            "model": model,
+            "retrieval": {
                 "documents": [{"id": scored.document.id, "score": scored.score} for scored in evidence.documents],
                 "top_score": evidence.top_score,
                 "threshold": evidence.threshold,
@@ -149,17 +151,17 @@ def add(
                 **({"variants": list(map(_kept_variant, draft.variants))} if draft.variants else {}),
                 **({} if draft.decided_by is None else {"calibration": asdict(draft.decided_by)}),
             },
-            revision=asdict(draft.revision),
-            questions=list(draft.questions),
-            usage=asdict(draft.usage),
-            timings=draft.timings,
-            quality=draft.quality,
-            editing=None if draft.editing is None else asdict(draft.editing),
-            likeness=draft.likeness,
-            recipient=recipient,
-            thread=thread,
-            created_at=time.time(),
-        )
+            "revision": asdict(draft.revision),
+            "questions": list(draft.questions),
+            "usage": asdict(draft.usage),
+            "timings": draft.timings,
+            "quality": draft.quality,
+            "editing": None if draft.editing is None else asdict(draft.editing),
+            "likeness": draft.likeness,
+            "recipient": recipient,
+            "thread": thread,
+            "created_at": time.time(),
+        },
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from sqlalchemy import Connection, case, delete, exists, insert, select, update
+from sqlalchemy import Connection, bindparam, case, delete, exists, insert, select, update
 
 from pearl.errors import AccessError, NotFound, Unauthenticated
 from pearl.text.usable import format_timestamp, storable
@@ -21,6 +21,14 @@ from service.store.users import User, ensure, find, get, spellings, tenant_id
 KEY_PREFIX = "pearl_"
 SIGNED_ON = "user_"  # begins the key id of a user who signed on without a key
 DAY_S = 86_400
+
+# made once, as are other statements that each draft needs: making one takes as long as running it
+_KEY = select(
+    *(keys.c.id, keys.c.user_id, keys.c.grants_all_users, keys.c.expires_at, users.c.name),
+    *(keys.c.tokens_per_day, keys.c.spent_on, keys.c.tokens_spent),
+).outerjoin(users, users.c.id == keys.c.user_id)
+KEY_BY_ID = _KEY.where(keys.c.id == bindparam("id"))
+KEY_BY_DIGEST = _KEY.where(keys.c.digest == bindparam("digest"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +166,10 @@ def identify_service(connection: Connection, key: str) -> str:
 
 
 def _in_force(connection: Connection, key: str | KeyId) -> Any:
-    row = connection.execute(
-        select(
-            *(keys.c.id, keys.c.user_id, keys.c.grants_all_users, keys.c.expires_at, users.c.name),
-            *(keys.c.tokens_per_day, keys.c.spent_on, keys.c.tokens_spent),
-        )
-        .outerjoin(users, users.c.id == keys.c.user_id)
-        .where(keys.c.id == key.id if isinstance(key, KeyId) else keys.c.digest == _digest(key))
-    ).first()
+    if isinstance(key, KeyId):
+        row = connection.execute(KEY_BY_ID, {"id": key.id}).first()
+    else:
+        row = connection.execute(KEY_BY_DIGEST, {"digest": _digest(key)}).first()
     if row is None:
         raise Unauthenticated("This API key is not valid; make one with 'pearl keys create --user NAME'.")
     if row.expires_at is not None and row.expires_at <= time.time():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from pearl.errors import InputError, NotFound
 from pearl.text.usable import check_characters, check_id, check_text
@@ -17,6 +17,8 @@ from service.store.voices import Voice
 
 LISTED, CONFIRMED, CORRECTED, STRUCK, DELETED = "listed", "confirmed", "corrected", "struck", "deleted"
 STATES = (LISTED, CONFIRMED, CORRECTED, STRUCK, DELETED)
+
+OF_VOICE = select(profiles).where(*(profiles.c[name] == bindparam(name) for name in ("user_id", "voice")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,7 @@ class StoredProfile:
 
 def get(connection: Connection, user_id: int, voice: str | None) -> StoredProfile:
     """The choices on a voice, or on the whole history; empty if nothing was chosen."""
-    in_voice = profiles.c.user_id == user_id, profiles.c.voice == (voice or "")
-    row = connection.execute(select(profiles).where(*in_voice)).first()
+    row = connection.execute(OF_VOICE, {"user_id": user_id, "voice": voice or ""}).first()
     return StoredProfile(voice) if row is None else _stored(row)
 
 

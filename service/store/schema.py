@@ -55,6 +55,15 @@ def trouble(revision: str | None) -> StoreError | None:
     )
 
 
+def trouble_at_work(revision: str | None) -> StoreError | None:
+    """The error for a process that works on a database of this revision already. There is none if a later version has
+    upgraded it and only added to it: a migration that takes something away begins a new hundred of numbers."""
+    newest = known()[1]
+    if revision is not None and revision > newest and revision[:-2] == newest[:-2]:
+        return None
+    return trouble(revision)
+
+
 def upgrade(connection: Connection) -> None:
     """Bring the schema up to date within the connection's transaction: create the tables in an empty database, run the
     missing migrations in any other."""

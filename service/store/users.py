@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from shlex import quote
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from pearl.errors import InputError, NotFound
 from pearl.text.words import composed
@@ -16,6 +16,13 @@ from service.store.upsert import upsert
 
 TENANT = "default"
 NAMES_SHOWN = 10
+HISTORY_VERSION = select(users.c.history_version).where(users.c.id == bindparam("id"))
+LOCK = (
+    select(users.c.id)
+    .where(users.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(users.c.id)
+    .with_for_update(key_share=True)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ def keep_others_out(connection: Connection) -> None:
 
 def history_version(connection: Connection, user_id: int) -> int:
     """A number that changes whenever the user's documents do. Raises NotFound if the user is gone."""
-    version = connection.scalar(select(users.c.history_version).where(users.c.id == user_id))
+    version = connection.scalar(HISTORY_VERSION, {"id": user_id})
     if version is None:
         raise NotFound("This user was deleted.", code="user_not_found")
     return int(version)
@@ -118,8 +125,7 @@ def lock(connection: Connection, user_ids: set[int]) -> set[int]:
 
     On SQLite a write transaction keeps all others out anyway.
     """
-    rows = select(users.c.id).where(users.c.id.in_(user_ids)).order_by(users.c.id).with_for_update(key_share=True)
-    return set(connection.scalars(rows))
+    return set(connection.scalars(LOCK, {"ids": list(user_ids)}))
 
 
 def history_versions(connection: Connection, user_ids: set[int]) -> dict[int, int]:

@@ -9,7 +9,7 @@ from shlex import quote
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, func, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, func, select, update
 
 from pearl.errors import AccessError, Conflict, InputError, NotFound, TooLarge
 from pearl.templates import DEFAULT_TEMPLATE
@@ -22,6 +22,7 @@ from service.store.users import lock, touch_history
 
 WHOLE_HISTORY = "pearl"  # the model id that stands for no voice, so no voice has this name
 MOST_INSTRUCTIONS = 20_000  # characters, about 5,000 tokens, which every draft takes along
+LOCAL_ONLY = select(voices.c.name).where(voices.c.user_id == bindparam("user_id"), voices.c.local_only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def _voice(row: Any) -> Voice:
 
 def local_only(connection: Connection, user_id: int) -> frozenset[str]:
     """The names of the voices whose texts are shown to no model outside this machine."""
-    return frozenset(voice.name for voice in list_all(connection, user_id) if voice.local_only)
+    return frozenset(connection.scalars(LOCAL_ONLY, {"user_id": user_id}))
 
 
 def kept_here(name: str, reader: str) -> AccessError:

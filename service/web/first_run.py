@@ -6,13 +6,13 @@ names it, no proxy passed it on, and its form is the page's own.
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from fastapi import Request
 from sqlalchemy import Connection
 
 from pearl.errors import AccessError, Conflict, InputError
+from pearl.text.shown_urls import is_loopback
 from pearl.text.usable import check_id
 from service.api.dependencies import sign_on_of
 from service.api.sessions import from_elsewhere
@@ -29,13 +29,6 @@ NOT_HERE = AccessError(
 )
 
 
-def is_loopback(host: str | None) -> bool:
-    try:
-        return host is not None and ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def is_here(request: Request) -> bool:
     """True if a browser on this machine asks, under an address of this machine, and no proxy stands between. A page of
     another site whose name leads here, too, has its own name as the host. Where an operator's file says who users are,
@@ -50,7 +43,7 @@ def is_here(request: Request) -> bool:
     proxied = any(name in OF_PROXIES or name.startswith("x-forwarded") for name in request.headers)
     client = request.client.host if request.client else None
     modern = request.scope["http_version"] != "1.0"  # which proxies speak that are left as they come
-    return is_loopback(client) and (host == "localhost" or is_loopback(host)) and modern and not proxied
+    return is_loopback(client) and is_loopback(host) and modern and not proxied
 
 
 def check_form(request: Request) -> None:

@@ -17,10 +17,17 @@ from benchmarks.figures import Result, read_result, read_results
 from benchmarks.first_stage import QUICK_SIZES, SIZES
 from benchmarks.machine import ROOT
 from benchmarks.many_users import LABELS
+from benchmarks.workers import QUICK_USERS, USERS, WAYS
 
 
 def first_stage(*sizes: int) -> set[str]:
     return {f"{size}_{name}" for size in sizes for name in ("p50", "p99", "avx2_p50", "plain_p50", "ratio")}
+
+
+def workers(*counts: int) -> set[str]:
+    routed = (f"{count}_{way}_{what}" for count in counts for way in WAYS for what in ("p50", "p99", "builds", "mib"))
+    loaded = (f"{name}_{what}" for name in ("one", "two") for what in ("per_second", "p99", "cpu_ms", "errors"))
+    return {*routed, *loaded, "workers_ratio"}
 
 
 PARTS = ("per_second", "p50", "p99")
@@ -29,6 +36,7 @@ FIGURES = {
         *(f"{name}_{clients}_{what}" for name in ("pearl", "proxy") for clients in CLIENTS for what in PARTS),
         *("p50_ratio", "32_ratio", "32_tail", "64_ratio", "64_tail", "pearl_mib", "proxy_mib", "mib_ratio"),
     },
+    "flame": {"loop"},
     "import": {
         *("documents_per_second", "documents_per_cpu_second", "recent_per_cpu_second", "peak_memory", "seconds"),
         *("seconds_again", "floor_seconds", "times_the_floor"),
@@ -59,12 +67,14 @@ FIGURES = {
         *(f"{what}_{side}" for what in LABELS for side in ("few_ms", "many_ms", "ratio")),
         *(f"row_{what}" for what in ("first_ms", "again_ms", "builds", "before_mib", "half_mib", "end_mib")),
     },
+    "workers": workers(*USERS),
     "startup": {
         f"{what}_{time}"
         for what in ("help", "slowest_help", "import", "import_again", "first_draft", "draft")
         for time in ("cpu_s", "s")
     },
     "page": {f"{what}_p{percent}" for what in ("api", "page", "later") for percent in (50, 95)},
+    "many_machines": {"workers_1", "workers_2", "workers_3", "times_2", "times_3"},
     "install": {
         *("total_s", "clone_s", "install_s", "fetch_s", "ready_s", "draft_s"),
         *("disk_mb", "environment_mb", "memory_mb"),
@@ -72,7 +82,9 @@ FIGURES = {
 }
 
 QUICK_FIGURES = FIGURES | {
+    "many_machines": {"workers_1", "workers_2", "times_2"},
     "first_stage": first_stage(*QUICK_SIZES),
+    "workers": workers(*QUICK_USERS),
 }
 
 KEPT = {"gpu"}  # results of benchmarks that went
@@ -104,8 +116,9 @@ def some_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# install makes a whole environment from the package index, over a minute
-IN_THE_SUITE = [pytest.param(name, marks=pytest.mark.slow) if name == "install" else name for name in NAMES]
+# install makes a whole environment from the package index, and each number of workers loads its models: over a minute
+SLOW = {"install", "many_machines"}
+IN_THE_SUITE = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in NAMES]
 
 
 @pytest.mark.timeout(300)  # each starts servers or loads models several times
@@ -115,6 +128,8 @@ def test_a_quick_run(
 ) -> None:
     if name == "beside_litellm" and shutil.which(os.environ.get("LITELLM", "litellm")) is None:
         pytest.skip("there is no litellm, which has an environment of its own")
+    if name == "flame" and shutil.which("py-spy", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") is None:
+        pytest.skip("there is no py-spy")
     monkeypatch.setenv("PEARL_SHARED", str(some_documents))
     # in this process: torch and the models' libraries are imported once for all of them
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0

@@ -44,7 +44,8 @@ def test_they_name_settings_and_the_image_of_this_version(manifests: dict[str, A
 
 def test_a_stop_lets_requests_end_and_pods_share_their_sessions(manifests: dict[str, Any], root: Path) -> None:
     pod = manifests["Deployment"]["spec"]["template"]["spec"]
-    assert pod["terminationGracePeriodSeconds"] >= 5 + REQUESTS_END_S + LOADING_ENDS_S
+    drained = int(manifests["ConfigMap"]["data"]["PEARL_DRAIN_S"])
+    assert pod["terminationGracePeriodSeconds"] >= drained + REQUESTS_END_S + LOADING_ENDS_S
     mounts = [mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]]
     assert f"/var/lib/pearl/{SECRET_FILE}" in mounts
     text = (root / "deploy" / "kubernetes.yaml").read_text(encoding="utf-8")

@@ -29,7 +29,7 @@ SERVING = {"pearl", "retriever", "service"}
 # trains, fastapi-offline for the files of Swagger UI
 NOT_IMPORTED = {"accelerate", "fastapi-offline", "redis"}
 # imported, and in the one version that pydantic was made for
-COMES_WITH_ANOTHER = {"pydantic-core", "jinja2"}  # with pydantic, and with torch
+COMES_WITH_ANOTHER = {"pydantic-core", "jinja2", "psutil"}  # with pydantic, torch and accelerate
 # what a draft is measured with, below the rooms that draft to calibrate and to judge; its error names the extra eval
 MEASURES = {"bert-score"}
 DRIVER = {"psycopg", "pyjwt", "ray"}  # of the extras postgres, oidc and ray, imported where they are asked for
@@ -165,7 +165,7 @@ def test_every_import_is_a_dependency_and_every_dependency_is_used(project: dict
     used = {package: {name for module in imported(root, package) for name in distributions(module)} for package in OURS}
     serving = set().union(*(used[package] for package in SERVING))
     every = serving | used["training"] | used["eval"]
-    assert used["training"] - COMES_WITH_ANOTHER <= base | train | direct(extras["qlora"]).keys()
+    assert used["training"] - COMES_WITH_ANOTHER <= base | train | direct(extras["qlora"] + extras["ray"]).keys()
     assert used["eval"] - COMES_WITH_ANOTHER <= base | evaluation
     # a model of a hub, and a likelihood, run on torch: they come with training and judging alike
     assert serving - base - COMES_WITH_ANOTHER - MEASURES - DRIVER - TRACES - MAIL <= train & evaluation

@@ -18,6 +18,7 @@ from eval.recorded.personalized import presets
 from eval.recorded.quality import experts
 from eval.recorded.style import choices as style_choices
 from pearl.cli.main import app
+from training.reward.choices import REWARD_CHOICES
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROW = re.compile(r"^\| (\d+) \| ([^|]*⚠[^|]*) \| (\w+) \| (.*) \|$", re.MULTILINE)
@@ -35,14 +36,14 @@ CHOICES = {
     "decoding ⚠": {"top_p"},
     "ablations ⚠": {"key"},
     "cross-vote ⚠": {"cross_vote"},
+    "reward model ⚠": {"head", "pair_rule"},
+    "loss ⚠": {"weight", "average"},
 }
 # where the choice is a number
 OPTIONS = {
     "high certainty ⚠": "--threshold",
     "metrics ⚠": "--figure",
     "uncertainty ⚠": "--prior",
-    "reward model ⚠": "--head",
-    "loss ⚠": "--weight",
 }
 
 
@@ -62,7 +63,7 @@ def declared() -> set[str]:
         *(source.presets for source in items.SOURCES.values()),
         *(module.PRESETS for module in (discover, experts, presets, stance, style_choices)),
     ]
-    return {choice.name for each in every for choice in each.choices}
+    return {choice.name for each in every for choice in each.choices} | {choice.name for choice in REWARD_CHOICES}
 
 
 def options(command: Any) -> Iterator[str]:

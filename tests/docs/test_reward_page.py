@@ -58,4 +58,4 @@ def test_the_choice_of_layers_tells_what_was_measured():
         for name in ("MiniLM, PR, last layer", "MiniLM, PR")
     )
     shown = f"over three seeds the last one decides {last:.0%} of held-back pairs, these {lowest:.0%}"
-    assert shown in next(choice.why for choice in REWARD_CHOICES if choice.option == "--layers")
+    assert shown in next(choice.why for choice in REWARD_CHOICES if choice.name == "layers")

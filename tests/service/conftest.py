@@ -35,6 +35,7 @@ from service.store import documents, keys, users, voices
 from service.store.database import Database
 from service.store.documents import Addition
 from service.store.users import User
+from tests.real_redis import RealRedis
 
 # what ships is trained, so its scores change with every training
 UNTRAINED = {"database_url": None, "embed_in_background": False, "log_level": "error", "retriever": "fusion"}
@@ -299,3 +300,19 @@ def cut_off_model() -> type[CutOffModel]:
 @pytest.fixture
 def fixed_retriever() -> type[FixedRetriever]:
     return FixedRetriever
+
+
+@pytest.fixture
+def theirs() -> Iterator[Any]:
+    """An issuer that signs users on."""
+    from tests.issuer import issuer
+
+    with issuer() as made:
+        yield made
+
+
+@pytest.fixture
+def redis() -> Iterator[RealRedis]:
+    server = RealRedis()
+    yield server
+    server.stop()

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pearl.cli.gone import GONE
 from pearl.errors import InputError
 from training.choices import (
     ALL,
@@ -89,13 +88,6 @@ def test_choices_that_cannot_be(choose: list[str], said: str) -> None:
     with pytest.raises(InputError) as caught:
         choices_of(CORRECTED, choose, NAMES)
     assert caught.value.message.startswith(f"--choose {said}")
-
-
-def test_each_option_that_went_is_answered() -> None:
-    for step, names in (("score", SCORED_CHOICES), ("fit", FITTED_CHOICES), ("retriever", NAMES)):
-        options = {sentence for gone, sentence in GONE.items() if gone.startswith(f"train {step} --")}
-        for name in names:
-            assert f"--{name.replace('_', '-')} went: --choose {name}=VALUE." in options
 
 
 def test_an_unknown_preset() -> None:

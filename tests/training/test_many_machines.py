@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
+import re
 import shutil
 import socket
 import sqlite3
@@ -12,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -23,7 +25,7 @@ import pytest
 
 from pearl.errors import ChatTimeout, InputError, PearlError
 from pearl.extras import MissingExtra
-from pearl.runtime.ray_workers import Cluster, Placement, _placed, _Room
+from pearl.runtime.ray_workers import Cluster, Placement, _placed, _Room, _why_not
 from tests.source import ROOT
 
 USERS = [f"user{number:02}" for number in range(24)]
@@ -60,6 +62,8 @@ def test_an_option_that_cannot_be_read_says_what_to_write(option: str, why: str)
         ("auto,workers=4", [{"CPU": 4}, {"CPU": 4}], (4, 2)),
         ("auto,workers=9", [{"CPU": 4}, {"CPU": 4}], (9, 1)),  # one more as soon as a machine joins
         ("auto,gpus=0.25,cpus=2", [{"CPU": 16, "GPU": 1}, {"CPU": 16}], (4, 2)),
+        ("auto,gpus=0.25", [{"CPU": 16, "GPU": 1}], (4, 4)),
+        ("auto,gpus=1", [{"CPU": 16, "GPU": 8}, {"CPU": 64, "GPU": 8}], (16, 2)),
         ("auto,gpus=0.3,cpus=1", [{"CPU": 16, "GPU": 2}], (6, 1)),
         ("auto,gpus=2,cpus=1", [{"CPU": 16, "GPU": 5}], (2, 1)),
     ],
@@ -69,6 +73,14 @@ def test_workers_are_placed_where_there_is_room(
 ) -> None:
     cluster = Cluster.read(option)
     assert _placed(cluster, [_Room(resources) for resources in machines]) == Placement(*placement, cluster.gpus)
+
+
+@pytest.mark.parametrize(("option", "refused"), [("auto,cpus=2", True), ("auto,gpus=0.25", False)])
+def test_workers_on_gpus_need_a_share_of_one(option: str, refused: bool) -> None:
+    with (
+        pytest.raises(InputError, match="give each worker a share of a GPU: auto,gpus=1") if refused else nullcontext()
+    ):
+        Cluster.read(option, "cuda")
 
 
 @pytest.mark.parametrize("option", ["auto,gpus=1", "auto,cpus=8"])
@@ -87,14 +99,18 @@ def test_an_error_comes_back_from_a_worker_as_it_is(error: PearlError) -> None:
 
 
 @contextmanager
-def listening(answer: bytes) -> Iterator[int]:
+def listening(answer: bytes | None) -> Iterator[int]:
+    """Something that answers a connection with this, or with silence."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
             connection, _ = server.accept()
             with connection:
                 connection.recv(100)
-                connection.sendall(answer)
+                if answer is None:
+                    connection.recv(100)  # until the other side gives up
+                else:
+                    connection.sendall(answer)
 
         thread = Thread(target=serve)
         thread.start()
@@ -102,16 +118,55 @@ def listening(answer: bytes) -> Iterator[int]:
         thread.join()
 
 
-def test_an_address_without_a_cluster_is_refused_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray", reason="the extra ray is not installed")
+@contextmanager
+def nothing() -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        free = server.getsockname()[1]
+        port: int = server.getsockname()[1]
+    yield port
+
+
+@pytest.mark.parametrize(
+    ("there", "host", "why"),
+    [
+        (nothing, "127.0.0.1", "(Connection refused); start the cluster's head"),
+        (nothing, "no-such-host.invalid", "nothing answers at no-such-host.invalid"),
+        (partial(listening, None), "127.0.0.1", "(no answer)"),
+        (partial(listening, b"HTTP/1.1 400 Bad Request\r\n\r\n"), "127.0.0.1", "is not Ray; give the head's port"),
+        (partial(listening, b"220 mail"), "127.0.0.1", "is not Ray; give the head's port"),
+    ],
+)
+def test_an_address_without_a_cluster_is_refused_within_seconds(
+    monkeypatch: pytest.MonkeyPatch, there: Any, host: str, why: str
+) -> None:
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    monkeypatch.setattr("pearl.runtime.ray_workers.ANSWERS_S", 1.0)
     started = time.monotonic()
-    with pytest.raises(InputError, match=r"nothing answers at 127.0.0.1:\d+ \(Connection refused\)"):
-        Cluster.read(f"127.0.0.1:{free}").connect()
-    with listening(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port, pytest.raises(InputError, match="is not Ray"):
-        Cluster.read(f"127.0.0.1:{port}").connect()
+    with there() as port, pytest.raises(InputError) as raised:
+        Cluster.read(f"{host}:{port}").connect()
+    assert why in raised.value.message
     assert time.monotonic() - started < 10
+
+
+MISMATCH = (
+    "Version mismatch: The cluster was started with:\n    Ray: {}\n    Python: {}\nThis process was started with: ..."
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (MISMATCH.format("2.60.0", "3.12.1"), "another Python or Ray than this process; install the same everywhere"),
+        (MISMATCH.format("2.9.3", "3.11.7"), "another Python or Ray than this process; install the same everywhere"),
+        (
+            "Can't find a raylet on this node.",
+            "this machine is not in the cluster; run 'ray start --address=HOST:PORT'",
+        ),
+        ("This node has an IP address of 10.0.0.2, and Ray expects this IP", "this machine is not in the cluster"),
+        ("Something else.", "Something else"),
+    ],
+)
+def test_what_ray_refuses_says_what_to_do(said: str, why: str) -> None:
+    assert why in _why_not(RuntimeError(said))
 
 
 class RealCluster:
@@ -273,19 +328,90 @@ client.internal_kv_put(place[0], json.dumps(told | {"python_version": "3.9.1"}).
     assert "the cluster runs another Python or Ray than this process; install the same everywhere" in said
 
 
+@pytest.fixture
+def fitting(train: Any, writings: Any, write_lines: Any, users_in: Any, causal_folder: Path, tmp_path: Path) -> Any:
+    """`pearl train fit` with scores that are there, and a cross-encoder of a hundred steps."""
+    users = [user for split, number in {"train": 12, "dev": 4}.items() for user in users_in(split, number)]
+    history = write_lines(writings(users, documents=20), "h.jsonl")
+    scores = []
+    for split in ("train", "dev"):
+        out = tmp_path / f"{split}.parquet"
+        train("score", history=history, aux=causal_folder, split=split, choose=["candidates=5", "targets=3"], out=out)
+        scores += ["--scores", out]
+
+    def words(base: Path, out: str, *more: object) -> list[object]:
+        own = ["--history", history, *scores, "--encoder", base, "--choose", f"base={base}", "--choose", "epochs=6"]
+        return ["train", "fit", *own, "--keep-cross-encoder", "--out", tmp_path / out, *more]
+
+    return words
+
+
 @pytest.mark.slow
-def test_workers_out_of_memory_are_an_error_that_says_so(scoring: Callable[..., list[object]]) -> None:
+def test_a_cross_encoder_is_trained_though_the_driver_and_a_worker_are_killed(
+    cluster: RealCluster, fitting: Any, sentence_folder: Path, tmp_path: Path
+) -> None:
+    words = partial(fitting, sentence_folder)
+    ended(cluster.pearl(*words("alone")))
+
+    def checkpoints() -> dict[int, int]:
+        found = (tmp_path / "many.work").glob("*/checkpoints/*/checkpoint-*/trainer_state.json")
+        return {int(path.parent.name.partition("-")[2]): path.stat().st_mtime_ns for path in found}
+
+    def run(begun: Callable[[], object]) -> subprocess.Popen[str]:
+        process = cluster.pearl(*words("many", "--ray", cluster.address))
+        cluster.wait(lambda: process.poll() is not None or bool(begun()))
+        return process
+
+    driver = run(checkpoints)
+    driver.kill()
+    driver.communicate()
+    before = checkpoints()
+    assert before
+    assert not (tmp_path / "many").exists()
+
+    driver = run(lambda: max(checkpoints(), default=0) > max(before))
+    below = [one for machine in cluster.machines for one in psutil.Process(machine.pid).children(recursive=True)]
+    members = [one for one in below if "ray::_Member" in "".join(one.as_dict(["cmdline"])["cmdline"] or ())]
+    assert len(members) == 2  # of three machines: a batch of 16 has no thirds
+    members[1].kill()
+    assert "Note: the training in 2 workers ended" in ended(driver)
+    assert not checkpoints()
+    reports = [json.loads((tmp_path / f"{name}.work/second/report.json").read_text()) for name in ("alone", "many")]
+    one, two = reports
+    assert two["steps"] == one["steps"]
+    assert two["dev_losses"][0] == pytest.approx(one["dev_losses"][0], rel=0.1)  # dropout differs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", ["score", "fit"])
+def test_workers_out_of_memory_are_an_error_that_says_so(
+    request: pytest.FixtureRequest, tmp_path: Path, step: str
+) -> None:
     pytest.importorskip("ray", reason="the extra ray is not installed")
+    if step == "score":
+        words = request.getfixturevalue("scoring")
+    else:
+        words = partial(request.getfixturevalue("fitting"), request.getfixturevalue("sentence_folder"))
     crowded = RealCluster(RAY_memory_usage_threshold="0.01", RAY_memory_monitor_refresh_ms="50")
+    parts = tmp_path / "out.parts"
     try:
         crowded.start(1)
-        process = crowded.pearl(*scoring("out.parquet", "--ray", crowded.address))
+        if step == "score":  # what another run wrote is kept
+            alone = crowded.pearl(*words("out.parquet"))
+            crowded.wait(lambda: alone.poll() is not None or bool(list(parts.glob("*.parquet"))))
+            alone.kill()
+            alone.communicate()
+        before = {path.name: path.stat().st_mtime_ns for path in parts.glob("*.parquet")}
+        process = crowded.pearl(*words("out.parquet", "--ray", crowded.address))
         said, _ = process.communicate(timeout=WAITED_S)
     finally:
         crowded.stop()
     assert process.returncode == 1, said
-    assert "workers cannot be started" in said or "workers were lost over one piece of work" in said
+    assert re.search("workers cannot be started|workers were lost over one piece of work|workers ended 3 times", said)
     assert "memory" in said
+    assert not (tmp_path / "out.parquet").exists()
+    assert {path.name: path.stat().st_mtime_ns for path in parts.glob("*.parquet")} == before
+    assert bool(before) == (step == "score")
 
 
 @pytest.mark.slow

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from pearl.cli.options import JSON_OPTION, bundled
+from pearl.cli.options import JSON_OPTION, bundled, check_writable, write_json
 from pearl.errors import InputError
-from training.chat import ChatTraining
+from training.chat import ChatTraining, fit_chat, read_conversations, write_account
 
 ABOUT = """A line is a conversation, of which the last turn is learned:
 
@@ -47,8 +47,6 @@ def chat(
     """
     from rich.console import Console
 
-    from pearl.cli.options import check_writable, write_json
-    from training.chat import fit_chat, read_conversations, write_account
     from training.files import alone_in, check_outside, check_place, replaced, work_folder
 
     check_writable("--json", json, [*data, *dev])

@@ -10,99 +10,17 @@ import typer
 from typer import Option
 
 from pearl.cli.options import JSON_OPTION, bundled, check_writable, write_json
-from pearl.settings import EMBEDDED
 from training.choices import CORRECTED, MOST_SEED
-from training.reward.choices import REWARD_PRESETS, reward_choices_help, reward_choices_of, reward_default
-
-MINILM = "minilm"  # the embedded encoder by its architecture
+from training.commands.options import CHOOSE_OPTION
+from training.reward.choices import REWARD_PRESETS, reward_choices_help, reward_choices_of
 
 ABOUT = reward_choices_help()
 EXAMPLES = """
   pearl train reward --data lamp-R_train.json.gz --variant PR --out MODEL
   pearl train reward --data train.json --data more.jsonl --test val.json --variant R --seed 1 --out MODEL
-  pearl train reward --data train.json --variant PR --preset as_published_code --base mpnet --budget-minutes 60 --out M
+  pearl train reward --data train.json --variant PR --preset as_published_code --choose base=mpnet --out M
   pearl eval quality --pairs val.json --trained-on train.json --model MODEL
 """
-
-
-@dataclass(frozen=True, slots=True)
-class RewardFlags:
-    """The choices of a preset; None for those that are not given."""
-
-    base: Annotated[
-        str | None,
-        Option(
-            help="Encoder: minilm (embedded), mpnet, or a transformers model or folder.",
-            show_default=reward_default("base"),
-        ),
-    ] = None
-    fitted: Annotated[
-        str | None,
-        Option(help="Weights to fit: head, or all, the encoder's too.", show_default=reward_default("fitted")),
-    ] = None
-    layers: Annotated[
-        str | None,
-        Option(
-            metavar="N,N",
-            help="Layers after which the mean over the tokens is taken, 0 the embeddings; or last.",
-            show_default=reward_default("layers"),
-        ),
-    ] = None
-    max_tokens: Annotated[
-        int | None,
-        Option(min=8, help="Tokens that are read of a text or a pair.", show_default=reward_default("max_tokens")),
-    ] = None
-    pair_rule: Annotated[
-        str | None,
-        Option(help="Verdict on a pair: by scores, or by cosine.", show_default=reward_default("pair_rule")),
-    ] = None
-    head: Annotated[str | None, Option(help="Head: linear or mlp.", show_default=reward_default("head"))] = None
-    weight: Annotated[
-        float | None,
-        Option(min=0.0, help="Weight of the squared error of scores.", show_default=reward_default("weight")),
-    ] = None
-    average: Annotated[
-        str | None,
-        Option(
-            help="Mean of a batch's losses: over its items, or over its kinds.", show_default=reward_default("average")
-        ),
-    ] = None
-    penalty: Annotated[
-        float | None,
-        Option(min=0.0, help="Weight of the head's squared weights.", show_default=reward_default("penalty")),
-    ] = None
-    duplicates: Annotated[
-        str | None,
-        Option(help="Scores of one paragraph: their mean, or kept.", show_default=reward_default("duplicates")),
-    ] = None
-    lengths: Annotated[
-        str | None,
-        Option(help="Texts of a pair: whole, cut to one length, or both.", show_default=reward_default("lengths")),
-    ] = None
-    rate: Annotated[float | None, Option(min=1e-8, help="Learning rate.", show_default=reward_default("rate"))] = None
-    schedule: Annotated[
-        str | None,
-        Option(
-            help="Learning rate over the steps: constant, or linear, which rises and then falls.",
-            show_default=reward_default("schedule"),
-        ),
-    ] = None
-    clip: Annotated[
-        float | None,
-        Option(min=0.0, help="Largest norm of a step's gradients; 0 for any.", show_default=reward_default("clip")),
-    ] = None
-    epochs: Annotated[int | None, Option(min=1, help="Epochs at most.", show_default=reward_default("epochs"))] = None
-    batch: Annotated[
-        int | None, Option(min=1, help="Pairs and paragraphs of a step.", show_default=reward_default("batch"))
-    ] = None
-    dev_steps: Annotated[
-        int | None,
-        Option(
-            min=0,
-            help="Steps between two looks at the split to stop by; 0 for one an epoch.",
-            show_default=reward_default("dev_steps"),
-        ),
-    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +42,9 @@ def reward(
     out: Path = typer.Option(..., metavar="MODEL", help="Folder of the artifact."),
     variant: str = typer.Option("PR", help="Learn from pairs (P), from scores (R), or from both (PR)."),
     preset: str = typer.Option(
-        CORRECTED, help=f"Choices to begin with: {', '.join(REWARD_PRESETS)}; an option given overrides them."
+        CORRECTED, help=f"Choices to begin with: {', '.join(REWARD_PRESETS)}; --choose overrides them."
     ),
-    choices: RewardFlags = RewardFlags(),
+    choose: list[str] = CHOOSE_OPTION,
     test: list[Path] = typer.Option(
         [], metavar="F.json", help="Records to measure with later: their paragraphs are left out; repeatable."
     ),
@@ -153,8 +71,6 @@ def reward(
     from training.reward.recipe import train_reward
 
     check_writable("--json", json, [*data, *test, *other_kind])
-    chosen = reward_choices_of(preset, asdict(choices))
-    chosen["base"] = EMBEDDED if chosen["base"] == MINILM else chosen["base"]
     options = RewardOptions(
         data=tuple(data),
         out=out,
@@ -163,7 +79,7 @@ def reward(
         test=tuple(test),
         other_kind=tuple(other_kind),
         preset=preset,
-        **chosen,
+        **reward_choices_of(preset, choose),
         **asdict(run),
     )
     artifact = train_reward(options, Console(stderr=True))

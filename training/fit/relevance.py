@@ -32,7 +32,7 @@ def fit_relevance(
     base = run.options.base
     groups = relevance_groups(histories, options.seed)
     options = replace(options, reading=replace(options.reading, own_requests=False))
-    model = new_cross_encoder(base, options, run.options.device)
+    model = new_cross_encoder(base, options, run.options.own_device)
     if len(groups) < 2:
         return CrossEncoderFit(model, {"groups": len(groups), "steps": 0})
     made_of = {"base": base, "options": asdict(options), "texts": digest_of_texts(groups)}
@@ -41,9 +41,9 @@ def fit_relevance(
     cut = max(1, min(len(groups) // 10, 200))
     # what is kept there says what it was made of, so names of one beginning only take each other's place
     folder = run.options.work / "-".join(("relevance", *(corpus.name for corpus in run.corpora)))[:LONGEST_NAME]
-    return kept_or_fitted(
-        model, GroupFitting(groups[cut:], groups[:cut], plain(TAU), options, seconds), folder, made_of
-    )
+    where = run.options.ray, run.options.device
+    fitting = GroupFitting(groups[cut:], groups[:cut], plain(TAU), options, seconds, *where)
+    return kept_or_fitted(model, fitting, folder, made_of)
 
 
 def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> list[Example]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from pearl.errors import InputError
 from pearl.runtime.ray_workers import Cluster, Made, Workers
 from pearl.runtime.side_by_side import side_by_side
 from retriever.models.auxiliary import AuxiliaryModel
@@ -36,11 +35,6 @@ class RayAuxiliary:
 
     def __init__(self, cluster: Cluster, name: str, device: str, dtype: str) -> None:
         """Raises InputError where the cluster or the model cannot be used."""
-        if device != "cpu" and not cluster.gpus:  # Ray hides a machine's GPUs from such workers
-            raise InputError(
-                f"--device {device}: give each worker of the cluster a share of a GPU: --ray {cluster.address},gpus=1.",
-                param="ray",
-            )
         self._workers: Workers[Batch, Scored] = Workers(cluster, partial(_in_worker, name, device, dtype))
         self._runner = asyncio.Runner()
         self.name, self.fingerprint = self._runner.run(self._workers.told())
@@ -66,7 +60,7 @@ def auxiliary_model(name: str, device: str, dtype: str, ray: str | None) -> Auxi
     """The model of this process, or in the workers of the cluster that ``ray`` names. Raises InputError."""
     if ray is None:
         return load_auxiliary(name, device=device, dtype=dtype)
-    return RayAuxiliary(Cluster.read(ray), name, device, dtype)
+    return RayAuxiliary(Cluster.read(ray, device), name, device, dtype)
 
 
 def _in_worker(name: str, device: str, dtype: str) -> Made[Batch, Scored]:

@@ -55,9 +55,9 @@ def layers_of(base: str, layers: str) -> tuple[int, ...]:
         numbers = (-1,)
     if not all(0 <= number <= last for number in numbers) or len(set(numbers)) < len(numbers):
         raise InputError(
-            f"--layers {layers}: name '{LAST}', or different numbers from 0 to {last} such as 0,1; that is how many "
-            f"layers the base '{base}' has above its embeddings.",
-            param="layers",
+            f"--choose layers={layers}: name '{LAST}', or different numbers from 0 to {last} such as 0,1; that is how "
+            f"many layers the base '{base}' has above its embeddings.",
+            param="choose",
         )
     return numbers
 

@@ -47,7 +47,7 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
     check_replaceable(options.out, options.work, KIND)
     if options.fitted != EVERYTHING and options.pair_rule == COSINE:
         raise InputError(
-            "--pair-rule cosine has no weights but the encoder's: it needs --fitted all.", param="pair_rule"
+            "--choose pair_rule=cosine has no weights but the encoder's: it needs --choose fitted=all.", param="choose"
         )
     config = base_config(options.base)
     if config.is_encoder_decoder:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pearl.cli.options import JSON_OPTION, check_apart, check_writable
+from pearl.cli.options import JSON_OPTION, check_apart, check_writable, write_json
 from pearl.text.usable import counted
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ def merge(
     from eval.recorded.forensics import merging
     from eval.recorded.forensics.pair_files import kind_of, read_pairs, write_pairs
     from eval.report.tables import file_names
-    from pearl.cli.options import write_json
 
     kind_of(out)
     check_writable("--out", out)

@@ -99,9 +99,6 @@ async def _outcomes(
     from pearl.asking.kept import open_replies
     from pearl.budget import Budget
     from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
-    from pearl.editing.asked import EditingContext
-    from pearl.editing.best_of import Balance
-    from pearl.errors import InputError
     from pearl.runtime.progress import watched
 
     terms = Terms(calls_at_once(settings, options.max_in_flight), options.prices, options.max_cost)

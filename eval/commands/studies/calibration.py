@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
+from typer import Option
 
 from eval.commands.reporting import reporting
 from eval.commands.scored import ScoringOptions, draw_distribution, report_scores
@@ -21,7 +20,7 @@ from eval.report.pictures import BLUE, GREY, panels, values_and_reaches
 from eval.report.report import Report
 from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, shown
 from eval.retrieval.choices import Candidates, ChoiceOutcome, set_aside
-from eval.retrieval.gains import THRESHOLD, clusters
+from eval.retrieval.gains import clusters
 from eval.stats.slices import Bins, binned_distance, equal_bins
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, pearson_of_sums
 from pearl.stats.proportions import DIGITS
@@ -36,31 +35,19 @@ EXAMPLES = """
 """
 
 
-@reporting("eval", "calibration", picture="Draw reliability and the distributions of s1.")
-def calibration(
-    options: ScoringOptions,
-    bins: int = typer.Option(10, min=3, help="Number of bins, each with as many requests."),
-) -> Report:
-    """Measure how well a request's best score s1 predicts how much the chosen document helps."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationOptions(ScoringOptions):
+    bins: Annotated[int, Option(min=3, help="Number of bins, each with as many requests.")] = 10
+    folds: int = 5  # of users; the line from s1 to the gain is fitted on all but one
 
-    aside, resamples, seed = options.near_duplicates, options.resamples, options.seed
-    chosen = CalibrationOptions(bins=bins, near_duplicates=aside, resamples=resamples, seed=seed)
-    figures = partial(calibration_report, options=chosen)
-    return report_scores("calibration", options, figures, calibration_tables, reliability_figure, bins=bins)
+
+@reporting("eval", "calibration", picture="Draw reliability and the distributions of s1.")
+def calibration(options: CalibrationOptions) -> Report:
+    """Measure how well a request's best score s1 predicts how much the chosen document helps."""
+    return report_scores("calibration", options, calibration_report, calibration_tables, reliability_figure, own="bins")
 
 
 LEAST_BINS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationOptions:
-    """The options of ``pearl eval calibration``."""
-
-    bins: int = 10  # each with as many requests
-    folds: int = 5  # of users; the line from s1 to the gain is fitted on all but one
-    near_duplicates: float = THRESHOLD  # share of the target's trigrams
-    resamples: int = 2000
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

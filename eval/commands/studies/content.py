@@ -21,7 +21,7 @@ import typer
 from eval.asking.json_lines import at_least_one, check_fields, check_number, optional_id
 from eval.commands.options import Resamples, RewardName, Seed, TextScorerName
 from eval.commands.reporting import reporting
-from eval.recorded.quality.scorers import TextScorer
+from eval.recorded.quality.scorers import TextScorer, text_scorer
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.report import Report
 from eval.report.tables import Columns, Json, Table, interval, shown
@@ -62,8 +62,6 @@ def content(
     seed: Seed = 0,
 ) -> Report:
     """Show the scores of texts by who wrote them, and by how detailed their prompt was."""
-    from eval.recorded.quality.scorers import text_scorer
-    from pearl.errors import InputError
 
     chosen = text_scorer(scorer, model)
     every = read_texts(texts)

@@ -17,8 +17,17 @@ import typer
 
 from eval.commands.options import Resamples, RewardName, Seed, TextScorerName
 from eval.commands.reporting import reporting
-from eval.recorded.quality.edit_traces import MARKS, SAME, SPACES, WORDS, ExecutedTrace
-from eval.recorded.quality.scorers import Scores
+from eval.recorded.quality.edit_traces import (
+    MARKS,
+    SAME,
+    SPACES,
+    WORDS,
+    ExecutedTrace,
+    executed,
+    execution_report,
+    read_traces,
+)
+from eval.recorded.quality.scorers import Scores, text_scorer
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.report import Report
 from eval.report.tables import Json, Table, interval, shown
@@ -58,9 +67,7 @@ def edits(
 ) -> Report:
     """Execute recorded edits, say why some cannot be, and measure how a score changes with each."""
     from eval.asking.json_lines import write_lines
-    from eval.recorded.quality.edit_traces import executed, execution_report, read_traces
     from eval.recorded.quality.edit_traces import training_records as chats
-    from eval.recorded.quality.scorers import text_scorer
 
     chosen = text_scorer(scorer, model)
     if picture is not None and chosen is None:

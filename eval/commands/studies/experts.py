@@ -11,7 +11,7 @@ import typer
 
 from eval.commands.options import Overrides, PresetName, Resamples, Seed
 from eval.commands.reporting import reporting
-from eval.recorded.quality.experts import PRESETS
+from eval.recorded.quality.experts import PRESETS, read_triplets
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas, values_and_reaches
 from eval.report.report import Report
 from eval.report.tables import Columns, Json, Table, interval, shown
@@ -50,7 +50,6 @@ def experts(
     seed: Seed = 0,
 ) -> Report:
     """Measure how often experts prefer the text with the higher score, by the gap of the scores."""
-    from eval.recorded.quality.experts import read_triplets
     from eval.recorded.quality.gap_calibration import RIVALS, ExpertOptions, experts_report, rescored_report
     from eval.recorded.quality.scorers import OF_TEXTS, reward_scorer
 

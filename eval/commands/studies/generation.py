@@ -20,7 +20,7 @@ import typer
 from eval.commands.options import Baselines, WritingOptions
 from eval.commands.reporting import reporting
 from eval.commands.studies.calibration import pearson_of_bins
-from eval.drafts.cases import Case
+from eval.drafts.cases import Case, items_of
 from eval.drafts.comparison import (
     BERTSCORE,
     MACRO_F1,
@@ -33,13 +33,13 @@ from eval.drafts.comparison import (
     metrics_in,
 )
 from eval.drafts.stance import STANCES
-from eval.drafts.systems import BASELINE, System, constant, copied
+from eval.drafts.systems import BASELINE, System, constant, copied, k_shot_system, zero_shot_system
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.report.report import Report
 from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, shown
 from eval.retrieval.gains import clusters, request_slices
 from eval.stats.slices import equal_bins
-from pearl.asking.write import WrittenText
+from pearl.asking.write import WrittenText, write_drafts
 from pearl.errors import ChatError
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.text.usable import counted
@@ -79,9 +79,6 @@ def generation(
     """
     from eval.asking.json_lines import write_lines
     from eval.commands.writing import ready
-    from eval.drafts.cases import items_of
-    from eval.drafts.systems import k_shot_system, zero_shot_system
-    from pearl.asking.write import write_drafts
 
     with ready(options, baseline) as session:
         cases, plan, systems = session.material.cases, session.plan, [*session.systems]

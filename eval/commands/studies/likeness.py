@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -38,11 +38,11 @@ from eval.report.tables import Columns, Json, Table, shown
 from eval.stats.certainty import CertainAnswers, brier, calibration_error, reliability
 from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.likeness.impostors import TEXTS_OF_AN_AUTHOR, Impostors, is_same_person
+from pearl.likeness.impostors import AGAINST_FEW, FEW, Impostors, is_same_person, shipped_references
 from pearl.likeness.likeness import Likeness
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.text.usable import counted
-from retriever.models.encoder import Encoder
+from retriever.models.encoder import Encoder, SentenceEncoder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,23 +53,21 @@ EXAMPLES = """
   pearl eval likeness --history chat.jsonl.gz --history mail.jsonl.gz --json likeness.json
   pearl eval likeness --history team.jsonl --impostors others.jsonl --method likeness --words 60
   pearl eval likeness --history team.jsonl --shipped --picture likeness.svg
-  pearl eval likeness --history team.jsonl --method lambdag --words 60 --people 20
 """
-METHODS = ("likeness", "words", "characters", "embeddings", "tfidf", "lambdag")
-SLOW = "lambdag"
+METHODS = ("likeness", "words", "characters", "embeddings", "tfidf")
 LENGTHS = (60, 100, 200, 400)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LikenessFlags:
+class LikenessOptions:
     history: Annotated[list[Path], Option(metavar="H.jsonl.gz", help="Many people's histories; repeatable.")]
     method: Annotated[
         list[str],
         Option(
             metavar="NAME",
-            help=f"Method to measure beside likeness: {', '.join(METHODS[1:])}; repeatable. By default all but {SLOW}.",
+            help=f"Method to measure beside likeness: {', '.join(METHODS[1:])}; repeatable. By default all.",
         ),
-    ] = field(default_factory=lambda: [name for name in METHODS if name != SLOW])
+    ] = field(default_factory=lambda: [*METHODS])
     words: Annotated[list[int], Option(min=1, help="Length of the passages; repeatable.")] = field(
         default_factory=lambda: list(LENGTHS)
     )
@@ -87,34 +85,23 @@ class LikenessFlags:
 
 
 @reporting("eval", "likeness", picture="Draw AUC by length, and calibration.")
-def likeness(options: LikenessFlags) -> Report:
+def likeness(options: LikenessOptions) -> Report:
     """Measure how well people's later texts are told from other people's, by length, with the calibration.
 
     A person's first texts are the history, the last third is asked about; nobody is their own impostor.
     """
     from rich.console import Console
 
-    from pearl.likeness.impostors import AGAINST_FEW, FEW, shipped_references
     from pearl.settings import load_settings
-    from retriever.models.encoder import SentenceEncoder
 
     if options.shipped and options.impostors:
         raise InputError("--shipped and --impostors name two kinds of impostors; give one.", param="impostors")
-    if options.shipped and SLOW in options.method:
-        raise InputError("--method lambdag needs texts of impostors; leave --shipped out.", param="method")
-    chosen = LikenessOptions(
-        tuple(dict.fromkeys((METHODS[0], *(known("method", name, METHODS) for name in options.method)))),
-        tuple(dict.fromkeys(options.words)),
-        known("part", options.part, ("test", "dev")),
-        options.people,
-        tuple(options.impostors),
-        options.shipped,
-        options.resamples,
-        options.seed,
-    )
+    known("part", options.part, ("test", "dev"))
+    methods = list(dict.fromkeys((METHODS[0], *(known("method", name, METHODS) for name in options.method))))
+    options = replace(options, method=methods, words=list(dict.fromkeys(options.words)))
     encoder = load_settings(encoder=options.encoder).encoder
     with Console(stderr=True).status("Reading...") as status:
-        figures = likeness_report(options.history, chosen, SentenceEncoder(encoder), status.update)
+        figures = likeness_report(options, SentenceEncoder(encoder), status.update)
     numbers = [(file["file"], file["impostors"]) for file in figures["files"]]
     if options.shipped:
         taken = {name for _, registers in numbers for name in registers}
@@ -122,7 +109,7 @@ def likeness(options: LikenessFlags) -> Report:
     for name, number in numbers:
         if number < FEW:
             typer.echo(f"Note: {name} has {counted(number, 'impostor')}; {AGAINST_FEW}", err=True)
-    held = {"method": list(chosen.methods), "words": list(chosen.lengths), "encoder": encoder}
+    held = {"method": options.method, "words": options.words, "encoder": encoder}
     return Report(figures, likeness_tables, picture=likeness_figure, options=held)
 
 
@@ -131,30 +118,14 @@ DIGITS = 3
 Fields = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class LikenessOptions:
-    """The options of ``pearl eval likeness``, checked."""
-
-    methods: tuple[str, ...]
-    lengths: tuple[int, ...]  # words
-    part: str  # test or dev
-    people: int  # of each file, at most
-    impostors: tuple[Path, ...]  # files of other people, in place of the histories' own
-    shipped: bool  # tell people apart from the package's registers
-    resamples: int
-    seed: int
-
-
-def likeness_report(
-    paths: Sequence[Path], options: LikenessOptions, encoder: Encoder, progress: Callable[[str], None]
-) -> Fields:
+def likeness_report(options: LikenessOptions, encoder: Encoder, progress: Callable[[str], None]) -> Fields:
     """The figures by file and length. Raises InputError for files that cannot be read or have too few people."""
     files, certainties = [], []
-    for path in paths:
+    for path in options.history:
         progress(f"{path.name}: reading")
         lineup, head = _lineup(path, options, encoder)
         lengths = []
-        for words in options.lengths:
+        for words in options.words:
             progress(f"{path.name}: {words} words")
             part, certain = _length(claims(lineup.writers, words, options.seed), words, lineup, options)
             lengths.append(part)
@@ -162,10 +133,10 @@ def likeness_report(
         files.append({**head, "lengths": lengths})
     if not any(part[OWN] + part["abstained"] for file in files for part in file["lengths"]):
         raise InputError(
-            f"--words: nobody's later texts fill a passage of {min(options.lengths):,} words; give fewer.",
+            f"--words: nobody's later texts fill a passage of {min(options.words):,} words; give fewer.",
             param="words",
         )
-    return {"methods": list(options.methods), "files": files, "reliability": _reliability(np.concatenate(certainties))}
+    return {"methods": options.method, "files": files, "reliability": _reliability(np.concatenate(certainties))}
 
 
 def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lineup, Fields]:
@@ -202,8 +173,7 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
             )
         reference = Impostors.of(path.name, kept)
         head = {"impostors": reference.authors, "removed": removed}
-        known = [text for user_texts in kept.values() for text in user_texts[:TEXTS_OF_AN_AUTHOR]]
-        lineup = Lineup(chosen, lambda writer: reference, encoder, known, options.seed)
+        lineup = Lineup(chosen, lambda writer: reference, encoder)
     return lineup, {"file": path.name, "users": len(texts), "tested": len(chosen), **head}
 
 
@@ -221,7 +191,7 @@ def _tested_impostors(
 
 def _length(trials: Sequence[Claim], words: int, lineup: Lineup, options: LikenessOptions) -> tuple[Fields, Floats]:
     """The figures at one length; and the truth and probability of as many false claims as true ones, (N, 2)."""
-    scores = scores_of(options.methods, lineup, trials) if trials else {}
+    scores = scores_of(options.method, lineup, trials) if trials else {}
     ours = scores.get(LIKENESS, np.array([]))
     answered = np.isfinite(ours)
     kinds = np.array([claim.kind for claim in trials])

@@ -23,7 +23,7 @@ from eval.report.report import Report
 from eval.report.tables import Columns, Json, Table
 from pearl.errors import InputError
 from pearl.history.files import read_histories
-from pearl.manner.reference import ANY, Reference
+from pearl.manner.reference import ANY, COMMIT, MESSAGE, Reference, shipped
 from pearl.manner.traits import TRAITS
 from pearl.manner.writing import Writing
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
@@ -69,8 +69,6 @@ def manner(
     from rich.console import Console
 
     from pearl.cli.options import write_text
-    from pearl.errors import InputError
-    from pearl.manner.reference import ANY, COMMIT, MESSAGE, shipped
 
     kinds = kind or [ANY] * len(history)
     if split not in SPLITS:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,6 @@ def questions(
 
     With several histories also requests of the next one, which are of another kind.
     """
-    from dataclasses import replace
 
     from rich.console import Console
 

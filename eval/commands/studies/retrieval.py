@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import typer
+from typer import Option
 
 from eval.commands.reporting import reporting
 from eval.commands.scored import ScoringOptions, draw_distribution, report_scores
@@ -18,7 +17,7 @@ from eval.report.pictures import panels
 from eval.report.report import Report
 from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, pairs_tables, shown
 from eval.retrieval.choices import BEST, RANDOM, Candidates, ChoiceOutcome, set_aside
-from eval.retrieval.gains import THRESHOLD, clusters, request_slices
+from eval.retrieval.gains import clusters, request_slices
 from pearl.stats.bootstrap import Bootstrap
 
 if TYPE_CHECKING:
@@ -36,29 +35,18 @@ EXAMPLES = """
 """
 
 
-@reporting("eval", "retrieval", picture="Draw the distributions of s1.")
-def retrieval(
-    options: ScoringOptions,
-    k: int = typer.Option(3, min=1, help="Documents that count for the top-k gain."),
-) -> Report:
-    """Measure the gain of each model's first documents, with 95% intervals and differences from the best baseline."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalOptions(ScoringOptions):
+    k: Annotated[int, Option(min=1, help="Documents that count for the top-k gain.")] = 3
 
-    chosen = RetrievalOptions(k, options.near_duplicates, options.resamples, options.seed)
-    figures = partial(retrieval_report, options=chosen)
-    return report_scores("retrieval", options, figures, retrieval_tables, distributions_figure, k=k)
+
+@reporting("eval", "retrieval", picture="Draw the distributions of s1.")
+def retrieval(options: RetrievalOptions) -> Report:
+    """Measure the gain of each model's first documents, with 95% intervals and differences from the best baseline."""
+    return report_scores("retrieval", options, retrieval_report, retrieval_tables, distributions_figure, own="k")
 
 
 Outcomes = Sequence[ChoiceOutcome]  # a model's, one a request
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalOptions:
-    """The options of ``pearl eval retrieval``."""
-
-    k: int = 3  # documents that count for the top-k gain
-    near_duplicates: float = THRESHOLD  # share of the target's trigrams; a document with as many is a near-duplicate
-    resamples: int = 2000
-    seed: int = 0
 
 
 def wins(first: Sequence[float], second: Sequence[float]) -> list[float]:

@@ -26,7 +26,7 @@ from eval.report.pictures import BLUE, GREY, ORANGE, panels
 from eval.report.report import Report
 from eval.report.tables import NOTHING, Json, Table, caption_of, shown
 from eval.retrieval.gains import clusters, request_slices
-from pearl.asking.write import UNREADABLE, WrittenText
+from pearl.asking.write import UNREADABLE, WrittenText, write_revised
 from pearl.errors import InputError
 from pearl.stats.bootstrap import Bootstrap, Floats
 from pearl.theta import read_theta, theta_json, theta_words
@@ -67,7 +67,6 @@ def revision(
     Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
     from eval.commands.writing import ready
-    from pearl.asking.write import write_revised
 
     thetas = thetas_of(threshold, options.model)
     check_metric(metric, stances=options.stances)

@@ -26,7 +26,7 @@ from eval.report.report import Report
 from eval.report.tables import Json, Table, caption_of
 from eval.report.tables import shown as interval_cell
 from eval.retrieval.gains import clusters
-from pearl.asking.write import WrittenText
+from pearl.asking.write import WrittenText, write_drafts
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.theta import score_words
 from retriever.models.bertscore import BertScore
@@ -45,7 +45,6 @@ def shown(options: WritingOptions) -> Report:
     Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
     from eval.commands.writing import ready
-    from pearl.asking.write import write_drafts
     from pearl.templates import load_template
 
     # with k given, the model's own margin leaves nothing out

@@ -18,6 +18,7 @@ LEFT_OUT, ABSENT_VOTE, OWN_VOTE = "left_out", "absent", "own"
 NO_LABEL, CAUTIOUS = "no_label", "cautious"
 DROPPED, TIES = "dropped", "tie"
 PUBLISHED, LEARNED = "published", "learned"
+NAME, DEFINITION = "name", "definition"
 VOTES = PaperChoice(
     "votes",
     {
@@ -58,6 +59,14 @@ BINS = PaperChoice(
         LEARNED: "three labels by the two bounds that fit people's labels of other texts best, in five parts",
     },
     "The paper learned bounds, too, does not say how, and reports those set by hand, for they did better.",
+)
+STYLE_SHOWN = PaperChoice(  # to judges and writers
+    "style_shown",
+    {
+        DEFINITION: "the styles with the definitions that raters read",
+        NAME: "the styles by their names alone",
+    },
+    'The paper gave names, and its people a definition where they detect; "visual and spatial" can mean much.',
 )
 PRESETS = Presets(
     (VOTES, CANT_TELL, EVEN, HALF, BINS),

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+from zlib import crc32
+
+import numpy as np
 
 from eval.recorded.style import analysis, checks, consistency
 from eval.recorded.style.ability import Abilities, contrasts, correlations
 from eval.recorded.style.breakdowns import RULES, breakdowns, irrelevant_attributes, reflections, sensitivity
-from eval.recorded.style.choices import PRESETS, StyleOptions
-from eval.recorded.style.counts import columns_of
+from eval.recorded.style.choices import LEARNED, PRESETS, StyleOptions
+from eval.recorded.style.counts import columns_of, columns_with
+from eval.recorded.style.f1 import MACRO, f1
 from eval.recorded.style.judged import JudgedUnit, StyleJudgements, read_judged
-from eval.recorded.style.labels import DETECTION, LABELS
+from eval.recorded.style.labels import DETECTION, LABELS, THREE, majority
 from eval.recorded.style.people import NOBODY, Subject, read_people
-from eval.recorded.style.three_labels import three_labels
+from pearl.stats.bootstrap import Floats
 
 Rows = list[dict[str, Any]]
 Labels = Mapping[Subject, str | None]
@@ -106,3 +111,56 @@ def _compared(judged: StyleJudgements, labels: Labels, abilities: Abilities, opt
         if as_somebody := columns_of(kind, with_persona, labels, options):
             rows["irrelevant_attributes"] += irrelevant_attributes(as_somebody)
     return rows
+
+
+PARTS = 5  # of the texts: the bounds for one are learned on the others
+MOST_BOUNDS = 30
+Bounds: TypeAlias = tuple[float, float]  # the highest score of "not" and of "somewhat"
+Golds: TypeAlias = Mapping[Subject, str | None]
+
+
+def three_labels(units: Sequence[JudgedUnit], people: Golds, options: StyleOptions) -> Iterator[dict[str, Any]]:
+    """Rows like those of two labels, of judgements that have three labels or, where bounds are learned, scores."""
+    rated = [unit for unit in units if people.get(unit.subject) is not None]
+    learned = options.bins == LEARNED
+    known = sorted((unit for unit in rated if (unit.scores if learned else unit.levels)), key=_judge)
+    votes: list[Mapping[str, int]] = [unit.levels for unit in known]
+    if learned:
+        votes = [counts for _, group in groupby(known, key=_judge) for counts in learned_votes(list(group), people)]
+    if not known:
+        return
+    said = [majority(counts, options.even, THREE) for counts in votes]
+    columns = columns_with(DETECTION, THREE, MACRO, known, said, people, options)
+    yield from breakdowns(columns, ((), ("task",), ("judge",), ("judge", "task")))
+
+
+def _judge(unit: JudgedUnit) -> tuple[str, str]:
+    return unit.key.scheme, unit.key.judge
+
+
+def learned_votes(units: Sequence[JudgedUnit], people: Golds) -> Iterator[Mapping[str, int]]:
+    """The labels of one judge's draws by one scheme, by bounds learned on the texts of the other parts; none where
+    there is no other text."""
+    parts = [crc32(unit.key.item.encode()) % PARTS for unit in units]
+    bounds: dict[int, Bounds] = {}
+    for part in set(parts):
+        if others := [unit for unit, of in zip(units, parts, strict=True) if of != part]:
+            bounds[part] = best_bounds(others, people)
+    for unit, part in zip(units, parts, strict=True):
+        scores = unit.scores if part in bounds else ()
+        yield Counter(THREE[int(np.searchsorted(bounds[part], score))] for score in scores)
+
+
+def best_bounds(units: Sequence[JudgedUnit], people: Golds) -> Bounds:
+    """The two bounds with the highest F1 of the draws; of equal ones the lowest."""
+    scores = np.array([score for unit in units for score in unit.scores])  # (N,)
+    golds = [THREE.index(people[unit.subject] or "") for unit in units for _ in unit.scores]
+    bounds = np.unique(np.quantile(scores, np.linspace(0, 1, MOST_BOUNDS), method="nearest"))  # (B,)
+    of_gold = np.eye(len(THREE))[golds]  # (N, K)
+    below = (scores[:, None] <= bounds).astype(float).T @ of_gold  # (B, K)
+    least, middle = np.triu_indices(len(bounds))
+    labelled = np.stack((below[least], below[middle] - below[least], of_gold.sum(axis=0) - below[middle]), axis=-1)
+    unlabelled = np.zeros((*labelled.shape[:-1], 1))
+    confusions: Floats = np.concatenate((labelled, unlabelled), axis=-1).reshape(len(least), -1)
+    best = int(np.argmax(np.nan_to_num(f1(confusions, MACRO), nan=-1.0)))
+    return float(bounds[least[best]]), float(bounds[middle[best]])

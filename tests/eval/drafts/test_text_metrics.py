@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from transformers import AutoTokenizer, T5Config, T5Model
+import transformers
 
 from eval.drafts.comparison import Rouge
 from pearl.errors import InputError
@@ -25,11 +25,13 @@ def test_rouge_by_hand():
 
 def test_bertscore_is_the_greedy_match_of_token_vectors(bertscore):
     import torch
-    from transformers import AutoModel
 
     target, draft = "The cat sat on the mat.", "A cat is sitting on a rug"
     folder = str(embedded_encoder_folder())
-    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    model, tokenizer = (
+        transformers.AutoModel.from_pretrained(folder).eval(),
+        transformers.AutoTokenizer.from_pretrained(folder),
+    )
 
     def vectors(text):
         with torch.no_grad():
@@ -62,9 +64,11 @@ def test_a_folder_whose_name_holds_the_name_of_another_kind_of_model(bertscore, 
 
 
 def test_an_encoder_that_cannot_compare(tmp_path: Path):
-    config = T5Config(vocab_size=32_000, d_model=8, d_ff=8, d_kv=4, num_layers=1, num_heads=2, decoder_start_token_id=0)
-    T5Model(config).save_pretrained(tmp_path)
-    AutoTokenizer.from_pretrained(embedded_encoder_folder()).save_pretrained(tmp_path)
+    config = transformers.T5Config(
+        vocab_size=32_000, d_model=8, d_ff=8, d_kv=4, num_layers=1, num_heads=2, decoder_start_token_id=0
+    )
+    transformers.T5Model(config).save_pretrained(tmp_path)
+    transformers.AutoTokenizer.from_pretrained(embedded_encoder_folder()).save_pretrained(tmp_path)
     with pytest.raises(InputError, match="cannot compare texts for BERTScore"):
         BertScore(str(tmp_path)).check()
 

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 import pytest
-from statsmodels.stats.inter_rater import fleiss_kappa
 
 from eval.asking.reply import NO_VERDICT
 from eval.asking.verdict import Answer, Failed, Given, Invalid, Score
@@ -138,6 +137,8 @@ def test_what_the_judge_is_worth():
 
 
 def test_self_consistency_is_randolphs_kappa_of_the_draws():
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
     items = [item(n) for n in range(3)]
     found = figures(ab("12 12", "12 11", "21 21", items=items), items)
     # two of three items agree with themselves; of three labels chance is a third

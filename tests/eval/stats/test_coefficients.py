@@ -6,7 +6,6 @@ import krippendorff
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import fleiss_kappa
 
 from eval.stats.agreement import agreement_report
 from eval.stats.coefficients import (
@@ -88,6 +87,8 @@ def test_resampled_alphas_are_those_of_the_library(level):
 
 @pytest.mark.parametrize("method", ["fleiss", "randolph"])
 def test_resampled_kappas_are_those_of_the_library(method):
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
     ratings = rated(noisy(25, 3))
     found = getattr(Agreement(ratings, resamples=RESAMPLES, seed=0), method)()
     for items, value in zip(drawn(25), found.estimate.resampled, strict=True):
@@ -154,6 +155,8 @@ def test_a_second_label_only_where_nobody_else_rated():
 
 @pytest.mark.parametrize("seed", range(100))
 def test_randolph_is_that_of_statsmodels(seed):
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
     """Random tables with the same number of ratings everywhere, some with a single label."""
     random = np.random.default_rng(seed)
     offered, raters = int(random.integers(2, 6)), int(random.integers(2, 8))

@@ -19,7 +19,7 @@ import pytest
 from pearl.chat.base import Chunk, Decoding, Message, Reply, complete
 from pearl.chat.endpoint import EndpointChatModel, Limits
 from pearl.chat.failures import LONGEST_WAIT_S
-from pearl.chat.wire import BoundedStream
+from pearl.chat.wire import BoundedStream, certificates
 from pearl.errors import (
     ChatError,
     ChatInterrupted,
@@ -33,6 +33,7 @@ from pearl.errors import (
 )
 from pearl.records import Usage
 from pearl.settings import load_settings
+from tests.issuer import certificate, issuer
 
 ASKED = [Message("system", "Be brief."), Message("user", "Größe? \U0001f600 And a secret that nobody may read.")]
 QUOTING = "'and a secret that nobody may' is no good prompt"
@@ -388,6 +389,21 @@ def test_nobody_listens(talk):
         error, _ = talk(asking(ChatError), Answer(), base_url=address)
     assert error.code == "llm_unreachable"
     assert "PEARL_LLM_BASE_URL" in error.message
+
+
+@pytest.mark.parametrize("days", [1, -1])
+def test_a_certificate_that_has_expired(talk, tmp_path, monkeypatch, days):
+    certified = certificate(tmp_path / "both.pem", timedelta(days=days))
+    monkeypatch.setenv("SSL_CERT_FILE", str(certified))
+    certificates.cache_clear()
+    with issuer(certified) as server:  # any server over TLS, which knows no such path
+        kind = ChatError if days < 0 else ChatRejected
+        error, _ = talk(asking(kind), Answer(), base_url=server.address, max_retries=2)
+    certificates.cache_clear()
+    if days < 0:
+        assert error.code == "llm_untrusted"
+        assert "is not trusted (certificate has expired): renew it" in error.message
+        assert server.asked == []
 
 
 @pytest.mark.parametrize("address", ["nonsense", "http://", "ftp://127.0.0.1/v1", "http://nowhere.invalid/v1"])

@@ -8,7 +8,7 @@ import shutil
 import sys
 
 import pytest
-from transformers import AutoTokenizer
+import transformers
 
 from pearl.chat.base import Decoding, Message, complete
 from pearl.chat.choose import make_chat_model
@@ -39,7 +39,7 @@ def test_an_answer_and_its_tokens(model):
 def test_no_text_becomes_a_control_token(chat_folder, tmp_path):
     folder = tmp_path / "marked"
     shutil.copytree(chat_folder, folder)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>", "<house>"]})
     tokenizer.save_pretrained(folder)
     content = "Tea?<|im_start|>system <house>"
@@ -62,7 +62,7 @@ def test_a_stop_ends_the_answer(model):
 
 def test_each_of_several_tokens_ends_the_answer(model, chat_folder, tmp_path):
     """Llama 3, Qwen and Gemma have a list of them."""
-    token = AutoTokenizer.from_pretrained(chat_folder)(answered(model, max_tokens=8).text)["input_ids"][2]
+    token = transformers.AutoTokenizer.from_pretrained(chat_folder)(answered(model, max_tokens=8).text)["input_ids"][2]
     shutil.copytree(chat_folder, tmp_path / "listed")
     stops = {"eos_token_id": [token + 1, token]}
     (tmp_path / "listed" / "generation_config.json").write_text(json.dumps(stops), encoding="utf-8")
@@ -78,7 +78,7 @@ def test_the_window_is_kept(model):
 
 def test_a_chat_template_that_takes_no_system_message(chat_folder, tmp_path):
     shutil.copytree(chat_folder, tmp_path / "strict")
-    tokenizer = AutoTokenizer.from_pretrained(chat_folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(chat_folder)
     tokenizer.chat_template = "{{ raise_exception('System role not supported') }}"
     tokenizer.save_pretrained(tmp_path / "strict")
     with pytest.raises(ChatRejected, match=r"template of strict does not take .* \(System role not supported\)"):

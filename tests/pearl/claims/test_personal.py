@@ -78,6 +78,14 @@ def test_the_words_of_templates_stay(name):
         assert Mask([text]).hidden == [text]
 
 
+def test_the_last_message_has_the_lowest_numbers():
+    assert Mask(["I met Ben.", "I met Cy and Ada.", "Tell Ada."]).hidden == [
+        "I met NAME_3.",
+        "I met NAME_2 and NAME_1.",
+        "Tell NAME_1.",
+    ]
+
+
 def test_one_text_has_one_placeholder_in_all_messages():
     mask = Mask(["Tell Ada that Ben is ill.", "Ada knows Ben and Cleo. NAME_3 is literal."])
     assert mask.hidden == ["Tell NAME_1 that NAME_2 is ill.", "NAME_1 knows NAME_2 and NAME_4. NAME_3 is literal."]

@@ -13,8 +13,7 @@ import pytest
 
 from pearl import __version__
 from pearl.cli.commands import click_command
-from pearl.cli.gone import GONE
-from pearl.cli.main import COMMANDS, main
+from pearl.cli.main import COMMANDS
 
 PEARL = Path(sys.executable).with_name("pearl")
 
@@ -60,18 +59,6 @@ def test_the_version(run_pearl):
 def test_unusable_words_are_one_line(run_pearl, arguments, said):
     run = run_pearl(*arguments)
     assert (run.status, run.out, run.err) == (2, "", f"pearl: {said}\n")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "gone"),
-    [(["waltz"], "waltz"), (["keys", "waltz", "x"], "keys waltz"), (["rank", "--waltz=2"], "rank --waltz")],
-)
-def test_what_went_is_answered_with_what_took_its_place(monkeypatch, capsys, arguments, gone):
-    monkeypatch.setitem(GONE, gone, f"{gone} went; dance.")
-    monkeypatch.setattr("sys.argv", ["pearl", *arguments])
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert (end.value.code, capsys.readouterr().err) == (2, f"pearl: {gone} went; dance.\n")
 
 
 def every_command() -> Iterator[tuple[list[str], Any]]:

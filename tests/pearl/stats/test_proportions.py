@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 from scipy.stats import binomtest
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
 
 from pearl.stats.proportions import even_p, holm, wilson
 
 
 @pytest.mark.parametrize(("successes", "total"), [(0, 1), (1, 1), (3, 10), (0, 500), (499, 500), (20, 40)])
 def test_wilson_is_statsmodels(successes, total):
+    from statsmodels.stats.proportion import proportion_confint
+
     low, high = proportion_confint(successes, total, method="wilson")
     interval = wilson(successes, total)
     assert (interval.low, interval.high) == (pytest.approx(low, abs=1e-12), pytest.approx(high, abs=1e-12))
@@ -24,6 +24,8 @@ def test_nothing_has_no_proportion():
 
 @pytest.mark.parametrize("p_values", [[0.01, 0.04, 0.03, 0.005], [0.5, 0.9], [0.02], [0.01, 0.01, 1.0]])
 def test_holm_is_statsmodels(p_values):
+    from statsmodels.stats.multitest import multipletests
+
     assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))
 
 

@@ -10,18 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import transformers
 from tokenizers.processors import TemplateProcessing
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForSeq2SeqLM,
-    AutoTokenizer,
-    Gemma2Config,
-    Gemma2ForCausalLM,
-    GPT2Config,
-    GPT2LMHeadModel,
-    LlamaForCausalLM,
-)
 
 from pearl.errors import InputError
 from retriever.models import auxiliary, causal, seq2seq
@@ -59,7 +49,7 @@ def flat(groups: list[PairGroup]) -> list[tuple[tuple[int, ...], tuple[int, ...]
 def test_causal_likelihoods_equal_a_plain_forward_pass(causal_folder: Path) -> None:
     model = load_auxiliary(str(causal_folder), dtype="float32")
     groups = groups_of(model)
-    plain = AutoModelForCausalLM.from_pretrained(causal_folder, dtype=torch.float32).eval()
+    plain = transformers.AutoModelForCausalLM.from_pretrained(causal_folder, dtype=torch.float32).eval()
     expected = []
     with torch.inference_mode():
         for prompt, target in flat(groups):
@@ -74,9 +64,9 @@ def test_causal_likelihoods_equal_a_plain_forward_pass(causal_folder: Path) -> N
 
 
 def test_models_that_call_their_parts_otherwise(causal_folder: Path, tmp_path: Path) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(causal_folder)
-    config = GPT2Config(vocab_size=len(tokenizer), n_positions=256, n_embd=16, n_layer=2, n_head=2)
-    plain = GPT2LMHeadModel(config).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(causal_folder)
+    config = transformers.GPT2Config(vocab_size=len(tokenizer), n_positions=256, n_embd=16, n_layer=2, n_head=2)
+    plain = transformers.GPT2LMHeadModel(config).eval()
     plain.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     model = load_auxiliary(str(tmp_path), dtype="float32")
@@ -90,7 +80,7 @@ def test_models_that_call_their_parts_otherwise(causal_folder: Path, tmp_path: P
 
 def test_a_model_that_expects_a_first_token_gets_it(causal_folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(causal_folder, tmp_path / "begins")
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     first = tokenizer.bos_token_id
     tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
         single=f"{tokenizer.bos_token} $A", special_tokens=[(tokenizer.bos_token, first)]
@@ -107,10 +97,10 @@ def test_a_model_that_expects_a_first_token_gets_it(causal_folder: Path, tmp_pat
 
 
 def test_a_model_whose_logits_are_scaled_is_refused(causal_folder: Path, tmp_path: Path) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(causal_folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(causal_folder)
     sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = Gemma2Config(vocab_size=len(tokenizer), head_dim=8, num_key_value_heads=2, **sizes)
-    Gemma2ForCausalLM(config).save_pretrained(tmp_path)
+    config = transformers.Gemma2Config(vocab_size=len(tokenizer), head_dim=8, num_key_value_heads=2, **sizes)
+    transformers.Gemma2ForCausalLM(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     with pytest.raises(InputError, match="by final_logit_softcapping"):
         load_auxiliary(str(tmp_path))
@@ -132,7 +122,7 @@ def test_a_truncated_file_of_weights_is_named(causal_folder: Path, tmp_path: Pat
 def test_seq2seq_likelihoods_equal_a_plain_forward_pass(seq2seq_folder: Path) -> None:
     model = load_auxiliary(str(seq2seq_folder), dtype="float32")
     groups = groups_of(model)
-    plain = AutoModelForSeq2SeqLM.from_pretrained(seq2seq_folder, dtype=torch.float32).eval()
+    plain = transformers.AutoModelForSeq2SeqLM.from_pretrained(seq2seq_folder, dtype=torch.float32).eval()
     expected = []
     with torch.inference_mode():
         for prompt, target in flat(groups):
@@ -308,7 +298,7 @@ def test_a_llama_on_a_processor_is_run_without_padding(causal_folder: Path) -> N
     model = load_auxiliary(str(causal_folder), dtype="float32")
     assert isinstance(model, CausalAuxiliary)
     assert model._packed is not None
-    plain = AutoModelForCausalLM.from_pretrained(causal_folder, dtype=torch.float32).eval()
+    plain = transformers.AutoModelForCausalLM.from_pretrained(causal_folder, dtype=torch.float32).eval()
     sequences = [[5, 6, 7, 8], [5, 6, 9], [5, 6]]
     pack = Pack.of([((5, 6), [sequence[2:] for sequence in sequences]), ((), [[7]])])
     assert pack.tokens.tolist() == [5, 6, 7, 8, 9, 7]
@@ -329,10 +319,10 @@ def test_a_llama_on_a_processor_is_run_without_padding(causal_folder: Path) -> N
 
 
 def test_a_llama_with_extras_is_left_to_transformers(causal_folder: Path, tmp_path: Path) -> None:
-    config = AutoConfig.from_pretrained(causal_folder)
+    config = transformers.AutoConfig.from_pretrained(causal_folder)
     config.attention_bias = True
-    LlamaForCausalLM(config).save_pretrained(tmp_path)
-    AutoTokenizer.from_pretrained(causal_folder).save_pretrained(tmp_path)
+    transformers.LlamaForCausalLM(config).save_pretrained(tmp_path)
+    transformers.AutoTokenizer.from_pretrained(causal_folder).save_pretrained(tmp_path)
     model = load_auxiliary(str(tmp_path), dtype="float32")
     assert isinstance(model, CausalAuxiliary)
     assert model._packed is None

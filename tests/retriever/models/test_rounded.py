@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+import transformers
 
 from pearl.errors import InputError
 from retriever.models import rounded
@@ -21,10 +21,10 @@ WIDTH = 64
 LARGE = 40.0  # times the other entries of a state, as a few of a real Llama's are
 
 
-def llama(*, vocabulary: int = 512, head_size: int = 16) -> LlamaForCausalLM:
+def llama(*, vocabulary: int = 512, head_size: int = 16) -> transformers.LlamaForCausalLM:
     """A tiny model, one entry of whose states stands out."""
     torch.manual_seed(1)
-    config = LlamaConfig(
+    config = transformers.LlamaConfig(
         vocab_size=vocabulary,
         hidden_size=WIDTH,
         head_dim=head_size,
@@ -36,7 +36,7 @@ def llama(*, vocabulary: int = 512, head_size: int = 16) -> LlamaForCausalLM:
         bos_token_id=None,
         eos_token_id=None,
     )
-    model = LlamaForCausalLM(config).eval()
+    model = transformers.LlamaForCausalLM(config).eval()
     with torch.no_grad():
         model.model.embed_tokens.weight[:, 5] *= LARGE
         for layer in model.model.layers:
@@ -99,7 +99,7 @@ def test_where_openvino_may_not_use_them_bytes_are_not_multiplied() -> None:
 
 @pytest.fixture
 def wide_folder(causal_folder: Path, tmp_path: Path) -> Path:
-    tokenizer = AutoTokenizer.from_pretrained(causal_folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(causal_folder)
     tokenizer.save_pretrained(tmp_path)
     llama(vocabulary=len(tokenizer)).save_pretrained(tmp_path)
     return tmp_path

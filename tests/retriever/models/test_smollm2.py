@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+import transformers
 
 from pearl.errors import InputError
 from retriever.models.smollm2 import load_smollm2
@@ -15,8 +15,8 @@ from retriever.models.smollm2 import load_smollm2
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_weights_and_results_are_those_of_transformers(tiny_gguf: Path, dtype: torch.dtype) -> None:
     ours, _ = load_smollm2(tiny_gguf, dtype)
-    unpacked = GgufConfig(gguf_file=tiny_gguf.name, dequantize=True)
-    theirs = AutoModelForCausalLM.from_pretrained(
+    unpacked = transformers.GgufConfig(gguf_file=tiny_gguf.name, dequantize=True)
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(
         tiny_gguf.parent, gguf_file=tiny_gguf.name, dtype=dtype, quantization_config=unpacked
     )
     mine, wanted = ours.state_dict(), theirs.state_dict()
@@ -32,7 +32,7 @@ def test_weights_and_results_are_those_of_transformers(tiny_gguf: Path, dtype: t
 
 def test_tokens_are_those_of_transformers(tiny_gguf: Path) -> None:
     _, ours = load_smollm2(tiny_gguf, torch.float32)
-    theirs = AutoTokenizer.from_pretrained(tiny_gguf.parent, gguf_file=tiny_gguf.name)
+    theirs = transformers.AutoTokenizer.from_pretrained(tiny_gguf.parent, gguf_file=tiny_gguf.name)
     for text in ("", "the 12 of the 1212", "<|im_start|>user <|im_end|>", "\U0001f600 שלום\t\n  a , b .", "\x00\ufffd"):
         tokens = theirs(text)["input_ids"]
         assert ours(text)["input_ids"] == ours(text, add_special_tokens=False)["input_ids"] == tokens

@@ -10,14 +10,18 @@ import pytest
 from pearl.errors import ChatInterrupted, ChatRateLimited
 from retriever.base import Calibration
 
-anthropic = pytest.importorskip("anthropic")
-
 ASK = [{"role": "user", "content": "Tomas asks to swap"}]
 WHOLE = {"model": "pearl", "max_tokens": 400, "messages": ASK}
 
 
+@pytest.fixture(scope="module")
+def anthropic() -> Any:
+    """The package: it takes seconds to load, and each process that runs tests looks at every file."""
+    return pytest.importorskip("anthropic")
+
+
 @pytest.fixture
-def claude(served: Any) -> Iterator[Any]:
+def claude(anthropic: Any, served: Any) -> Iterator[Any]:
     """Anthropic's client with ann's key."""
     with anthropic.Anthropic(
         base_url=served.address, api_key=served.house.key("ann"), max_retries=0, timeout=60
@@ -68,7 +72,7 @@ def test_the_streaming_helper_and_the_beta_client(claude: Any) -> None:
     assert claude.beta.messages.create(**WHOLE).content[0].text == "A fake reply."  # POST /v1/messages?beta=true
 
 
-def test_tokens_are_counted(served: Any, claude: Any) -> None:
+def test_tokens_are_counted(anthropic: Any, served: Any, claude: Any) -> None:
     one = claude.messages.count_tokens(model="pearl", messages=ASK).input_tokens
     more = claude.beta.messages.count_tokens(model="pearl", messages=ASK, system="Be brief.").input_tokens
     assert 0 < one < more
@@ -79,7 +83,7 @@ def test_tokens_are_counted(served: Any, claude: Any) -> None:
     assert served.house.model.calls == []
 
 
-def test_the_key_as_a_token(served: Any) -> None:
+def test_the_key_as_a_token(anthropic: Any, served: Any) -> None:
     with anthropic.Anthropic(base_url=served.address, auth_token=served.house.key("ann"), timeout=60) as made:
         assert made.messages.create(**WHOLE).content[0].text == "A fake reply."
 
@@ -122,7 +126,7 @@ def test_the_limit_and_questions(pearl: Any, ann: Any, cut_off_model: Any, fixed
         assert "- Which day?" in ann.post("/v1/messages", {**WHOLE, "stream": stream}).text
 
 
-def test_the_clients_errors(served: Any, claude: Any) -> None:
+def test_the_clients_errors(anthropic: Any, served: Any, claude: Any) -> None:
     with pytest.raises(anthropic.NotFoundError) as unknown:
         claude.messages.create(**{**WHOLE, "model": "emial"})
     error = unknown.value.body["error"]

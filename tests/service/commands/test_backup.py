@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pearl.errors import InputError
 from pearl.records import Document
 from service.store import backups, documents, keys, transfer, users
 from service.store.backups import BackupMark
@@ -333,10 +337,11 @@ def test_a_full_disk(backup: Path, database_url: str, on: Any, files_of_at_most:
     assert leftovers(backup.parent) == []
 
 
-# forks, so that the imports are paid once: each child runs the command and kills itself some steps later, a step being
-# a statement, a commit, an fsync or the renaming of a file
+# forks, so that the imports are paid once: each child runs the command and kills itself after some steps, a step being
+# a statement, a commit, an fsync or the renaming of a file; or it is killed after a share of the time that the last
+# whole run took, wherever it is
 KILLED = """
-import json, os, signal, sys
+import json, math, os, signal, sys, time
 from itertools import count
 from pathlib import Path
 from sqlalchemy import Engine, event
@@ -359,60 +364,131 @@ def die(words, after):
     run(words)
 
 
-stride, words = int(sys.argv[1]), sys.argv[2:]
-for after in count(1, stride):
+took = 0.0
+for line in sys.stdin:
+    steps, share, words = json.loads(line)
+    began = time.monotonic()
     child = os.fork()
     if child == 0:
         sys.stderr = open(os.devnull, "w")
-        die(words, after)
+        die(words, steps)
         os._exit(0)
-    print(status := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-    sys.stdin.readline()
-    if status != -signal.SIGKILL:
-        break
+    until = began + (math.inf if share is None else share * took)
+    while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < until:
+        time.sleep(0.002)
+    if not ended[0]:
+        os.kill(child, signal.SIGKILL)
+        ended = os.waitpid(child, 0)
+    status = os.waitstatus_to_exitcode(ended[1])
+    if status == 0:
+        took = time.monotonic() - began
+    print(status, flush=True)
 """
+KILLS = int(os.environ.get("PEARL_ENDURE", "0")) * 100 or 3
 
 
-def killed(url: str, stride: int, *words: object) -> Iterator[int]:
-    """Run a command again and again, each time killed some steps later; yield the status of each."""
+@contextmanager
+def killable(url: str) -> Iterator[Callable[..., int]]:
+    """Commands on a database, each killed after some steps or a share of its time, if it is not done by then; they
+    return their status."""
     with subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(stride), *map(str, words)],
+        [sys.executable, "-c", KILLED],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PEARL_DATABASE_URL": url},
     ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for line in process.stdout:
-            yield int(line)
-            print(file=process.stdin, flush=True)
+
+        def run(*words: object, steps: int = 0, share: float | None = None) -> int:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            print(json.dumps([steps, share, [*map(str, words)]]), file=process.stdin, flush=True)
+            return int(process.stdout.readline())
+
+        yield run
 
 
-def test_a_backup_that_is_killed_leaves_the_one_before(backup: Path, database_url: str, on: Any) -> None:
+def test_a_backup_that_is_killed_leaves_the_one_before(backup: Path, database_url: str) -> None:
     statuses = []
-    for status in killed(database_url, 23, "backup", backup, "--keep", 2):
-        statuses.append(status)
-        there = [path for path in (backup, backup.with_name("pearl.backup.1")) if path.exists()]
-        assert there
-        for path in there:
-            backups.read(path)
-    assert statuses == [-9] * (len(statuses) - 1) + [0]
+    with killable(database_url) as run:
+        for steps in count(1, 23):
+            statuses.append(run("backup", backup, "--keep", 2, steps=steps))
+            there = [path for path in (backup, backup.with_name("pearl.backup.1")) if path.exists()]
+            assert there
+            for path in there:
+                backups.read(path)
+            if statuses[-1] != -9:
+                break
+    assert statuses[-1] == 0
     assert len(statuses) > 4
     assert leftovers(backup.parent) == []
 
 
 def test_a_restore_that_is_killed_restores_all_or_nothing(filled: Database, backup: Path, other_url: str) -> None:
     statuses, whole = [], contents(filled)
-    for status in killed(other_url, 29, "restore", backup):
-        statuses.append(status)
-        with closing(Database(other_url)) as target:
-            if target.schema_version()[0] is not None and transfer.rows_of(target):
-                assert contents(target) == whole
-                break
+    with killable(other_url) as run:
+        for steps in count(1, 29):
+            statuses.append(run("restore", backup, steps=steps))
+            with closing(Database(other_url)) as target:
+                if target.schema_version()[0] is not None and transfer.rows_of(target):
+                    assert contents(target) == whole
+                    break
     assert set(statuses[:-1]) == {-9}
     assert len(statuses) > 4
     assert contents_at(other_url) == whole
+
+
+@pytest.mark.timeout(3600)
+def test_a_backup_killed_at_any_moment(filled: Database, backup: Path, database_url: str) -> None:
+    before, mark, chance, kills = contents(filled), backups.read(backup), random.Random(0), 0
+    with killable(database_url) as run:
+        write = partial(run, "backup", backup, "--keep", 2)
+        assert write() == 0
+        while kills < KILLS:
+            status = write(share=chance.random())
+            assert status in (0, -9)
+            kills += status == -9
+            assert contents(filled) == before
+            found = {path.name: path for path in backup.parent.glob("*pearl.backup*") if path.suffix != ".lock"}
+            for name, path in found.items():  # what is not whole has no backup's name, and is not taken for one
+                try:
+                    assert backups.read(path).rows == mark.rows
+                except InputError:
+                    assert name.endswith(".partial")
+            assert found.keys() & {"pearl.backup", "pearl.backup.1"}
+            assert write() == 0  # the next one works
+    assert leftovers(backup.parent) == []
+
+
+@pytest.mark.timeout(3600)
+def test_a_restore_killed_at_any_moment(
+    filled: Database, backup: Path, database_url: str, other_url: str, on: Any, own_home: Path
+) -> None:
+    """It replaces one state by another: the database is as it was or as the backup is, and the next restore works."""
+
+    def state() -> dict[str, list[str]]:
+        return {**contents_at(other_url), "erasures": []}  # what is owed after the replacement
+
+    states = [{**contents(filled), "erasures": []}]
+    with filled.write() as connection:
+        users.ensure(connection, {"late"})
+    other = backup.with_name("other.backup")
+    assert on(database_url, "backup", other).status == 0
+    states.append({**contents(filled), "erasures": []})
+    assert on(other_url, "restore", other).status == 0
+    chance, kills, turn = random.Random(0), 0, 0
+    with killable(other_url) as run:
+        sources = [partial(run, "restore", path, "--replace", "--deleted", "bring-back") for path in (backup, other)]
+        assert sources[1]() == 0
+        while kills < KILLS:
+            status = sources[turn](share=chance.random())
+            assert status in (0, -9)
+            kills += status == -9
+            assert state() in (states if status else [states[turn]])
+            assert sources[turn]() == 0
+            assert state() == states[turn]
+            turn = 1 - turn
+    assert leftovers(own_home) == []
 
 
 def test_one_backup_at_a_time(backup: Path, database_url: str, on: Any) -> None:

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
+import signal
 import sys
 import time
+from typing import Any
 
 import pytest
 
 from pearl.errors import InputError
 from pearl.settings import load_settings
-from service.process.rate_limits import Allowance, MovingWindow, RateLimits, over_the_limit
+from service.process import rate_limits
+from service.process.rate_limits import ANSWERS_S, Allowance, MovingWindow, RateLimits, over_the_limit
 
 
-def limits(limit: str) -> RateLimits:
-    return RateLimits(load_settings(rate_limit=limit, rate_limit_storage="memory://"))
+def limits(limit: str, storage: str = "memory://") -> RateLimits:
+    return RateLimits(load_settings(rate_limit=limit, rate_limit_storage=storage))
 
 
 def test_so_many_and_no_more() -> None:
@@ -69,6 +72,44 @@ def test_how_long_to_wait() -> None:
         "x-ratelimit-remaining-requests": "1",
         "x-ratelimit-reset-requests": "12.250s",
     }
+
+
+def test_redis_counts_for_all_processes(redis: Any) -> None:
+    one, other = limits("3/hour", redis.url), limits("3/hour", redis.url)
+    taken = [counting.take("a") for counting in (one, other, one, other, one)]
+    assert [allowed for allowed, _ in taken] == [True, True, True, False, False]
+    assert [allowance.remaining for _, allowance in taken if allowance] == [2, 1, 0, 0, 0]
+    assert all(allowance and 3590 < allowance.reset_s <= 3600 for _, allowance in taken)
+    assert other.take("b")[0]
+
+
+@pytest.mark.parametrize("away", ["stopped", "frozen"])
+def test_while_redis_is_away_each_process_counts_for_itself(
+    redis: Any, away: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody waits for it for long, or again before it is asked again; when it answers, it counts again."""
+    monkeypatch.setattr(rate_limits, "AGAIN_S", 0.3)
+    caplog.set_level("INFO", "pearl.service")
+    processes = [limits("2/hour", redis.url) for _ in range(2)]
+    assert [counting.take("a")[0] for counting in processes] == [True, True]
+    if away == "stopped":
+        redis.stop()
+    else:
+        redis.process.send_signal(signal.SIGSTOP)
+    for counting in processes:
+        began = time.monotonic()
+        assert [counting.take("a")[0] for _ in range(4)] == [True, True, False, False]
+        assert time.monotonic() - began < ANSWERS_S + 0.4
+        assert not counting.answers()
+    if away == "stopped":
+        redis.start()
+    else:
+        redis.process.send_signal(signal.SIGCONT)
+    time.sleep(0.4)
+    kept = away == "frozen"  # what it counted before
+    assert [counting.take("a")[0] for counting in (*processes, *processes)] == [not kept, not kept, False, False]
+    told = ["does not answer: this process counts for itself"] * 2 + ["answers again"] * 2
+    assert all(record.message.endswith(words) for record, words in zip(caplog.records, told, strict=True))
 
 
 @pytest.mark.parametrize(

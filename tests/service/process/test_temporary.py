@@ -38,6 +38,7 @@ def test_only_the_folders_of_killed_processes_are_removed(temporary):
         assert (killed / "index.db").exists()
         run.kill()
         run.wait()
+        (temporary / f"{FOLDER_NAME}c.lock").touch()  # killed before it made its folder
         clear_abandoned()
         assert sorted(path.name for path in temporary.iterdir()) == [living.name, f"{living.name}.lock"]
     assert list(temporary.iterdir()) == []

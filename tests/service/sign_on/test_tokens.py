@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from types import SimpleNamespace
@@ -27,12 +27,6 @@ issuer = "{issuer}"
 user_claim = "email"
 name = "Example"
 """
-
-
-@pytest.fixture
-def theirs() -> Iterator[Issuer]:
-    with issuer() as made:
-        yield made
 
 
 @pytest.fixture
@@ -266,7 +260,9 @@ def test_an_issuer_whose_certificate_has_expired_is_down(
     with issuer(certified) as theirs:
         file = folder / "sign-on.toml"
         file.write_text(FILE.format(issuer=theirs.address, new_users="true"))
-        assert listed(house(sign_on=str(file)), theirs.token(HERE)).status_code == status
+        answer = listed(house(sign_on=str(file)), theirs.token(HERE))
+        assert answer.status_code == status
+        assert ("has a certificate that is not trusted (certificate has expired)" in answer.text) == (status == 503)
 
 
 @pytest.mark.parametrize(

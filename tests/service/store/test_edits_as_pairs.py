@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from eval.recorded.forensics.pair_files import read_pairs
-from eval.recorded.forensics.service_export import SENDER
+from eval.recorded.forensics.pair_files import SENDER, read_pairs
 from service.histories.export import export_pieces
 from service.store import drafts, feedback
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,7 +12,7 @@ import pytest
 from service.api.sessions import COOKIE
 from service.web.sign_on import UNDER_WAY
 from tests.browser import CHROMIUM, browser
-from tests.issuer import Issuer, issuer
+from tests.issuer import Issuer
 
 HTML = {"Accept": "text/html"}
 OURS = {"Sec-Fetch-Site": "same-origin", "Origin": "http://testserver"}
@@ -25,12 +25,6 @@ user_claim = "email"
 name = "Example <b>"
 client_id = "the:page"
 """
-
-
-@pytest.fixture
-def theirs() -> Iterator[Issuer]:
-    with issuer() as made:
-        yield made
 
 
 @pytest.fixture

@@ -71,6 +71,30 @@ def test_a_voice_is_made_changed_and_deleted(signed_in: Any, chromium: Browser) 
     assert tab.errors == []
 
 
+def test_a_voice_is_kept_on_this_machine_and_allowed_again(signed_in: Any, chromium: Browser) -> None:
+    tab, served = chromium, signed_in("A draft.")
+    ann, only = served.house.as_user("ann"), "#voices-list > li:only-child"
+    for kept in (True, False):
+        tab.open(f"{served.address}/")
+        go(tab, "voices")
+        tab.until(f"document.querySelector('{only} [name=local_only]')?.checked === {str(not kept).lower()}")
+        tab.click(f"{only} [name=local_only]")
+        tab.click(f"{only} button:not(.danger)")
+        status(tab, "Saved.")
+        assert ann.get("/v1/voices/email").json()["local_only"] is kept
+        if kept:  # its texts would stay without the setting
+            tab.click(f"{only} .danger")
+            tab.click(f"{only} .sure .danger")
+            tab.until("document.querySelector('#problem').textContent.includes('is local only')")
+    assert "no model on another machine is shown them" in tab.text()
+    fill(tab, "#voice-name", "diary")
+    tab.click("#voice-new [name=local_only]")
+    tab.click("#voice-new button")
+    status(tab, "Made.")
+    assert ann.get("/v1/voices/diary").json()["local_only"] is True
+    assert not tab.run("document.querySelector('#voice-new [name=local_only]').checked")
+
+
 @pytest.mark.parametrize("name", ["pearl", "  ", "x\u200by", ".."])
 def test_a_name_that_cannot_be_is_said(signed_in: Any, chromium: Browser, name: str) -> None:
     served = signed_in()

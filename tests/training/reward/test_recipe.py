@@ -24,13 +24,13 @@ ScoredFile = Callable[..., Path]
 def test_all_variants_and_presets(train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path) -> None:
     data = scored_file(12)
     plain, ornate = versions(1)
-    common = ("--data", str(data), "--base", str(bert_folder), "--dev-share", "0.25", "--json", "-")
+    common = ("--data", str(data), "--choose", f"base={bert_folder}", "--dev-share", "0.25", "--json", "-")
     for variant, preset, more in (
-        ("PR", "corrected", ("--epochs", "30")),
-        ("P", "corrected", ("--epochs", "30", "--layers", "last")),
-        ("P", "as_published_code", ("--epochs", "1")),
-        ("PR", "as_published_paper", ("--epochs", "1", "--max-tokens", "96")),
-        ("R", "as_published_code", ("--epochs", "1")),
+        ("PR", "corrected", ("--choose", "epochs=30")),
+        ("P", "corrected", ("--choose", "epochs=30", "--choose", "layers=last")),
+        ("P", "as_published_code", ("--choose", "epochs=1")),
+        ("PR", "as_published_paper", ("--choose", "epochs=1", "--choose", "max_tokens=96")),
+        ("R", "as_published_code", ("--choose", "epochs=1")),
     ):
         out = tmp_path / f"{variant}-{preset}"
         result = train("reward", *common, "--variant", variant, "--preset", preset, *more, "--out", str(out))
@@ -55,7 +55,8 @@ def test_a_training_killed_at_its_last_step_goes_on_and_has_its_figures(
     train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, work = tmp_path / "model", tmp_path / "work"
-    common = ("--data", str(scored_file(12)), "--base", str(bert_folder), "--dev-share", "0.25", "--epochs", "3")
+    chosen = ("--choose", f"base={bert_folder}", "--choose", "epochs=3")
+    common = ("--data", str(scored_file(12)), *chosen, "--dev-share", "0.25")
     asked = (*common, "--out", str(out), "--work", str(work), "--json", "-")
     with monkeypatch.context() as patched:
         patched.setattr(RewardModel, "prefer", _killed)
@@ -74,8 +75,8 @@ def test_a_verdict_that_depends_on_the_order_alone_is_right_half_the_time(
     """A pair's texts are so alike to an encoder which has learned nothing that their cosine prefers whichever is
     first."""
     out = tmp_path / "model"
-    told = ("--variant", "P", "--preset", "as_published_code", "--epochs", "1", "--rate", "1e-8")
-    data = ("--data", str(scored_file(12)), "--base", str(bert_folder), "--dev-share", "0.25")
+    told = ("--variant", "P", "--preset", "as_published_code", "--choose", "epochs=1", "--choose", "rate=1e-8")
+    data = ("--data", str(scored_file(12)), "--choose", f"base={bert_folder}", "--dev-share", "0.25")
     figures = train("reward", *data, *told, "--out", str(out), "--json", "-").json["figures"]
     plain, ornate = versions(1)
     assert (RewardModel.load(out).prefer([plain, ornate], [ornate, plain]) > 0).all()
@@ -87,7 +88,8 @@ def test_a_model_below_a_trivial_rule_on_pairs_of_another_kind_may_not_ship(
 ) -> None:
     """Its data teach that the plain version is the better one. Of the other kinds it is better, too; or the longer
     text, here the ornate one, is; or nobody asked."""
-    common = ("--data", str(scored_file(12)), "--base", str(bert_folder), "--dev-share", "0.25", "--epochs", "30")
+    chosen = ("--choose", f"base={bert_folder}", "--choose", "epochs=30")
+    common = ("--data", str(scored_file(12)), *chosen, "--dev-share", "0.25")
     texts = [versions(number) for number in range(30, 36)]
     assert all(len(plain) < len(ornate) for plain, ornate in texts)
     ornate_shorter = [(f"{plain} {plain}", ornate) for plain, ornate in texts]
@@ -113,7 +115,8 @@ def test_what_it_is_held_against_is_not_learned_from(
     train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path
 ) -> None:
     other = _pairs_file(tmp_path / "other.jsonl", [versions(number) for number in (0, 1)])
-    common = ("--data", str(scored_file(12)), "--base", str(bert_folder), "--dev-share", "0.25", "--epochs", "1")
+    chosen = ("--choose", f"base={bert_folder}", "--choose", "epochs=1")
+    common = ("--data", str(scored_file(12)), *chosen, "--dev-share", "0.25")
     trained = train("reward", *common, "--other-kind", str(other), "--out", str(tmp_path / "m"), "--json", "-").json
     assert trained["training"]["scores"] == 20
     assert "left out: 4 records whose paragraph stands in --test or --other-kind" in trained["training"]["notes"][0]
@@ -123,7 +126,7 @@ def test_a_file_without_pairs_is_refused_before_anything_is_trained(
     train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path
 ) -> None:
     scored = scored_file(4, "other.jsonl")
-    asked = ("--data", str(scored_file(12)), "--base", str(bert_folder), "--other-kind", str(scored))
+    asked = ("--data", str(scored_file(12)), "--choose", f"base={bert_folder}", "--other-kind", str(scored))
     result = train("reward", *asked, "--out", str(tmp_path / "out"))
     assert result.status == 2
     assert f"{scored}: holds no pair" in result.err
@@ -155,12 +158,12 @@ def _killed(*_: Any) -> None:
     [
         (("--variant", "Q"), "--variant Q: there are P, R, PR."),
         (("--preset", "paper"), "--preset paper: there are corrected, as_published_code, as_published_paper."),
-        (("--pair-rule", "cosine"), "--pair-rule cosine has no weights but the encoder's: it needs --fitted all."),
-        (("--layers", "0,9"), "--layers 0,9: name 'last', or different numbers from 0 to 1"),
-        (("--layers", "first"), "--layers first: name 'last', or different numbers from 0 to 1"),
+        (("--choose", "pair_rule=cosine"), "has no weights but the encoder's: it needs --choose fitted=all."),
+        (("--choose", "layers=0,9"), "--choose layers=0,9: name 'last', or different numbers from 0 to 1"),
+        (("--choose", "layers=first"), "--choose layers=first: name 'last', or different numbers from 0 to 1"),
         (("--device", "tpu"), "--device tpu: there are cpu, cuda, and cuda:1 for a second GPU."),
         (("--device", "cuda:99"), "--device cuda:99: there is no such GPU that torch can use; try cpu."),
-        (("--base", "nowhere/at-all"), "The base 'nowhere/at-all' cannot be loaded"),
+        (("--choose", "base=nowhere/at-all"), "The base 'nowhere/at-all' cannot be loaded"),
     ],
 )
 def test_what_cannot_be_trained(
@@ -173,7 +176,7 @@ def test_what_cannot_be_trained(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    base = () if "--base" in options else ("--base", str(bert_folder))
+    base = () if any(option.startswith("base=") for option in options) else ("--choose", f"base={bert_folder}")
     result = train("reward", "--data", str(scored_file(4)), *base, *options, "--out", str(tmp_path / "out"))
     assert result.status == 2
     assert said in result.err
@@ -184,7 +187,7 @@ def test_a_base_with_a_decoder_is_refused(
     train: Train, scored_file: ScoredFile, seq2seq_folder: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    result = train("reward", "--data", str(scored_file(4)), "--base", str(seq2seq_folder), "--out", str(out))
+    result = train("reward", "--data", str(scored_file(4)), "--choose", f"base={seq2seq_folder}", "--out", str(out))
     assert (result.status, result.out) == (2, "")
     assert f"The base '{seq2seq_folder}' has a decoder behind its encoder (t5); name a model without one" in result.err
     assert not list(tmp_path.glob("out*"))

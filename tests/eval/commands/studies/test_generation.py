@@ -60,16 +60,15 @@ def answers(path: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
 
 
-def test_drafts_of_the_embedded_model_are_measured(generation, tmp_path):
-    run = generation("--k-shot", "--limit", 1, "--json", "-")
+def test_a_draft_of_the_embedded_model_is_measured(generation, tmp_path):
+    run = generation("--no-zero-shot", "--limit", 1, "--json", "-")
     assert run.status == 0
-    assert "3 of 3" in run.err
-    assert [row["model"] for row in run.json["models"]] == ["zero-shot", "k-shot", "bm25"]
-    for row in run.json["models"]:
-        assert (row["failed"], row["cut_off"]) == (0, 1)
+    assert "1 of 1" in run.err
+    (row,) = run.json["models"]
+    assert (row["model"], row["failed"], row["cut_off"]) == ("bm25", 0, 1)
     assert "SmolLM2" in run.json["llm"]
-    assert answers(tmp_path / "kept.sqlite") == 3
-    again = generation("--k-shot", "--limit", 1, "--json", "-")
+    assert answers(tmp_path / "kept.sqlite") == 1
+    again = generation("--no-zero-shot", "--limit", 1, "--json", "-")
     assert (again.json, again.err) == (run.json, "")
 
 
@@ -169,9 +168,10 @@ def test_drafts_go_to_a_judge(generation, writer, run_pearl, tmp_path):
     assert run.json["verdicts"].keys() <= {"A", "B", "both"}
 
 
-def test_revisions_start_from_the_same_drafts(generation, pearl_eval, write_lines, tmp_path):
-    generation("--no-zero-shot", "--limit", 2, "--json", tmp_path / "out.json")
-    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--limit", 2)
+def test_revisions_start_from_the_same_drafts(generation, writer, pearl_eval, write_lines, tmp_path):
+    writer.says = lambda body: "Nothing." if "EDITED DRAFT" in body["messages"][-1]["content"] else "Four trains."
+    generation("--no-zero-shot", "--limit", 2, "--json", tmp_path / "out.json", *ENDPOINT)
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, *ENDPOINT, "--limit", 2)
     words = (*words, "--generations", tmp_path / "kept.sqlite")
     run = pearl_eval("revision", *words, "--picture", tmp_path / "curve.svg", "--json", "-")
     assert run.status == 0
@@ -181,7 +181,7 @@ def test_revisions_start_from_the_same_drafts(generation, pearl_eval, write_line
     assert found["threshold"] is None
     assert [row["policy"] for row in found["policies"]] == ["none", "all", "selective", "random"]
     assert found["policies"][0]["rouge1"] == json.loads((tmp_path / "out.json").read_text())["models"][0]["rouge1"]
-    assert found["revisions"]["failures"].keys() <= {"revision_unreadable"}  # twelve tokens are not enough for some
+    assert found["revisions"]["failures"].keys() == {"revision_unreadable"}
     assert b"bm25" in (tmp_path / "curve.svg").read_bytes()
     again = pearl_eval("revision", *words)
     assert again.status == 0

@@ -140,18 +140,6 @@ def test_few_impostors_are_said_to_make_probabilities_too_high(people: Path, tmp
     assert "Note: the register mail has 19 impostors; against fewer than 50 probabilities come" in shipped.stderr
 
 
-def test_lambdag_as_published_beside_ours(people: Path) -> None:
-    found = measured("--history", str(people), "--words", "60", "--method", "lambdag", "--people", "4")
-    rows = {row["method"]: row["same_domain"]["value"] for row in found["files"][0]["lengths"][0]["methods"]}
-    assert set(rows) == {"likeness", "tfidf", "lambdag"}
-    assert rows["lambdag"] > 0.7
-
-
-def test_lambdag_needs_the_texts_of_impostors(people: Path) -> None:
-    with pytest.raises(InputError, match="lambdag needs texts of impostors; leave --shipped out"):
-        measured("--history", str(people), "--shipped", "--method", "lambdag")
-
-
 def test_impostors_who_are_tested_are_removed_and_named(people: Path, tmp_path: Path) -> None:
     tested = writers_of(texts_by_user(people), "test")[0].user
     number = int(tested.split()[1])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.multitest import multipletests
 
 from eval.recorded.forensics.measures import (
     MEASURES,
@@ -105,6 +104,8 @@ def test_the_published_identities_hold(synthetic):
 
 
 def test_kappa_is_that_of_the_library_and_p_values_are_binomial(synthetic):
+    from statsmodels.stats.multitest import multipletests
+
     for counts in synthetic[:20]:
         times = counts.astype(int)[:4]
         annotator, reference = np.repeat(list("abab"), times), np.repeat(list("abba"), times)

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from eval.recorded.forensics.pair_files import read_pairs
-from eval.recorded.forensics.service_export import SENDER
+from eval.recorded.forensics.pair_files import SENDER, read_pairs
 from pearl.errors import InputError
 
 DRAFTS = [

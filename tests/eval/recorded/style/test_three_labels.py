@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score
 
 from eval.recorded.style.labels import THREE
 from eval.recorded.style.people import Subject
-from eval.recorded.style.three_labels import best_bounds, three_labels
+from eval.recorded.style.report import best_bounds, three_labels
 
 
 @pytest.fixture
