@@ -16,6 +16,11 @@ from service.store.upsert import upsert
 
 TENANT = "default"
 NAMES_SHOWN = 10
+BY_NAME = (  # with the tenant, which the index of names begins with
+    select(users.c.id)
+    .join(tenants, tenants.c.id == users.c.tenant_id)
+    .where(tenants.c.name == TENANT, users.c.name == bindparam("name"))
+)
 HISTORY_VERSION = select(users.c.history_version).where(users.c.id == bindparam("id"))
 LOCK = (
     select(users.c.id)
@@ -61,7 +66,7 @@ def ensure(connection: Connection, names: set[str]) -> dict[str, User]:
 def find(connection: Connection, name: str) -> User | None:
     """The user of this name, or of the same name with composed letters; None if there is none."""
     for spelling in spellings(name):
-        row_id = connection.scalar(select(users.c.id).where(users.c.name == spelling))
+        row_id = connection.scalar(BY_NAME, {"name": spelling})
         if row_id is not None:
             return User(row_id, spelling)
     return None
