@@ -138,4 +138,3 @@ def test_what_is_drawn_and_what_is_missing(study, run_pearl, tmp_path):
     drawn = study("--picture", tmp_path / "picture.svg", lines=lines)
     assert (drawn.status, drawn.err) == (2, "pearl: --picture and --report draw judges; give their --records.\n")
     assert "Give --records" in run_pearl("eval", "personalized").err
-    assert "'pearl eval personalized --ratings'" in run_pearl("eval", "people", "--ratings", "r.jsonl").err
