@@ -116,8 +116,9 @@ def some_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# install makes a whole environment from the package index, and each number of workers loads its models: over a minute
-SLOW = {"install", "many_machines"}
+# install makes a whole environment from the package index, each number of workers loads its models, and two of them
+# fill databases of PostgreSQL: half a minute and more
+SLOW = {"install", "many_machines", "many_users", "workers"}
 IN_THE_SUITE = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in NAMES]
 
 
