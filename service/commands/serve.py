@@ -6,9 +6,11 @@ import errno
 import logging
 import os
 import socket
+import sys
 import tempfile
 from contextlib import ExitStack, closing, suppress
 from functools import partial
+from typing import Any, Self
 
 import typer
 
@@ -158,7 +160,7 @@ def _run(host: str, port: int, workers: int, grace: int, listening: socket.socke
             timeout_graceful_shutdown=grace,
         )
         if workers > 1:
-            Multiprocess(config, sockets=[listening]).run()
+            Multiprocess(config, sockets=[_for_workers(listening)]).run()
             return
         config.load_app()
         server = uvicorn.Server(config)
@@ -188,6 +190,33 @@ def take_address(host: str, port: int) -> socket.socket:
         raise _unusable(host, port, error) from error
     bound.set_inheritable(True)  # for worker processes
     return bound
+
+
+def _for_workers(listening: socket.socket) -> socket.socket:
+    """A socket in place of this one of which each worker process makes its own, so that Linux deals the connections out
+    to them: of one that they share a worker takes most, as it empties the queue whenever it looks."""
+    if sys.platform != "linux":
+        return listening
+    family, address = listening.family, listening.getsockname()
+    listening.close()
+    return _SharedAddress.bound_to(family, address)
+
+
+class _SharedAddress(socket.socket):
+    """A socket whose address other processes of this user may listen on, too."""
+
+    @classmethod
+    def bound_to(cls, family: int, address: Any) -> Self:
+        made = cls(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind(address)
+        return made
+
+    def __reduce__(self) -> Any:
+        """Make another one in the process that is given this."""
+        return type(self).bound_to, (self.family, self.getsockname())
 
 
 def url_of(bound: socket.socket) -> str:

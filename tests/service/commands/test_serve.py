@@ -3,14 +3,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 import re
 import signal
 import socket
+import sys
 import threading
 import time
 import venv
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from importlib.util import find_spec
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -233,6 +237,27 @@ def test_what_the_start_says_without_a_sample_in_json(
     assert first["database"] == str(own_home / "pearl.db")
     assert {line["logger"] for line in rest} >= {"uvicorn.error"}
     assert all(line["time"].endswith("Z") for line in [first, *rest])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the workers share one socket")
+def test_each_worker_gets_its_share_of_the_connections() -> None:
+    with serving._for_workers(serving.take_address("127.0.0.1", 0)) as reserved:
+        address = reserved.getsockname()
+        with ExitStack() as stack:
+            workers = [stack.enter_context(pickle.loads(ForkingPickler.dumps(reserved))) for _ in range(2)]
+            for worker in workers:
+                worker.listen()
+                worker.setblocking(False)
+            for _ in range(64):
+                stack.enter_context(socket.create_connection(address))
+            shares = [0, 0]
+            for index, worker in enumerate(workers):
+                with suppress(BlockingIOError):
+                    while True:
+                        worker.accept()[0].close()
+                        shares[index] += 1
+    assert sum(shares) == 64
+    assert min(shares) > 8
 
 
 @pytest.mark.parametrize(
