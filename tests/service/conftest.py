@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import threading
 import time
@@ -316,3 +317,19 @@ def redis() -> Iterator[RealRedis]:
     server = RealRedis()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def logs_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Without what another test's server may have set, and without a trace of this one."""
+    for name in ("pearl", "pearl.access", "uvicorn", "uvicorn.error"):
+        for attribute, value in (("propagate", True), ("handlers", []), ("disabled", False)):
+            monkeypatch.setattr(logging.getLogger(name), attribute, value)
+        logging.getLogger(name).setLevel(logging.NOTSET)
+    root = logging.getLogger()
+    before, level = root.handlers, root.level
+    yield
+    root.handlers = before
+    root.setLevel(level)
+    for name in ("pearl", "uvicorn"):
+        logging.getLogger(name).setLevel(logging.NOTSET)

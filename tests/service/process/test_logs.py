@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,20 +13,7 @@ from service.process.logs import configure_logging
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 
-@pytest.fixture(autouse=True)
-def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Without what another test's server may have set, and without a trace of this one."""
-    for name in ("pearl", "pearl.access", "uvicorn", "uvicorn.error"):
-        for attribute, value in (("propagate", True), ("handlers", []), ("disabled", False)):
-            monkeypatch.setattr(logging.getLogger(name), attribute, value)
-        logging.getLogger(name).setLevel(logging.NOTSET)
-    root = logging.getLogger()
-    before, level = root.handlers, root.level
-    yield
-    root.handlers = before
-    root.setLevel(level)
-    for name in ("pearl", "uvicorn"):
-        logging.getLogger(name).setLevel(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("logs_as_before")
 
 
 def test_a_readable_line(capsys: pytest.CaptureFixture[str]) -> None:

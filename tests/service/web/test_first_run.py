@@ -214,6 +214,7 @@ def test_what_serve_says_of_its_address(host: str, local: bool) -> None:
         assert is_local(bound) == local
 
 
+@pytest.mark.usefixtures("logs_as_before")
 def test_the_app_heeds_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PEARL_HOME", str(tmp_path))
     monkeypatch.setenv("PEARL_LOG_LEVEL", "error")
