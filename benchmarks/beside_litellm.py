@@ -25,6 +25,7 @@ from benchmarks.load_client import Outcome, Plan
 from benchmarks.mock_llm import WORDS
 from benchmarks.processes import Server, answers, listening, process_mib, served, wait_until
 
+PROGRAM = shutil.which(os.environ.get("LITELLM", "litellm"))
 TITLE = "Beside a proxy that only hands requests on"
 CLIENTS, QUICK_CLIENTS = (1, 32, 64), (1, 2)
 REPETITIONS, SECONDS = 3, 20.0
@@ -35,14 +36,13 @@ KEY = "sk-benchmark"
 def measure(quick: bool) -> Measured:
     repetitions, seconds = (QUICK_REPETITIONS, QUICK_SECONDS) if quick else (REPETITIONS, SECONDS)
     clients = QUICK_CLIENTS if quick else CLIENTS
-    program = shutil.which(os.environ.get("LITELLM", "litellm"))
-    if program is None:
+    if PROGRAM is None:
         sys.exit("There is no litellm: install 'litellm[proxy]' in an environment of its own, and set LITELLM.")
     with TemporaryDirectory(prefix="pearl-bench-") as folder:
         scratch = Path(folder)
         corpus = find_corpus(scratch)
         person = one_user(corpus.lines(), QUICK_HISTORY if quick else HISTORY, REQUESTS)
-        with served(person, scratch) as house, proxy(program, house.mock, scratch) as other:
+        with served(person, scratch) as house, proxy(PROGRAM, house.mock, scratch) as other:
             bodies = [{"request": request} for request in person.requests]
             chats = [{"model": "mock", "messages": [{"role": "user", "content": text}]} for text in person.requests]
             plans = {

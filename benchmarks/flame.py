@@ -1,7 +1,7 @@
 """Where the processor time of ``pearl serve`` goes while 8 clients draft, by py-spy: in the event loop's thread, which
 reads requests and answers, and in the threads that rank, find claims and record.
 
-py-spy is no dependency of ours: ``pip install py-spy``.
+py-spy is no dependency of ours: ``pip install py-spy``, in any environment or in this one.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from benchmarks.figures import Figure, Measured, over_repetitions
 from benchmarks.load import REQUESTS, load, on_pearl
 from benchmarks.processes import served
 
+PROGRAM = shutil.which("py-spy") or shutil.which("py-spy", path=str(Path(sys.executable).parent))
 TITLE = "Where the processor time of a draft goes"
 CLIENTS, RATE = 8, 100
 REPETITIONS, SECONDS = 3, 10
@@ -48,8 +49,7 @@ Stack = tuple[str, ...]
 
 
 def measure(quick: bool) -> Measured:
-    spy = shutil.which("py-spy") or shutil.which("py-spy", path=str(Path(sys.executable).parent))
-    if spy is None:
+    if PROGRAM is None:
         sys.exit("There is no py-spy: pip install py-spy.")
     repetitions, seconds = (QUICK_REPETITIONS, QUICK_SECONDS) if quick else (REPETITIONS, SECONDS)
     taken = []
@@ -61,7 +61,7 @@ def measure(quick: bool) -> Measured:
             load(on_pearl(house, bodies, CLIENTS, seconds / 5))
             for _ in range(repetitions):
                 record = ["record", "--threads", "--rate", str(RATE), "--duration", str(seconds), "--format", "raw"]
-                spying = subprocess.Popen([spy, *record, "--output", str(raw), "--pid", str(house.pid)])
+                spying = subprocess.Popen([PROGRAM, *record, "--output", str(raw), "--pid", str(house.pid)])
                 load(on_pearl(house, bodies, CLIENTS, seconds + 2))
                 if spying.wait():
                     sys.exit(f"py-spy ended with {spying.returncode}; it must be allowed to read other processes.")
@@ -125,7 +125,7 @@ def tree(stacks: Counter[Stack]) -> list[list[Any]]:
 
 
 def room(stack: Stack) -> str:
-    """What the innermost call of a stack belongs to."""
+    """Name the part of the service that the innermost call of a stack belongs to."""
     for name in reversed(stack):
         file = name.rpartition("(")[2]
         for title, pattern in ROOMS.items():

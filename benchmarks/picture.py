@@ -24,7 +24,7 @@ LETTERS = 250  # of the smallest size, in a row of a flame graph
 
 
 def draw(name: str, results_dir: Path) -> None:
-    """The picture of a benchmark, if it has one."""
+    """Draw the picture of a benchmark, if it has one."""
     if name in DRAWN:
         # the same file for the same figures, and text that stays text
         with plt.rc_context({"svg.hashsalt": "pearl", "svg.fonttype": "none", "font.family": "sans-serif"}):
@@ -34,7 +34,7 @@ def draw(name: str, results_dir: Path) -> None:
 
 
 def draw_draft(path: Path) -> Figure:
-    """A median draft as one bar, its stages in order, over the same call to the mock alone."""
+    """Draw a median draft as one bar, its stages in order, over the same call to the mock alone."""
     result = read_result(path)
     widths = {
         "retrieve": result.figure("retrieve_p50").value,
@@ -83,7 +83,7 @@ def draw_retrieval(path: Path) -> Figure:
 
 
 def draw_flame(path: Path) -> Figure:
-    """A row for each depth of calls, from below; a bar is as wide as its share of the samples."""
+    """Draw a row for each depth of calls, from below; a bar is as wide as its share of the samples."""
     figure, axes = plt.subplots(figsize=(12, 7), layout="constrained")
     calls = read_result(path).input["stacks"]
     whole = sum(count for _, count, _ in calls)

@@ -48,7 +48,7 @@ class TrainingChoice:
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """Its value under each preset."""
+        """Return its value under each preset."""
         return self.corrected, self.as_published
 
     @property

@@ -46,7 +46,7 @@ def written(name: str, cases: Sequence[Case], kept: Path) -> list[WrittenText]:
 
 
 def inputs_of(case: Case) -> PromptInputs:
-    """What to write for a case, with the documents that PEARL chose."""
+    """Make the prompt's inputs for a case, with the documents that PEARL chose."""
     documents = tuple(
         Document(str(number), part["text"], request=part["request"])
         for number, part in enumerate(case["documents"]["embedded"])

@@ -88,7 +88,7 @@ def of_prompts(cases: Sequence[Case], masks: Sequence[Mask]) -> dict[str, Any]:
 
 
 def of_drafts(cases: Sequence[Case], masks: Sequence[Mask], plain: Sequence[str], raw: Sequence[str]) -> dict[str, Any]:
-    """What becomes of placeholders in the answers, and how the drafts differ from those without any."""
+    """Count what becomes of placeholders in the answers, and compare the drafts with those without any."""
     written = [PLACEHOLDER.findall(text) for text in raw]
     back = [sum(mask.original(name) != name for name in names) for mask, names in zip(masks, written, strict=True)]
     restored = [draft(Restorer(mask).feed(text, last=True)) for mask, text in zip(masks, raw, strict=True)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -127,10 +125,8 @@ IN_THE_SUITE = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else 
 def test_a_quick_run(
     embedded_once: None, some_documents: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if name == "beside_litellm" and shutil.which(os.environ.get("LITELLM", "litellm")) is None:
-        pytest.skip("there is no litellm, which has an environment of its own")
-    if name == "flame" and shutil.which("py-spy", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") is None:
-        pytest.skip("there is no py-spy")
+    if name in ("beside_litellm", "flame") and benchmark(name).PROGRAM is None:
+        pytest.skip("its program, which is no dependency, is not installed")
     monkeypatch.setenv("PEARL_SHARED", str(some_documents))
     # in this process: torch and the models' libraries are imported once for all of them
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0
