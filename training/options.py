@@ -42,8 +42,7 @@ class TrainingOptions:
     """``share``, ``positives`` and ``negatives`` are Algorithm 1's; ``preset`` names where the choices of
     ``training/choices.py`` come from, whose defaults here are its ``corrected``.
 
-    ``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it; ``lora``:
-    rank of the difference from ``base`` that is trained in place of its weights, None for these.
+    ``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it.
 
     ``scores``: files to fit on beside those in ``work``.
 
@@ -82,7 +81,6 @@ class TrainingOptions:
     loss: str = CALIBRATED
     groups: Path | None = None
     scores: tuple[Path, ...] = ()
-    lora: int | None = None
     first_stage_only: bool = False
     keep_cross_encoder: bool = False
     budget_minutes: float | None = None
@@ -106,7 +104,7 @@ class TrainingOptions:
     @property
     def changed(self) -> dict[str, Any]:
         """The values that differ from the preset's, or from the defaults of what no preset says, by name."""
-        unsaid = ("normalize", "share", "positives", "negatives", "loss", "lora", "first_stage_only")
+        unsaid = ("normalize", "share", "positives", "negatives", "loss", "first_stage_only")
         defaults = {field.name: field.default for field in fields(self) if field.name in unsaid}
         here = self.choices | {name: getattr(self, name) for name in unsaid}
         usual = preset_values(self.preset) | defaults

@@ -27,7 +27,6 @@ from training.data.records import Example, check_gains
 from training.data.selection import KEPT_SHARE, check_normalize
 from training.data.split import BY_USERS, PARTS
 from training.files import alone_in, check_replaceable, replaced
-from training.fit.adapter import save_adapter
 from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder
 from training.fit.kept import CrossEncoderFit, save_cross_encoder
 from training.fit.level import fit_level
@@ -118,7 +117,6 @@ def _begun(options: TrainingOptions, console: Console, share: float = 1.0) -> Ru
     of_the_cross_encoder = {
         f"--loss {RELEVANCE}": options.loss == RELEVANCE,
         f"--choose weight={options.weight}": options.weight != SEARCH,
-        f"--lora {options.lora}": options.lora is not None,
         "--keep-cross-encoder": options.keep_cross_encoder,
     }
     preset = preset_values(options.preset)
@@ -149,7 +147,7 @@ def _begun(options: TrainingOptions, console: Console, share: float = 1.0) -> Ru
     encoder = SentenceEncoder(options.encoder)
     encoder.load()
     if not options.first_stage_only:
-        window = check_base(options.base, options.frozen_layers, options.lora)
+        window = check_base(options.base, options.frozen_layers)
         options = replace(options, max_tokens=min(options.max_tokens, window))
     corpora = read_corpora(options.histories)
     documents = [document for corpus in corpora for own in corpus.histories.values() for document in own]
@@ -207,7 +205,6 @@ def _fit_second(
         epochs=options.epochs,
         frozen_layers=options.frozen_layers,
         repeated=CrossEncoderOptions().repeated if options.proxies else 1,
-        lora=options.lora,
         seed=options.seed,
     )
     if options.warm_start or options.loss == RELEVANCE:
@@ -224,10 +221,7 @@ def _write(artifact: Artifact, stages: Stages, words: WordWeights, options: Trai
     head, second = stages.first.head, stages.second
     with replaced(options.out) as folder:
         if second is not None and second.cascade.weight > 0:
-            if options.lora is None:
-                save_cross_encoder(second.model, folder / CROSS_ENCODER)
-            else:
-                save_adapter(second.model, options.base, folder / CROSS_ENCODER)
+            save_cross_encoder(second.model, folder / CROSS_ENCODER)
         level = None if stages.level is None else stages.level.level
         write_signals(folder, CalibratedParts(words, head, level=level))
         write_manifest(folder, artifact)

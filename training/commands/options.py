@@ -41,7 +41,7 @@ class AuxiliaryFlags:
     template: Annotated[str, Option(help="Prompts of the auxiliary model: comment, commit, post, or a TOML file.")] = (
         "post"
     )
-    dtype: Annotated[str, Option(help="Precision: auto (the fastest that fits), bfloat16, int8 or float32.")] = "auto"
+    dtype: Annotated[str, Option(help="Precision: auto (the faster one), bfloat16 or float32.")] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +92,6 @@ class FittingFlags:
             help="Anchor of the loss: nats that a score of 0 stands for; q1, median or q3 of the positives' gains; or "
             "search, for the best of these.",
             show_default=default_of("y0"),
-        ),
-    ] = None
-    lora: Annotated[
-        int | None,
-        Option(
-            min=1,
-            max=64,
-            metavar="RANK",
-            help="Train a difference of this rank in place of the base's weights (LoRA); the artifact holds only that.",
         ),
     ] = None
     first_stage_only: Annotated[

@@ -169,7 +169,7 @@ def test_users_of_two_histories_may_have_one_id(tmp_path: Path) -> None:
         ({"model": "other"}, "ben.parquet: was scored with another model than"),
         ({"fingerprint": {"file": "b"}}, "ben.parquet: was scored with another model version than"),
         (
-            {"fingerprint": {"file": "a", "dtype": "int8"}},
+            {"fingerprint": {"file": "a", "dtype": "bfloat16"}},
             r"ben.parquet: was scored with another precision \(--dtype\) than",
         ),
         ({"template": {"example": ""}}, "ben.parquet: was scored with another template than"),

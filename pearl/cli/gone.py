@@ -1,0 +1,18 @@
+"""Options and commands that went, and what took their place: a script that still names one is told so."""
+
+from __future__ import annotations
+
+CONSTANT = "it is a constant now; leave it out"
+# a command, or the words that several begin with, and what went from below it
+GONE = {
+    "eval manner": "the tag experiments-2026-11 has it",
+    "train --lora": "a cross-encoder is trained whole; leave it out",
+}
+
+
+def gone(path: str, name: str) -> str | None:
+    """Return what took the place of an option of the command of this path, or of the command ``name`` below it; None
+    for what never was."""
+    words = path.split()[1:]
+    places = (" ".join((*words[:count], name)) for count in range(len(words), -1, -1))
+    return next((f"{name} went: {GONE[place]}" for place in places if place in GONE), None)
