@@ -33,8 +33,7 @@ Baselines = Annotated[
     list[str], Option(metavar="MODEL", help="Artifact to count among the baselines, beside the untrained retrievers.")
 ]
 EncoderName = Annotated[str | None, Option(metavar="MODEL", help=ENCODER_OPTION.help)]
-Resamples = Annotated[int, Option(min=100, help="Number of bootstrap resamples.")]
-Seed = Annotated[int, option(min=0, help="Seed of samples, random orders and the bootstrap.")]
+Seed = Annotated[int, option(min=0, help="Seed of samples and random orders.")]
 PresetName = Annotated[str, option(help="Preset of the choices below.")]
 Overrides = Annotated[
     list[str] | None,

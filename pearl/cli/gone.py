@@ -5,6 +5,8 @@ from __future__ import annotations
 CONSTANT = "it is a constant now; leave it out"
 # a command, or the words that several begin with, and what went from below it
 GONE = {
+    **{f"{command} --resamples": CONSTANT for command in ("eval", "forensics")},
+    **{f"{command} --seed": CONSTANT for command in ("eval", "forensics")},
     "eval manner": "the tag experiments-2026-11 has it",
     "train --lora": "a cross-encoder is trained whole; leave it out",
 }

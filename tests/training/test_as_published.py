@@ -105,7 +105,7 @@ def test_it_is_ranked_measured_and_refused_like_any_other(
 
     gains = published.with_name("model.work") / "gains-test-mine.jsonl.gz"
     for command in ("retrieval", "calibration"):
-        measured = {"gains": gains, "model": [published, "bm25"], "encoder": tiny["encoder"], "resamples": 100}
+        measured = {"gains": gains, "model": [published, "bm25"], "encoder": tiny["encoder"]}
         ran = run_pearl("eval", command, **measured, json="-")
         assert ran.status == 0, ran.err
         assert [model["model"] for model in ran.json["models"]] == [str(published), "bm25"]

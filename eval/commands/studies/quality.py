@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.options import Resamples, RewardName, Seed
+from eval.commands.options import RewardName
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 from pearl.cli.options import known
@@ -47,8 +47,6 @@ def quality(
         help="Count the perplexity under the embedded model among the baselines: 0.1 to 0.5 s a text. "
         "Default: only where it is the scorer.",
     ),
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
 ) -> Report:
     """Measure how often a scorer prefers the better written text, beside every trivial scorer."""
     from eval.recorded.quality.benchmark import quality_figure, quality_report, quality_tables, read_sets
@@ -75,7 +73,7 @@ def quality(
     surface = surface_scorer(trained_on)
     others = [surface] if surface else []
     try:
-        figures = quality_report(sets, measured, trivial, others, resamples=resamples, seed=seed)
+        figures = quality_report(sets, measured, trivial, others)
     except ChatError as error:
         raise PearlError(f"{error.message} Or leave the perplexity out.", code=error.code) from error
     return Report(figures, quality_tables, "Writing quality", quality_figure)
