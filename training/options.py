@@ -10,12 +10,22 @@ from typing import Any
 from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
 from retriever.models.cross_encoder import REQUEST_WORDS, PairReading
-from training.choices import ALL, CHOICES, CORRECTED, EXTENT_CHOICES, SEARCH, preset_values
-from training.data.selection import KEPT_SHARE, NEGATIVES, POSITIVES, SUM, SelectionOptions
+from training.choices import (
+    ALL,
+    CALIBRATED,
+    CHOICES,
+    CORRECTED,
+    DISTILL,
+    EXTENT_CHOICES,
+    KEPT_SHARE,
+    RELEVANCE,
+    SEARCH,
+    SUM,
+    preset_values,
+)
+from training.data.selection import SelectionOptions
 from training.data.split import BY_USERS
 
-CALIBRATED, KL, DISTILL, RELEVANCE = "calibrated", "kl", "distill", "relevance"
-LOSSES = (CALIBRATED, KL, DISTILL, RELEVANCE)
 CANDIDATES = 20  # of a request, a third of them likely to help
 
 
@@ -76,8 +86,8 @@ class TrainingOptions:
     epochs: int = 1
     normalize: str = SUM
     share: float = KEPT_SHARE
-    positives: int = POSITIVES
-    negatives: int = NEGATIVES
+    positives: int = 2
+    negatives: int = 3
     loss: str = CALIBRATED
     groups: Path | None = None
     scores: tuple[Path, ...] = ()

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 CONSTANT = "it is a constant now; leave it out"
+KEPT = "kept replies are used anyway; --dry-run says what is missing"
 # a command, or the words that several begin with, and what went from below it
 GONE = {
     **{f"{command} --resamples": CONSTANT for command in ("eval", "forensics")},
     **{f"{command} --seed": CONSTANT for command in ("eval", "forensics")},
     "eval manner": "the tag experiments-2026-11 has it",
+    **{
+        f"train --{name}": f"give --choose {name}=VALUE"
+        for name in ("tau", "y0", "normalize", "share", "positives", "negatives", "loss")
+    },
+    **{f"{command} --replay": KEPT for command in ("judge", "forensics")},
     "train --lora": "a cross-encoder is trained whole; leave it out",
 }
 

@@ -126,9 +126,9 @@ def test_step_by_step(
         ran = train("score", **common, aux=tiny["aux"], split=split, out=tmp_path / f"{split}.parquet")
         assert ran.status == 0, ran.err
     assert train("select", scores=tmp_path / "train.parquet", out=tmp_path / "groups.parquet").status == 0
-    fitting = {"choose": [base, "epochs=2"], "encoder": tiny["encoder"], "groups": tmp_path / "groups.parquet"}
+    fitting = {"choose": [base, "epochs=2", "y0=q3"], "encoder": tiny["encoder"], "groups": tmp_path / "groups.parquet"}
     scores = [tmp_path / "train.parquet", tmp_path / "dev.parquet"]
-    ran = train("fit", **common, **fitting, scores=scores, y0="q3", out=tmp_path / "model")
+    ran = train("fit", **common, **fitting, scores=scores, out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, ""), ran.err
     artifact = read_manifest(tmp_path / "model")
     given = {"epochs": 2, "y0": "q3", "aux": str(tiny["aux"]), "base": str(mpnet_folder), "max_tokens": 128}
@@ -148,7 +148,7 @@ def test_single_choices_without_the_preset_and_an_adapter(
     monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
     choose = [base, "weight=0.5", "frozen_layers=2", "rate=1e-3", "proxies=4", "max_tokens=64", "request_words=9"]
     choose += ["epochs=1", "warm_start=no", "candidates=5"]
-    ran = train("retriever", **tiny, tau=7, y0=3.5, choose=choose, out=tmp_path / "model")
+    ran = train("retriever", **tiny, choose=[*choose, "tau=7", "y0=3.5"], out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, ""), ran.err
     artifact = read_manifest(tmp_path / "model")
     assert (artifact.tau, artifact.y0, artifact.weight, artifact.max_tokens) == (7.0, 3.5, 0.5, 64)
