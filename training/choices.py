@@ -7,7 +7,7 @@ A preset is a value for each of them; ``--choose NAME=VALUE`` overrides one, ``-
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import wrap
@@ -262,6 +262,12 @@ def choices_of(
     texts = named_values(choose, among) | {name: text for name, text in options.items() if text is not None}
     given = {choice.name: choice.parsed(texts[choice.name]) for choice in EVERY if choice.name in texts}
     return values | given, given
+
+
+def given_of(choose: Iterable[str], among: Sequence[TrainingChoice]) -> dict[str, Any]:
+    """Return the values that NAME=VALUE gives of these choices, by name. Raises InputError."""
+    texts = named_values(choose, [choice.name for choice in among])
+    return {choice.name: choice.parsed(texts[choice.name]) for choice in among if choice.name in texts}
 
 
 def default_of(name: str) -> str:

@@ -13,6 +13,10 @@ GONE = {
         f"train --{name}": f"give --choose {name}=VALUE"
         for name in ("tau", "y0", "normalize", "share", "positives", "negatives", "loss")
     },
+    **{
+        f"train chat --{name.replace('_', '-')}": f"give --choose {name}=VALUE"
+        for name in ("rank", "alpha", "dropout", "epochs", "rate", "batch", "accumulate", "max_tokens", "patience")
+    },
     **{f"{command} --replay": KEPT for command in ("judge", "forensics")},
     "train --lora": "a cross-encoder is trained whole; leave it out",
 }
