@@ -8,6 +8,7 @@ KEPT = "kept replies are used anyway; --dry-run says what is missing"
 GONE = {
     **{f"{command} --resamples": CONSTANT for command in ("eval", "forensics")},
     **{f"{command} --seed": CONSTANT for command in ("eval", "forensics")},
+    "eval --without-near-duplicates": "give --near-duplicates 0.5",
     "eval manner": "the tag experiments-2026-11 has it",
     **{
         f"train --{name}": f"give --choose {name}=VALUE"
