@@ -19,18 +19,11 @@ NAMES = (
     "import",
     "draft_overhead",
     "load",
-    "beside_litellm",
-    "flame",
     "scoring",
-    "first_stage",
     "retrieval",
     "serving",
     "many_users",
     "workers",
-    "startup",
-    "page",
-    "install",
-    "many_machines",
 )
 
 
@@ -75,11 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result = run(name, options.quick, machine)
         path = write_result(result, folder)
         print(f"{table(result)}\n{path} ({time.monotonic() - started:.0f} s)\n", flush=True)
-    if folder == RESULTS:
-        from benchmarks.picture import draw
-
-        for name in options.names or NAMES:
-            draw(name, folder)
     return 0
 
 

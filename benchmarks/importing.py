@@ -1,13 +1,12 @@
 """How fast a history comes in, and in how much memory: ``pearl import jsonl`` into SQLite, as its own process.
 
 Each repetition: a fresh store; an import; the same import again, which changes nothing; the same texts dated 2023 or
-later, in which phrases of an assistant are looked for; and the floor, plain ``sqlite3`` filling one table.
+later, in which phrases of an assistant are looked for.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,8 +29,6 @@ class Repetition:
     again: Finished
     recent: Finished
     one: Finished  # an import of one document: the process's start
-    floor: Finished
-    floor_working_s: float
 
 
 def measure(quick: bool) -> Measured:
@@ -83,13 +80,6 @@ def measure(quick: bool) -> Measured:
         ),
         over_repetitions("seconds", "the whole process", "s", [each.first.seconds for each in runs]),
         over_repetitions("seconds_again", "the same import again", "s", [each.again.seconds for each in runs]),
-        over_repetitions("floor_seconds", "plain sqlite3 and json", "s", [each.floor.seconds for each in runs]),
-        over_repetitions(
-            "times_the_floor",
-            "import / plain sqlite3 and json, both without their start",
-            "x",
-            [each.working_s / each.floor_working_s for each in runs],
-        ),
     )
     return Measured(wanted, {"corpus": corpus.source, "documents": runs[0].documents}, figures)
 
@@ -106,8 +96,4 @@ def _repeat(corpus: Corpus, recent: Path, one: Path, home: Path) -> Repetition:
         for path in (recent, one)
     )
     assert json.loads(later.output)["imported"] == came["imported"]
-    arguments = [str(corpus.path), str(home / "floor.db")]
-    floor = run([sys.executable, "-m", "benchmarks.sqlite_floor", *arguments], {})
-    filled = json.loads(floor.output)
-    assert filled["imported"] == came["imported"], (filled, came)
-    return Repetition(came["imported"], first, came["seconds"], again, later, start, floor, filled["seconds"])
+    return Repetition(came["imported"], first, came["seconds"], again, later, start)

@@ -12,7 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import httpx2
@@ -31,9 +31,6 @@ class Plan:
     expected: str
     clients: int
     seconds: float
-
-    def of(self, clients: int, seconds: float) -> Plan:
-        return replace(self, clients=clients, seconds=seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ HEAD = """# Performance
 
 Measured on the real processes, as a person starts them. A figure is the median over the repetitions; brackets hold the
 least and the most. The command below a table measures it again, `make bench` all of them. `benchmarks/results` names
-the machines, their load and the libraries; each module in `benchmarks/` says how it measures.
+the machines, their load and the libraries; each module in `benchmarks/` says how it measures. What names a tag
+is frozen.
 """
 # what a reader asks first; the others follow by name
 FIRST = (
@@ -32,10 +33,8 @@ FIRST = (
 APART = "many_machines"  # is on a page of its own
 # file and what it shows, by benchmark
 PICTURES = {
-    "draft_overhead": ("draft_overhead.svg", "Where the time of a draft goes"),
     "flame": ("flame.svg", "What calls what, and how long it takes, for the event loop and the threads"),
     "first_stage": ("first_stage.svg", "How long a request waits for its documents"),
-    "retrieval": ("retrieval.svg", "How long a request waits, by the size of the history"),
 }
 
 

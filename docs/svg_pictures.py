@@ -19,22 +19,14 @@ text { font: 14px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #1f232
 .axis { stroke: #d1d9e0; }
 .line { stroke: #8b949e; stroke-width: 2; }
 .dot { fill: #8b949e; }
-.own .line, .own.arrow { stroke: #0969da; }
+.own .line { stroke: #0969da; }
 .own .dot { fill: #0969da; }
-.box { fill: #f6f8fa; stroke: #d1d9e0; }
-.own.box { fill: #ddf4ff; stroke: #0969da; }
-.arrow { stroke: #59636e; stroke-width: 1.6; fill: none; }
-.head { fill: #59636e; }
 @media (prefers-color-scheme: dark) {
 text { fill: #f0f6fc; }
 .soft { fill: #9198a1; }
 .axis { stroke: #3d444d; }
-.own .line, .own.arrow { stroke: #4493f8; }
+.own .line { stroke: #4493f8; }
 .own .dot { fill: #4493f8; }
-.box { fill: #151b23; stroke: #3d444d; }
-.own.box { fill: #0c2d6b; stroke: #4493f8; }
-.arrow { stroke: #9198a1; }
-.head { fill: #9198a1; }
 }
 </style>"""
 

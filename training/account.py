@@ -88,7 +88,6 @@ def described(
             "scored": extents_of(origins),
             "base": None if options.first_stage_only else options.base,
             "base_content": "" if options.first_stage_only else model_fingerprint(options.base),
-            "lora": options.lora,
             "loss": options.loss,
             "template": ", ".join(sorted({origin.template for origin in origins.values()})),
             "selection": {name: getattr(options, name) for name in ("share", "positives", "negatives")},

@@ -14,10 +14,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from typer import Option
 
 from pearl import __version__
 from pearl.errors import InputError
@@ -25,7 +24,7 @@ from pearl.history.files import parse_numbered_lines
 from pearl.settings import EMBEDDED
 from pearl.text.fences import without_role_tokens
 from retriever.models.files import file_digest, model_fingerprint, system_errors
-from training.choices import MOST_SEED
+from training.choices import TrainingChoice
 from training.files import last_checkpoint
 from training.fit.trainer import train_on
 
@@ -41,21 +40,37 @@ Turns = list[dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class ChatTraining:
-    """The adapter, and the way it is fitted."""
+    """The adapter, and the way it is fitted; but for the last two fields :data:`CHAT_CHOICES` explains them."""
 
-    rank: Annotated[int, Option(min=1, help="Rank of the adapter's matrices.")] = 16
-    alpha: Annotated[int, Option(min=1, help="Weight of the adapter, in ranks: alpha / rank.")] = 32
-    dropout: Annotated[float, Option(min=0.0, max=0.9, help="Dropout before the adapter.")] = 0.05
-    epochs: Annotated[int, Option(min=1, help="Passes over the conversations at most.")] = 3
-    rate: Annotated[float, Option(min=1e-8, help="Highest learning rate.")] = 2e-4
-    batch: Annotated[int, Option(min=1, help="Conversations computed at once.")] = 1
-    accumulate: Annotated[int, Option(min=1, help="Batches before a step.")] = 8
-    four_bit: Annotated[
-        bool, Option("--four-bit", help="Hold the base in weights of four bits while it learns (QLoRA).")
-    ] = False
-    max_tokens: Annotated[int, Option(min=16, help="Longest conversation, tokens; longer ones are left out.")] = 2048
-    patience: Annotated[int, Option(min=1, help="Epochs without a lower loss on --dev before it stops.")] = 1
-    seed: Annotated[int, Option(min=0, max=MOST_SEED, help="Seed of the adapter and of the order.")] = 0
+    rank: int = 16
+    alpha: int = 32
+    dropout: float = 0.05
+    epochs: int = 3
+    rate: float = 2e-4
+    batch: int = 1
+    accumulate: int = 8
+    max_tokens: int = 2048
+    patience: int = 1
+    four_bit: bool = False
+    seed: int = 0
+
+
+def _choice(name: str, why: str, least: float = 1, most: float = math.inf) -> TrainingChoice:
+    usual = getattr(ChatTraining(), name)
+    return TrainingChoice(name, usual, usual, why, least=least, most=most)
+
+
+CHAT_CHOICES = (
+    _choice("rank", "Rank of the adapter's matrices."),
+    _choice("alpha", "Weight of the adapter, in ranks: alpha / rank."),
+    _choice("dropout", "Dropout before the adapter.", 0.0, 0.9),
+    _choice("epochs", "Passes over the conversations at most."),
+    _choice("rate", "Highest learning rate.", 1e-8),
+    _choice("batch", "Conversations computed at once."),
+    _choice("accumulate", "Batches before a step."),
+    _choice("max_tokens", "Longest conversation, tokens; longer ones are left out.", 16),
+    _choice("patience", "Epochs without a lower loss on --dev before it stops."),
+)
 
 
 def read_conversations(path: Path) -> list[Turns]:
@@ -184,7 +199,7 @@ def fit_chat(
     held, dev_too_long = encoded(dev, tokenizer, options.max_tokens)
     if not learned or (dev and not held):
         raise InputError(
-            f"no conversation has at most {options.max_tokens} tokens; raise --max-tokens.", param="max_tokens"
+            f"no conversation has at most {options.max_tokens} tokens; give a larger max_tokens.", param="max_tokens"
         )
     made_of = (base, model_fingerprint(base), learned, held, asdict(options))
     # as a whole path, by which checkpoints name the best of them, wherever the command is repeated

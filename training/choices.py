@@ -1,13 +1,13 @@
 """The single choices of a training that the paper makes in one way and measurement in another, and their presets.
 
-A preset is a value for each of them; ``--choose NAME=VALUE`` overrides one, or its own option for `WITH_OPTIONS`.
+A preset is a value for each of them; ``--choose NAME=VALUE`` overrides one, ``--aux`` that model.
 ``pearl train`` shows them under ``--help``, and ``artifact.json`` records what was chosen.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import wrap
@@ -26,7 +26,11 @@ ALL = 0  # of what is counted, where "all" is among the words of a choice
 EXTENT_CHOICES = ("target_tokens", "document_tokens", "request_tokens", "examples")  # of what the auxiliary model reads
 READING_CHOICES = ("max_tokens", "request_words", "own_requests")  # of what the cross-encoder reads
 SCORED_CHOICES = ("partition", "targets", "candidates", *EXTENT_CHOICES)
-WITH_OPTIONS = ("aux", "tau", "y0")  # the others are given by --choose
+SELECTION_CHOICES = ("normalize", "share", "positives", "negatives")  # Algorithm 1's
+KEPT_SHARE = 2 / 3
+SUM, MEAN = "sum", "mean"
+CALIBRATED, KL, DISTILL, RELEVANCE = LOSSES = ("calibrated", "kl", "distill", "relevance")
+WITH_OPTIONS = ("aux",)  # the others are given by --choose
 CROSS_ENCODER_CHOICES = ("warm_start", *READING_CHOICES, "frozen_layers", "rate", "epochs", "base")
 MOST_SEED = 2**32 - 1  # of numpy and scikit-learn
 HELP_WIDTH = 94  # characters of a line of help
@@ -224,6 +228,15 @@ CHOICES = (
         least=1,
     ),
 )
+# the same under every preset
+SHARED_CHOICES = (
+    TrainingChoice("normalize", SUM, SUM, "Gain over the target's tokens.", (SUM, MEAN)),
+    TrainingChoice("share", KEPT_SHARE, KEPT_SHARE, "Share of the requests to keep; 1 keeps all.", least=0, most=1),
+    TrainingChoice("positives", 2, 2, "Best candidates of a request to use as positives.", least=1),
+    TrainingChoice("negatives", 3, 3, "Random negatives of the same user for each positive.", least=1),
+    TrainingChoice("loss", CALIBRATED, CALIBRATED, "Loss, or an ablation of it.", LOSSES),
+)
+EVERY = (*CHOICES, *SHARED_CHOICES)
 # what is left is chosen in fitting
 FITTED_CHOICES = tuple(
     choice.name for choice in CHOICES if choice.name not in SCORED_CHOICES and choice.name not in WITH_OPTIONS
@@ -242,12 +255,19 @@ def choices_of(
     """Return the values of a preset with those given instead, and those given alone, both by name.
 
     ``choose`` holds NAME=VALUE of the names ``among``; ``options`` are choices with an option, None for one that is not
-    given. Raises InputError.
+    given. Of SHARED_CHOICES those ``among`` have a value. Raises InputError.
     """
-    values = preset_values(preset)
+    shared = {choice.name: choice.corrected for choice in SHARED_CHOICES if choice.name in among}
+    values = preset_values(preset) | shared
     texts = named_values(choose, among) | {name: text for name, text in options.items() if text is not None}
-    given = {choice.name: choice.parsed(texts[choice.name]) for choice in CHOICES if choice.name in texts}
+    given = {choice.name: choice.parsed(texts[choice.name]) for choice in EVERY if choice.name in texts}
     return values | given, given
+
+
+def given_of(choose: Iterable[str], among: Sequence[TrainingChoice]) -> dict[str, Any]:
+    """Return the values that NAME=VALUE gives of these choices, by name. Raises InputError."""
+    texts = named_values(choose, [choice.name for choice in among])
+    return {choice.name: choice.parsed(texts[choice.name]) for choice in among if choice.name in texts}
 
 
 def default_of(name: str) -> str:
@@ -257,14 +277,17 @@ def default_of(name: str) -> str:
 
 
 def choices_help(
-    names: Collection[str], among: Iterable[TrainingChoice] = CHOICES, presets: Iterable[str] = PRESETS
+    names: Collection[str], among: Iterable[TrainingChoice] = EVERY, presets: Iterable[str] = PRESETS
 ) -> str:
     """The choices of a command, with the presets' values and the reasons, for the end of its help."""
-    lines = [f"Choices for --choose NAME=VALUE, by default as in --preset {' / '.join(presets)}:"]
+    as_in = " / ".join(presets)
+    lines = [
+        f"Choices for --choose NAME=VALUE, by default {f'as in --preset {as_in}' if as_in else 'the first value'}:"
+    ]
     for choice in among:
         if choice.name in names:
             allowed = f" ({choice.allowed})" if choice.allowed else ""
             option = "--" if choice.name in WITH_OPTIONS else ""
-            line = f"  {option}{choice.name}: {' / '.join(choice.shown)}{allowed}. {choice.why}"
+            line = f"  {option}{choice.name}: {' / '.join(dict.fromkeys(choice.shown))}{allowed}. {choice.why}"
             lines += wrap(line, HELP_WIDTH, subsequent_indent=" " * 6)
     return "\n".join(("\b", *lines))

@@ -10,12 +10,22 @@ from typing import Any
 from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
 from retriever.models.cross_encoder import REQUEST_WORDS, PairReading
-from training.choices import ALL, CHOICES, CORRECTED, EXTENT_CHOICES, SEARCH, preset_values
-from training.data.selection import KEPT_SHARE, NEGATIVES, POSITIVES, SUM, SelectionOptions
+from training.choices import (
+    ALL,
+    CALIBRATED,
+    CHOICES,
+    CORRECTED,
+    DISTILL,
+    EXTENT_CHOICES,
+    KEPT_SHARE,
+    RELEVANCE,
+    SEARCH,
+    SUM,
+    preset_values,
+)
+from training.data.selection import SelectionOptions
 from training.data.split import BY_USERS
 
-CALIBRATED, KL, DISTILL, RELEVANCE = "calibrated", "kl", "distill", "relevance"
-LOSSES = (CALIBRATED, KL, DISTILL, RELEVANCE)
 CANDIDATES = 20  # of a request, a third of them likely to help
 
 
@@ -42,8 +52,7 @@ class TrainingOptions:
     """``share``, ``positives`` and ``negatives`` are Algorithm 1's; ``preset`` names where the choices of
     ``training/choices.py`` come from, whose defaults here are its ``corrected``.
 
-    ``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it; ``lora``:
-    rank of the difference from ``base`` that is trained in place of its weights, None for these.
+    ``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it.
 
     ``scores``: files to fit on beside those in ``work``.
 
@@ -77,12 +86,11 @@ class TrainingOptions:
     epochs: int = 1
     normalize: str = SUM
     share: float = KEPT_SHARE
-    positives: int = POSITIVES
-    negatives: int = NEGATIVES
+    positives: int = 2
+    negatives: int = 3
     loss: str = CALIBRATED
     groups: Path | None = None
     scores: tuple[Path, ...] = ()
-    lora: int | None = None
     first_stage_only: bool = False
     keep_cross_encoder: bool = False
     budget_minutes: float | None = None
@@ -106,7 +114,7 @@ class TrainingOptions:
     @property
     def changed(self) -> dict[str, Any]:
         """The values that differ from the preset's, or from the defaults of what no preset says, by name."""
-        unsaid = ("normalize", "share", "positives", "negatives", "loss", "lora", "first_stage_only")
+        unsaid = ("normalize", "share", "positives", "negatives", "loss", "first_stage_only")
         defaults = {field.name: field.default for field in fields(self) if field.name in unsaid}
         here = self.choices | {name: getattr(self, name) for name in unsaid}
         usual = preset_values(self.preset) | defaults

@@ -20,14 +20,13 @@ from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.hardware import device_named
 from training.account import Stages, described
-from training.choices import CROSS_ENCODER_CHOICES, SEARCH, preset_values
+from training.choices import CALIBRATED, CROSS_ENCODER_CHOICES, DISTILL, KEPT_SHARE, RELEVANCE, SEARCH, preset_values
 from training.data.division import Division
 from training.data.histories import Corpus, read_corpora, untimed_users
 from training.data.records import Example, check_gains
-from training.data.selection import KEPT_SHARE, check_normalize
+from training.data.selection import check_normalize
 from training.data.split import BY_USERS, PARTS
 from training.files import alone_in, check_replaceable, replaced
-from training.fit.adapter import save_adapter
 from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder
 from training.fit.kept import CrossEncoderFit, save_cross_encoder
 from training.fit.level import fit_level
@@ -37,7 +36,7 @@ from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_se
 from training.gains.corpus import Origin, extents_of, histories_of, left_unscored, origins_of
 from training.gains.groups import read_groups
 from training.gains.labels import SplitScoring, check_work, scored_before, write_gains_of
-from training.options import CALIBRATED, DISTILL, RELEVANCE, TrainingOptions
+from training.options import TrainingOptions
 from training.run import EMBEDDED_BY, FITTED, SCORED_DEV, SCORED_TEST, SCORED_TRAIN, WRITTEN, Run
 from training.templates import auxiliary_template
 
@@ -51,7 +50,7 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
     """
     if options.groups is not None:
         if options.loss == DISTILL:
-            raise InputError("--groups: --loss distill learns from all requests; leave one out.", param="groups")
+            raise InputError("--groups: loss=distill learns from all requests; leave one out.", param="groups")
         chosen = read_groups(options.groups).options
         options = replace(
             options,
@@ -116,9 +115,8 @@ def _begun(options: TrainingOptions, console: Console, share: float = 1.0) -> Ru
     check_normalize(options.normalize)
     check_replaceable(options.out, options.work)
     of_the_cross_encoder = {
-        f"--loss {RELEVANCE}": options.loss == RELEVANCE,
+        f"--choose loss={RELEVANCE}": options.loss == RELEVANCE,
         f"--choose weight={options.weight}": options.weight != SEARCH,
-        f"--lora {options.lora}": options.lora is not None,
         "--keep-cross-encoder": options.keep_cross_encoder,
     }
     preset = preset_values(options.preset)
@@ -136,12 +134,12 @@ def _begun(options: TrainingOptions, console: Console, share: float = 1.0) -> Ru
         )
     if options.loss == RELEVANCE and options.weight not in (SEARCH, 1.0):
         raise InputError(
-            f"--loss relevance: the cross-encoder stands alone, so --choose weight={options.weight:g} says "
+            f"--choose loss=relevance: the cross-encoder stands alone, so --choose weight={options.weight:g} says "
             "nothing; leave one out.",
             param="weight",
         )
     if options.loss == DISTILL and options.share not in (KEPT_SHARE, 1.0):
-        raise InputError("--share: --loss distill learns from all requests; leave one out.", param="share")
+        raise InputError("--choose share: loss=distill learns from all requests; leave one out.", param="share")
     options = options.as_its_loss_asks()
     device_named(options.own_device)
     if options.ray:
@@ -149,7 +147,7 @@ def _begun(options: TrainingOptions, console: Console, share: float = 1.0) -> Ru
     encoder = SentenceEncoder(options.encoder)
     encoder.load()
     if not options.first_stage_only:
-        window = check_base(options.base, options.frozen_layers, options.lora)
+        window = check_base(options.base, options.frozen_layers)
         options = replace(options, max_tokens=min(options.max_tokens, window))
     corpora = read_corpora(options.histories)
     documents = [document for corpus in corpora for own in corpus.histories.values() for document in own]
@@ -180,7 +178,7 @@ def fit_artifact(run: Run, division: Division, origins: Mapping[str, Origin]) ->
         if options.is_cross_encoder_alone:
             raise InputError(
                 "--budget-minutes ran out before the cross-encoder, which is all there is with --choose weight=1 and "
-                "under --loss relevance; allow more minutes.",
+                "under loss=relevance; allow more minutes.",
                 param="budget_minutes",
             )
         notes.append("the budget ended before the cross-encoder: the first stage alone")
@@ -207,7 +205,6 @@ def _fit_second(
         epochs=options.epochs,
         frozen_layers=options.frozen_layers,
         repeated=CrossEncoderOptions().repeated if options.proxies else 1,
-        lora=options.lora,
         seed=options.seed,
     )
     if options.warm_start or options.loss == RELEVANCE:
@@ -224,10 +221,7 @@ def _write(artifact: Artifact, stages: Stages, words: WordWeights, options: Trai
     head, second = stages.first.head, stages.second
     with replaced(options.out) as folder:
         if second is not None and second.cascade.weight > 0:
-            if options.lora is None:
-                save_cross_encoder(second.model, folder / CROSS_ENCODER)
-            else:
-                save_adapter(second.model, options.base, folder / CROSS_ENCODER)
+            save_cross_encoder(second.model, folder / CROSS_ENCODER)
         level = None if stages.level is None else stages.level.level
         write_signals(folder, CalibratedParts(words, head, level=level))
         write_manifest(folder, artifact)

@@ -13,11 +13,11 @@ from typing import Any
 from rich.console import Console
 
 from eval.asking.verdict import Failed
-from pearl.asking.ask import AskedModel, AskingOutcome, Terms, check_complete, elicit, replies, survey
+from pearl.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies, survey
 from pearl.asking.cost import SpendingCap, Survey
 from pearl.asking.kept import Question, ReplyStore, open_replies
 from pearl.asking.patience import asking
-from pearl.chat.base import Decoding, Message, Reply
+from pearl.chat.base import Decoding, Reply
 from pearl.chat.choose import calls_at_once, local_names, make_chat_model
 from pearl.errors import InputError
 from pearl.runtime.progress import watched
@@ -32,7 +32,6 @@ class Asking:
     replies: Path | None
     terms: Terms
     decoding: Decoding
-    replay: bool = False
     model: str | None = None
     ray: str | None = None
 
@@ -62,7 +61,6 @@ class JudgeSession:
     store: ReplyStore
     console: Console
     runner: asyncio.Runner
-    replay: bool = False
 
     def estimate(self, questions: Iterable[Question]) -> dict[str, Any]:
         """The highest number of calls, tokens and money that asking would take."""
@@ -78,10 +76,8 @@ class JudgeSession:
         return replace(self, terms=before.left_of(self.terms), model=model)
 
     def ask(self, label: str, questions: Iterable[Question]) -> AskedRound:
-        """Ask every question without a kept reply. Raises InputError for one in a replay."""
+        """Ask every question without a kept reply."""
         surveyed, asked = survey(self.model, questions, self.store), AskingOutcome()
-        if self.replay:
-            check_complete(surveyed)
         if surveyed.missing:
             with watched(self.console) as watch:
                 watching = watch(label, surveyed.missing)
@@ -91,22 +87,20 @@ class JudgeSession:
 
 @contextmanager
 def bench(options: Asking, console: Console) -> Iterator[JudgeSession]:
-    """Raises InputError for settings and files that cannot be used. A replay needs no model."""
+    """Raises InputError for settings and files that cannot be used."""
     SpendingCap(options.terms.prices, options.terms.cap)  # a cap without prices is an error before anything is loaded
     # a failed call is repeated by pearl.asking.patience, for all calls together
     settings = load_settings(llm=options.llm, llm_model=options.model, llm_max_retries=0, ray=options.ray)
     name, identity = names_of(settings)
-    model = None if options.replay else make_chat_model(settings, in_flight=options.terms.in_flight)
-    ask, terms = asking(model) if model else _unasked, options.terms
-    if model and settings.ray:
+    model, terms = make_chat_model(settings, in_flight=options.terms.in_flight), options.terms
+    if settings.ray:
         terms = replace(terms, in_flight=calls_at_once(settings, terms.in_flight))
-    judge_model = AskedModel(ask, identity, options.decoding, model.count_tokens if model else len, name)
+    judge_model = AskedModel(asking(model), identity, options.decoding, model.count_tokens, name)
     with asyncio.Runner() as runner, open_replies(options.replies or settings.home / "judge-replies.sqlite") as store:
         try:
-            yield JudgeSession(terms, judge_model, store, console, runner, options.replay)
+            yield JudgeSession(terms, judge_model, store, console, runner)
         finally:
-            if model:
-                runner.run(model.close())
+            runner.run(model.close())
 
 
 def names_of(settings: Settings) -> tuple[str, str]:
@@ -116,7 +110,3 @@ def names_of(settings: Settings) -> tuple[str, str]:
     if not settings.llm_model:
         raise InputError("PEARL_LLM_MODEL is not set: name the endpoint's model.", code="invalid_setting")
     return settings.llm_model, settings.llm_model
-
-
-async def _unasked(messages: Iterable[Message], decoding: Decoding) -> Reply:
-    raise AssertionError("a replay asks nothing")

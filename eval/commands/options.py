@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from typer import Option
 
 from eval.drafts.stance import PRESETS
-from eval.retrieval.gains import THRESHOLD
 from pearl.asking.cost import Prices
 from pearl.cli.options import ENCODER_OPTION, IN_FLIGHT_OPTION, LLM_OPTION, RAY_OPTION, known
 from retriever.registry import ENTRIES
@@ -33,8 +32,7 @@ Baselines = Annotated[
     list[str], Option(metavar="MODEL", help="Artifact to count among the baselines, beside the untrained retrievers.")
 ]
 EncoderName = Annotated[str | None, Option(metavar="MODEL", help=ENCODER_OPTION.help)]
-Resamples = Annotated[int, Option(min=100, help="Number of bootstrap resamples.")]
-Seed = Annotated[int, option(min=0, help="Seed of samples, random orders and the bootstrap.")]
+Seed = Annotated[int, option(min=0, help="Seed of samples and random orders.")]
 PresetName = Annotated[str, option(help="Preset of the choices below.")]
 Overrides = Annotated[
     list[str] | None,
@@ -121,28 +119,19 @@ class WritingOptions(DraftingOptions):
     stance_rules: Annotated[
         str, Option(help="Rules of stances: corrected, ours, or as_published, keywords anywhere in the text.")
     ] = "corrected"
-    without_near_duplicates: Annotated[
-        bool, Option("--without-near-duplicates", help="Show no near-duplicate of the target.")
-    ] = False
     near_duplicates: Annotated[
         float | None,
         Option(
             metavar="SHARE",
             min=0.0,
             max=1.0,
-            help="Show no document with at least this share of the target's word trigrams; 0.5 if only the flag is "
-            "given.",
+            help="Show no document with at least this share of the target's word trigrams, such as 0.5.",
         ),
     ] = None
     budget_minutes: BudgetMinutes = None
     bertscore: Annotated[str, Option(metavar="MODEL", help="Encoder for BERTScore: embedded, mpnet or a model.")] = (
         "embedded"
     )
-
-    @property
-    def set_aside(self) -> float | None:
-        """Return the least share of the target's trigrams with which a document is set aside; None when all stay."""
-        return THRESHOLD if self.near_duplicates is None and self.without_near_duplicates else self.near_duplicates
 
     def told_stances(self) -> str | None:
         """The rules of stances; None where stances are not compared. Raises InputError for unknown ones."""

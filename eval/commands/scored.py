@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import ArrayLike
 
-from eval.commands.options import Baselines, EncoderName, Models, Resamples, Seed
+from eval.commands.options import Baselines, EncoderName, Models
 from eval.report.pictures import BLUE
 from eval.report.tables import Json
 from pearl.errors import InputError
@@ -46,8 +46,6 @@ class ScoringOptions:
         ),
     ] = 0.5
     encoder: EncoderName = None
-    resamples: Resamples = 2000
-    seed: Seed = 0
 
 
 OptionsT = TypeVar("OptionsT", bound=ScoringOptions)
@@ -77,7 +75,7 @@ def report_scores(
         row["s1"] = distribution([scores.max() for scores in scored.scores])
     given: dict[str, Any] = {"gains": options.gains, "model": options.model, "baseline": options.baseline}
     given |= {own: getattr(options, own), "near_duplicates": options.near_duplicates, "encoder": encoder}
-    head = Head.of("eval", name, **given, resamples=options.resamples, seed=options.seed)
+    head = Head.of("eval", name, **given)
     return Report(result, tables, picture=picture, head=head)
 
 

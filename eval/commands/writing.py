@@ -105,14 +105,14 @@ def read_material(options: WritingOptions) -> WritingMaterial:
         raise InputError(f"{files}: target: no record has one to compare a draft with.", param="target")
     counts["records_with_target"] = len(everyone)
     chosen = sample(everyone, options.limit, options.seed)
-    if options.set_aside is None:
+    if options.near_duplicates is None:
         return WritingMaterial(tuple(chosen), tuple(everyone), counts)
-    left = without_near_duplicates(chosen, options.set_aside)
+    left = without_near_duplicates(chosen, options.near_duplicates)
     if not left:
         raise InputError(f"{files}: documents: each nearly is its target, so none is left to show.", param="documents")
     before, after = (sum(len(case.record.documents) for case in cases) for cases in (chosen, left))
     counts["near_duplicates"] = {
-        "threshold": options.set_aside,
+        "threshold": options.near_duplicates,
         "documents_set_aside": before - after,
         "records_left_without_documents": len(chosen) - len(left),
     }
@@ -203,7 +203,7 @@ class WritingSession:
 
     def head(self, name: str, **own_options: Any) -> Head:
         """The command that makes a result; ``own_options`` are those that only this command has."""
-        options, settings, aside = self.options, self.plan.settings, self.options.set_aside
+        options, settings, aside = self.options, self.plan.settings, self.options.near_duplicates
         given: dict[str, Any] = {"gains": options.gains, "history": options.history, "split": options.split}
         given |= {"targets": options.targets if options.history else None}
         given |= {"model": options.model, "baseline": list(self.baselines)}
@@ -211,7 +211,7 @@ class WritingSession:
         given |= {"limit": options.limit, "seed": options.seed, "near_duplicates": aside, "encoder": settings.encoder}
         given |= {"bertscore": options.bertscore, "budget_minutes": options.budget_minutes, **own_options}
         rules = None if options.told_stances() in (None, "corrected") else options.stance_rules
-        given |= {"stances": options.stances, "stance_rules": rules, "without_near_duplicates": aside is not None}
+        given |= {"stances": options.stances, "stance_rules": rules}
         return Head.of("eval", name, **given)
 
     def report(self, head: Head, figures: dict[str, Any], tables: Tables) -> Report:

@@ -22,7 +22,7 @@ from eval.judges.items import Fences, Items
 from eval.judges.judge import Judgements, run
 from eval.judges.traits import INSTRUCTION, LONGEST_TRAIT, TraitItem, TraitOptions, instruction, label
 from eval.recorded.forensics.pairs import Annotator, Vote, short_id
-from eval.stats.clusters import clusters_of
+from eval.stats.slices import clusters_of
 from pearl.answers.reasoning import without_reasoning
 from pearl.asking.kept import Question
 from pearl.chat.base import Message, Reply

@@ -332,9 +332,7 @@ def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dic
     for judgement, record in zip(replied, parsed, strict=True):
         by_item.setdefault(judgement.trial.item.id, record)
     checked = replace(recording, judgements=tuple(by_item.values()))
-    recorded = PersonalizedOptions(
-        options.threshold, options.preset, options.reading, options.unparsed, seed=options.seed
-    )
+    recorded = PersonalizedOptions(options.threshold, options.preset, options.reading, options.unparsed)
     columns = PairColumns.of(first, lambda item: item.cluster)
     pairs, bootstrap = columns.in_both_orders(), columns.bootstrap(options.seed)
     sides = {Answer.A: 1.0, Answer.B: -1.0}

@@ -30,7 +30,7 @@ from eval.recorded.style.styles import (
     style_named,
 )
 from eval.report.tables import Json, Table
-from eval.stats.clusters import clusters_of
+from eval.stats.slices import clusters_of
 from pearl.errors import InputError
 from pearl.text.usable import check_id, check_text
 from retriever.models.encoder import Vectors

@@ -49,7 +49,7 @@ class Comparison:
     taken: bool | None
 
 
-def prompts_report(paths: Sequence[Path], seed: int) -> dict[str, Any]:
+def prompts_report(paths: Sequence[Path]) -> dict[str, Any]:
     """Report every prompt with its rates and score, by task and generator. Raises InputError."""
     judgements = [judged for path in paths for judged in read_lines(path, frozenset(), _parse, "judgement").parsed]
     by_prompt: dict[tuple[str, str, str], list[Comparison]] = defaultdict(list)
@@ -61,7 +61,7 @@ def prompts_report(paths: Sequence[Path], seed: int) -> dict[str, Any]:
             code="no_prompt",
         )
     rows = [
-        {"task": task, "generator": generator or None, "prompt": prompt} | _figures(comparisons, seed)
+        {"task": task, "generator": generator or None, "prompt": prompt} | _figures(comparisons)
         for (task, generator, prompt), comparisons in sorted(by_prompt.items())
     ]
     for _, of_generator in groupby(rows, lambda row: (row["task"], row["generator"])):
@@ -72,7 +72,7 @@ def prompts_report(paths: Sequence[Path], seed: int) -> dict[str, Any]:
     return {"lines": len(judgements), "lines_used": sum(map(len, by_prompt.values())), "prompts": rows}
 
 
-def _figures(comparisons: Sequence[Comparison], seed: int) -> dict[str, Any]:
+def _figures(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Judgements without an answer are left out, and counted."""
     of_rate = np.array([[comparison.rate == rate for rate in RATES] for comparison in comparisons], float)  # (N, 3)
     taken = of_rate * np.array([[comparison.taken is True] for comparison in comparisons])
@@ -94,7 +94,7 @@ def _figures(comparisons: Sequence[Comparison], seed: int) -> dict[str, Any]:
         percent = 100 * sums[:, :3] / sums[:, 3:]
         return np.asarray(alignment(percent[:, 0], percent[:, 1], percent[:, 2]))  # type: ignore[arg-type]
 
-    bootstrap = Bootstrap([comparison.item for comparison in comparisons], seed=seed)
+    bootstrap = Bootstrap([comparison.item for comparison in comparisons])
     score = bootstrap.sums(np.concatenate((taken, answered), axis=1), fold)
     return rates | {"alignment": score.to_json(), "undefined": None}
 

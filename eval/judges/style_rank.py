@@ -431,7 +431,7 @@ JUDGE = Judge(
     examples=(
         "--items pairs.jsonl --llm openai --dry-run --price-in 0.15 --price-out 0.6",
         "--items pairs.jsonl --scheme rubric_style --draws 10 --json -",
-        "--items pairs.jsonl --preset as_published --replay --judgements judged.jsonl",
+        "--items pairs.jsonl --preset as_published --judgements judged.jsonl",
     ),
     options=RankOptions,
     presets=PRESETS,

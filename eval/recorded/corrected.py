@@ -77,7 +77,6 @@ class CorrectedOptions:
 
     risk: float = 0.1  # highest error rate of a trusted judge
     confidence: float = 0.95  # that its error rate is no higher
-    resamples: int = 2000
     seed: int = 0
 
 
@@ -92,7 +91,7 @@ def corrected_report(
         raise InputError("--risk and --confidence lie between 0 and 1.", param="risk")
     labelled = matched(items, people)
     data = labelled.data
-    drawn, why = resampled(data, resamples=options.resamples, seed=options.seed), obstacle(data)
+    drawn, why = resampled(data, seed=options.seed), obstacle(data)
     rows, powered = confusion(data), prediction_powered(data)
     number = [int((data.gold == index).sum()) for index in range(len(data.labels))]
     # the true rates, where the judgements carry the right label of every item and only some were used

@@ -74,9 +74,7 @@ def _label(value: Any, param: str) -> str:
     return str(label)
 
 
-def study_report(
-    ratings: Sequence[PersonRating], records: Sequence[Path], threshold: float, seed: int
-) -> dict[str, Any]:
+def study_report(ratings: Sequence[PersonRating], records: Sequence[Path], threshold: float) -> dict[str, Any]:
     """People and judges on the same items: those with a right answer and a majority. Raises InputError where there are
     none, and where two sources disagree about the right answer."""
     judges = {str(path): {item.id: item for item in read_judged([path])} for path in records}
@@ -115,7 +113,7 @@ def study_report(
         "without_right_answer": len(by_item.keys() - right.keys()),
         "compared": len(decided),
         "threshold": threshold,
-        "agreement": drawn_agreement(by_item, seed),
+        "agreement": drawn_agreement(by_item),
         "rows": [_row(who, items, right, threshold) for who, items in rows.items()],
     }
 
@@ -126,13 +124,13 @@ def _majority(name: str, ratings: Sequence[PersonRating]) -> JudgedItem:
     return JudgedItem(name, tuple(label for label, _ in given), certainties)
 
 
-def drawn_agreement(by_item: Mapping[str, Sequence[PersonRating]], seed: int) -> dict[str, Any] | None:
+def drawn_agreement(by_item: Mapping[str, Sequence[PersonRating]]) -> dict[str, Any] | None:
     """Agreement of two random raters of an item, over DRAWS samples of items without replacement: mean, standard
     deviation and the middle 95%. None where no item has two ratings."""
     shared = [ratings for ratings in by_item.values() if len(ratings) > 1]
     if not shared:
         return None
-    generator, size = random.Random(seed), min(DRAWN, len(shared))
+    generator, size = random.Random(0), min(DRAWN, len(shared))
     shares = []
     for _ in range(DRAWS):
         pairs = [generator.choice(list(combinations(ratings, 2))) for ratings in generator.sample(shared, size)]

@@ -7,7 +7,6 @@ from typing import Any
 
 from eval.stats.coefficients import Agreement
 from eval.stats.ratings import Ratings, ratings_of
-from pearl.stats.bootstrap import RESAMPLES
 
 NOTHING_READ = "no draw has a label"
 TITLES = {
@@ -21,11 +20,9 @@ TITLES = {
 }
 
 
-def agreement_report(
-    ratings: Ratings, *, resamples: int = 2000, seed: int = 0, clusters: Sequence[str] | None = None
-) -> dict[str, Any]:
+def agreement_report(ratings: Ratings, *, clusters: Sequence[str] | None = None) -> dict[str, Any]:
     """Every coefficient with its interval and band, null with a reason where it is undefined; then pair by pair."""
-    agreement = Agreement(ratings, resamples=resamples, seed=seed, clusters=clusters)
+    agreement = Agreement(ratings, clusters=clusters)
     pairs = agreement.pairs()
     coefficients = {
         "raw_agreement": agreement.raw(),
@@ -70,7 +67,7 @@ def self_consistency(
         return {"randolph_kappa": None, "band": None, "undefined": {"randolph_kappa": NOTHING_READ}}
     ratings = ratings_of(drawn, labels)
     names = [clusters[item] for item in ratings.items]
-    kappa = Agreement(ratings, resamples=RESAMPLES, seed=seed, clusters=names).randolph()
+    kappa = Agreement(ratings, seed=seed, clusters=names).randolph()
     return {
         "randolph_kappa": kappa.to_json(),
         "band": kappa.band,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.stats.ratings import NOT_RATED, Ratings
-from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, or_nan
+from pearl.stats.bootstrap import RESAMPLES, Bootstrap, Estimate, Floats, or_nan
 
 MOST_ORDINAL = 50  # labels; the interval of the ordinal alpha takes their square in memory
 BANDS = ((0.0, "slight"), (0.2, "fair"), (0.4, "moderate"), (0.6, "substantial"), (0.8, "almost perfect"))
@@ -67,7 +67,9 @@ def landis_koch(value: float) -> str:
 class Agreement:
     """All coefficients of some ratings, on the same resamples of the items, or of ``clusters`` of them, (I,)."""
 
-    def __init__(self, ratings: Ratings, *, resamples: int, seed: int, clusters: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, ratings: Ratings, *, resamples: int = RESAMPLES, seed: int = 0, clusters: Sequence[str] | None = None
+    ) -> None:
         self._ratings = ratings
         self._counts = ratings.counts.astype(float)  # (I, K)
         self._number = self._counts.sum(axis=1)  # (I,)

@@ -12,7 +12,7 @@ from pearl.asking.cost import NO_PRICES, NO_USAGE, Prices, SpendingCap, Survey
 from pearl.asking.kept import Question, ReplyStore, key_of
 from pearl.asking.patience import OUT_OF_TIME, UNWATCHED, Ask, Failed, Patience, Watch, asking
 from pearl.chat.base import ChatModel, Decoding, Message, Reply
-from pearl.errors import InputError, PearlError
+from pearl.errors import PearlError
 from pearl.prompts import MESSAGE_OVERHEAD
 from pearl.records import Usage
 from pearl.text.usable import storable
@@ -91,16 +91,6 @@ def survey(judge: AskedModel, questions: Iterable[Question], store: ReplyStore) 
             missing += 1
             most += judge.most(question)
     return Survey(len(seen), len(seen) - missing, most)
-
-
-def check_complete(counts: Survey) -> None:
-    """Check that a replay has every reply. Raises InputError where one is missing."""
-    if counts.missing:
-        raise InputError(
-            f"--replay: {counts.missing:,} of {counts.questions:,} replies are not kept; leave it out to ask for them.",
-            param="replay",
-            code="missing_replies",
-        )
 
 
 async def elicit(

@@ -21,6 +21,7 @@ try:
 
     from pearl import __version__
     from pearl.cli.commands import LazyGroup
+    from pearl.cli.gone import gone
     from pearl.errors import InputError, PearlError
     from pearl.extras import missing_extra
 except KeyboardInterrupt:  # a tenth of a second goes by before main() could say so
@@ -85,7 +86,10 @@ def usage_errors_on_one_line() -> Iterator[None]:
     except UsageError as error:
         said = error.message if isinstance(error, NoSuchOption) else error.format_message()
         line = " ".join(said.split())  # the values of a choice stand on a line each
-        if isinstance(error, NoSuchOption) and error.possibilities:
+        name = error.option_name if isinstance(error, NoSuchOption) else line.partition("No such command '")[2]
+        if error.ctx and (instead := gone(error.ctx.command_path, name.partition("'")[0])):
+            line = instead
+        elif isinstance(error, NoSuchOption) and error.possibilities:
             line += f". Did you mean {' or '.join(sorted(error.possibilities))}?"
         line += "" if line.endswith((".", "?")) else "."
         raise InputError(f"{line} See '{error.ctx.command_path} --help'." if error.ctx else line) from None

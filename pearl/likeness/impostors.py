@@ -186,5 +186,5 @@ def is_same_person(first: set[str], second: set[str]) -> bool:
 
 @cache
 def shipped_references() -> tuple[Impostors, ...]:
-    """The registers that come with the package; ``docs/experiments/likeness_registers.py`` writes them."""
+    """The registers that come with the package, written by what ``calibration.py`` names."""
     return tuple(Impostors.load(path) for path in sorted(FOLDER.glob("*.safetensors")))

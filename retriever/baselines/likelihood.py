@@ -14,10 +14,9 @@ import numpy as np
 
 from pearl.clock import Clock
 from pearl.records import Document, Request
-from pearl.settings import EMBEDDED, load_settings
+from pearl.settings import EMBEDDED
 from pearl.templates import fill
 from retriever.base import Index, Retriever, Scores
-from retriever.models.kept_losses import computed_by, kept_losses, loss_key
 
 if TYPE_CHECKING:
     from retriever.models.auxiliary import AuxiliaryModel, RememberedPrompts
@@ -33,8 +32,7 @@ REMEMBERED_TOKENS = 32_768  # of one history; 750 MB of SmolLM2's caches in bflo
 
 
 class LikelihoodRetriever(Retriever):
-    """Scores in nats a token of the request. They are kept in PEARL_HOME; the model is loaded for the first one that is
-    not there."""
+    """Scores in nats a token of the request; the model is loaded for the first one."""
 
     name = "likelihood"
 
@@ -43,29 +41,19 @@ class LikelihoodRetriever(Retriever):
         self._model_name = model
         if model != EMBEDDED:
             self.name = f"{LikelihoodRetriever.name}:{model}"
-        self.home = load_settings().home  # read once: that takes a millisecond or more
         self._model: AuxiliaryModel | None = None
         self._lock = threading.Lock()
 
-    @cached_property
-    def _device(self) -> str:
-        """A GPU where torch can use one."""
-        import torch
-
-        return "cuda" if torch.cuda.is_available() else "cpu"
-
-    @cached_property
-    def computed_by(self) -> list[str | int]:
-        """The part of a kept score's key that says which model gave it, and how."""
-        return computed_by(self._model_name, self._device)
-
     def load(self) -> AuxiliaryModel:
         """Load the weights now. Raises InputError if they cannot be loaded."""
+        import torch
+
         from retriever.models.load_auxiliary import load_auxiliary
 
         with self._lock:
             if self._model is None:
-                self._model = load_auxiliary(self._model_name, device=self._device)
+                device = "cuda" if torch.cuda.is_available() else "cpu"
+                self._model = load_auxiliary(self._model_name, device=device)
             return self._model
 
     def index(self, documents: Sequence[Document]) -> Index:
@@ -73,26 +61,18 @@ class LikelihoodRetriever(Retriever):
 
 
 class LikelihoodIndex:
-    """The model's state after each document, computed for the first request without kept scores."""
+    """The model's state after each document, computed for the first request."""
 
     def __init__(self, retriever: LikelihoodRetriever, texts: Sequence[str]) -> None:
         self._retriever = retriever
         self._texts = texts
 
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
-        cut = (PROMPT, DOCUMENT_TOKENS, REQUEST_TOKENS)
-        keys = [loss_key(*self._retriever.computed_by, *cut, text, request.text) for text in self._texts]
-        with kept_losses(self._retriever.home) as kept:
-            losses = kept.known(keys)
-            if len(losses) < len(set(keys)):
-                model = self._retriever.load()
-                target = tuple(model.encode(request.text, REQUEST_TOKENS))
-                if not target:
-                    return np.zeros(len(keys), np.float32)
-                found = self._memory.likelihoods(target)
-                losses = {key: -likelihood.mean for key, likelihood in zip(keys, found, strict=True)}
-                kept.keep(losses)
-        return np.array([-losses[key] for key in keys], np.float32)
+        model = self._retriever.load()
+        target = tuple(model.encode(request.text, REQUEST_TOKENS))
+        if not target:
+            return np.zeros(len(self._texts), np.float32)
+        return np.array([likelihood.mean for likelihood in self._memory.likelihoods(target)], np.float32)
 
     @cached_property
     def _memory(self) -> RememberedPrompts:

@@ -19,7 +19,7 @@ from retriever.models.files import model_fingerprint
 
 BATCH_TOKENS = 8192  # padded tokens of a batch, at most
 LOGITS = {"cpu": 64, "cuda": 2048}  # rows of logits in memory at a time; a GPU waits at each beginning
-AUTO, FLOAT32, BFLOAT16, INT8 = DTYPES = ("auto", "float32", "bfloat16", "int8")
+AUTO, FLOAT32, BFLOAT16 = DTYPES = ("auto", "float32", "bfloat16")
 
 Tokens = tuple[int, ...]
 

@@ -1,7 +1,6 @@
 """The auxiliary model when it is causal, such as SmolLM2: what prompts begin with is computed once.
 
-A Llama on a processor is run without padding (``packed``), in bytes where asked (``rounded``); every other model by
-transformers, in padded batches.
+A Llama on a processor is run without padding (``packed``), every other model by transformers, in padded batches.
 
 Dimensions in comments: D documents, B sequences of a batch, P prefix and S suffix tokens.
 """
@@ -21,7 +20,6 @@ from pearl.settings import EMBEDDED
 from pearl.weights.smollm2 import embedded_model_file
 from retriever.models.auxiliary import (
     BATCH_TOKENS,
-    INT8,
     Likelihood,
     PairGroup,
     Tokens,
@@ -33,7 +31,6 @@ from retriever.models.auxiliary import (
     sums,
 )
 from retriever.models.packed import Pack, PackedLlama
-from retriever.models.rounded import RoundedLlama
 from retriever.models.smollm2 import load_smollm2
 
 # what configurations call it when a causal model does more to its last layer's logits
@@ -45,35 +42,23 @@ class CausalAuxiliary(TransformersAuxiliary):
 
     _first: Tokens = ()  # before every prompt
 
-    def __init__(
-        self, name: str, model: Any, tokenizer: Any, fingerprint: dict[str, str], rounded: bool = False
-    ) -> None:
-        """``rounded``: multiply bytes. Raises ValueError for a model that cannot."""
+    def __init__(self, name: str, model: Any, tokenizer: Any, fingerprint: dict[str, str]) -> None:
         super().__init__(name, model, tokenizer, fingerprint)
         # full batches are worth more to a GPU than beginnings computed once
         self.apart = model.device.type == "cuda"
-        self._rounded = rounded
-        if rounded:
-            if not RoundedLlama.can_run(model):
-                raise ValueError("only a Llama on a processor, its widths multiples of 32, can be computed in int8")
-            self.fingerprint["dtype"] = INT8
 
     @cached_property
     def _packed(self) -> PackedLlama | None:
-        if self._rounded:
-            return RoundedLlama(self._model)
         return PackedLlama(self._model) if PackedLlama.can_run(self._model) else None
 
     @classmethod
-    def embedded(cls, device: torch.device, dtype: torch.dtype, rounded: bool) -> CausalAuxiliary:
+    def embedded(cls, device: torch.device, dtype: torch.dtype) -> CausalAuxiliary:
         file = embedded_model_file()
         model, tokenizer = load_smollm2(file, dtype)
-        return cls(
-            EMBEDDED, model.to(device), tokenizer, {"file": file.name, "size": str(file.stat().st_size)}, rounded
-        )
+        return cls(EMBEDDED, model.to(device), tokenizer, {"file": file.name, "size": str(file.stat().st_size)})
 
     @classmethod
-    def load(cls, name: str, device: torch.device, dtype: torch.dtype, rounded: bool) -> CausalAuxiliary:
+    def load(cls, name: str, device: torch.device, dtype: torch.dtype) -> CausalAuxiliary:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         model: Any = AutoModelForCausalLM.from_pretrained(name, dtype=dtype)
@@ -82,7 +67,7 @@ class CausalAuxiliary(TransformersAuxiliary):
             raise ValueError(f"its logits are changed after the last layer, by {scaled[0]}, which is not done here")
         tokenizer = AutoTokenizer.from_pretrained(name)
         fingerprint = folder_fingerprint(name)
-        made = cls(name, model.to(device), tokenizer, fingerprint, rounded)
+        made = cls(name, model.to(device), tokenizer, fingerprint)
         if not made._reads_left_to_right():
             raise ValueError("it is an encoder, which has read the words that it would predict")
         # some were trained to see a mark at the beginning of every text, and are lost without it

@@ -21,7 +21,6 @@ from pearl.clock import Clock
 from pearl.errors import InputError
 from pearl.records import Document, Request
 from retriever.base import content
-from retriever.models.adapter import is_adapter, merged_folder
 from retriever.models.folder import BertFolder, Ids, model_folder
 
 Floats = NDArray[np.float32]
@@ -168,10 +167,9 @@ class _TorchReader:
 
 
 def _load(folder: Path, reading: PairReading) -> _PairReader:
-    weights = merged_folder(folder) if is_adapter(folder) else folder
-    known = model_folder(weights, reading.max_tokens)
+    known = model_folder(folder, reading.max_tokens)
     try:
-        return _TorchReader(weights, reading) if known is None else _RuntimeReader(known, reading)
+        return _TorchReader(folder, reading) if known is None else _RuntimeReader(known, reading)
     except (OSError, ValueError, SafetensorError) as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError(f"{folder}: the cross-encoder cannot be loaded: {why}", code="damaged_file") from error

@@ -16,7 +16,7 @@ from pearl.settings import EMBEDDED, MPNET, load_settings
 from pearl.weights.smollm2 import package_folder
 from retriever.models.files import folder_digest
 from retriever.models.folder import BertFolder, sentence_folder
-from retriever.models.mpnet import ALL_MPNET_BASE_V2
+from retriever.models.parts import ALL_MPNET_BASE_V2
 
 Vectors = NDArray[np.float32]  # (texts, E), rows of unit length
 

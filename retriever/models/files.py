@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED, MPNET
-from retriever.models.mpnet import ALL_MPNET_BASE_V2
+from retriever.models.parts import ALL_MPNET_BASE_V2
 
 RecordT = TypeVar("RecordT")
 

@@ -6,7 +6,6 @@ import os
 import timeit
 from collections.abc import Callable
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pearl.errors import InputError
@@ -14,7 +13,6 @@ from pearl.errors import InputError
 if TYPE_CHECKING:
     import torch
 
-CPU_INFO = Path("/proc/cpuinfo")
 TURNS = 12
 # values of ONEDNN_MAX_CPU_ISA up to which oneDNN has no instructions for bfloat16
 WITHOUT_BFLOAT16 = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE", "AVX512_CORE_VNNI"}

@@ -9,33 +9,28 @@ from safetensors import SafetensorError
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED
-from retriever.models.auxiliary import AUTO, BFLOAT16, DTYPES, FLOAT32, INT8, AuxiliaryModel
+from retriever.models.auxiliary import AUTO, BFLOAT16, DTYPES, FLOAT32, AuxiliaryModel
 from retriever.models.causal import CausalAuxiliary
 from retriever.models.hardware import device_named, prefers_bfloat16
-from retriever.models.rounded import multiplies_bytes
 from retriever.models.seq2seq import Seq2SeqAuxiliary
 
 
 def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = AUTO) -> AuxiliaryModel:
     """``embedded`` (SmolLM2), or a transformers model, causal or seq2seq, by name or folder.
 
-    ``dtype`` ``auto`` is bfloat16 where it is fast, else int8 for ``embedded`` where that is, else float32. Raises
-    InputError.
+    ``dtype`` ``auto`` is bfloat16 where it is fast, else float32. Raises InputError.
     """
     from transformers import AutoConfig
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     torch_device = device_named(device)
-    arithmetic = arithmetic_of(name, torch_device.type, dtype)
-    kind, rounded = torch.bfloat16 if arithmetic == BFLOAT16 else torch.float32, arithmetic == INT8
+    kind = torch.bfloat16 if arithmetic_of(torch_device.type, dtype) == BFLOAT16 else torch.float32
     try:
         if name == EMBEDDED:
-            return CausalAuxiliary.embedded(torch_device, kind, rounded)
+            return CausalAuxiliary.embedded(torch_device, kind)
         if not AutoConfig.from_pretrained(name).is_encoder_decoder:
-            return CausalAuxiliary.load(name, torch_device, kind, rounded)
-        if rounded:
-            raise ValueError("an encoder-decoder model cannot be computed in int8")
+            return CausalAuxiliary.load(name, torch_device, kind)
         return Seq2SeqAuxiliary.load(name, torch_device, kind)
     except (OSError, ValueError, SafetensorError) as error:
         why = str(error).strip().partition("\n")[0]
@@ -47,14 +42,11 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = AUTO) -> Auxi
         ) from error
 
 
-def arithmetic_of(name: str, device: str, dtype: str = AUTO) -> str:
+def arithmetic_of(device: str, dtype: str = AUTO) -> str:
     """The one of DTYPES, other than ``auto``, in which a model is computed on a ``device`` of that type, cpu or cuda.
     Raises InputError for any other."""
     if dtype not in DTYPES:
         raise InputError(f"--dtype {dtype}: there are {', '.join(DTYPES)}.", param="dtype")
     if dtype != AUTO:
         return dtype
-    if prefers_bfloat16(device):
-        return BFLOAT16
-    # the gains of others in bytes were not measured: they are for whoever asks for them
-    return INT8 if name == EMBEDDED and device == "cpu" and multiplies_bytes() else FLOAT32
+    return BFLOAT16 if prefers_bfloat16(device) else FLOAT32

@@ -8,9 +8,9 @@ heads, K heads of keys and of values, E entries of a head, P tokens shared by a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -107,24 +107,16 @@ def _joined(modules: Sequence[Any]) -> Tensor:
     return joined
 
 
-class Layer(Protocol):
-    """A layer but for its attention."""
-
-    def before(self, states: Tensor) -> Tensor: ...
-
-    def behind(self, states: Tensor, attended: Tensor) -> Tensor: ...
-
-
 class PackedLlama:
     """The layers of a transformers Llama, run over packs."""
 
     def __init__(self, model: Any) -> None:
         config = model.config
-        self.head: Callable[[Tensor], Tensor] = model.get_output_embeddings()  # states to logits
+        self.head = model.get_output_embeddings()  # states to logits
         self._model = model.model
         self._heads, self._key_heads = config.num_attention_heads, config.num_key_value_heads
         self._epsilon = config.rms_norm_eps
-        self._layers = [self._layer(PackedLayer.of(layer, self._epsilon)) for layer in self._model.layers]
+        self._layers = [PackedLayer.of(layer, self._epsilon) for layer in self._model.layers]
         self._last_norm = self._model.norm.weight.float()
 
     @staticmethod
@@ -138,13 +130,10 @@ class PackedLlama:
             and model.device.type == "cpu"
         )
 
-    def _layer(self, layer: PackedLayer) -> Layer:
-        return layer
-
     def hidden(self, pack: Pack) -> Tensor:
         """The states that the head takes, (N, hidden); between layers they are kept in float32."""
         embedded = self._model.embed_tokens(pack.tokens)
-        dtype, states = embedded.dtype, self._begun(embedded.float())
+        dtype, states = embedded.dtype, embedded.float()
         cosines, sines = (
             table[0, :, None, : table.shape[-1] // 2].to(dtype)
             for table in self._model.rotary_emb(states, pack.places.unsqueeze(0))
@@ -158,15 +147,7 @@ class PackedLlama:
             queries, keys = torch.split(turned, [self._heads, self._key_heads], dim=1)
             attended = _attended(queries, keys, values, pack.spans, masks)
             states = layer.behind(states, attended.flatten(1))
-        return self._ended(states).to(dtype)
-
-    def _begun(self, states: Tensor) -> Tensor:
-        """The first layer's states from the embeddings, (N, hidden)."""
-        return states
-
-    def _ended(self, states: Tensor) -> Tensor:
-        """The head's inputs from the last layer's states, (N, hidden)."""
-        return _normed(states, self._last_norm, self._epsilon)
+        return _normed(states, self._last_norm, self._epsilon).to(dtype)
 
 
 def _rotated(heads: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:

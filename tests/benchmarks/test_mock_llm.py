@@ -2,18 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from itertools import count
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from starlette.testclient import TestClient
 
-from benchmarks.corpus import invented_lines, write_lines
 from benchmarks.load_client import Outcome, Plan, carry_out
 from benchmarks.mock_llm import KEPT, TOKENS, WORDS, MockLLM
-from benchmarks.sqlite_floor import fill
 
 
 @pytest.mark.parametrize("pace_s", [0.0, 0.001])
@@ -41,14 +37,6 @@ def test_the_mock_forgets_old_calls() -> None:
         client.post("/v1/chat/completions", json={"number": number})
     calls = client.get("/calls").json()
     assert [calls[0]["body"], len(calls)] == ['{"number":2}', KEPT]
-
-
-def test_the_floor_stores_every_line(tmp_path: Path) -> None:
-    write_lines(tmp_path / "history.gz", list(invented_lines(20)))
-    assert fill(tmp_path / "history.gz", tmp_path / "floor.db") == 20
-    with sqlite3.connect(tmp_path / "floor.db") as connection:
-        assert connection.execute("SELECT count(*) FROM documents").fetchone() == (20,)
-    connection.close()
 
 
 def test_clients_count_calls_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:

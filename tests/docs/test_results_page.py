@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +32,36 @@ def test_a_question_has_one_table_one_picture_and_its_result_file(section: str) 
     files = re.findall(r"\[All figures\]\(([^)]+)\)", section)
     assert len(files) == 1
     assert '"command":' in (DOCS / files[0]).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("page", "results"), [("../README.md", "*"), ("results.md", "*"), ("judging.md", "quality")])
+def test_each_interval_of_a_page_is_in_a_result_file(page: str, results: str) -> None:
+    """Tables and sentences written by hand show what was measured, rounded."""
+    files = [*DOCS.glob(f"results/{results}.json"), DOCS / "experiments" / "chosen.json"]
+    measured = [each for file in files for each in intervals(json.loads(file.read_text(encoding="utf-8")))]
+    text = (DOCS / page).read_text(encoding="utf-8").partition("By kind of pair:")[0]  # whose figures are a tag's
+    said = re.findall(r"([+-]?\d+(\.\d+)?) \[([+-]?[\d.]+), ([+-]?[\d.]+)\]", text)
+    assert len(said) > 10
+    for decimals in {len(number[1][1:]) for number in said}:
+        known = {tuple(f"{value:.{decimals}f}" for value in each) for each in measured}
+        shown = {
+            tuple(part.lstrip("+") for part in (number[0], *number[2:]))
+            for number in said
+            if len(number[1][1:]) == decimals
+        }
+        assert shown - known == set()
+
+
+def intervals(value: Any) -> Iterator[tuple[float, float, float]]:
+    """Yield the intervals anywhere in a result."""
+    if isinstance(value, list):
+        for each in value:
+            yield from intervals(each)
+    elif isinstance(value, dict):
+        if isinstance(value.get("low"), float) and isinstance(value.get("value"), float):
+            yield value["value"], value["low"], value["high"]
+        for each in value.values():
+            yield from intervals(each)
 
 
 def test_the_probability_that_ships_is_the_one_that_was_fitted() -> None:
@@ -58,7 +90,7 @@ def test_it_is_read_in_three_minutes() -> None:
 
 
 def test_each_kind_of_text_is_measured_with_it_left_out_and_beside_every_baseline() -> None:
-    from results_page import DOMAINS
+    from results_tables import DOMAINS
 
     from retriever.registry import ENTRIES
 

@@ -1,4 +1,4 @@
-"""What a command loads before it works; how long that takes is a figure of ``python -m benchmarks startup``."""
+"""What a command loads before it works."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
 
-from pearl.errors import InputError, NotFound, StoreError
+from pearl.errors import InputError, NotFound
 from pearl.records import Document, Request, ScoredDocument
 from retriever.base import UNCALIBRATED, Index, Retriever, order
 from retriever.baselines.bm25 import BM25Retriever
@@ -299,39 +299,6 @@ def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(
             expected.append(found.total / len(target))
         assert index.scores(Request(asked)).tolist() == pytest.approx(expected, rel=1e-3)
     assert index.scores(Request("")).tolist() == [0.0] * len(documents)
-
-
-def test_a_likelihood_is_computed_once(causal_folder, encoder, monkeypatch, tmp_path):
-    """Whatever other documents stand beside it, and by whichever process."""
-    monkeypatch.setenv("PEARL_HOME", str(tmp_path))
-    name = f"likelihood:{causal_folder}"
-    scores = make_retriever(name, encoder).index(history(TEXTS)).scores(REQUEST)
-    monkeypatch.setattr("retriever.models.load_auxiliary.load_auxiliary", None)
-    again = make_retriever(name, encoder)
-    assert again.index(history([TEXTS[2], TEXTS[0]])).scores(REQUEST).tolist() == pytest.approx([scores[2], scores[0]])
-    with pytest.raises(TypeError):  # what is not kept needs the model
-        again.index(history(TEXTS)).scores(Request("another"))
-
-
-def test_a_likelihood_in_another_precision_is_another(causal_folder, encoder, monkeypatch, tmp_path):
-    """And that of the same weights is the same, however their folder is named."""
-    monkeypatch.setenv("PEARL_HOME", str(tmp_path))
-    (tmp_path / "link").symlink_to(causal_folder)
-    monkeypatch.setattr("retriever.models.load_auxiliary.prefers_bfloat16", lambda device: False)
-    scores = make_retriever(f"likelihood:{causal_folder}", encoder).index(history(TEXTS)).scores(REQUEST)
-    monkeypatch.setattr("retriever.models.load_auxiliary.load_auxiliary", None)
-    again = f"likelihood:{tmp_path / 'link'}"
-    assert make_retriever(again, encoder).index(history(TEXTS)).scores(REQUEST).tolist() == scores.tolist()
-    monkeypatch.setattr("retriever.models.load_auxiliary.prefers_bfloat16", lambda device: True)
-    with pytest.raises(TypeError):  # it needs the model
-        make_retriever(again, encoder).index(history(TEXTS)).scores(REQUEST)
-
-
-def test_likelihoods_that_cannot_be_kept(causal_folder, encoder, monkeypatch, tmp_path):
-    monkeypatch.setenv("PEARL_HOME", str(tmp_path))
-    (tmp_path / "losses.sqlite").write_text("of something else")
-    with pytest.raises(StoreError, match="losses cannot be kept there: file is not a database; set PEARL_HOME"):
-        make_retriever(f"likelihood:{causal_folder}", encoder).index(history(TEXTS)).scores(REQUEST)
 
 
 def test_a_model_that_is_not_there_gives_no_likelihood(encoder, monkeypatch, tmp_path):

@@ -93,7 +93,12 @@ def test_scores_and_groups_of_one_user(train: Callable[..., Any], alone: dict[st
         found.append(requests_in(out))
     learned, chosen, tested = found
     assert max(learned) < LEARNED <= min(chosen) <= max(chosen) < CHOSEN <= min(tested)
-    ran = train("select", scores=tmp_path / "train.parquet", out=tmp_path / "groups.parquet", positives=1, negatives=2)
+    ran = train(
+        "select",
+        scores=tmp_path / "train.parquet",
+        out=tmp_path / "groups.parquet",
+        choose=["positives=1", "negatives=2"],
+    )
     assert ran.status == 0
     assert "requests of 1 user in" in ran.err
 
@@ -155,7 +160,8 @@ def test_the_steps_one_by_one_on_what_the_step_before_wrote(
     for split in ("train", "dev"):
         assert train("score", **scored, split=split, out=work / f"mine-{split}.parquet").status == 0
     options = {"share": 0.5, "positives": 1, "negatives": 2, "normalize": "mean"}
-    ran = train("select", scores=work / "mine-train.parquet", out=groups, json="-", **options)
+    chosen = [f"{name}={value}" for name, value in options.items()]
+    ran = train("select", scores=work / "mine-train.parquet", out=groups, json="-", choose=chosen)
     assert ran.status == 0
     selected = json.loads(ran.out)
     assert selected["groups"] == selected["requests_kept"] == 6
@@ -175,17 +181,17 @@ def test_the_steps_one_by_one_on_what_the_step_before_wrote(
 
     for changed, said in (
         (
-            {"groups": groups, "share": 1.0},
-            "pearl: --share: is what --groups was selected with",
+            {"groups": groups, "choose": "share=1"},
+            "pearl: --choose share: is what --groups was selected with",
         ),
-        ({"groups": groups, "loss": "distill"}, "pearl: --groups: --loss distill learns from all requests"),
+        ({"groups": groups, "choose": "loss=distill"}, "pearl: --groups: loss=distill learns from all requests"),
         ({"groups": work / "mine-train.parquet"}, "is not a file of groups of 'pearl train select'"),
         ({"groups": tmp_path / "none.parquet"}, "none.parquet: there is no such file"),
     ):
         ran = train("fit", **fitting, **changed, first_stage_only=None, out=tmp_path / "other")
         assert (ran.status, ran.out) == (2, "")
         assert said in ran.err
-    train("select", scores=work / "mine-dev.parquet", out=groups, **options)
+    train("select", scores=work / "mine-dev.parquet", out=groups, choose=chosen)
     ran = train("fit", **fitting, groups=groups, first_stage_only=None, out=tmp_path / "other")
     assert ran.status == 2
     assert "is not among the requests to train on in --work; select from its scores to train on." in ran.err

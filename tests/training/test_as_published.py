@@ -105,7 +105,7 @@ def test_it_is_ranked_measured_and_refused_like_any_other(
 
     gains = published.with_name("model.work") / "gains-test-mine.jsonl.gz"
     for command in ("retrieval", "calibration"):
-        measured = {"gains": gains, "model": [published, "bm25"], "encoder": tiny["encoder"], "resamples": 100}
+        measured = {"gains": gains, "model": [published, "bm25"], "encoder": tiny["encoder"]}
         ran = run_pearl("eval", command, **measured, json="-")
         assert ran.status == 0, ran.err
         assert [model["model"] for model in ran.json["models"]] == [str(published), "bm25"]
@@ -126,9 +126,9 @@ def test_step_by_step(
         ran = train("score", **common, aux=tiny["aux"], split=split, out=tmp_path / f"{split}.parquet")
         assert ran.status == 0, ran.err
     assert train("select", scores=tmp_path / "train.parquet", out=tmp_path / "groups.parquet").status == 0
-    fitting = {"choose": [base, "epochs=2"], "encoder": tiny["encoder"], "groups": tmp_path / "groups.parquet"}
+    fitting = {"choose": [base, "epochs=2", "y0=q3"], "encoder": tiny["encoder"], "groups": tmp_path / "groups.parquet"}
     scores = [tmp_path / "train.parquet", tmp_path / "dev.parquet"]
-    ran = train("fit", **common, **fitting, scores=scores, y0="q3", out=tmp_path / "model")
+    ran = train("fit", **common, **fitting, scores=scores, out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, ""), ran.err
     artifact = read_manifest(tmp_path / "model")
     given = {"epochs": 2, "y0": "q3", "aux": str(tiny["aux"]), "base": str(mpnet_folder), "max_tokens": 128}
@@ -148,7 +148,7 @@ def test_single_choices_without_the_preset_and_an_adapter(
     monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
     choose = [base, "weight=0.5", "frozen_layers=2", "rate=1e-3", "proxies=4", "max_tokens=64", "request_words=9"]
     choose += ["epochs=1", "warm_start=no", "candidates=5"]
-    ran = train("retriever", **tiny, tau=7, y0=3.5, choose=choose, lora=2, out=tmp_path / "model")
+    ran = train("retriever", **tiny, choose=[*choose, "tau=7", "y0=3.5"], out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, ""), ran.err
     artifact = read_manifest(tmp_path / "model")
     assert (artifact.tau, artifact.y0, artifact.weight, artifact.max_tokens) == (7.0, 3.5, 0.5, 64)
@@ -156,12 +156,6 @@ def test_single_choices_without_the_preset_and_an_adapter(
     assert artifact.training["preset"] == "corrected"
     assert artifact.training["choices"]["rate"] == 1e-3
     assert artifact.training["requests"]["proxy"] == 3 * 4
-    assert artifact.training["lora"] == 2
-    assert sorted(path.name for path in (tmp_path / "model" / CROSS_ENCODER).iterdir()) == [
-        "adapter.json",
-        "adapter.safetensors",
-        "config.json",
-    ]
     asked = {"encoder": tiny["encoder"], "input": write_lines([ASKED]), "output": "-"}
     ran = run_pearl("rank", model=tmp_path / "model", **asked)
     assert ran.status == 0, ran.err
@@ -176,8 +170,6 @@ def test_choices_that_contradict_each_other(
         ({"preset": "paper"}, [], "--preset paper: there are corrected, as_published."),
         ({"preset": AS_PUBLISHED} | alone, [], f"{nothing} --choose weight=1.0; leave one out."),
         ({}, ["frozen_layers=9"], "--choose frozen_layers=9: the base"),
-        ({"lora": 2}, ["frozen_layers=3"], "frozen_layers=3: of the base's 2 layers none is left for --lora."),
-        ({"lora": 2} | alone, [], f"{nothing} --lora 2"),
         (alone, ["warm_start=no"], f"{nothing} --choose warm_start; leave one out."),
         (alone, ["rate=0.1"], f"{nothing} --choose rate; leave one out."),
         (alone, [], f"{nothing} --choose base; leave one out."),

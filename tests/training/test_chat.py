@@ -82,7 +82,15 @@ def test_reasons_in_the_question_or_before_the_verdict(chats):
 def test_a_judge_is_trained_and_asked(chats, train, run_pearl, chat_folder, tmp_path, monkeypatch):
     chats("--choose", "variant=P")
     data, model = tmp_path / "chats.jsonl", tmp_path / "judge"
-    ran = train("chat", data=data, dev=data, base=chat_folder, out=model, epochs=2, rate=0.05, accumulate=2, json="-")
+    ran = train(
+        "chat",
+        data=data,
+        dev=data,
+        base=chat_folder,
+        out=model,
+        choose=["epochs=2", "rate=0.05", "accumulate=2"],
+        json="-",
+    )
     assert ran.status == 0, ran.err
     figures = ran.json
     assert (figures["conversations"], figures["too_long"], len(figures["dev_loss"])) == (6, 0, 2)
@@ -118,7 +126,7 @@ def test_an_adapter_is_fitted_over_weights_of_four_bits(chats, train, chat_folde
     monkeypatch.setattr(Trainer, "train", seen)
     chats("--choose", "variant=P")
     data, out = tmp_path / "chats.jsonl", tmp_path / "judge"
-    options = {"data": data, "dev": data, "base": chat_folder, "epochs": 2, "rate": 0.05, "accumulate": 2}
+    options = {"data": data, "dev": data, "base": chat_folder, "choose": ["epochs=2", "rate=0.05", "accumulate=2"]}
     ran = train("chat", "--four-bit", out=out, json="-", **options)
     assert ran.status == 0, ran.err
     assert ran.json["dev_loss"][1] < ran.json["dev_loss"][0], "it learns"
@@ -149,7 +157,11 @@ def written(folder):
 
 def test_an_interrupted_training_goes_on_to_the_same_model(chats, train, chat_folder, tmp_path):
     chats("--choose", "variant=P")
-    shared = {"data": tmp_path / "chats.jsonl", "base": chat_folder, "epochs": 2, "rate": 0.05, "accumulate": 1}
+    shared = {
+        "data": tmp_path / "chats.jsonl",
+        "base": chat_folder,
+        "choose": ["epochs=2", "rate=0.05", "accumulate=1"],
+    }
     assert train("chat", out=tmp_path / "whole", **shared).status == 0
     (kept,) = (path for path in (tmp_path / "whole.work").iterdir() if path.is_dir())
     # killed while it wrote the second checkpoint
@@ -164,7 +176,7 @@ def test_a_training_that_had_stopped_is_not_gone_on_with(chats, train, chat_fold
     """It was interrupted while it wrote the model; the command is repeated from another folder."""
     chats("--choose", "variant=R")
     data = tmp_path / "chats.jsonl"
-    shared = {"data": data, "dev": data, "base": chat_folder, "epochs": 20, "rate": 0.4, "accumulate": 1}
+    shared = {"data": data, "dev": data, "base": chat_folder, "choose": ["epochs=20", "rate=0.4", "accumulate=1"]}
     monkeypatch.chdir(tmp_path)
     ran = train("chat", out="whole", work="work", json="-", **shared)
     assert ran.status == 0, ran.err
@@ -177,7 +189,11 @@ def test_a_training_that_had_stopped_is_not_gone_on_with(chats, train, chat_fold
 
 
 def test_the_checkpoints_of_another_training_are_left_alone(chats, train, chat_folder, tmp_path):
-    options = {"data": tmp_path / "chats.jsonl", "base": chat_folder, "rate": 0.05, "accumulate": 1, "epochs": 1}
+    options = {
+        "data": tmp_path / "chats.jsonl",
+        "base": chat_folder,
+        "choose": ["rate=0.05", "accumulate=1", "epochs=1"],
+    }
     chats("--choose", "variant=R")
     assert train("chat", out=tmp_path / "one", work=tmp_path / "work", **options).status == 0
     chats("--choose", "variant=P")
@@ -221,5 +237,6 @@ def test_what_cannot_be_trained_is_refused_before_the_work(
     assert (full / "novel.txt").exists()
     within = train("chat", data=data, base=chat_folder, out=tmp_path / "m", work=tmp_path / "m" / "work")
     assert "which is replaced" in within.err, "it could not be gone on with"
-    assert "raise --max-tokens" in train("chat", data=data, base=chat_folder, out=tmp_path / "m", max_tokens=16).err
+    short = train("chat", data=data, base=chat_folder, out=tmp_path / "m", choose="max_tokens=16")
+    assert "give a larger max_tokens" in short.err
     assert not list(tmp_path.glob(".m.*")), "nothing half written is left"

@@ -211,11 +211,11 @@ def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path)
     for wanted, said in (
         (options(few), "no user has enough documents"),
         (options(enough, enough), "two files are named 'b'"),
-        (options(enough, normalize="median"), "--normalize median: there are sum and mean"),
+        (options(enough, normalize="median"), "--choose normalize=median: there are sum and mean"),
         (options(enough, out=tmp_path / "letters"), "holds something else than an artifact"),
         (options(enough, base=str(tmp_path), first_stage_only=False), f"The base '{tmp_path}' cannot be loaded"),
         (options(enough, encoder=str(tmp_path)), "The encoder"),
-        (options(enough, loss="relevance"), "there is no cross-encoder for --loss relevance"),
+        (options(enough, loss="relevance"), "there is no cross-encoder for --choose loss=relevance"),
         (options(enough, keep_cross_encoder=True), "there is no cross-encoder for --keep-cross-encoder"),
         (
             options(enough, keep_cross_encoder=True, weight=0.0, first_stage_only=False),
@@ -223,9 +223,12 @@ def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path)
         ),
         (
             options(enough, loss="relevance", weight=0.25, first_stage_only=False),
-            "--loss relevance: the cross-encoder stands alone, so --choose weight=0.25 says nothing",
+            "--choose loss=relevance: the cross-encoder stands alone, so --choose weight=0.25 says nothing",
         ),
-        (options(enough, loss="distill", share=0.5), "--share: --loss distill learns from all requests"),
+        (
+            options(enough, loss="distill", share=0.5),
+            "--choose share: loss=distill learns from all requests",
+        ),
         (options(enough, aux=str(tmp_path)), "The auxiliary model"),
         (options(enough, device="cuda:99"), "no such GPU"),
         (options(enough, template="poem"), "poem"),
@@ -386,7 +389,7 @@ def test_options_that_cannot_be(train: Callable[..., Any], write_lines: Any, wri
         ({"seed": -1}, "'--seed': Input should be greater than or equal to 0."),
         ({"seed": 2**32}, "'--seed': Input should be less than or equal to 4294967295."),
         ({"llm": "gpt-4o"}, "--llm 'gpt-4o'"),
-        ({"normalize": "median"}, "--normalize median"),
+        ({"choose": "normalize=median"}, "--choose normalize=median"),
         ({"work": tmp_path / "model" / "work"}, "which is replaced"),
         ({"history": tmp_path / "none.jsonl"}, "cannot be read"),
     ):
@@ -476,20 +479,20 @@ def test_fit_selects_as_it_is_told(train: Callable[..., Any], options: Any, hist
     common = {"history": wanted.histories[0], "work": wanted.work, "encoder": wanted.encoder, "first_stage_only": None}
     found = {}
     for name, told in (
-        ("default", {}),
-        ("same", {"share": 2 / 3, "positives": 2, "negatives": 3}),
-        ("other", {"share": 1, "positives": 1, "negatives": 2}),
+        ("default", []),
+        ("same", [f"share={2 / 3}", "positives=2", "negatives=3"]),
+        ("other", ["share=1", "positives=1", "negatives=2"]),
     ):
-        assert train("fit", **common, out=tmp_path / name, **told).status == 0
+        assert train("fit", **common, out=tmp_path / name, choose=told).status == 0
         found[name] = read_manifest(tmp_path / name)
     default, same, other = found.values()
     assert default.training["selection"] == {"share": 2 / 3, "positives": 2, "negatives": 3}
     assert (same.y0, same.tau, same.files) == (default.y0, default.tau, default.files)
     assert other.training["selection"] == {"share": 1.0, "positives": 1, "negatives": 2}
     assert other.files != default.files
-    ran = train("fit", **common, out=tmp_path / "none", positives=9)
+    ran = train("fit", **common, out=tmp_path / "none", choose="positives=9")
     assert ran.status == 2
-    assert "take fewer --positives" in ran.err
+    assert "take fewer positives" in ran.err
 
 
 def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(
@@ -501,10 +504,10 @@ def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(
     common = {"history": wanted.histories[0], "work": wanted.work, "encoder": wanted.encoder}
     found = {}
     for name, told in (
-        ("signals", {"first_stage_only": None, "share": 1, "tau": 20}),
-        ("kl", {"first_stage_only": None, "loss": "kl", "share": 1}),
-        ("distill", {"first_stage_only": None, "loss": "distill"}),
-        ("relevance", {"loss": "relevance", "choose": f"base={bert_folder}"}),
+        ("signals", {"first_stage_only": None, "choose": ["share=1", "tau=20"]}),
+        ("kl", {"first_stage_only": None, "choose": ["loss=kl", "share=1"]}),
+        ("distill", {"first_stage_only": None, "choose": "loss=distill"}),
+        ("relevance", {"choose": ["loss=relevance", f"base={bert_folder}"]}),
     ):
         assert train("fit", **common, out=tmp_path / name, **told).status == 0
         found[name] = read_manifest(tmp_path / name)
@@ -521,7 +524,7 @@ def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(
         "weight": 1.0,
     }
     assert found["relevance"].reading.own_requests is False
-    ran = train("fit", **common, loss="relevance", choose="own_requests=yes", out=tmp_path / "none")
+    ran = train("fit", **common, choose=["loss=relevance", "own_requests=yes"], out=tmp_path / "none")
     assert "--choose own_requests=yes: RelevanceCE learns from texts alone" in ran.err
 
 

@@ -8,7 +8,9 @@ import typer
 
 from pearl.cli.options import JSON_OPTION, bundled, check_writable, write_json
 from pearl.errors import InputError
-from training.chat import ChatTraining, fit_chat, read_conversations, write_account
+from training.chat import CHAT_CHOICES, ChatTraining, fit_chat, read_conversations, write_account
+from training.choices import MOST_SEED, choices_help, given_of
+from training.commands.options import CHOOSE_OPTION
 
 ABOUT = """A line is a conversation, of which the last turn is learned:
 
@@ -19,7 +21,9 @@ ABOUT = """A line is a conversation, of which the last turn is learned:
 `pearl judge items --from quality` writes such conversations from pairs and scored texts, with reasons or without, and
 LAMP's own files are some.
 
-MODEL is a whole model, the adapter merged into it, that transformers and inference servers load."""
+MODEL is a whole model, the adapter merged into it, that transformers and inference servers load.
+
+""" + choices_help([choice.name for choice in CHAT_CHOICES], CHAT_CHOICES, presets=())
 EXAMPLES = """
   pearl judge items --from quality --data lamp-P.json --out chats.jsonl
   pearl train chat --data chats.jsonl --base HuggingFaceTB/SmolLM2-135M-Instruct --out work/judge
@@ -38,7 +42,11 @@ def chat(
         [], "--dev", metavar="C.jsonl", help="Conversations to choose the epoch by; repeatable."
     ),
     work: Path | None = typer.Option(None, "--work", metavar="FOLDER", help="Checkpoints; by default MODEL.work."),
-    options: ChatTraining = ChatTraining(),  # noqa: B008  (frozen)
+    choose: list[str] = CHOOSE_OPTION,
+    four_bit: bool = typer.Option(
+        False, "--four-bit", help="Hold the base in weights of four bits while it learns (QLoRA)."
+    ),
+    seed: int = typer.Option(0, min=0, max=MOST_SEED, help="Seed of the adapter and of the order."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Fine-tune a chat model on conversations with LoRA: a judge of writing, or an editor.
@@ -49,6 +57,7 @@ def chat(
 
     from training.files import alone_in, check_outside, check_place, replaced, work_folder
 
+    options = ChatTraining(**given_of(choose, CHAT_CHOICES), four_bit=four_bit, seed=seed)
     check_writable("--json", json, [*data, *dev])
     work = work_folder(work, out)
     check_place("out", out)

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import typer
 
-from pearl.cli.options import RAY_OPTION, bundled, known
+from pearl.cli.options import RAY_OPTION, bundled
 from pearl.errors import InputError
-from training.choices import FITTED_CHOICES, choices_help, choices_of
-from training.commands.options import CHOOSE_OPTION, PRESET_OPTION, FittingFlags, RunFlags, SelectionFlags
+from training.choices import FITTED_CHOICES, RELEVANCE, SELECTION_CHOICES, choices_help, choices_of
+from training.commands.options import CHOOSE_OPTION, PRESET_OPTION, FittingFlags, RunFlags
 
-ABOUT = choices_help((*FITTED_CHOICES, "tau", "y0"))
+CHOSEN = (*FITTED_CHOICES, *SELECTION_CHOICES, "loss")
+ABOUT = choices_help(CHOSEN)
 EXAMPLES = """
-  pearl train fit --history a.jsonl.gz --history b.jsonl.gz --work MODEL.work --loss kl --out work/plain-kl
+  pearl train fit --history a.jsonl.gz --history b.jsonl.gz --work MODEL.work --choose loss=kl --out work/plain-kl
   pearl train fit --history a.jsonl.gz --work MODEL.work --first-stage-only --out work/a-alone
   pearl train fit --history a.jsonl.gz --scores train.parquet --scores dev.parquet --groups groups.parquet --out MODEL
   pearl train fit --history a.jsonl.gz --work MODEL.work --choose weight=1 --choose base=mpnet --out work/alone
@@ -35,12 +36,10 @@ def fit(
         metavar="FOLDER",
         help="Folder of intermediate results, where pearl train retriever left its scores; by default MODEL.work.",
     ),
-    loss: str = typer.Option("calibrated", help="Loss: calibrated, or an ablation (kl, distill, relevance)."),
     groups: Path | None = typer.Option(
         None, metavar="GROUPS.parquet", help="Learn from these groups of pearl train select; by default fit selects."
     ),
-    selection: SelectionFlags = SelectionFlags(),  # noqa: B008  (frozen)
-    fitting: FittingFlags = FittingFlags(),  # noqa: B008
+    fitting: FittingFlags = FittingFlags(),  # noqa: B008  (frozen)
     preset: str = PRESET_OPTION,
     choose: list[str] = CHOOSE_OPTION,
     keep_cross_encoder: bool = typer.Option(
@@ -51,22 +50,20 @@ def fit(
 ) -> None:
     """Fit a retriever on existing scores, with another loss, on fewer histories, or without a cross-encoder.
 
-    With --share, --positives and --negatives it learns from other groups (Algorithm 1), with --groups from those that
-    pearl train select wrote. Scores of the test split are for the artifact's figures, and not learned from.
+    With the choices share, positives and negatives it learns from other groups (Algorithm 1), with --groups from those
+    that pearl train select wrote. Scores of the test split are for the artifact's figures, and not learned from.
     """
     from rich.console import Console
 
     from training.files import work_folder
     from training.finish import measured
-    from training.options import LOSSES, RELEVANCE, TrainingOptions
+    from training.options import TrainingOptions
     from training.recipe import fit_retriever
 
-    known("loss", loss, LOSSES)
-    for name in selection.given():
-        if groups is not None:
-            raise InputError(f"--{name}: is what --groups was selected with; leave one of them out.", param=name)
-    chosen, given = choices_of(preset, choose, FITTED_CHOICES, tau=fitting.tau, y0=fitting.y0)
-    if loss == RELEVANCE and given.get("own_requests"):
+    chosen, given = choices_of(preset, choose, CHOSEN)
+    for name in given.keys() & set(SELECTION_CHOICES) if groups is not None else ():
+        raise InputError(f"--choose {name}: is what --groups was selected with; leave one of them out.", param="choose")
+    if chosen["loss"] == RELEVANCE and given.get("own_requests"):
         raise InputError(
             "--choose own_requests=yes: RelevanceCE learns from texts alone, for their own requests would give the "
             "answer away; leave it out.",
@@ -78,13 +75,12 @@ def fit(
         out=out,
         work=work_folder(work, out),
         scores=tuple(scores),
-        loss=loss,
         groups=groups,
         keep_cross_encoder=keep_cross_encoder,
         preset=preset,
-        **(asdict(fitting) | {name: chosen[name] for name in (*FITTED_CHOICES, "tau", "y0")}),
-        **asdict(selection.options(run.seed)),
-        device=run.device,
+        **asdict(fitting),
+        **{name: chosen[name] for name in CHOSEN},
+        **asdict(run),
         ray=ray,
     )
     artifact = fit_retriever(options, console)

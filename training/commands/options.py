@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pearl.records import Document
-    from training.data.selection import SelectionOptions
 
 PRESET_OPTION = Option(
     CORRECTED,
@@ -41,68 +40,16 @@ class AuxiliaryFlags:
     template: Annotated[str, Option(help="Prompts of the auxiliary model: comment, commit, post, or a TOML file.")] = (
         "post"
     )
-    dtype: Annotated[str, Option(help="Precision: auto (the fastest that fits), bfloat16, int8 or float32.")] = "auto"
-
-
-@dataclass(frozen=True, slots=True)
-class SelectionFlags:
-    """Algorithm 1's parameters; None for those that are not given."""
-
-    normalize: Annotated[str | None, Option(help="Gain over the target's tokens: sum or mean.", show_default="sum")] = (
-        None
-    )
-    share: Annotated[
-        float | None, Option(min=0.0, max=1.0, help="Share of the requests to keep; 1 keeps all.", show_default="2/3")
-    ] = None
-    positives: Annotated[
-        int | None, Option(min=1, help="Best candidates of a request to use as positives.", show_default="2")
-    ] = None
-    negatives: Annotated[
-        int | None, Option(min=1, help="Random negatives of the same user for each positive.", show_default="3")
-    ] = None
-
-    def given(self) -> dict[str, str | float | int]:
-        """Those that were given, by name."""
-        every = {name: getattr(self, name) for name in ("normalize", "share", "positives", "negatives")}
-        return {name: value for name, value in every.items() if value is not None}
-
-    def options(self, seed: int) -> SelectionOptions:
-        from training.data.selection import SelectionOptions
-
-        return SelectionOptions(seed=seed, **self.given())  # type: ignore[arg-type]
+    dtype: Annotated[str, Option(help="Precision: auto (the faster one), bfloat16 or float32.")] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
 class FittingFlags:
-    """The encoder, the scale of the loss, how the cross-encoder is trained, and the time for it all."""
+    """The encoder, whether a cross-encoder comes beside it, and the time for it all."""
 
     encoder: Annotated[str, Option(help="Dense encoder: embedded, mpnet, or a sentence-transformers model.")] = (
         "embedded"
     )
-    tau: Annotated[
-        str | None,
-        Option(
-            help="Temperature of the loss: nats that one more in the score stands for, or search.",
-            show_default=default_of("tau"),
-        ),
-    ] = None
-    y0: Annotated[
-        str | None,
-        Option(
-            help="Anchor of the loss: nats that a score of 0 stands for; q1, median or q3 of the positives' gains; or "
-            "search, for the best of these.",
-            show_default=default_of("y0"),
-        ),
-    ] = None
-    lora: Annotated[
-        int | None,
-        Option(
-            min=1,
-            max=64,
-            metavar="RANK",
-            help="Train a difference of this rank in place of the base's weights (LoRA); the artifact holds only that.",
-        ),
-    ] = None
     first_stage_only: Annotated[
         bool, Option("--first-stage-only", help="Train on signals alone, without a cross-encoder.")
     ] = False

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from pearl.cli.options import JSON_OPTION, RAY_OPTION, bundled, check_writable, write_json
-from training.choices import CHOICES, FITTED_CHOICES, SCORED_CHOICES, choices_help, choices_of
+from training.choices import CHOICES, FITTED_CHOICES, SCORED_CHOICES, SELECTION_CHOICES, choices_help, choices_of
 from training.commands.options import (
     CHOOSE_OPTION,
     PRESET_OPTION,
@@ -17,17 +17,16 @@ from training.commands.options import (
     DraftFlags,
     FittingFlags,
     RunFlags,
-    SelectionFlags,
 )
 
 TRAINED, DRAFTED = 0.8, 0.9  # of the budget has passed when the drafts begin that the margin, and theta, is chosen on
 
-ABOUT = choices_help([choice.name for choice in CHOICES])
+ABOUT = choices_help([*(choice.name for choice in CHOICES), *SELECTION_CHOICES])
 EXAMPLES = """
   pearl train retriever --history h.jsonl.gz --aux embedded --encoder embedded --out MODEL
   pearl train retriever --history a.jsonl.gz --history b.jsonl.gz --template commit --budget-minutes 60 --out MODEL
   pearl train retriever --history h.jsonl.gz --preset as_published --aux embedded --choose base=embedded --out SMALL
-  pearl train retriever --history h.jsonl.gz --y0 median --choose max_tokens=256 --out MODEL
+  pearl train retriever --history h.jsonl.gz --choose y0=median --choose max_tokens=256 --out MODEL
   pearl rank --model MODEL --input in.jsonl --output out.jsonl
 """
 
@@ -40,7 +39,6 @@ def retriever(
     preset: str = PRESET_OPTION,
     choose: list[str] = CHOOSE_OPTION,
     auxiliary: AuxiliaryFlags = AuxiliaryFlags(),  # noqa: B008  (frozen)
-    selection: SelectionFlags = SelectionFlags(),  # noqa: B008
     fitting: FittingFlags = FittingFlags(),  # noqa: B008
     drafts: DraftFlags = DraftFlags(),  # noqa: B008
     run: RunFlags = RunFlags(),  # noqa: B008
@@ -70,8 +68,8 @@ def retriever(
     llm, metric = drafts.llm, drafts.metric
     check_metric(metric)
     check_writable("--json", json, history)
-    names, own = (*SCORED_CHOICES, *FITTED_CHOICES), {"aux": auxiliary.aux, "tau": fitting.tau, "y0": fitting.y0}
-    chosen, _ = choices_of(preset, choose, names, **own)
+    names = (*SCORED_CHOICES, *FITTED_CHOICES, *SELECTION_CHOICES)
+    chosen, _ = choices_of(preset, choose, names, aux=auxiliary.aux)
     if chosen["candidates"] in (1, 2):
         raise InputError(f"--choose candidates={chosen['candidates']}: give at least 3, or all.", param="choose")
     targets = chosen.pop("targets")
@@ -88,8 +86,7 @@ def retriever(
         preset=preset,
         plans=PLANS | {TRAIN: replace(PLANS[TRAIN], targets=targets)},
         **(asdict(auxiliary) | asdict(fitting) | chosen),
-        **asdict(selection.options(run.seed)),
-        device=run.device,
+        **asdict(run),
         ray=ray,
     )
     train_retriever(options, console, TRAINED if llm else 1.0)

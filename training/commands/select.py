@@ -8,12 +8,13 @@ import typer
 
 from pearl.cli.options import JSON_OPTION, bundled, check_outputs, write_json
 from pearl.text.usable import counted
-from training.choices import MOST_SEED
-from training.commands.options import SelectionFlags
+from training.choices import CORRECTED, MOST_SEED, SELECTION_CHOICES, choices_help, choices_of
+from training.commands.options import CHOOSE_OPTION
 
+ABOUT = choices_help(SELECTION_CHOICES, presets=())
 EXAMPLES = """
   pearl train select --scores work/scores.parquet --out work/groups.parquet
-  pearl train select --scores git.parquet --scores coreboot.parquet --normalize mean --out groups.parquet --json -
+  pearl train select --scores a.parquet --scores b.parquet --choose normalize=mean --out groups.parquet --json -
   pearl train fit --history h.jsonl.gz --work MODEL.work --groups groups.parquet --out MODEL
 """
 
@@ -22,7 +23,7 @@ EXAMPLES = """
 def select(
     scores: list[Path] = typer.Option(..., metavar="SCORES.parquet", help="Scores from pearl train score; repeatable."),
     out: Path = typer.Option(..., metavar="GROUPS.parquet", help="Write the groups to this file."),
-    selection: SelectionFlags = SelectionFlags(),  # noqa: B008  (frozen)
+    choose: list[str] = CHOOSE_OPTION,
     seed: int = typer.Option(0, min=0, max=MOST_SEED, help="Seed of the negatives."),
     json: str | None = JSON_OPTION,
 ) -> None:
@@ -30,10 +31,12 @@ def select(
 
     pearl train fit learns from the file with --groups; without it, fit selects by itself, with other negatives.
     """
+    from training.data.selection import SelectionOptions
     from training.gains.groups import select_from, write_groups
 
     check_outputs({"--out": out, "--json": json}, scores)
-    selected = select_from(scores, selection.options(seed))
+    chosen, _ = choices_of(CORRECTED, choose, SELECTION_CHOICES)
+    selected = select_from(scores, SelectionOptions(seed=seed, **{name: chosen[name] for name in SELECTION_CHOICES}))
     write_groups(selected, out)
     made = selected.description
     low, high = made["y0_quartiles"]

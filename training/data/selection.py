@@ -10,12 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pearl.errors import InputError
+from training.choices import KEPT_SHARE, MEAN, SUM
 from training.data.records import Example
-
-KEPT_SHARE = 2 / 3
-POSITIVES = 2
-NEGATIVES = 3
-SUM, MEAN = "sum", "mean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +20,8 @@ class SelectionOptions:
 
     normalize: str = SUM
     share: float = KEPT_SHARE
-    positives: int = POSITIVES
-    negatives: int = NEGATIVES
+    positives: int = 2
+    negatives: int = 3
     seed: int = 0
 
 
@@ -71,7 +67,7 @@ def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> l
 
 
 def select_groups(
-    examples: Sequence[Example], *, positives: int = POSITIVES, negatives: int = NEGATIVES, seed: int = 0
+    examples: Sequence[Example], *, positives: int = 2, negatives: int = 3, seed: int = 0
 ) -> list[Example]:
     """Groups of each request's best candidates, each with random other candidates of the same user as negatives.
 
@@ -95,4 +91,4 @@ def select_groups(
 def check_normalize(name: str) -> None:
     """Raises InputError for a name that is neither ``sum`` nor ``mean``."""
     if name not in (SUM, MEAN):
-        raise InputError(f"--normalize {name}: there are {SUM} and {MEAN}.", param="normalize")
+        raise InputError(f"--choose normalize={name}: there are {SUM} and {MEAN}.", param="normalize")

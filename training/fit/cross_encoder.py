@@ -23,14 +23,12 @@ from pearl.errors import InputError
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED, MPNET
 from retriever.calibrated.head import Floats
-from retriever.models.adapter import base_folder
 from retriever.models.cross_encoder import PairReading
 from retriever.models.encoder import encoder_source
 from retriever.models.files import saving_tensors
 from retriever.models.folder import FIRST_POSITION
 from retriever.models.hardware import prefers_bfloat16
 from training.data.records import Example
-from training.fit.adapter import add_adapter
 from training.fit.head import Loss
 from training.fit.trainer import train_on
 from training.progress import ProgressOf, progress_of
@@ -46,8 +44,7 @@ class CrossEncoderOptions:
     """``rate`` is the highest learning rate; ``batch`` is in groups.
 
     ``frozen_layers`` stay as they were pretrained: 1 are the embeddings of words, 2 also the layer above them.
-    ``repeated``: a group with true gains counts as much as this many by proxy. ``lora``: rank of a difference that is
-    trained in place of the weights.
+    ``repeated``: a group with true gains counts as much as this many by proxy.
     """
 
     reading: PairReading = READING
@@ -56,7 +53,6 @@ class CrossEncoderOptions:
     batch: int = 16
     frozen_layers: int = 1
     repeated: int = 2
-    lora: int | None = None
     warmup: float = 0.1
     evaluations: int = 6
     patience: int = 3
@@ -94,8 +90,6 @@ def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cp
     finally:
         logging.set_verbosity(verbosity)
     frozen = _layers(model.model)[: options.frozen_layers]
-    if options.lora is not None:
-        add_adapter(model, options.lora, frozen)
     for layer in frozen:
         layer.requires_grad_(False)
     return model
@@ -149,9 +143,9 @@ def window_of(config: Any) -> int:
     return int(places) - FIRST_POSITION.get(config.model_type, 0)
 
 
-def check_base(base: str, frozen_layers: int = 0, lora: int | None = None) -> int:
-    """The tokens that the base reads at most. Raises InputError for what is no encoder, for one with fewer layers, and
-    for one that no adapter can be laid over, before anything else is done."""
+def check_base(base: str, frozen_layers: int = 0) -> int:
+    """The tokens that the base reads at most. Raises InputError for what is no encoder and for one with fewer
+    layers, before anything else is done."""
     config = base_config(base)
     architecture = str((config.architectures or [""])[0])
     if config.is_encoder_decoder or architecture.endswith("ForCausalLM"):
@@ -166,13 +160,6 @@ def check_base(base: str, frozen_layers: int = 0, lora: int | None = None) -> in
             f"--choose frozen_layers={frozen_layers}: the base '{base}' has its embeddings and {layers} layers above.",
             param="frozen_layers",
         )
-    if lora is not None:
-        if frozen_layers > layers:
-            raise InputError(
-                f"--choose frozen_layers={frozen_layers}: of the base's {layers} layers none is left for --lora.",
-                param="frozen_layers",
-            )
-        base_folder(base)
     return window_of(config)
 
 
@@ -288,7 +275,7 @@ def _trainer_class() -> Any:
     from sentence_transformers.cross_encoder import CrossEncoderTrainer
 
     class Trainer(CrossEncoderTrainer):
-        """Its checkpoints hold what is trained: the library could not load an adapter, and frozen weights are known."""
+        """Its checkpoints hold what is trained: frozen weights are known."""
 
         def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
             save_trained(self.model, Path(str(output_dir)))

@@ -16,15 +16,15 @@ import numpy as np
 from retriever.calibrated.cascade import Cascade
 from retriever.calibrated.head import Floats, SignalHead, silent
 from retriever.models.cross_encoder import PairReading
-from training.choices import QUARTILES, SEARCH
+from training.choices import CALIBRATED, MEAN, QUARTILES, RELEVANCE, SEARCH
 from training.choose.measure import SURE, Fit, better_in, measure, measure_domains
 from training.data.records import Example, clusters_of
-from training.data.selection import MEAN, select, select_groups, select_requests
+from training.data.selection import select, select_groups, select_requests
 from training.fit.cross_encoder import CrossEncoderOptions, GroupFitting, logits_of, restart
 from training.fit.head import Anchor, HeadOptions, Loss, calibrated, fit_head, new_head, plain
 from training.fit.kept import CrossEncoderFit, digest_of_texts, digest_of_weights, kept_or_fitted
 from training.fit.material import FitMaterial
-from training.options import CALIBRATED, RELEVANCE, TrainingOptions
+from training.options import TrainingOptions
 from training.run import FITTED, Run
 
 TAUS = (5.0, 10.0, 20.0)  # 5 as published first

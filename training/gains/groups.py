@@ -65,7 +65,7 @@ def select_from(paths: Sequence[Path], options: SelectionOptions) -> GroupFile:
     if not groups:
         raise InputError(
             f"{paths[0]}: no request that is kept has {options.positives} candidates and another one to learn from; "
-            "score more candidates, keep a larger --share, or take fewer --positives.",
+            "score more candidates, keep a larger share, or take fewer positives.",
             code="nothing_selected",
         )
     positive_gains = [gain for selection in selections for gain in selection.positive_gains]

@@ -18,9 +18,10 @@ from pearl.errors import InputError
 from pearl.files.whole import replaced_file
 from pearl.records import Document, Request
 from retriever.base import oldest_first
+from training.choices import MEAN, SUM
 from training.data.histories import times_of_all_or_none
 from training.data.records import Example
-from training.data.selection import MEAN, SUM, check_normalize
+from training.data.selection import check_normalize
 from training.gains.units import ScoringUnit
 
 SCHEMA = pa.schema(
@@ -122,7 +123,7 @@ def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
             if row["target_tokens"] < 1:
                 raise InputError(
                     f"Request '{row['request_id']}' of user '{row['user_id']}' has a target without tokens, so there "
-                    "is no mean over them; choose --normalize sum, or score it again.",
+                    "is no mean over them; take --choose normalize=sum, or score it again.",
                     param="normalize",
                 )
             gain /= row["target_tokens"]

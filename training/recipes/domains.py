@@ -34,7 +34,7 @@ COMMITS = ("git", "coreboot")
 CANDIDATES = 20
 DECIDING = 60  # requests of dev that theta is chosen on
 # what ships learns from all requests: a head on signals has use for those that nothing helps, too
-CHOICES = ("--first-stage-only", "--share", 1, "--tau", 20)
+CHOICES = ("--first-stage-only", "--choose", "share=1", "--choose", "tau=20")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def main() -> None:
         subprocess.run([sys.executable, "docs/experiments/chosen.py", str(data), str(work / "chosen")], check=True)
     for loss, name in (("kl", "plain-kl"), ("distill", "distill")):
         if not (models / name / MANIFEST).exists():
-            fit(models / name, DOMAINS, "--loss", loss)
+            fit(models / name, DOMAINS, "--choose", f"loss={loss}")
     for left_out in DOMAINS:
         name = f"without-{left_out.name}"
         if not (models / name / MANIFEST).exists():

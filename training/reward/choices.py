@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pearl.cli.options import known, named_values
+from pearl.cli.options import known
 from pearl.settings import EMBEDDED
 from retriever.reward.artifact import COSINE, SCORES
-from training.choices import CORRECTED, TrainingChoice, Value, choices_help
+from training.choices import CORRECTED, TrainingChoice, Value, choices_help, given_of
 
 CODE, PAPER = "as_published_code", "as_published_paper"
 REWARD_PRESETS = (CORRECTED, CODE, PAPER)
@@ -171,9 +171,7 @@ def reward_values(preset: str) -> dict[str, Any]:
 
 def reward_choices_of(preset: str, choose: Iterable[str]) -> dict[str, Any]:
     """The values of a preset with those of NAME=VALUE instead. Raises InputError."""
-    texts = named_values(choose, [choice.name for choice in REWARD_CHOICES])
-    given = {choice.name: choice.parsed(texts[choice.name]) for choice in REWARD_CHOICES if choice.name in texts}
-    return reward_values(preset) | given
+    return reward_values(preset) | given_of(choose, REWARD_CHOICES)
 
 
 def reward_choices_help() -> str:

@@ -102,7 +102,7 @@ def annotate(traits: TraitOptions, asking: PairsOptions, given: AnnotateOptions)
     if given.reference_model and not given.target_model:
         raise InputError("--reference-model needs --target-model.", param="reference_model")
     asks = bool(traits.traits) or not (given.rules or given.words_of or given.target_model)
-    for name in ("llm", "votes", "dry_run", "replay", "limit", "judgements"):
+    for name in ("llm", "votes", "dry_run", "limit", "judgements"):
         if getattr(given if name == "votes" else asking, name) and not asks:
             raise InputError(
                 f"--{name.replace('_', '-')}: --rules, --words-of and --target-model ask no model; leave it out, or "

@@ -79,16 +79,13 @@ class SharedOptions(AskingOptions):
     ] = None
     limit: Annotated[int | None, option(min=1, help="Take a random sample of this many items.")] = None
     max_in_flight: InFlight = 8
-    replay: Annotated[
-        bool, option("--replay", help="Use stored replies only; make no calls, and fail if one is missing.")
-    ] = False
     human: Path | None = None  # --labels is another option of some judge
 
     def asking(self) -> Asking:
         assert self.max_tokens is not None
         terms = Terms(self.max_in_flight, self.prices, self.max_cost)
         decoding = Decoding(self.max_tokens, self.temperature, self.top_p or 1.0)
-        return Asking(self.llm, self.replies, terms, decoding, self.replay, ray=self.ray)
+        return Asking(self.llm, self.replies, terms, decoding, ray=self.ray)
 
 
 class GroupedCommand(PathCommand):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.options import Resamples, Seed
 from eval.commands.ratings import RATERS_OPTION, names_of
 from eval.commands.reporting import reporting
 from eval.report.report import Report
@@ -39,15 +38,13 @@ def agreement(
         None, metavar="A,B", help="Every label a rater could give; by default those in the file."
     ),
     raters: str | None = RATERS_OPTION,
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
 ) -> Report:
     """Measure how far raters agree beyond chance: kappas and alphas, each with its interval, or why it is undefined."""
     from eval.report.pictures import agreement_figure
     from eval.stats.ratings import read_ratings
 
     answers = read_ratings(ratings, names_of(labels), names_of(raters))
-    figures = agreement_report(answers, resamples=resamples, seed=seed)
+    figures = agreement_report(answers)
     held = {"labels": labels or None}
     return Report({"file": str(ratings), **figures}, agreement_tables, "Agreement", agreement_figure, options=held)
 

@@ -17,7 +17,7 @@ import numpy as np
 from typer import Option
 
 from eval.asking.json_lines import check_fields, optional_id, read_items
-from eval.commands.options import BudgetMinutes, InFlight, Llm, PriceOptions, Replies, Resamples, Seed
+from eval.commands.options import BudgetMinutes, InFlight, Llm, PriceOptions, Replies, Seed
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 from eval.report.tables import NOTHING, Json, Table, shown
@@ -60,7 +60,6 @@ class BestOfOptions(PriceOptions):
     budget_minutes: BudgetMinutes = None
     weight: Annotated[float, Option(min=0, max=1, help="Weight of likeness beside quality.")] = 0.3
     margin: Annotated[float, Option(min=0, max=1, help="Likeness that a choice may lose.")] = 0.1
-    resamples: Resamples = 2000
     seed: Seed = 0
 
 
@@ -84,7 +83,7 @@ def best_of(options: BestOfOptions) -> Report:
         "llm": writer_of(settings),
         "reward_model": options.model,
         "not_reached": len(items) - len(outcomes),
-        **best_of_report(outcomes, resamples=options.resamples, seed=options.seed),
+        **best_of_report(outcomes, seed=options.seed),
     }
     return Report(figures, best_of_tables, options={"llm": settings.llm})
 
@@ -227,9 +226,9 @@ async def choices_of(
     return choices
 
 
-def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int) -> dict[str, Any]:
+def best_of_report(outcomes: Sequence[DraftChoice], *, seed: int) -> dict[str, Any]:
     """Quality, likeness and words by version with paired differences, shares of candidates, and times."""
-    bootstrap = _bootstrap(outcomes, resamples, seed)
+    bootstrap = _bootstrap(outcomes, seed)
     quality = {name: bootstrap.mean([outcome.quality(name) for outcome in outcomes]) for name in VERSIONS}
     every = [candidate for outcome in outcomes for candidate in outcome.candidates]
     written = [sum(score is not None for score in outcome.selection.scores) for outcome in outcomes]
@@ -240,7 +239,7 @@ def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int
         "n": len(outcomes),
         "users": len({outcome.item.user for outcome in outcomes}),
         "quality": _versions(quality),
-        "likeness": _likeness(outcomes, resamples, seed),
+        "likeness": _likeness(outcomes, seed),
         "words": {
             name: bootstrap.mean([outcome.words(name) for outcome in outcomes]).to_json() for name in VERSIONS[:2]
         },
@@ -263,10 +262,10 @@ def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int
     }
 
 
-def _bootstrap(outcomes: Sequence[DraftChoice], resamples: int, seed: int) -> Bootstrap:
+def _bootstrap(outcomes: Sequence[DraftChoice], seed: int) -> Bootstrap:
     """Resample the users, or the drafts where all are of one user."""
     names = drawn([outcome.item.user for outcome in outcomes], [outcome.item.id for outcome in outcomes])
-    return Bootstrap(names, resamples=resamples, seed=seed)
+    return Bootstrap(names, seed=seed)
 
 
 def _versions(means: dict[str, Estimate]) -> dict[str, Any]:
@@ -278,11 +277,11 @@ def _versions(means: dict[str, Estimate]) -> dict[str, Any]:
     }
 
 
-def _likeness(outcomes: Sequence[DraftChoice], resamples: int, seed: int) -> dict[str, Any] | None:
+def _likeness(outcomes: Sequence[DraftChoice], seed: int) -> dict[str, Any] | None:
     known = [outcome for outcome in outcomes if outcome.selection.draft.likeness is not None]
     if not known:
         return None
-    bootstrap = _bootstrap(known, resamples, seed)
+    bootstrap = _bootstrap(known, seed)
     means = {name: bootstrap.mean([outcome.likeness(name) or 0.0 for outcome in known]) for name in VERSIONS}
     return {"n": len(known), **_versions(means)}
 

@@ -65,16 +65,16 @@ def score_fit(outcomes: Sequence[ChoiceOutcome], names: Sequence[str], options: 
     """Fit the line; requests of one cluster, whose ``names`` are given, stay in one fold."""
     top_scores = np.array([outcome.top_score for outcome in outcomes])
     gains = np.array([outcome.top1_gain for outcome in outcomes])
-    folds = folds_of(names, options.folds, options.seed)
+    folds = folds_of(names, options.folds)
     predicted = left_out_predictions(top_scores, gains, folds)
     constant = left_out_predictions(np.zeros_like(gains), gains, folds)
     return ScoreFit(top_scores, gains, predicted, constant, equal_bins(top_scores, options.bins))
 
 
-def folds_of(names: Sequence[str], count: int, seed: int) -> NDArray[np.intp]:
+def folds_of(names: Sequence[str], count: int) -> NDArray[np.intp]:
     """A fold for each record, the same for all records of one cluster, as even as whole clusters allow: (N,)."""
     unique, cluster = np.unique(np.asarray(names, dtype=str), return_inverse=True)
-    shuffled = np.random.default_rng(seed).permutation(len(unique))
+    shuffled = np.random.default_rng(0).permutation(len(unique))
     return np.asarray((shuffled % count)[cluster])
 
 
@@ -209,7 +209,7 @@ def calibration_table(choices: Candidates, baselines: Sequence[str], options: Ca
     if not choices.records:
         return {"n": 0, "models": []}
     drawn = clusters(choices.records)
-    bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
+    bootstrap = Bootstrap(drawn.names)
     models = {name: score_fit(outcomes, drawn.names, options) for name, outcomes in choices.outcomes(k=1).items()}
     measured = {name: figures(METRICS, bootstrap, model) for name, model in models.items()}
     return {

@@ -10,7 +10,6 @@ from typing import Any
 import typer
 
 from eval.asking.json_lines import check_fields, read_lines
-from eval.commands.options import Resamples, Seed
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 from eval.report.tables import Columns, Json, Table, interval
@@ -65,12 +64,10 @@ class LabelledDraft:
 @reporting("eval", "claims")
 def claims(
     labels: Path = typer.Option(..., metavar="F.jsonl", help="Drafts with labelled spans."),
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
 ) -> Report:
     """Measure how many of a draft's claims are found, and how many of those found are claims."""
     drafts = read_lines(labels, FIELDS, _draft, "draft").parsed
-    bootstrap = Bootstrap([str(index) for index in range(len(drafts))], resamples=resamples, seed=seed)
+    bootstrap = Bootstrap([str(index) for index in range(len(drafts))])
     kinds = [_measured(name, kinds, drafts, bootstrap) for name, kinds in KINDS.items()]
     return Report({"n": len(drafts), "kinds": kinds}, claims_tables)
 

@@ -19,7 +19,7 @@ import numpy as np
 import typer
 
 from eval.asking.json_lines import at_least_one, check_fields, check_number, optional_id
-from eval.commands.options import Resamples, RewardName, Seed, TextScorerName
+from eval.commands.options import RewardName, TextScorerName
 from eval.commands.reporting import reporting
 from eval.recorded.quality.scorers import TextScorer, text_scorer
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
@@ -58,8 +58,6 @@ def content(
     scorer: TextScorerName = None,
     model: RewardName = None,
     reference: str | None = typer.Option(None, metavar="ORIGIN", help="Origin to compare with."),
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
 ) -> Report:
     """Show the scores of texts by who wrote them, and by how detailed their prompt was."""
 
@@ -68,7 +66,7 @@ def content(
     chosen = chosen or recorded_scorer(every)
     if chosen is None:
         raise InputError("nothing scores the texts: give --model or --scorer.", param="model")
-    figures = content_report(every, chosen, reference, resamples=resamples, seed=seed)
+    figures = content_report(every, chosen, reference)
     return Report(figures, content_tables, "Writing by its origin", content_figure)
 
 
@@ -155,9 +153,7 @@ def recorded_scorer(texts: Sequence[OriginText]) -> TextScorer | None:
     )
 
 
-def content_report(
-    texts: Sequence[OriginText], scorer: TextScorer, reference: str | None, *, resamples: int, seed: int
-) -> dict[str, Any]:
+def content_report(texts: Sequence[OriginText], scorer: TextScorer, reference: str | None) -> dict[str, Any]:
     """The scores of each origin by prompt, less the reference's for the same instructions, and the gain of detail.
 
     Raises InputError for a reference that wrote nothing.
@@ -179,7 +175,7 @@ def content_report(
         if not indices:
             continue
         names = drawn([instructions[index] for index in indices])
-        bootstrap, group_scores = Bootstrap(names, resamples=resamples, seed=seed), scores[indices]
+        bootstrap, group_scores = Bootstrap(names), scores[indices]
         other = means.get((prompt, reference or ""), {})
         groups.append(
             {
@@ -189,16 +185,11 @@ def content_report(
                 "median": bootstrap.median(group_scores).to_json(),
                 "quantiles": {name: round(float(np.quantile(group_scores, at)), 6) for name, at in QUARTILES.items()},
                 "words": float(np.median(words[indices])),
-                "less_reference": None
-                if origin == reference
-                else _paired(means[prompt, origin], other, resamples, seed),
+                "less_reference": None if origin == reference else _paired(means[prompt, origin], other),
             }
         )
-    gains = {
-        origin: _paired(means[DETAILED, origin], means[SHORT, origin], resamples, seed) or NO_INTERVAL
-        for origin in origins
-    }
-    everybody = Bootstrap(drawn(instructions), resamples=resamples, seed=seed)
+    gains = {origin: _paired(means[DETAILED, origin], means[SHORT, origin]) or NO_INTERVAL for origin in origins}
+    everybody = Bootstrap(drawn(instructions))
     return {
         "n": len(texts),
         "instructions": len(set(instructions)),
@@ -218,13 +209,13 @@ def _means(scores: Floats, instructions: Sequence[str], indices: Sequence[int]) 
     return {name: float(np.mean(values)) for name, values in scores_of.items()}
 
 
-def _paired(one: dict[str, float], other: dict[str, float], resamples: int, seed: int) -> dict[str, Any] | None:
+def _paired(one: dict[str, float], other: dict[str, float]) -> dict[str, Any] | None:
     """The mean difference over the instructions that both have; None without two, as one has no interval."""
     shared = [name for name in one if name in other]
     if len(shared) < 2:
         return None
     differences = [one[name] - other[name] for name in shared]  # (I,)
-    return Bootstrap(shared, resamples=resamples, seed=seed).mean(differences).to_json()
+    return Bootstrap(shared).mean(differences).to_json()
 
 
 def content_tables(result: Json) -> Iterator[Table]:

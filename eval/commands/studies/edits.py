@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from eval.commands.options import Resamples, RewardName, Seed, TextScorerName
+from eval.commands.options import RewardName, TextScorerName
 from eval.commands.reporting import reporting
 from eval.recorded.quality.edit_traces import (
     MARKS,
@@ -61,8 +61,6 @@ def edits(
         metavar="FILE.jsonl",
         help="Write the traces as chats to train an editor on, with the edits that can be executed.",
     ),
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
     picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the change of the score; needs a scorer."),
 ) -> Report:
     """Execute recorded edits, say why some cannot be, and measure how a score changes with each."""
@@ -76,13 +74,12 @@ def edits(
     figures = execution_report(executed_traces)
     if chosen is not None:
         figures["scorer"] = chosen.name
-        figures["sensitivity"] = sensitivity_report(executed_traces, chosen.scores, resamples=resamples, seed=seed)
+        figures["sensitivity"] = sensitivity_report(executed_traces, chosen.scores)
         if picture is not None and figures["sensitivity"] is None:
             raise InputError("--picture: no edit can be executed, so no score changes.", param="picture")
     if training_records is not None:
         write_lines(training_records, chats(executed_traces), called=f"--training-records {training_records}")
-    untold = {"resamples": None, "seed": None} if chosen is None else {}
-    return Report(figures, edit_tables, picture=edits_figure, options=untold)
+    return Report(figures, edit_tables, picture=edits_figure)
 
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -126,9 +123,7 @@ def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
     ]
 
 
-def sensitivity_report(
-    traces: Sequence[ExecutedTrace], scores: Scores, *, resamples: int, seed: int
-) -> dict[str, Any] | None:
+def sensitivity_report(traces: Sequence[ExecutedTrace], scores: Scores) -> dict[str, Any] | None:
     """The change of the score by an edit: median and mean with intervals, distribution, by category, beside the change
     in length; and the change by all edits of a trace. None where no edit was executed."""
     every = steps(traces, scores)
@@ -139,7 +134,7 @@ def sensitivity_report(
         by_trace[step.record].append(step)
         by_category[step.edit.category].append(step)
     change = np.array([step.change for step in every])
-    bootstrap = _bootstrap(every, resamples, seed)
+    bootstrap = _bootstrap(every)
     edges = np.histogram_bin_edges(change, BINS)
     return {
         "n": len(every),
@@ -155,24 +150,24 @@ def sensitivity_report(
             {
                 "category": name,
                 "n": len(group),
-                "median": _bootstrap(group, resamples, seed).median([step.change for step in group]).to_json(),
+                "median": _bootstrap(group).median([step.change for step in group]).to_json(),
             }
             for name, group in sorted(by_category.items())
         ],
-        "traces_change": _whole_traces(by_trace, resamples, seed) if len(by_trace) > 1 else None,
+        "traces_change": _whole_traces(by_trace) if len(by_trace) > 1 else None,
         "by_edits": list(_by_edits(by_trace)),
     }
 
 
-def _bootstrap(some: Sequence[Step], resamples: int, seed: int) -> Bootstrap:
+def _bootstrap(some: Sequence[Step]) -> Bootstrap:
     """Resample the traces, or the edits where all are of one trace."""
-    return Bootstrap(drawn([str(step.record) for step in some]), resamples=resamples, seed=seed)
+    return Bootstrap(drawn([str(step.record) for step in some]))
 
 
-def _whole_traces(by_trace: Mapping[int, Sequence[Step]], resamples: int, seed: int) -> dict[str, Any]:
+def _whole_traces(by_trace: Mapping[int, Sequence[Step]]) -> dict[str, Any]:
     """The change from the draft to the text with all edits, over traces."""
     changes = [trace[-1].after - trace[0].before for trace in by_trace.values()]
-    bootstrap = Bootstrap([str(record) for record in by_trace], resamples=resamples, seed=seed)
+    bootstrap = Bootstrap([str(record) for record in by_trace])
     return {
         "median": bootstrap.median(changes).to_json(),
         "raised": bootstrap.share(np.array(changes) > 0).to_json(),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from eval.commands.options import Overrides, PresetName, Resamples, Seed
+from eval.commands.options import Overrides, PresetName
 from eval.commands.reporting import reporting
 from eval.recorded.quality.experts import PRESETS, read_triplets
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas, values_and_reaches
@@ -46,15 +46,13 @@ def experts(
     ),
     preset: PresetName = PRESETS.default,
     choose: Overrides = None,
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
 ) -> Report:
     """Measure how often experts prefer the text with the higher score, by the gap of the scores."""
     from eval.recorded.quality.gap_calibration import RIVALS, ExpertOptions, experts_report, rescored_report
     from eval.recorded.quality.scorers import OF_TEXTS, reward_scorer
 
     chosen = PRESETS.chosen(preset, choose)
-    options = ExpertOptions(preset=preset, **chosen, resamples=resamples, seed=seed)
+    options = ExpertOptions(preset=preset, **chosen)
     triplets = read_triplets(annotations)
     figures = experts_report(triplets, options)
     if model is not None:

@@ -83,7 +83,7 @@ def generation(
     with ready(options, baseline) as session:
         cases, plan, systems = session.material.cases, session.plan, [*session.systems]
         if k_shot:
-            balanced, everyone, aside = options.stances, session.material.everyone, options.set_aside
+            balanced, everyone, aside = options.stances, session.material.everyone, options.near_duplicates
             strangers = k_shot_system(
                 cases, everyone, plan.shown, options.seed, balanced=balanced, near_duplicates=aside
             )

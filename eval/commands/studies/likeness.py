@@ -17,7 +17,7 @@ import typer
 from numpy.typing import NDArray
 from typer import Option
 
-from eval.commands.options import EncoderName, Resamples, Seed
+from eval.commands.options import EncoderName, Seed
 from eval.commands.reporting import reporting
 from eval.likeness.methods import EXPLAINED, LIKENESS, Lineup, scores_of
 from eval.likeness.writers import (
@@ -80,7 +80,6 @@ class LikenessOptions:
     part: Annotated[str, Option(help="People to measure: test, or dev to tune on.")] = "test"
     people: Annotated[int, Option(min=2, help="Number of people of each file at most.")] = 60
     encoder: EncoderName = None
-    resamples: Resamples = 2000
     seed: Seed = 0
 
 
@@ -205,7 +204,7 @@ def _length(trials: Sequence[Claim], words: int, lineup: Lineup, options: Likene
         for method, of_method in scores.items()
     ]
     even = _as_many(kinds, names, answered)
-    bootstrap = Bootstrap(names[even], resamples=options.resamples, seed=options.seed)
+    bootstrap = Bootstrap(names[even], seed=options.seed)
     certain = CertainAnswers((kinds == OWN)[even].astype(float), 100 * ours[even], bootstrap)
     part["calibration"] = {
         name: _rounded(fold(certain)) for name, fold in (("brier", brier), ("ece", calibration_error))
@@ -220,7 +219,7 @@ def _figures(method: str, scores: Floats, kinds: Any, names: Any, answered: Any,
         among = answered & ((kinds == OWN) | (kinds == kind))
         if not (kinds[among] == kind).any():
             continue
-        bootstrap = Bootstrap(names[among], resamples=options.resamples, seed=options.seed)
+        bootstrap = Bootstrap(names[among], seed=options.seed)
         true = kinds[among] == OWN
         figures[kind] = _rounded(auc(bootstrap, scores[among], true))
         if method == LIKENESS and kind == SAME_DOMAIN:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.options import Overrides, PresetName, Resamples, Seed
+from eval.commands.options import Overrides, PresetName
 from eval.commands.ratings import RATERS_OPTION, names_of
 from eval.commands.reporting import reporting
 from eval.recorded.personalized.presets import PRESETS
@@ -54,8 +54,6 @@ def personalized(
     threshold: float = typer.Option(80.0, min=1, max=100, help="Minimum certainty that counts as high."),
     preset: PresetName = "recorded",
     choose: Overrides = None,
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
 ) -> Report:
     """Measure how often a judge chooses as people do, whether it knows when, and what is wrong with the data.
 
@@ -66,12 +64,12 @@ def personalized(
     from eval.recorded.personalized.tables import personalized_figure, personalized_tables, sweep_tables
 
     chosen = PRESETS.chosen(preset, choose)
-    options = PersonalizedOptions(threshold, preset, **chosen, resamples=resamples, seed=seed)
+    options = PersonalizedOptions(threshold, preset, **chosen)
     if ratings is None and (raters or not records):
         raise InputError("Give --records, or --ratings with or without --raters, or both.", param="records")
     figures = personalized_report(records, options)
     if ratings is not None:
-        figures["people"] = study_report(read_person_ratings(ratings, names_of(raters)), records, threshold, seed)
+        figures["people"] = study_report(read_person_ratings(ratings, names_of(raters)), records, threshold)
 
     def tables(result: Json) -> Iterator[Table]:
         if result["files"]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.options import Resamples, RewardName, Seed
+from eval.commands.options import RewardName
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 from pearl.cli.options import known
@@ -44,17 +44,15 @@ def quality(
     perplexity: bool | None = typer.Option(
         None,
         "--perplexity/--no-perplexity",
-        help="Count the perplexity under the embedded model among the baselines: 0.1 to 0.5 s a text the first time, "
-        "nothing after it. Default: only where it is the scorer.",
+        help="Count the perplexity under the embedded model among the baselines: 0.1 to 0.5 s a text. "
+        "Default: only where it is the scorer.",
     ),
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
 ) -> Report:
     """Measure how often a scorer prefers the better written text, beside every trivial scorer."""
     from eval.recorded.quality.benchmark import quality_figure, quality_report, quality_tables, read_sets
     from eval.recorded.quality.checks import PAIR_CHECKS, cut_check
     from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, reward_pair_scorer, surface_scorer
-    from pearl.errors import ChatError, InputError, PearlError, StoreError
+    from pearl.errors import ChatError, InputError, PearlError
     from retriever.reward.artifact import COSINE
     from retriever.reward.model import RewardModel
 
@@ -75,7 +73,7 @@ def quality(
     surface = surface_scorer(trained_on)
     others = [surface] if surface else []
     try:
-        figures = quality_report(sets, measured, trivial, others, resamples=resamples, seed=seed)
-    except (ChatError, StoreError) as error:
+        figures = quality_report(sets, measured, trivial, others)
+    except ChatError as error:
         raise PearlError(f"{error.message} Or leave the perplexity out.", code=error.code) from error
     return Report(figures, quality_tables, "Writing quality", quality_figure)

@@ -148,7 +148,7 @@ def retrieval_table(choices: Candidates, baselines: Sequence[str], options: Retr
     if not choices.records:
         return {"n": 0, "models": []}
     drawn = clusters(choices.records)
-    bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
+    bootstrap = Bootstrap(drawn.names)
     chosen = choices.outcomes(options.k)
     outcomes = {**chosen, **choices.trivial_outcomes(options.k)}
     measured = {name: figures(METRICS, bootstrap, of_model) for name, of_model in outcomes.items()}
@@ -165,7 +165,7 @@ def retrieval_table(choices: Candidates, baselines: Sequence[str], options: Retr
 def _sliced(choices: Candidates, options: RetrievalOptions) -> dict[str, Any]:
     """The top-1 gain of each model in one slice, the trivial choices beside them."""
     drawn = clusters(choices.records)
-    bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
+    bootstrap = Bootstrap(drawn.names)
 
     def row(model: str, outcomes: Outcomes) -> dict[str, Any]:
         return {"model": model, "top1_gain": bootstrap.mean(top1_gains(outcomes)).to_json()}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.options import Overrides, PresetName, Resamples, Seed
+from eval.commands.options import Overrides, PresetName
 from eval.commands.reporting import reporting
 from eval.recorded.style.choices import PRESETS, chosen
 from eval.report.report import Report
@@ -54,8 +54,6 @@ def style(
     ability: Path | None = typer.Option(None, metavar="A.json", help="Scores and families of models."),
     preset: PresetName = "corrected",
     choose: Overrides = None,
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
 ) -> Report:
     """Measure how well judges of style agree with people and with themselves, and whose texts they judge best."""
     from eval.judges.style_prompts import prompts_report, prompts_table
@@ -63,9 +61,9 @@ def style(
     from eval.recorded.style.report import style_report
     from eval.recorded.style.tables import more_tables, style_figure, style_tables
 
-    options = chosen(preset, choose, resamples=resamples, seed=seed)
+    options = chosen(preset, choose)
     abilities = read_abilities(ability) if ability else {}
-    ranked = {"prompts": prompts_report(judgements, seed)} if prompts else {}
+    ranked = {"prompts": prompts_report(judgements)} if prompts else {}
     figures = {**style_report(judgements, human, abilities, options), **ranked}
 
     def tables(result: Json) -> Iterator[Table]:

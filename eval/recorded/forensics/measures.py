@@ -20,6 +20,7 @@ from eval.stats.proportions import ratio
 from pearl.stats.bootstrap import Estimate, Floats
 from pearl.stats.proportions import Interval, Z
 
+RESAMPLES = 10_000
 TOGETHER = 64  # annotators whose resamples are in memory at once
 AA, BB, AB, BA, NONE = range(5)
 
@@ -100,8 +101,6 @@ class Resampling:
     """``prior`` votes of each kind (agreeing, disagreeing, none) are added before drawing, so that votes which are all
     alike have an interval, too: one, as in the public package; the paper has none."""
 
-    resamples: Annotated[int, Option(min=100, max=1_000_000, help="Number of bootstrap resamples.")] = 10_000
-    seed: Annotated[int, Option(min=0, help="Seed of the bootstrap.")] = 0
     prior: Annotated[
         float, Option(min=0.0, max=1000.0, help="Number of votes of each kind to add before resampling.")
     ] = 1.0
@@ -119,13 +118,13 @@ def five_counts(codes: Codes, reference: Codes) -> Floats:
 def intervals(counts: Floats, resampling: Resampling) -> dict[str, list[Interval | None]]:
     """Every measure of each annotator's counts (K, 5), with its interval by the bootstrap, in which as many pairs are
     drawn with replacement; None where undefined."""
-    generator = np.random.default_rng(resampling.seed)
+    generator = np.random.default_rng(0)
     prior = np.array([0.5, 0.5, 0.5, 0.5, 1.0]) * resampling.prior  # of an agreeing, a disagreeing, another vote
     by_measure: dict[str, list[Interval | None]] = {measure.name: [] for measure in MEASURES}
     for start in range(0, len(counts), TOGETHER):
         some = counts[start : start + TOGETHER]
         total = (some + prior).sum(axis=-1, keepdims=True)
-        number, size = np.rint(total[:, 0]).astype(np.int64), (resampling.resamples, len(some))
+        number, size = np.rint(total[:, 0]).astype(np.int64), (RESAMPLES, len(some))
         drawn = generator.multinomial(number, (some + prior) / total, size=size).astype(np.float64)  # (R, K, 5)
         for measure in MEASURES:
             values, resamples = measure.of(some), measure.of(drawn)

@@ -28,8 +28,6 @@ class PersonalizedOptions:
     preset: str = "recorded"
     reading: str = RECORDED
     unparsed: str = WRONG
-    resamples: int = 2000
-    seed: int = 0
 
 
 def personalized_report(paths: Sequence[Path], options: PersonalizedOptions) -> dict[str, Any]:
@@ -87,7 +85,7 @@ def _judged(read: RecordingVerdicts, options: PersonalizedOptions) -> dict[str, 
         nothing = {"correct": 0, "total": 0, "accuracy": None}
         empty = {"correct": 0, "accuracy": None, "high": nothing, "low": nothing, "auroc": None}
         return {**empty, "counted": 0, "accuracies": accuracies, "undefined": {"auroc": "no record is counted"}}
-    bootstrap = Bootstrap(read.names, resamples=options.resamples, seed=options.seed)
+    bootstrap = Bootstrap(read.names)
     certain = CertainAnswers(read.correct, read.certainty, bootstrap)
     high = certain.at_least(options.threshold)
     whole, above, below = certain.part(high * 0 + 1), certain.part(high), certain.part(1 - high)

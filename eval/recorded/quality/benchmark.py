@@ -16,7 +16,7 @@ from eval.report.checks import Check, preflight
 from eval.report.pictures import intervals_figure
 from eval.report.tables import Json, Table, checks_table, shown
 from pearl.errors import InputError
-from pearl.stats.bootstrap import RESAMPLES, Bootstrap, Estimate, Floats, drawn
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, drawn
 from pearl.text.words import count_words
 from retriever.reward.originals import underlying
 from retriever.reward.records import EQUAL, QualityPair, QualityRecord, read_pairs, read_quality
@@ -98,7 +98,6 @@ def quality_report(
     others: Sequence[PairScorer] = (),
     *,
     halved: Part | None = None,
-    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> dict[str, Any]:
     """The accuracy of the scorer, every trivial one and ``others``: over the sets, in each, by origin, where the
@@ -118,7 +117,7 @@ def quality_report(
     scored = ScoredPairs(
         {name: right for name, (right, _) in decided.items()},
         [number == index for index in range(len(sets))],
-        Bootstrap(drawn(names), resamples=resamples, seed=seed),
+        Bootstrap(drawn(names), seed=seed),
     )
     everything = np.ones(len(pairs), bool)
     overall = _accuracies(scored, everything)

@@ -17,7 +17,7 @@ import numpy as np
 from eval.recorded.quality.experts import MEDIAN, RANKS, THREE, VERSIONS, RankedTriplet
 from eval.recorded.quality.scorers import TextScorer
 from pearl.errors import InputError
-from pearl.stats.bootstrap import RESAMPLES, Bootstrap
+from pearl.stats.bootstrap import Bootstrap
 
 EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, inf)
 WIDE = 1.0  # points: the paper has a figure for wider gaps
@@ -45,8 +45,6 @@ class ExpertOptions:
     preset: str
     raters: str
     majority: str
-    resamples: int = RESAMPLES
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +155,7 @@ def agreement_by_gap(
     """A row for each bin of gaps, for all of them, and for those above ``wide``; intervals over triplets."""
     if not comparisons:
         return []
-    bootstrap = Bootstrap([pair.triplet for pair in comparisons], resamples=options.resamples, seed=options.seed)
+    bootstrap = Bootstrap([pair.triplet for pair in comparisons])
     gaps = np.array([pair.gap for pair in comparisons])
     agrees = np.array([pair.agrees for pair in comparisons], float)
     bins = [(f"{low:g}+" if high == inf else f"{low:g}-{high:g}", low, high) for low, high in pairwise(edges)]
@@ -182,7 +180,7 @@ def _ranks(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> list[di
     names = [triplet.id for triplet in triplets for _ in triplet.rankings]
     if not names:
         return []
-    bootstrap = Bootstrap(names, resamples=options.resamples, seed=options.seed)
+    bootstrap = Bootstrap(names)
     rows = []
     for version, title in VERSIONS.items():
         given = np.array([ranks[version] for triplet in triplets for ranks in triplet.rankings], float)
@@ -211,7 +209,7 @@ def rescored_report(
     texts = [triplet.texts[version] for triplet in triplets for version in VERSIONS]
     recorded = np.array([triplet.scores[version] for triplet in triplets for version in VERSIONS])
     names = [triplet.id for triplet in triplets for _ in VERSIONS]
-    bootstrap = Bootstrap(names, resamples=options.resamples, seed=options.seed)
+    bootstrap = Bootstrap(names)
     rows = []
     for name, scores in ((RECORDED, recorded), *((scorer.name, scorer.scores(texts)) for scorer in scorers)):
         by_triplet = np.asarray(scores, float).reshape(-1, len(VERSIONS)).tolist()
@@ -260,5 +258,5 @@ def _ahead(
     shared = [word for word in agrees if word in recorded_agrees]
     if not shared:
         return None
-    bootstrap = Bootstrap([triplet for triplet, *_ in shared], resamples=options.resamples, seed=options.seed)
+    bootstrap = Bootstrap([triplet for triplet, *_ in shared])
     return bootstrap.mean([float(agrees[word]) - float(recorded_agrees[word]) for word in shared]).to_json()

@@ -16,10 +16,9 @@ from rich.console import Console
 from pearl.cli.options import known
 from pearl.errors import InputError
 from pearl.runtime.progress import watched
-from pearl.settings import EMBEDDED, load_settings
+from pearl.settings import EMBEDDED
 from pearl.stats.bootstrap import Floats
 from retriever.history.lexical import words
-from retriever.models.kept_losses import KeptLosses, computed_by, kept_losses, loss_key
 from retriever.reward.originals import preferred_versions
 from retriever.reward.records import QualityPair, read_quality
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 TOKENS = 512  # of a text
 PROMPT = "A paragraph:\n\n"
-TOGETHER = 32  # texts between two commits
+TOGETHER = 32  # texts of a batch
 
 Scores = Callable[[Sequence[str]], Sequence[float] | Floats]
 
@@ -79,40 +78,26 @@ def type_token(text: str) -> float:
 
 
 def perplexity(texts: Sequence[str]) -> list[float]:
-    """Return the loss of each text per token, in nats, over its first TOKENS tokens. A kept loss needs no model.
+    """Return the loss of each text per token, in nats, over its first TOKENS tokens.
 
-    Raises ChatError if the embedded model is not installed, StoreError if the losses cannot be kept.
+    Raises ChatError if the embedded model is not installed.
     """
-    computed = computed_by(EMBEDDED)
-    keys = {text: loss_key(*computed, PROMPT, TOKENS, text) for text in texts}
-    with kept_losses(load_settings().home) as kept:
-        losses = kept.known(list(keys.values()))
-        missing = {text: key for text, key in keys.items() if key not in losses}
-        if missing:
-            losses |= _computed_losses(missing, kept)
-    return [losses[keys[text]] for text in texts]
-
-
-def _computed_losses(keys: dict[str, bytes], kept: KeptLosses) -> dict[bytes, float]:
-    """Load the model once, compute the losses of the texts and keep them, TOGETHER texts at a time."""
     from retriever.models.auxiliary import PairGroup
     from retriever.models.load_auxiliary import load_auxiliary
 
     model = load_auxiliary(EMBEDDED)
     prompt = (tuple(model.encode(PROMPT)),)
-    texts = list(keys)
-    losses: dict[bytes, float] = {}
+    different = list(dict.fromkeys(texts))
+    losses: dict[str, float] = {}
     with watched(Console(stderr=True)) as watch:
-        line = watch("perplexity", len(texts))
-        for start in range(0, len(texts), TOGETHER):
-            some = texts[start : start + TOGETHER]
+        line = watch("perplexity", len(different))
+        for start in range(0, len(different), TOGETHER):
+            some = different[start : start + TOGETHER]
             found = model.likelihoods([PairGroup(prompt, (tuple(model.encode(text, TOKENS)),)) for text in some])
-            new = {keys[text]: -likelihood.mean for text, (likelihood,) in zip(some, found, strict=True)}
-            kept.keep(new)
-            losses |= new
-            for _ in new:
+            for text, (likelihood,) in zip(some, found, strict=True):
+                losses[text] = -likelihood.mean
                 line.advance()
-    return losses
+    return [losses[text] for text in texts]
 
 
 SCORERS: tuple[PairScorer, ...] = (

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from eval.asking.choices import PaperChoice, Preset, Presets
-from pearl.stats.bootstrap import RESAMPLES
 
 LEVELS_FIRST, LABELS_FIRST = "levels_first", "labels_first"
 LEFT_OUT, ABSENT_VOTE, OWN_VOTE = "left_out", "absent", "own"
@@ -87,7 +86,7 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StyleOptions:
-    """The values chosen, and how intervals are drawn."""
+    """The values chosen."""
 
     preset: str
     votes: str
@@ -95,12 +94,8 @@ class StyleOptions:
     even: str  # of people's votes and of a judge's draws
     cant_tell: str
     bins: str
-    resamples: int = RESAMPLES
-    seed: int = 0
 
 
-def chosen(
-    preset: str, overrides: Iterable[str] | None = (), *, resamples: int = RESAMPLES, seed: int = 0
-) -> StyleOptions:
+def chosen(preset: str, overrides: Iterable[str] | None = ()) -> StyleOptions:
     """The preset with its choices overridden by those given. Raises InputError for unknown ones."""
-    return StyleOptions(preset=preset, resamples=resamples, seed=seed, **PRESETS.chosen(preset, overrides))
+    return StyleOptions(preset=preset, **PRESETS.chosen(preset, overrides))

@@ -126,7 +126,7 @@ def with_each_other(
         ratings = ratings_of(labels, LABELS[kind])
         cluster_of = {name: unit.cluster for name, unit, _ in labelled}
         clusters = drawn([cluster_of[name] for name in ratings.items], ratings.items)
-        report = agreement_report(ratings, resamples=options.resamples, seed=options.seed, clusters=clusters)
+        report = agreement_report(ratings, clusters=clusters)
         for pair in report["pairs"]:
             kappa = pair["agreement"] and {
                 name: randolph_kappa(value, len(LABELS[kind])) for name, value in pair["agreement"].items()

@@ -52,7 +52,7 @@ class Texts:
         self._text = np.array([known[item] for item in items], np.intp)  # index of each unit's text, (N,)
         self._size = len(known)
         texts = [str(index) for index in range(self._size)]
-        self._bootstrap = Bootstrap(texts, resamples=options.resamples, seed=options.seed)
+        self._bootstrap = Bootstrap(texts)
 
     def sums(self, keys: Sequence[NameT | None], features: Floats) -> dict[NameT, Sums]:
         """The sums of features, (N, F), over the units of each key, (N,), sorted as text; without units of key None."""

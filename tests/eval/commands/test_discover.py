@@ -87,7 +87,7 @@ def test_a_planted_trait_is_found(discover, judge_endpoint, run_pearl, tmp_path)
     assert PLANTED in {row["name"] for row in shown.json["annotators"]}
     # everything is kept: the same again asks nobody
     calls = len(judge_endpoint.bodies)
-    again = discover("--clusters", 4, "--json", "-", "--replay")
+    again = discover("--clusters", 4, "--json", "-")
     assert (len(judge_endpoint.bodies), again.json["candidates"]) == (calls, result["candidates"])
 
 

@@ -15,7 +15,7 @@ def forensics(run_pearl):
 
 def test_metrics_writes_what_the_contract_says(forensics, pairs_file):
     path = pairs_file({"human": "aabbaabb", "is kind": "aab-a&bb", "is dry": "bbaabbaa"})
-    run = forensics("metrics", "--pairs", path, "--reference", "human", "--json", "-", "--resamples", 200)
+    run = forensics("metrics", "--pairs", path, "--reference", "human", "--json", "-")
     assert (run.status, run.err) == (0, "")
     result = run.json
     assert result["n"] == 8
@@ -26,13 +26,13 @@ def test_metrics_writes_what_the_contract_says(forensics, pairs_file):
         "Select the response that is dry",
     ]
     assert result["annotators"][1]["strength"]["value"] == -1.0
-    again = forensics("metrics", "--pairs", path, "--reference", "human", "--json", "-", "--resamples", 200)
+    again = forensics("metrics", "--pairs", path, "--reference", "human", "--json", "-")
     assert again.json == result
 
 
 def test_metrics_shows_tables(forensics, pairs_file):
     path = pairs_file({"human": "aabb" * 10, "is kind": "aabb" * 10, "is dry": "bb-a" * 10})
-    run = forensics("metrics", "--pairs", path, "--reference", "human", "--pairwise", "--resamples", 200)
+    run = forensics("metrics", "--pairs", path, "--reference", "human", "--pairwise")
     assert run.status == 0
     assert "is kind" in run.out
     assert "over the 40 of 40 pairs" in run.out
@@ -75,7 +75,7 @@ def test_merge_puts_files_together_and_writes_other_forms(forensics, pairs_file,
     out = tmp_path / "both.jsonl.gz"
     run = forensics("merge", first, second, "--out", out, "--json", "-")
     assert (run.status, run.json["pairs"], run.json["annotators"]) == (0, 4, 3)
-    found = forensics("metrics", "--pairs", out, "--reference", "person", "--json", "-", "--resamples", 200).json
+    found = forensics("metrics", "--pairs", out, "--reference", "person", "--json", "-").json
     assert [row["votes"] for row in found["annotators"]] == [3, 3]
     assert forensics("merge", out, "--out", tmp_path / "again.json").out.endswith("4 pairs, 3 annotators\n")
     refused = forensics("merge", first, second, "--out", tmp_path / "both.xml")
@@ -90,7 +90,7 @@ def test_files_of_one_name_are_told_apart(forensics, pairs_file, tmp_path):
     whole = forensics("merge", *files, "--apart", "--out", tmp_path / "all.json", "--json", "-").json
     assert (whole["pairs"], whole["annotators"]) == (3, 3)
     words = [word for path in files for word in ("--pairs", path)]
-    columns = forensics("compare", *words, "--reference", "human", "--resamples", 100, "--json", "-").json["columns"]
+    columns = forensics("compare", *words, "--reference", "human", "--json", "-").json["columns"]
     assert [column["name"] for column in columns] == list(map(str, files))
 
 
@@ -141,7 +141,7 @@ def test_a_report_needs_pairs_that_can_be_read_again(forensics, tmp_path):
 def test_compare_writes_json_csv_and_latex(forensics, pairs_file, tmp_path):
     path = pairs_file({"ann": "aabb" * 10, "ben": "abab" * 10, "is kind": "aabb" * 10})
     csv, latex = tmp_path / "out.csv", tmp_path / "out.tex"
-    words = ("compare", "--pairs", path, "--reference", "ann", "--reference", "ben", "--resamples", 200)
+    words = ("compare", "--pairs", path, "--reference", "ann", "--reference", "ben")
     run = forensics(*words, "--csv", csv, "--latex", latex, "--json", "-")
     assert (run.status, run.err) == (0, "")
     assert run.json["annotators"][0]["max_difference"]["strength"]["value"] == 1.0

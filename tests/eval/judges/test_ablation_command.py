@@ -72,11 +72,11 @@ def test_each_is_asked_once_and_kept(personalized, judge_endpoint, tmp_path):
     assert personalized(*SUBSETS, "--dry-run").json["estimate"]["calls"] == 4 * 16
     assert judge_endpoint.bodies == []
     run = personalized(*SUBSETS, "--json", "-")
-    again = personalized(*SUBSETS, "--json", "-", "--replay")
+    again = personalized(*SUBSETS, "--json", "-")
     assert again.json["ablation"] == run.json["ablation"]
-    plain = personalized("--json", "-", "--replay")
+    plain = personalized("--json", "-")
     assert (plain.json["files"], plain.json["ablation"]) == (run.json["files"], None)
-    few = personalized("--fields", "age", "--replay", "--json", "-", "--records", tmp_path / "age.jsonl")
+    few = personalized("--fields", "age", "--json", "-", "--records", tmp_path / "age.jsonl")
     assert few.json["files"][0]["correct"] == 8
     assert json.loads((tmp_path / "age.jsonl").read_text().splitlines()[0])["user_info"] == "age: 30"
     assert len(judge_endpoint.bodies) == 4 * 16

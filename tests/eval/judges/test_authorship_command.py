@@ -79,7 +79,7 @@ def test_win_rates(authorship, judge_endpoint, tmp_path):
         "reply": "One is alike.\nPOST TWO",
     }
 
-    replayed = authorship("--json", "-", "--replay")
+    replayed = authorship("--json", "-")
     assert (replayed.status, replayed.err) == (0, "")
     assert len(judge_endpoint.bodies) == 36
     elicitation = replayed.json["elicitation"]
@@ -94,14 +94,6 @@ def test_a_dry_run_asks_nothing(authorship, judge_endpoint):
     assert (estimate["calls"], estimate["completion_tokens_at_most"]) == (36, 3600)
     assert estimate["cost_at_most"] == pytest.approx((estimate["prompt_tokens"] + 2 * 3600) / 1e6)
     assert judge_endpoint.bodies == []
-
-
-def test_a_replay_without_the_replies(authorship, judge_endpoint):
-    assert authorship("--limit", 2, "--json", "-").status == 0
-    run = authorship("--replay", "--json", "-")
-    assert (run.status, run.out) == (2, "")
-    assert "24 of 36 replies are not kept" in run.err
-    assert len(judge_endpoint.bodies) == 12
 
 
 def test_as_published(authorship, judge_endpoint):
@@ -141,7 +133,7 @@ def test_a_verdict_that_cannot_be_read_is_asked_for_once_more(authorship, judge_
     replies = [json.loads(line)["reply"] for line in (tmp_path / "judged.jsonl").read_text().splitlines()]
     assert replies.count("BOTH") == 6
     calls = len(judge_endpoint.bodies)
-    again = authorship("--json", "-", "--ask-again", "--replay")
+    again = authorship("--json", "-", "--ask-again")
     assert again.json["verdicts"] == run.json["verdicts"]
     assert len(judge_endpoint.bodies) == calls == 36 + 30
 

@@ -55,7 +55,7 @@ def test_accuracy_and_certainty(personalized, judge_endpoint, run_pearl, tmp_pat
     assert "duplicate_record" not in {finding["check"] for finding in found["preflight"]}
     evaluated = run_pearl("eval", "personalized", "--records", tmp_path / "records.jsonl", "--json", "-")
     assert (evaluated.json["files"][0]["correct"], evaluated.json["files"][0]["high"]) == (16, found["high"])
-    again = personalized("--json", "-", "--replay")
+    again = personalized("--json", "-")
     assert again.json["files"] == run.json["files"]
     assert len(judge_endpoint.bodies) == 16
 

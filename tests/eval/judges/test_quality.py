@@ -159,7 +159,7 @@ def test_the_judge_beside_trivial_scorers(judge_quality, judge_endpoint, tmp_pat
         ("pair 1", True, "B"),
     ]
     asked = len(judge_endpoint.bodies)
-    assert judge_quality("--replay", items=ITEMS).json["accuracy"] == found["accuracy"]
+    assert judge_quality(items=ITEMS).json["accuracy"] == found["accuracy"]
     assert len(judge_endpoint.bodies) == asked
 
 

@@ -61,7 +61,7 @@ def test_pairs_are_ranked_and_measured_by_persona(run_pearl, written, judge_endp
         for rater in ("r1", "r2", "r3")
     ]
     words = ("eval", "style", "--judgements", judged, "--human", write_lines(people, "people.jsonl"), "--json", "-")
-    run = run_pearl(*words, "--resamples", 100)
+    run = run_pearl(*words)
     assert (run.status, run.err) == (0, "")
     (overall,) = (row for row in run.json["persona_sensitivity"] if row["task"] is None)
     assert overall["by_persona"] == {"0": 1.0, "2": 1.0, "4": 1.0}
@@ -71,7 +71,7 @@ def test_pairs_are_ranked_and_measured_by_persona(run_pearl, written, judge_endp
     assert len({line["request"] for line in lines}) == 2  # intervals are over two requests, not 168 items
     for line in lines:
         del line["persona"]
-    run = run_pearl(*words[:3], write_lines(lines, "anonymous.jsonl"), *words[4:], "--resamples", 100)
+    run = run_pearl(*words[:3], write_lines(lines, "anonymous.jsonl"), *words[4:])
     assert run.json["persona_sensitivity"] == []
     assert "no_persona" in {found["check"] for found in run.json["preflight"]}
 
@@ -116,7 +116,7 @@ def test_from_requests_to_figures(run_pearl, write_lines, judge_endpoint, tmp_pa
         for rater in ("r1", "r2")
     ]
     run = run_pearl(
-        *("eval", "style", "--judgements", found, "--judgements", ranked, "--resamples", 100, "--json", "-"),
+        *("eval", "style", "--judgements", found, "--judgements", ranked, "--json", "-"),
         *("--human", write_lines(people, "people.jsonl")),
     )
     assert (run.status, run.err) == (0, "")

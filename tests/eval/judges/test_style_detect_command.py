@@ -70,7 +70,7 @@ def test_every_scheme_says_the_same(detect, judge_endpoint, tmp_path):
             "label": "present",
             "draws": {"absent": 0, "present": 3},
         }
-    again = detect(*options, "--json", "-", "--replay")
+    again = detect(*options, "--json", "-")
     assert again.json["schemes"] == run.json["schemes"]
     assert len(judge_endpoint.bodies) == 4 * 36
     first = json.loads((tmp_path / "j.jsonl").read_text().splitlines()[-18])
@@ -133,7 +133,7 @@ def test_draws_that_differ_and_replies_that_are_none(detect, judge_endpoint):
     assert part["mostly_unread"] == 0
     # two draws that never agree: (0 - 1/2) / (1 - 1/2)
     assert (part["randolph_kappa"]["value"], part["band"]) == (-1, "poor")
-    (cautious,) = detect("--scheme", "yes_no", "--choose", "even=cautious", "--json", "-", "--replay").json["schemes"]
+    (cautious,) = detect("--scheme", "yes_no", "--choose", "even=cautious", "--json", "-").json["schemes"]
     assert cautious["majority"] == {"absent": 12, "present": 0, "no_label": 0}
 
 
@@ -186,7 +186,7 @@ def test_reflection(detect, judge_endpoint, run_pearl, tmp_path):
     assert [line["scheme"] for line in lines] == ["yes_no"] * 36 + ["yes_no_reflected"] * 36
     asked_again = [asked(body) for body in judge_endpoint.bodies if "YOUR ANSWER BEFORE: Yes" in asked(body)]
     assert len(asked_again) == 9
-    assert "second round" in detect("--scheme", "yes_no", "--reflect", "--replay").out
+    assert "second round" in detect("--scheme", "yes_no", "--reflect").out
 
 
 def test_whom_the_judge_is_told_to_be(detect, judge_endpoint, tmp_path):
@@ -205,7 +205,7 @@ def test_whom_the_judge_is_told_to_be(detect, judge_endpoint, tmp_path):
     assert not any("writing styles well" in prompt for prompt in prompts)
     lines = [json.loads(line) for line in (tmp_path / "j.jsonl").read_text().splitlines()]
     assert {line["judge_persona"] for line in lines} == {"a typical person", "a retired judge"}
-    assert "a retired judge" in detect(*words, "--replay").out
+    assert "a retired judge" in detect(*words).out
 
 
 def test_protected_personas(detect, judge_endpoint):

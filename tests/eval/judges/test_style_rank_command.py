@@ -86,7 +86,7 @@ def test_a_ranking(style_rank, judge_endpoint, tmp_path):
     assert {body["temperature"] for body in judge_endpoint.bodies} == {0.7}
     assert {body["top_p"] for body in judge_endpoint.bodies} == {1}
 
-    replayed = style_rank("--json", "-", "--replay")
+    replayed = style_rank("--json", "-")
     assert (replayed.status, replayed.err) == (0, "")
     assert len(judge_endpoint.bodies) == CALLS
     assert {**replayed.json, "elicitation": 0} == {**found, "elicitation": 0}
@@ -180,13 +180,6 @@ def test_a_dry_run_asks_nothing(style_rank, judge_endpoint):
     rubric = style_rank("--dry-run", "--scheme", "rubric_style").json["estimate"]
     assert rubric["completion_tokens_at_most"] == CALLS * 512
     assert judge_endpoint.bodies == []
-
-
-def test_a_replay_without_the_replies(style_rank, judge_endpoint):
-    assert style_rank("--limit", 2, "--json", "-").json["items"] == 2
-    run = style_rank("--replay", "--json", "-")
-    assert (run.status, run.out) == (2, "")
-    assert f"{CALLS - 16} of {CALLS} replies are not kept" in run.err
 
 
 def test_the_cap_ends_the_run_and_a_second_one_goes_on(style_rank, judge_endpoint):

@@ -57,7 +57,7 @@ def drawn(items):
 def test_two_raters_by_hand():
     # 6 of 10 the same; both say 1 half of the time
     codes = [[1, 1]] * 3 + [[2, 2]] * 3 + [[1, 2]] * 2 + [[2, 1]] * 2
-    found = agreement_report(rated(codes), resamples=100)["coefficients"]
+    found = agreement_report(rated(codes))["coefficients"]
     assert found["raw_agreement"]["value"] == 0.6
     for name in ("randolph_kappa", "fleiss_kappa", "cohen_kappa"):
         assert found[name]["value"] == pytest.approx((0.6 - 0.5) / (1 - 0.5)), name
@@ -104,7 +104,7 @@ def test_resampled_cohen_is_that_of_the_library():
 
 
 def test_missing_ratings():
-    result = agreement_report(rated([[1, 1, None], [2, 2, None], [1, 2, 2], [1, None, None]]), resamples=100)
+    result = agreement_report(rated([[1, 1, None], [2, 2, None], [1, 2, 2], [1, None, None]]))
     assert (result["n"], result["items"], result["items_rated_once"]) == (8, 4, 1)
     used = result["items_used"]
     assert (used["raw_agreement"], used["krippendorff_alpha_nominal"]) == (3, 3)
@@ -123,7 +123,7 @@ def test_missing_ratings():
 
 
 def undefined(codes, labels=()):
-    result = agreement_report(rated(codes, labels), resamples=100)
+    result = agreement_report(rated(codes, labels))
     assert all(result["coefficients"][name] is None for name in result["undefined"])
     return result["undefined"]
 
@@ -191,7 +191,7 @@ def test_too_many_labels_for_the_ordinal_alpha():
 
 @pytest.mark.parametrize(("rows", "share"), [([["A", "A"]] * 4, 1.0), ([["A", "B"]] * 4, 0.0)])
 def test_a_few_items_that_all_agree_are_not_certain(rows, share):
-    result = agreement_report(rated(rows, labels=("A", "B")), resamples=100)
+    result = agreement_report(rated(rows, labels=("A", "B")))
     shares, kappa = (result["coefficients"][name] for name in ("raw_agreement", "randolph_kappa"))
     assert shares == result["pairs"][0]["agreement"] == wilson(4 * share, 4).to_json()
     assert shares["low"] < shares["high"]
@@ -199,7 +199,7 @@ def test_a_few_items_that_all_agree_are_not_certain(rows, share):
 
 
 def test_raters_who_always_disagree():
-    result = agreement_report(rated([["A", "B"]] * 4), resamples=100)
+    result = agreement_report(rated([["A", "B"]] * 4))
     assert result["coefficients"]["cohen_kappa"] == {"value": 0.0, "low": 0.0, "high": 0.0}
     assert result["coefficients"]["fleiss_kappa"]["value"] == -1.0
     assert result["bands"]["fleiss_kappa"] == "poor"

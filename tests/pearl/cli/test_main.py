@@ -46,6 +46,15 @@ def test_the_version(run_pearl):
         (["--dance"], "No such option: --dance. See 'pearl --help'."),
         (["rank", "-x"], "No such option: -x. See 'pearl rank --help'."),
         (["serve", "--prot", "1"], "No such option: --prot. Did you mean --host or --port? See 'pearl serve --help'."),
+        (
+            ["train", "fit", "--lora", "8"],
+            "--lora went: a cross-encoder is trained whole; leave it out. See 'pearl train fit --help'.",
+        ),
+        (
+            ["eval", "quality", "--resamples", "100"],
+            "--resamples went: it is a constant now; leave it out. See 'pearl eval quality --help'.",
+        ),
+        (["eval", "manner"], "manner went: the tag experiments-2026-11 has it. See 'pearl eval --help'."),
         (["rank"], "Missing option '--model'. See 'pearl rank --help'."),
         (["rank", "--model"], "Option '--model' requires an argument."),
         (["keys", "revoke"], "Missing argument 'ID'. See 'pearl keys revoke --help'."),

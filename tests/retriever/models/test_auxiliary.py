@@ -262,7 +262,7 @@ def test_a_gpu_asked_for_where_there_is_none(monkeypatch: pytest.MonkeyPatch) ->
         ({"device": "gpu"}, "--device gpu: there are cpu, cuda"),
         ({"device": "cuda:x"}, "--device cuda:x: "),
         ({"device": "cuda:99"}, "--device cuda:99: there is no such GPU"),
-        ({"dtype": "int4"}, "--dtype int4: there are auto, float32, bfloat16, int8"),
+        ({"dtype": "int4"}, "--dtype int4: there are auto, float32, bfloat16"),
     ],
 )
 def test_devices_and_types_that_are_not_there(options: dict[str, str], complaint: str) -> None:

@@ -18,7 +18,7 @@ from retriever.calibrated.artifact import artifact_retriever
 from retriever.models.cross_encoder import PairReading
 from retriever.models.encoder import NAMES, SentenceEncoder, encoder_option, encoder_source
 from retriever.models.files import model_fingerprint
-from retriever.models.mpnet import ALL_MPNET_BASE_V2
+from retriever.models.parts import ALL_MPNET_BASE_V2
 
 MISSING = [module for module in ALL_MPNET_BASE_V2.parts if find_spec(module) is None]
 installed = pytest.mark.skipif(

@@ -83,8 +83,7 @@ def test_openvino_is_imported_in_one_place() -> None:
         if (isinstance(node, ast.Import) and any(alias.name.partition(".")[0] == "openvino" for alias in node.names))
         or (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "openvino")
     }
-    # the experiment converts a model, which needs more of it than we use
-    assert found == {"pearl/runtime/silent_openvino.py", "docs/experiments/weighed.py"}
+    assert found == {"pearl/runtime/silent_openvino.py"}
 
 
 def test_no_training_library_is_loaded_to_encode_and_score(real_pairs_folder: Path) -> None:

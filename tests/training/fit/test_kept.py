@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,18 +25,14 @@ def test_saved_it_is_what_an_artifact_loads(bert_folder: Path, tmp_path: Path) -
     assert loaded == pytest.approx(logits, abs=0.1 + 0.1 * float(np.abs(logits).max()))
 
 
-@pytest.mark.parametrize("lora", [None, 2])
-def test_a_kept_training_makes_the_artifact_that_the_training_made(
-    bert_folder: Path, tmp_path: Path, lora: int | None
-) -> None:
-    options = replace(OPTIONS, lora=lora)
+def test_a_kept_training_makes_the_artifact_that_the_training_made(bert_folder: Path, tmp_path: Path) -> None:
     documents = [Document(f"ann{n}", f"text {n} of ann", float(n), f"request {n}") for n in range(4)]
     gains = np.arange(4, dtype=np.float32)
     groups = [Example("ann", f"r{n}", Request(f"request {n}"), tuple(documents), gains) for n in range(4)]
 
     def saved(name: str) -> dict[str, bytes]:
-        model = new_cross_encoder(str(bert_folder), options)
-        fitted = kept_or_fitted(model, GroupFitting(groups, groups, plain(5.0), options), tmp_path / "work", {})
+        model = new_cross_encoder(str(bert_folder), OPTIONS)
+        fitted = kept_or_fitted(model, GroupFitting(groups, groups, plain(5.0), OPTIONS), tmp_path / "work", {})
         save_cross_encoder(fitted.model, tmp_path / name)
         return {file.name: file.read_bytes() for file in (tmp_path / name).iterdir()}
 

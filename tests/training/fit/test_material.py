@@ -42,7 +42,7 @@ def test_what_is_selected_is_what_is_asked_for(make_examples: Make) -> None:
     groups = chosen_of(examples, options(negatives=1)).groups
     assert {len(group.documents) for group in groups} == {2}
     for nothing in ({"share": 0.0}, {"positives": 6}):
-        with pytest.raises(InputError, match="keep a larger --share, or take fewer --positives"):
+        with pytest.raises(InputError, match="keep a larger share, or take fewer positives"):
             chosen_of(examples, options(**nothing))
 
 

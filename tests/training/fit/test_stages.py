@@ -12,7 +12,7 @@ from pearl.records import Document, Request
 from retriever.calibrated.cascade import MOST
 from retriever.history.signals import NAMES
 from retriever.models.cross_encoder import PairReading
-from training.choices import SEARCH
+from training.choices import LOSSES, SEARCH
 from training.choose.measure import measure
 from training.data.records import Example
 from training.data.selection import SelectionOptions, select
@@ -32,7 +32,6 @@ from training.fit.stages import (
     loss_of,
     taus,
 )
-from training.options import LOSSES
 
 Make = Callable[..., list[Example]]
 QUICK = HeadOptions(members=1, hidden=4, epochs=12)

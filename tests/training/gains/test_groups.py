@@ -96,7 +96,7 @@ def test_the_mean_is_the_sum_over_the_targets_tokens(tmp_path: Path) -> None:
     total, mean = (select_from([scores], SelectionOptions(normalize)) for normalize in ("sum", "mean"))
 
     assert mean.description["y0"] == pytest.approx(total.description["y0"] / 4)
-    with pytest.raises(InputError, match="--normalize median: there are sum and mean"):
+    with pytest.raises(InputError, match="--choose normalize=median: there are sum and mean"):
         select_from([scores], SelectionOptions("median"))
 
 
@@ -169,7 +169,7 @@ def test_users_of_two_histories_may_have_one_id(tmp_path: Path) -> None:
         ({"model": "other"}, "ben.parquet: was scored with another model than"),
         ({"fingerprint": {"file": "b"}}, "ben.parquet: was scored with another model version than"),
         (
-            {"fingerprint": {"file": "a", "dtype": "int8"}},
+            {"fingerprint": {"file": "a", "dtype": "bfloat16"}},
             r"ben.parquet: was scored with another precision \(--dtype\) than",
         ),
         ({"template": {"example": ""}}, "ben.parquet: was scored with another template than"),
@@ -221,7 +221,7 @@ def test_the_command_writes_groups_and_a_summary(tmp_path: Path, train: Callable
     scores = [write_scores(tmp_path / f"{user}.parquet", {user: 3}) for user in USERS]
     out = tmp_path / "g.parquet"
 
-    run = train("select", scores=scores, out=out, seed=5, share=1.0, negatives=1, json="-")
+    run = train("select", scores=scores, out=out, seed=5, choose=["share=1", "negatives=1"], json="-")
 
     assert run.status == 0
     groups, description = read_groups(out).groups, read_groups(out).description

@@ -344,7 +344,7 @@ def test_parts_of_another_model_are_refused(
     [
         ({"device": "cuda"}, "pearl: --device cuda: there is no such GPU that torch can use; try cpu."),
         ({"device": "tpu"}, "pearl: --device tpu: there are cpu, cuda"),
-        ({"dtype": "float8"}, "pearl: --dtype float8: there are auto, float32, bfloat16, int8."),
+        ({"dtype": "float8"}, "pearl: --dtype float8: there are auto, float32, bfloat16."),
         ({"split": "tset"}, "pearl: There is no split 'tset'"),
         ({"choose": ["partition=newest"]}, "pearl: --choose partition=newest: there are latest, rolling."),
         ({"template": "letter"}, "pearl: There is no template 'letter'; there are comment, commit, post, or name"),

@@ -27,7 +27,7 @@ def best_of(judge_endpoint, pearl_eval, small_reward, write_lines):
 
         judge_endpoint.says = says
         path = write_lines(drafts, "drafts.jsonl")
-        options = {"candidates": 4, "model": small_reward, "resamples": 100, **options}
+        options = {"candidates": 4, "model": small_reward, **options}
         return pearl_eval("best-of", "--drafts", path, *more, **options)
 
     return run

@@ -18,7 +18,7 @@ from eval.stats.slices import equal_bins
 from pearl.records import Document, Request
 from pearl.stats.bootstrap import Bootstrap
 
-OPTIONS = CalibrationOptions(gains=[], model=[], bins=2, folds=2, resamples=200)
+OPTIONS = CalibrationOptions(gains=[], model=[], bins=2, folds=2)
 
 
 def one_document_each(gains: list[float], users: list[str], **models: list[float]) -> Candidates:
@@ -47,7 +47,7 @@ def test_every_figure_by_hand():
 
 def test_three_bins_by_hand():
     scores, gains = [0.1, 0.2, 0.6, 0.9, 1.4, 1.6], [0.0, 2.0, 3.0, 7.0, 1.0, 0.0]
-    options = CalibrationOptions(gains=[], model=[], bins=3, folds=2, resamples=200)
+    options = CalibrationOptions(gains=[], model=[], bins=3, folds=2)
     report = calibration_report(one_document_each(gains, list("abcdef"), mine=scores), [], options)
     (row,) = report["models"]
     assert row["binned_r"]["value"] == pytest.approx(np.corrcoef([0.15, 0.75, 1.5], [1.0, 5.0, 0.5])[0, 1])
@@ -73,7 +73,7 @@ def test_the_error_and_what_is_explained_by_hand():
 
 def test_a_line_is_never_fitted_on_the_user_it_predicts():
     names = [f"user {index // 5}" for index in range(50)]
-    folds = folds_of(names, 5, seed=0)
+    folds = folds_of(names, 5)
     assert all(len(set(folds[start : start + 5])) == 1 for start in range(0, 50, 5))
     assert np.bincount(folds).tolist() == [10] * 5
     generator = np.random.default_rng(0)
@@ -132,7 +132,7 @@ def test_a_score_that_is_the_gain_is_calibrated_and_noise_is_not():
     gains = generator.normal(size=400)
     names = [str(index % 40) for index in range(400)]
     choices = one_document_each(gains.tolist(), names, true=(gains * 3).tolist(), noise=generator.random(400).tolist())
-    true, noise = calibration_report(choices, [], CalibrationOptions(gains=[], model=[], resamples=200))["models"]
+    true, noise = calibration_report(choices, [], CalibrationOptions(gains=[], model=[]))["models"]
     assert true["calibration_error"]["value"] < 0.01 < noise["calibration_error"]["value"]
     assert true["variance_explained"]["value"] == pytest.approx(1.0)
     assert noise["variance_explained"]["value"] < 0.05
@@ -147,7 +147,7 @@ def test_the_reliability_intervals_are_those_of_the_bin_alone():
     report = calibration_report(one_document_each(gains.tolist(), names, mine=list(range(40))), [], OPTIONS)
     inside = np.arange(40) < 20
     (low, _) = report["models"][0]["reliability"]
-    bootstrap = Bootstrap([f"user {name}" for name in names], resamples=200)
+    bootstrap = Bootstrap([f"user {name}" for name in names])
     times = bootstrap._times[:, np.argsort([f"user {name}" for name in names]).argsort()]
     means = [(gains * inside) @ row / (inside @ row) for row in times.astype(float)]
     assert low["gain"]["low"] == pytest.approx(np.percentile(means, 2.5))

@@ -29,7 +29,7 @@ def labels(tmp_path: Path, **changed: Any) -> Path:
 
 
 def test_precision_and_recall_by_kind(run_pearl: Any, tmp_path: Path) -> None:
-    result = run_pearl("eval", "claims", "--labels", labels(tmp_path), "--resamples", 100, "--json", "-").json
+    result = run_pearl("eval", "claims", "--labels", labels(tmp_path), "--json", "-").json
     shown = {
         row["kind"]: (row["labelled"], row["found"], row["precision"]["value"], row["recall"]["value"])
         for row in result["kinds"]
@@ -42,7 +42,7 @@ def test_precision_and_recall_by_kind(run_pearl: Any, tmp_path: Path) -> None:
         "commitment": (1, 1, 1.0, 1.0),
         "dropped": (1, 1, 1.0, 1.0),
     }
-    assert "Claims of 1 drafts" in run_pearl("eval", "claims", "--labels", labels(tmp_path), "--resamples", 100).out
+    assert "Claims of 1 drafts" in run_pearl("eval", "claims", "--labels", labels(tmp_path)).out
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_the_committed_result_is_of_the_published_traces():
 
 
 def test_a_reward_model_scores_the_steps(edits, small_reward):
-    found = edits("--model", small_reward, "--resamples", 100, "--json", "-").json
+    found = edits("--model", small_reward, "--json", "-").json
     assert found["scorer"] == str(small_reward)
     assert found["sensitivity"]["n"] == 6
     both = edits("--model", small_reward, "--scorer", "shorter")

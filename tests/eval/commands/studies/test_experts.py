@@ -148,7 +148,7 @@ def test_the_published_annotations_give_the_known_figures(pearl_eval, source):
     if source == "committed result":
         found = json.loads(RESULT.read_text(encoding="utf-8"))
     elif PUBLISHED.is_file():
-        found = pearl_eval("experts", "--annotations", PUBLISHED, "--resamples", 100, "--json", "-").json
+        found = pearl_eval("experts", "--annotations", PUBLISHED, "--json", "-").json
     else:
         pytest.skip("the published annotations are not here")
     individual, majority = of_gap(found["individual"]), of_gap(found["majority"])
@@ -164,7 +164,7 @@ def test_the_published_annotations_give_the_known_figures(pearl_eval, source):
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason="the published annotations are not here")
 def test_without_majorities_in_a_circle_above_1_is_two_thirds():
-    options = ExpertOptions(preset="corrected", raters=THREE, majority=PAIRWISE, resamples=10)
+    options = ExpertOptions(preset="corrected", raters=THREE, majority=PAIRWISE)
     triplets = of_raters(read_triplets(PUBLISHED), THREE)
     ordered = [triplet for triplet in triplets if experts_report([triplet], options)["majority_ranks"]]
     assert (len(triplets), len(ordered)) == (72, 71)

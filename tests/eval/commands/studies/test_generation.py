@@ -266,13 +266,13 @@ def test_a_sample(generation, writer):
 
 def test_near_duplicates_are_not_shown(generation, writer):
     lines = [{**LINES[0], "target": "Bread needs flour. 0"}, LINES[1]]
-    run = generation("--without-near-duplicates", "--no-zero-shot", "--json", "-", *ENDPOINT, lines=lines)
+    run = generation("--near-duplicates", 0.5, "--no-zero-shot", "--json", "-", *ENDPOINT, lines=lines)
     assert run.json["near_duplicates"] == {
         "threshold": 0.5,
         "documents_set_aside": 1,
         "records_left_without_documents": 0,
     }
-    assert run.json["command"].endswith(" --without-near-duplicates")
+    assert " --near-duplicates 0.5 " in run.json["command"]
 
 
 def test_comments_take_a_stance(generation, writer):
@@ -301,7 +301,7 @@ def without(line, name):
         (("--bertscore", "./nothing"), LINES, "cannot be loaded for BERTScore"),
         (("--json", "no/such/folder.json"), LINES, "there is no folder"),
         (("--k-shot",), [LINES[0]], "other users"),
-        (("--without-near-duplicates", "--near-duplicates", 0), LINES, "none is left to show"),
+        (("--near-duplicates", 0), LINES, "none is left to show"),
         (("--llm", "openai"), LINES, "PEARL_LLM_MODEL"),
     ],
 )

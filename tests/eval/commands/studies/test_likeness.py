@@ -61,7 +61,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def measured(*words: str) -> dict[str, Any]:
-    arguments = ["eval", "likeness", *words, "--method", "likeness", "--method", "tfidf", "--resamples", "100"]
+    arguments = ["eval", "likeness", *words, "--method", "likeness", "--method", "tfidf"]
     result = CliRunner().invoke(app, [*arguments, "--json", "-"])
     if isinstance(result.exception, PearlError):
         raise result.exception
@@ -115,17 +115,6 @@ def test_the_calibration_has_as_many_false_claims_as_true_ones_where_some_are_no
     assert found["files"][0]["lengths"][0]["abstained"] > 10
     rows = found["reliability"]
     assert 2 * sum(row["true"] for row in rows) == sum(row["of"] for row in rows) > 20
-
-
-def test_the_intervals_of_the_calibration_have_the_resamples_asked_for(people: Path) -> None:
-    words = ["eval", "likeness", "--history", str(people), "--method", "likeness", "--words", "60", "--json", "-"]
-    fewer, more = (
-        json.loads(CliRunner().invoke(app, [*words, "--resamples", number]).stdout)["files"][0]["lengths"][0]
-        for number in ("100", "1000")
-    )
-    for name in ("brier", "ece"):
-        assert fewer["calibration"][name]["value"] == more["calibration"][name]["value"]
-        assert fewer["calibration"][name] != more["calibration"][name]
 
 
 def test_few_impostors_are_said_to_make_probabilities_too_high(people: Path, tmp_path: Path) -> None:

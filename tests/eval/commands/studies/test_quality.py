@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from eval.recorded.quality.scorers import surface_scorer
+from pearl.weights.smollm2 import embedded_model_file
 from retriever.reward.model import RewardModel
 from retriever.reward.records import QualityPair
 
@@ -63,7 +64,7 @@ def test_accuracy_and_every_trivial_scorer(quality, tmp_path):
     assert (run.status, run.err) == (0, "")
     found = run.json
     assert (found["n"], found["originals"], found["scorer"]) == (3, 2, "shorter")
-    assert found["command"].endswith("one --scorer shorter --no-perplexity --resamples 2000 --seed 0")
+    assert found["command"].endswith("one --scorer shorter --no-perplexity")
     assert found["accuracy"] == pytest.approx(2 / 3)
     baselines = found["baselines"]
     assert set(baselines) == {"shorter", "longer", "first", "compression", "type_token"}
@@ -103,13 +104,12 @@ def test_the_table_has_micro_and_names_the_set_of_each_fault(quality, tmp_path):
     assert all(f"Checks of {tmp_path / name}." in shown for name in ("one", "two"))
 
 
-def test_a_coin_decides_ties_by_the_seed(quality):
+def test_a_coin_decides_ties(quality):
     same = [{"paragraph1": "a b", "paragraph2": "c d", "reference_preference": "1"} for _ in range(40)]
-    runs = [quality("--json", "-", "--seed", seed, one=same).json for seed in (0, 0, 1)]
+    runs = [quality("--json", "-", one=same).json for _ in range(2)]
     assert runs[0]["ties"] == {"shorter": 40, "longer": 40, "first": 0, "compression": 40, "type_token": 40}
     assert runs[0] == runs[1]
     assert 0.2 < runs[0]["accuracy"] < 0.8
-    assert runs[0]["baselines"] != runs[2]["baselines"]
 
 
 def test_pairs_that_were_trained_on_are_named(quality):
@@ -133,21 +133,21 @@ ODD = {
 }
 
 
-def test_perplexity_under_the_embedded_model_is_read_once(embedded_once, quality, monkeypatch):
+def test_perplexity_under_the_embedded_model_is_read_once(embedded_once, quality):
     run = quality("--json", "-", perplexity=True, one=[ODD])
     assert "perplexity: 2 of 2" in run.err
     found = run.json
-    assert found["command"].endswith("one --scorer shorter --perplexity --resamples 2000 --seed 0")
+    assert found["command"].endswith("one --scorer shorter --perplexity")
     assert found["baselines"]["perplexity"] == 1.0  # the second is the less likely one
     assert found["difference"] == {"against": "perplexity"} | found["differences"]["perplexity"]
-    monkeypatch.setattr("retriever.models.load_auxiliary.load_auxiliary", None)  # the kept losses are enough
-    again = quality("--json", "-", scorer="perplexity", one=[ODD])
-    assert (again.err, again.json["accuracy"], again.json["ties"]["perplexity"]) == ("", 1.0, 0)
-    assert again.json["difference"]["against"] != "perplexity"
+    alone = quality("--json", "-", scorer="perplexity", one=[ODD]).json
+    assert (alone["accuracy"], alone["ties"]["perplexity"]) == (1.0, 0)
+    assert alone["difference"]["against"] != "perplexity"
 
 
 def test_perplexity_that_cannot_be_computed_can_be_left_out(quality, monkeypatch):
     monkeypatch.setattr("pearl.weights.smollm2.find_spec", lambda name: None)
+    monkeypatch.setattr("retriever.models.load_auxiliary.load_auxiliary", lambda name: embedded_model_file())
     run = quality(perplexity=True, one=[ODD])
     assert (run.status, run.err.count("\n")) == (1, 1)
     assert "leave the perplexity out" in run.err

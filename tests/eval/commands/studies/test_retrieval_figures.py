@@ -21,7 +21,7 @@ from eval.retrieval.gains import GainsRecord
 from eval.retrieval.scoring import ModelScores
 from pearl.records import Document, Request
 
-OPTIONS = RetrievalOptions(gains=[], model=[], k=2, resamples=200)
+OPTIONS = RetrievalOptions(gains=[], model=[], k=2)
 
 
 def record(gains: list[float], user_id: str | None = None, request: str = "a", target: str | None = None, texts=None):

@@ -15,7 +15,7 @@ from eval.recorded.forensics.tables import csv_of, latex_of, side_by_side, sprea
 from eval.recorded.forensics.votes import read_votes
 from pearl.errors import InputError
 
-FEW = Resampling(resamples=200)
+FEW = Resampling()
 
 
 def run(paths, *references, **more):

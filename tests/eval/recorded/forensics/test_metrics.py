@@ -33,7 +33,7 @@ from eval.recorded.forensics.tables import titles
 from eval.recorded.forensics.votes import NO_VOTE, PLACES, VOTES, model_identities, read_votes
 from pearl.errors import InputError
 
-FEW = Resampling(resamples=200)
+FEW = Resampling()
 A, B, BOTH, NEITHER, NONE = (PLACES[name] for name in ("a", "b", "both", "neither", "not_applicable"))
 
 
@@ -93,7 +93,7 @@ def synthetic():
 
 def test_the_published_identities_hold(synthetic):
     """Strength is kappa' times relevance; the bootstrap agrees with s +- 1.96 sqrt((r - s^2) / n)."""
-    found = intervals(synthetic, Resampling(resamples=4000))
+    found = intervals(synthetic, Resampling())
     for place, closed in enumerate(closed_form(synthetic)):
         measured, share, prime = (found[name][place] for name in ("strength", "relevance", "kappa_randomized"))
         assert measured.value == pytest.approx(prime.value * share.value)

@@ -60,9 +60,7 @@ def test_the_counts_of_the_recorded_files(recordings, preset, expected):
 
 def test_the_report_has_the_same_counts(recordings):
     name = f"{EC}_gpt-4o"
-    found = recording_report(
-        read_verdicts(recordings[name], **PRESETS.chosen("recorded")), PersonalizedOptions(resamples=100)
-    )
+    found = recording_report(read_verdicts(recordings[name], **PRESETS.chosen("recorded")), PersonalizedOptions())
     assert (found["high"]["correct"], found["high"]["total"]) == (4, 4)
     assert (found["low"]["correct"], found["low"]["total"]) == (295, 503)
     assert (found["n"], found["correct"], found["counted"]) == (507, 299, 507)
@@ -102,7 +100,7 @@ def test_where_the_recorded_answers_and_our_parser_differ(recordings):
 
 
 def report(path, **options):
-    return personalized_report([path], PersonalizedOptions(resamples=100, **options))["files"][0]
+    return personalized_report([path], PersonalizedOptions(**options))["files"][0]
 
 
 def test_the_contract(judged, write_lines):

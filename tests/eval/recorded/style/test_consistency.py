@@ -19,7 +19,7 @@ from eval.recorded.style.people import Subject, read_people
 
 
 def of_counts(counts):
-    texts = Texts([f"t{i}" for i in range(len(counts))], chosen("corrected", resamples=200))
+    texts = Texts([f"t{i}" for i in range(len(counts))], chosen("corrected"))
     (row,) = randolph(np.array(counts, float), ["all"] * len(counts), texts).values()
     return row
 

@@ -155,8 +155,8 @@ def test_a_confusion_of_a_resample(columns, detected):
     lines = [detected(f"t{i}", ("present", "absent")[i % 3 == 0]) for i in range(8)]
     made = columns(lines, {f"t{i}": ("present", "absent")[i % 2] for i in range(8)})
     (totals,) = made.confusions(["all"] * 8).values()
-    drawn = np.random.default_rng(1).multinomial(8, np.full(8, 1 / 8), size=200)
-    for times, sums in zip(drawn, totals.resampled, strict=True):
+    drawn = np.random.default_rng(0).multinomial(8, np.full(8, 1 / 8), size=200)
+    for times, sums in zip(drawn, totals.resampled[:200], strict=True):
         people, judge = np.repeat(made.gold, times), np.repeat(made.said, times)
         if people.any() or judge.any():
             assert f1(sums, "binary") == pytest.approx(f1_score(people, judge))

@@ -67,8 +67,6 @@ def files(detected, ranked, write_lines, tmp_path):
         write_lines(people, "people.jsonl.gz"),
         "--ability",
         ability,
-        "--resamples",
-        200,
     )
 
 
