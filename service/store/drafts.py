@@ -17,6 +17,8 @@ from pearl.records import (
     DecidedBy,
     Document,
     Draft,
+    Edge,
+    Edges,
     Editing,
     Note,
     PlacedEdit,
@@ -27,6 +29,7 @@ from pearl.records import (
     Usage,
     Variant,
 )
+from pearl.stats.proportions import Interval
 from service.store import users
 from service.store.ids import digest
 from service.store.lines import column_values
@@ -94,6 +97,7 @@ class StoredDraft:
             editing=None if self.editing is None else _editing(self.editing),
             likeness=self.likeness,
             claims=_claims(evidence, self.text),
+            edges=_edges(evidence.get("edges")),
             variants=tuple(
                 _variant(kept, text) for kept, text in zip(evidence.get("variants", ()), self.texts, strict=False)
             ),
@@ -148,6 +152,7 @@ def add(
                 "notes": [asdict(note) for note in evidence.notes],
                 "form": evidence.form,
                 "claims": [_kept_claim(claim) for claim in draft.claims],
+                **({} if draft.edges is None else {"edges": asdict(draft.edges)}),
                 **({"variants": list(map(_kept_variant, draft.variants))} if draft.variants else {}),
                 **({} if draft.decided_by is None else {"calibration": asdict(draft.decided_by)}),
             },
@@ -173,6 +178,15 @@ def _kept_claim(claim: Claim) -> dict[str, Any]:
 def _claims(kept: Mapping[str, Any], text: str) -> tuple[Claim, ...]:
     listed = (Claim(**claim) for claim in kept.get("claims", ()))
     return tuple(replace(each, text=text[each.start : each.end]) if each.text is None else each for each in listed)
+
+
+def _edges(kept: Mapping[str, Any] | None) -> Edges | None:
+    if kept is None:
+        return None
+    found = {name: edge for name, edge in kept.items() if edge is not None}
+    return Edges(
+        **{name: Edge(edge["text"], Interval(**edge["share"]), tuple(edge["sources"])) for name, edge in found.items()}
+    )
 
 
 def _kept_variant(variant: Variant) -> dict[str, Any]:
