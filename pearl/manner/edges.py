@@ -37,7 +37,8 @@ BREAK = r"[ \t]*(?:\n|\Z)|[ \t]{2,}"
 WHO = r"(?:(?i:{titles})\.|[^\s,،，;:!.?–—]+)"
 GREETED = PHRASES.compile_with(
     regex.compile,
-    rf"(?P<phrase>(?i:{{greetings}}))(?!\w)(?P<who>,?[ \t]+{PERSON}(?=[ \t]*[,;:!.–—-]|{BREAK})|(?:[ \t]+(?!-){WHO}){{0,4}}?)"
+    rf"(?P<phrase>(?i:{{greetings}}))(?!\w)"
+    rf"(?P<who>,?[ \t]+{PERSON}(?=[ \t]*[,;:!.–—-]|{BREAK})|(?:[ \t]+(?!-){WHO}){{0,4}}?)"
     rf"(?P<mark>[ \t]*(?:[,،，;:!.]+|[–—-]+(?=\s))|(?={BREAK}))(?P<gap>\s*)",
     0,
 )
