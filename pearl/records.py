@@ -158,6 +158,14 @@ class Edges:
     sign_off: Edge | None = None
     name: Edge | None = None
 
+    def without(self, text: str) -> str:
+        """Return the text without these edges, as far as it begins and ends with them."""
+        for edge in filter(None, (self.greeting, self.opening)):
+            text = text.strip().removeprefix(edge.text)
+        for edge in filter(None, (self.name, self.sign_off)):
+            text = text.strip().removesuffix(edge.text)
+        return text.strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:

@@ -189,6 +189,11 @@ def _edges(kept: Mapping[str, Any] | None) -> Edges | None:
     )
 
 
+def edges_in(retrieval: Mapping[str, Any]) -> Edges:
+    """Return the edges of a draft with this column."""
+    return _edges(retrieval.get("edges")) or Edges()
+
+
 def _kept_variant(variant: Variant) -> dict[str, Any]:
     return asdict(variant) | {"claims": [_kept_claim(claim) for claim in variant.claims]}
 
@@ -208,8 +213,9 @@ def measured(
     text: str, retrieval: Mapping[str, Any], sent: str, variant: int | None = None
 ) -> tuple[Edit, dict[str, Any]]:
     """The edit that made the sent text from a draft with these columns, and feedback's columns on it: from its
-    ``variant``, or if none is named from the one that is nearest."""
-    edits = [edit_between(each, sent) for each in texts_of(text, retrieval)]
+    ``variant``, or if none is named from the one that is nearest. Edges set by rule are no words of the machine."""
+    edges = edges_in(retrieval)
+    edits = [edit_between(edges.without(each), edges.without(sent)) for each in texts_of(text, retrieval)]
     taken = min(range(len(edits)), key=lambda index: edits[index].distance) if variant is None else variant
     named = {"variant": taken} if len(edits) > 1 else {}
     edit = edits[taken]
