@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import regex
 
@@ -19,9 +20,11 @@ from pearl.records import Document, Edge, Edges
 from pearl.stats.proportions import wilson
 
 LEAST = 3  # texts, of which an edge is known; as many to one recipient are a manner towards them
+KEPT = 2_000  # texts whose parts are kept
 LATEST = 20  # texts that count: a person who begins otherwise since then begins otherwise
+LOOKED_AT = 10 * LATEST  # texts among which those to the recipient are looked for
 AGREED = 4  # latest texts with one form, which is the person's now
-OPENING_WORDS = 8  # at most
+OPENING_WORDS, OPENING_CHARACTERS = 8, 200  # at most
 HABIT = 0.5  # share of texts from which the person has an edge
 SAME = 0.25  # share of these from which one form of it is the person's own
 ALWAYS = 0.8  # share of texts with the greeting that go on with the same words
@@ -63,6 +66,7 @@ WORD = regex.compile(r"\p{L}\w*")
 SMALL_WORDS, SMALL_SHARE = 2, 0.4  # that a sentence has; a title has fewer
 SPEAKS = regex.compile(r"['’]s\b|:|,? (?:will|would|can|could|has|is|was|and|\p{Ll}{2,}s)\b")
 TOKENS = regex.compile(r"\s+|\w+(?:['’]\w+)*|[^\w\s]")
+BLANKS = regex.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 STOPS = regex.compile(r".*[.:!?;,–—…。！？]|.*\n", regex.DOTALL)
 
 
@@ -119,7 +123,7 @@ class Parts:
 def edges_of(documents: Sequence[Document], request: str, recipient: str | None = None) -> UsualEdges:
     """Return the edges of a draft for a request: those of the latest texts to the recipient if there are LEAST, else of
     the latest texts at all. ``documents`` are in order of time."""
-    latest = [(document, taken_apart(document)) for document in documents[-10 * LATEST :]]
+    latest = [(document, taken_apart(document)) for document in documents[-LOOKED_AT:]]
     known = _with_recurring_tails([parts for _, parts in latest])
     own = _usual(parts.name for parts in known[-LATEST:] if parts.name) or ""
     addressee = Addressing(latest, own).of(request, recipient)
@@ -134,9 +138,10 @@ def edges_of(documents: Sequence[Document], request: str, recipient: str | None 
     return _edges(counted, addressee)
 
 
+@lru_cache(KEPT)  # until `forget_parts`
 def taken_apart(document: Document) -> Parts:
     """Take a document apart at its edges. Two blanks are a break: mails that lost their lines have them."""
-    text = regex.sub(r"(?<=\S)[ \t]{2,}(?=\S)", "\n", document.text.replace("\r\n", "\n").strip())
+    text = BLANKS.sub("\n", document.text.replace("\r\n", "\n").strip())
     form, addressee, gap, start = _greeting(text)
     writing = Writing(text)
     spots = sign_off(writing) if text.strip() else []
@@ -144,6 +149,11 @@ def taken_apart(document: Document) -> Parts:
     tail = [line.strip() for line in text[end:].splitlines() if line.strip()]
     lines, name = _tail(tail)
     return Parts(document.id, form, addressee, gap, text[start:end].rstrip(), lines, name)
+
+
+def forget_parts() -> None:
+    """Keep no parts of texts any longer: one may have been deleted."""
+    taken_apart.cache_clear()
 
 
 def _tail(lines: list[str]) -> tuple[str, str]:
@@ -295,7 +305,7 @@ def _filled(form: str, addressee: str | None) -> str:
 def _always_follows(bodies: Sequence[str]) -> str:
     """Return what ALWAYS of the bodies, and LEAST, begin with, up to the last mark or line's end in it; "" if there is
     no word in it."""
-    tokens, common = [TOKENS.findall(body) for body in bodies], ""
+    tokens, common = [TOKENS.findall(body[:OPENING_CHARACTERS]) for body in bodies], ""
     for place in range(max(map(len, tokens), default=0)):
         begun = Counter(words[place] for words in tokens if len(words) > place)
         token, times = max(begun.items(), key=lambda counted: counted[1])
