@@ -66,6 +66,7 @@ class PromptInputs:
     follow_up: str = ""  # the last part of the request, if the parts before it are in ``prior``
     language: str = ""  # to write in, in English, if the documents are not all in it
     length: str | int | None = None  # in place of the documents' usual one: one of LENGTHS, or words
+    begun: str = ""  # what the text begins with by rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,8 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
     """
     system, request = _system(inputs), inputs.follow_up or inputs.request
     task = Message("user", _task(inputs.template, request, inputs.instructions))
-    room = _room(inputs, (system, _in_language(inputs, task)), model, max_tokens)
+    begun = _begun(inputs, model)
+    room = _room(inputs, (system, _in_language(inputs, task), *begun), model, max_tokens)
     prior = _latest_that_fit(inputs, room, model.count_tokens)
     if inputs.follow_up and not prior:  # what it follows up on must be said in the request
         whole = Message("user", _task(inputs.template, inputs.request, inputs.instructions))
@@ -166,8 +168,8 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
             ruled = _tidy(f"{system.content}\n{_instructions(inputs.instructions)}")
             system, turns, task = Message("system", ruled), examples, Message("user", _task(inputs.template, request))
             form = EXAMPLES
-    messages = (system, *turns, *prior, _in_language(inputs, task))
-    return Prompt(messages, inputs.documents[: len(shown)], shortened, form=form)
+    messages = (system, *turns, *prior, _in_language(inputs, task), *begun)
+    return Prompt(messages, inputs.documents[: len(shown)], shortened, _mark(begun), form)
 
 
 def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
@@ -179,15 +181,17 @@ def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pr
         "task": _task(inputs.template, inputs.request, inputs.instructions),
     }
 
+    begun = _begun(inputs, model)
+
     def ask(documents: str) -> tuple[Message, ...]:
         words = fill(frame()["quoted"], documents=documents, **slots) if documents else fill(frame()["again"], **slots)
-        return _system(inputs), _in_language(inputs, Message("user", _tidy(words)))
+        return _system(inputs), _in_language(inputs, Message("user", _tidy(words))), *begun
 
     room = _room(inputs, ask("\n"), model, max_tokens)
     shown, shortened = _documents_that_fit(inputs, _quoted, room, model.count_tokens)
     quoted = "\n\n".join(message.content for turn in reversed(shown) for message in turn)
     used = inputs.documents[: len(shown)]
-    return Prompt(ask(quoted), used, shortened, form=QUOTED if shown else REQUEST_ALONE)
+    return Prompt(ask(quoted), used, shortened, _mark(begun), QUOTED if shown else REQUEST_ALONE)
 
 
 def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_tokens: int) -> Prompt:
@@ -259,12 +263,23 @@ def _told(inputs: PromptInputs, system: Message, task: Message) -> tuple[Message
     return replace(system, content=f"{system.content} {manner}"), replace(task, content=f"{task.content}\n{matter}")
 
 
+def _begun(inputs: PromptInputs, model: ChatModel) -> tuple[Message, ...]:
+    """The answer's beginning as a last message, where the text has one by rule and the model goes on with it."""
+    if not (inputs.begun and model.continues):
+        return ()
+    return (Message("assistant", f"{OPENING}\n{inputs.begun}"),)
+
+
+def _mark(begun: tuple[Message, ...]) -> str:
+    """The mark that stands before the text of an answer that was begun."""
+    return f"{OPENING}\n" if begun else ""
+
+
 def _in_language(inputs: PromptInputs, task: Message) -> Message:
-    """The last message, with the language if it must be named."""
-    if not inputs.language:
-        return task
-    words = fill(frame()["language"], noun=inputs.template.noun, language=inputs.language)
-    return replace(task, content=f"{task.content}\n{words}")
+    """The last message, with the language if it must be named, and what the text begins with if it has one by rule."""
+    slots = {"noun": inputs.template.noun, "language": inputs.language, "begun": inputs.begun}
+    named = [name for name in ("language", "begun") if slots[name]]
+    return replace(task, content="\n".join([task.content, *(fill(frame()[name], **slots) for name in named)]))
 
 
 def _length(inputs: PromptInputs) -> str:

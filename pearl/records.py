@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pearl.stats.proportions import Interval
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -139,6 +141,33 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Edge:
+    """Something that a person's texts begin or end with, as it stands in a draft."""
+
+    text: str
+    share: Interval  # of the texts looked at, that have it
+    sources: tuple[str, ...]  # ids of these texts, the latest first
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """The edges of a draft, which are the person's own; None for those that they do not have."""
+
+    greeting: Edge | None = None
+    opening: Edge | None = None  # words that always follow the greeting
+    sign_off: Edge | None = None
+    name: Edge | None = None
+
+    def without(self, text: str) -> str:
+        """Return the text without these edges, as far as it begins and ends with them."""
+        for edge in filter(None, (self.greeting, self.opening)):
+            text = text.strip().removeprefix(edge.text)
+        for edge in filter(None, (self.name, self.sign_off)):
+            text = text.strip().removesuffix(edge.text)
+        return text.strip()
+
+
+@dataclass(frozen=True, slots=True)
 class Variant:
     """One of several texts that were written for a request."""
 
@@ -170,4 +199,5 @@ class Draft:
     editing: Editing | None = None  # None if no candidates were asked for
     likeness: float | None = None  # None if it is not measured, or cannot be said
     claims: tuple[Claim, ...] = ()
+    edges: Edges | None = None  # None where they are switched off, and where no text was asked for
     variants: tuple[Variant, ...] = ()  # all texts, if several were wanted; the first is that of the draft

@@ -19,6 +19,7 @@ from pearl.claims.known_text import forget_samples
 from pearl.clock import Clock
 from pearl.editing.best_of import Rewards
 from pearl.errors import InputError, NotFound, PearlError, StoreError
+from pearl.manner.edges import forget_parts
 from pearl.settings import Settings
 from pearl.text import language
 from pearl.theta import read_theta
@@ -157,6 +158,7 @@ class Services:
         still in the files because another program reads them; then :meth:`sweep` tries again.
         """
         forget_samples()
+        forget_parts()
         try:
             self.likenesses.forget_deleted(user_id)
             self.profiles.forget_deleted(user_id)
@@ -171,6 +173,7 @@ class Services:
         erased at its deletion."""
         self.key_uses.flush()
         forget_samples()
+        forget_parts()
         self.histories.sweep()
         self.likenesses.sweep()
         self.profiles.sweep()

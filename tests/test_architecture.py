@@ -26,6 +26,7 @@ ROOMS = {
             "errors",
             "budget",
             "clock",
+            "stats",
             "records",
             "extras",
             "theta",
@@ -36,7 +37,7 @@ ROOMS = {
             "history",
             "files",
         ),
-        *("stats", "runtime", "weights", "settings", "chat", "prompts", "asking"),
+        *("runtime", "weights", "settings", "chat", "prompts", "asking"),
         *("editing", "likeness", "manner", "claims", "cli"),
     ),
     "service": (

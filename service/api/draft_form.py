@@ -35,7 +35,8 @@ class NoteOut(_OfRecord):
     code: str = Field(
         description="`generic`, `below_floor`, `far_behind`, `unrelated`, `no_room`, `shortened`, `time_limit`, "
         "`not_embedded`, `not_read`, `instructions_repeated`, `lines_repeated`, `in_circles`, `asked_again`, "
-        "`as_assistant`, `local_only`, `cut_off`, `same_variant` or `variant_failed`.",
+        "`as_assistant`, `local_only`, `cut_off`, `edges_replaced`, `courtesies`, `placeholders`, `same_variant` or "
+        "`variant_failed`.",
         examples=["generic"],
     )
     message: str = Field(
@@ -175,6 +176,33 @@ class ClaimOut(_OfRecord):
     )
 
 
+class IntervalOut(_OfRecord):
+    """A figure and its 95% interval."""
+
+    value: float = Field(description="The figure.", examples=[0.9])
+    low: float = Field(description="The lower end.", examples=[0.74])
+    high: float = Field(description="The upper end.", examples=[0.97])
+
+
+class EdgeOut(_OfRecord):
+    """Something that your texts begin or end with, as it stands in the draft."""
+
+    model_config = ConfigDict(from_attributes=True, serialize_by_alias=True, validate_by_name=True)
+
+    text: str = Field(description="The words.", examples=["Hello Tomas, kettle's on."])
+    share: IntervalOut = Field(description="The share of your latest texts that have it.")
+    sources: list[str] = Field(alias="from", description="Ids of these texts.", examples=[["email-030", "email-029"]])
+
+
+class EdgesOut(_OfRecord):
+    """What the draft begins and ends with by rule; null for what you do not have."""
+
+    greeting: EdgeOut | None = Field(description="How you greet, with the name that the request gives.")
+    opening: EdgeOut | None = Field(description="Words that always follow.", examples=[None])
+    sign_off: EdgeOut | None = Field(description="How you sign off.", examples=[None])
+    name: EdgeOut | None = Field(description="The name below it.", examples=[None])
+
+
 class VariantOut(_OfRecord):
     """One of several texts for the request."""
 
@@ -231,6 +259,9 @@ class DraftOut(ListedEntry):
         "documents do, found by rule.",
         examples=[[]],
     )
+    edges: EdgesOut | None = Field(
+        description="How the draft begins and ends, by rule; null with `edges: false`.", examples=[None]
+    )
     editing: EditingOut | None = Field(
         description="The choice among `candidates`; null where none were asked for.", examples=[None]
     )
@@ -265,6 +296,7 @@ class DraftOut(ListedEntry):
             "quality": draft.quality,
             "likeness": draft.likeness,
             "claims": draft.claims,
+            "edges": draft.edges,
             "editing": draft.editing,
             "usage": draft.usage,
             "timings": draft.timings,

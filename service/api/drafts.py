@@ -87,6 +87,11 @@ class DraftOrder(KnownFields):
         description="`auto`: revise when the best document scored below the trained threshold.",
         examples=["auto"],
     )
+    edges: bool = Field(
+        True,
+        description="Begin and end as you do: greeting, opening words, sign-off and name, by rule from your texts.",
+        examples=[True],
+    )
     variants: int = Field(
         1,
         ge=1,
@@ -109,6 +114,7 @@ class DraftOrder(KnownFields):
             recipient=self.recipient,
             thread=self.thread,
             length=self.length,
+            edges=self.edges,
         )
 
 

@@ -52,6 +52,7 @@ def draft(
         0, "--candidates", min=0, max=20, help="Edits of the draft to choose the best of; needs PEARL_REWARD_MODEL."
     ),
     variants: int = typer.Option(1, "--variants", min=1, max=3, help="Different texts to write, one after the other."),
+    edges: bool = typer.Option(True, "--edges/--no-edges", help="Begin and end as the user does, by rule."),
     llm: str | None = LLM_OPTION,
     encoder: str | None = ENCODER_OPTION,
     json: str | None = JSON_OPTION,
@@ -86,6 +87,7 @@ def draft(
         recipient=None if to is None else check_recipient(to, param="--to"),
         thread=None if thread is None else check_id(thread, param="--thread"),
         length=wanted,
+        edges=edges,
     )
     with open_database(settings):
         written = asyncio.run(write(settings, user, job, silent=json is not None))

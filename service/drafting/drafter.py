@@ -32,6 +32,7 @@ from pearl.templates import Template, load_template
 from pearl.text.usable import counted, storable
 from retriever.base import Calibration, choose
 from service.drafting.deciding import DecisionPoint, decision_point
+from service.drafting.edged import UNFRAMED, Frame, frame_of
 from service.drafting.evidence import Shortlist, evidence
 from service.drafting.polishing import CandidateOrder, Polisher, check_wish, likeness_scores
 from service.drafting.reading import Reading, read_revision
@@ -73,6 +74,7 @@ class DraftJob:
     recipient: str | None = None  # whom the text is for, as documents name theirs
     thread: str | None = None  # the conversation it belongs to
     length: str | int | None = None  # one of LENGTHS, or words; the instructions say it, too
+    edges: bool = True  # begin and end as the person does, by rule
     instead_of: Document | None = None  # draft as if this text were not there yet; ask nothing, and record nothing
     elsewhere: bool = False  # a model outside this machine will see the documents, whichever writes
 
@@ -120,6 +122,7 @@ class _Writing:
     shortlist: Shortlist
     inputs: PromptInputs
     prompt: Prompt
+    frame: Frame
     draft: Draft  # with the decision on its revision, without a text
 
 
@@ -247,7 +250,7 @@ class Drafter:
         with clock.stage("prompt_ms"):
             prompt = await in_thread(draft_prompt, inputs, self.model, job.decoding.max_tokens)
         draft = replace(writing.draft, retrieval=evidence(shortlist, job.voice, prompt), usage=Usage())
-        return _Writing(job, shortlist, inputs, prompt, draft)
+        return _Writing(job, shortlist, inputs, prompt, writing.frame, draft)
 
     async def _write_text(self, user: User, writing: _Writing, clock: Clock) -> AsyncGenerator[Delta | Draft, None]:
         """Yield Deltas of the text, revised and polished if that is wanted, and the draft with its claims."""
@@ -255,7 +258,11 @@ class Drafter:
         wanted = CandidateOrder(job.candidates, inputs.instructions, job.decoding.began)
         # without instructions there is nothing to look for
         repetitions = await in_reading_thread(Repetitions, inputs) if inputs.instructions else Repetitions(inputs)
-        reading = Reading(repetitions, job.stop, hold_reasoning=self._thinks_unmarked)
+        reading = Reading(
+            repetitions, job.stop, writing.frame, writing.prompt.begun, hold_reasoning=self._thinks_unmarked
+        )
+        if reading.text and not decision.applied and not wanted.candidates:
+            yield Delta(reading.text)  # what is known by rule stands there before the model has read anything
         async with aclosing(self._write(inputs, writing.prompt, job, reading, clock)) as pieces:
             async for piece in pieces:
                 if piece.usage or piece.finish_reason:
@@ -268,7 +275,8 @@ class Drafter:
             draft = replace(draft, retrieval=evidence(writing.shortlist, job.voice, reading.second))
         likenesses = self._likenesses_of(user, job.voice)
         if decision.applied:
-            draft = await self._better(draft, await self._revise(inputs, draft, job, clock), likenesses, clock)
+            revised = await self._revise(writing, draft, clock)
+            draft = await self._better(draft, revised, likenesses, clock)
         if draft.stage == "draft":
             draft = _with_notes(draft, *reading.notes)
         draft = await self._polish(draft, wanted, likenesses, clock)
@@ -278,6 +286,8 @@ class Drafter:
             said = (
                 inputs.instructions,
                 job.recipient or "",
+                writing.frame.edges.before,
+                writing.frame.edges.after,
                 *(part for turn in inputs.prior for part in (turn.request or "", turn.text)),
             )
             found = await in_reading_thread(_claims, draft.text, inputs.request, draft.retrieval, said)
@@ -305,14 +315,14 @@ class Drafter:
         return await self._threads.run(user.id, self._shortlist, user, job, clock)
 
     def _shortlist(self, user: User, job: DraftJob, clock: Clock) -> Shortlist:
-        voice, point, request, ranking, kept_here = self._retrieve(user, job, clock)
+        voice, point, request, ranking, texts, kept_here = self._retrieve(user, job, clock)
         requested = job.k or voice.k
         k = requested or point.k or (job.template or load_template(voice.template)).k
         most = choose(ranking, k, point.calibration, exactly=True)
         chosen = most if requested else choose(ranking, k, point.calibration)
         with_any_score = choose(ranking, k, replace(point.calibration, floor=None), exactly=True)
         below_floor = len(with_any_score) - len(most)
-        return Shortlist(voice, point, request, ranking, chosen, most, below_floor, clock, kept_here)
+        return Shortlist(voice, point, request, ranking, chosen, most, below_floor, clock, kept_here, texts)
 
     async def _prepare(self, user: User, job: DraftJob, draft_id: str, clock: Clock) -> _Writing:
         """Choose the documents, make the prompt, and decide on a revision, all in one thread: each hand-over costs the
@@ -324,17 +334,28 @@ class Drafter:
                 shortlist = self._shortlist(user, job, budget)
             clock.timings |= budget.timings | {"retrieve_ms": budget.read()["total_ms"]}  # with the wait for the thread
             with clock.stage("prompt_ms"):
-                inputs, prompt = self._prompt(shortlist, job)
+                frame = self._frame(shortlist, job)
+                inputs, prompt = self._prompt(shortlist, job, frame)
             retrieval, point = evidence(shortlist, job.voice, prompt), shortlist.point
             decision = decide(job.revise, shortlist.ranking, retrieval, point.calibration)
-            draft = Draft(draft_id, "", "draft", retrieval, decision, decided_by=point.decided_by)
-            return _Writing(job, shortlist, inputs, prompt, draft)
+            edges = frame.edges.edges if job.edges else None
+            draft = Draft(draft_id, "", "draft", retrieval, decision, decided_by=point.decided_by, edges=edges)
+            return _Writing(job, shortlist, inputs, prompt, frame, draft)
 
         return await self._threads.run(user.id, prepare)
 
-    def _prompt(self, shortlist: Shortlist, job: DraftJob) -> tuple[PromptInputs, Prompt]:
+    def _frame(self, shortlist: Shortlist, job: DraftJob) -> Frame:
+        """Return what the draft begins and ends with: as the texts of its voice do, or without one those of the voice
+        that the best document is of."""
+        if not job.edges or job.template is not None:
+            return UNFRAMED
+        nearest = shortlist.ranking[0].document.voice if shortlist.ranking else None
+        texts = [text for text in shortlist.texts if job.voice is not None or text.voice == nearest]
+        return frame_of(texts, shortlist.request, job.recipient, _instructions(shortlist, job))
+
+    def _prompt(self, shortlist: Shortlist, job: DraftJob, frame: Frame) -> tuple[PromptInputs, Prompt]:
         samples = tuple(job.shown_as(shown.document) for shown in shortlist.chosen)
-        instructions = "\n".join(filter(None, (shortlist.voice.instructions.strip(), job.instructions.strip())))
+        instructions = _instructions(shortlist, job)
         inputs = PromptInputs(
             job.template or load_template(shortlist.voice.template),
             shortlist.request,
@@ -344,6 +365,7 @@ class Drafter:
             job.request if shortlist.request != job.request else "",
             language_to_name(job.request, instructions, samples),
             job.length,
+            frame.edges.before,
         )
         return inputs, draft_prompt(inputs, self.model, job.decoding.max_tokens)
 
@@ -374,9 +396,10 @@ class Drafter:
 
     def _retrieve(
         self, user: User, job: DraftJob, clock: Clock
-    ) -> tuple[Voice, DecisionPoint, str, list[ScoredDocument], int]:
-        """Return the voice, its decision point, the request as it follows from the conversation, its ranking, and the
-        number of documents left out because their voices are local only. Raises AccessError for such a voice."""
+    ) -> tuple[Voice, DecisionPoint, str, list[ScoredDocument], tuple[Document, ...], int]:
+        """Return the voice, its decision point, the request as it follows from the conversation, its ranking, the texts
+        of the voice, and the number of documents left out because their voices are local only. Raises AccessError for
+        such a voice."""
         retriever = self._histories.retriever
         key = CalibrationKey(job.voice, retriever.fingerprint, self.model.name)
         with self._database.read() as connection:
@@ -405,8 +428,11 @@ class Drafter:
 
         request, ranking = in_context(job.before.messages, job.request, rank, retriever.calibration)
         clock.not_read = self._reads is not None and bool(ranking) and not self._reads(request)
-        kept_here = sum(document.voice in local for document in history.documents) if local else 0
-        return voice, point, request, ranking, kept_here
+        texts = tuple(text for text in history.documents if text.voice not in local) if local else history.documents
+        kept_here = len(history.documents) - len(texts)
+        if past is not None:
+            texts = tuple(text for text in texts if _before(text, past))
+        return voice, point, request, ranking, texts, kept_here
 
     async def _ask(self, inputs: PromptInputs, draft: Draft, job: DraftJob, clock: Clock) -> Draft:
         """Ask the model for questions to the user; without any, decide on revision by the score."""
@@ -440,7 +466,7 @@ class Drafter:
                         yield chunk
                 if not reading.refused or finish_reason == "length":
                     break
-        begun = bool(reading.text)
+        begun = reading.written
         if not begun and finish_reason == "length":
             raise InputError(
                 f"The model used up {counted(job.decoding.max_tokens, 'token')} before the text began; raise "
@@ -468,8 +494,9 @@ class Drafter:
         count = self.model.count_tokens
         return Usage(sum(count(message.content) for message in prompt.messages), count(written))
 
-    async def _revise(self, inputs: PromptInputs, draft: Draft, job: DraftJob, clock: Clock) -> Draft:
+    async def _revise(self, writing: _Writing, draft: Draft, clock: Clock) -> Draft:
         """Have the model edit the draft; if that fails, keep the draft and note why."""
+        inputs, job = writing.inputs, writing.job
         decoding = revision_decoding(job.decoding)
         with clock.stage("revise_ms"):
             try:
@@ -479,7 +506,7 @@ class Drafter:
                 return replace(draft, revision=_not_revised("revision_failed", error.message))
         draft = replace(draft, usage=draft.usage + reply.usage)
         answer = prompt.begun + storable(reply.text)
-        edited, notes = await in_reading_thread(read_revision, answer, inputs, job.stop)
+        edited, notes = await in_reading_thread(read_revision, answer, inputs, job.stop, writing.frame)
         if not edited or reply.finish_reason == "length":
             return replace(
                 draft, revision=_not_revised("revision_unreadable", "The model gave no readable edited draft.")
@@ -501,6 +528,10 @@ class Drafter:
                 thread=job.thread,
             )
             on_record(connection, draft)
+
+
+def _instructions(shortlist: Shortlist, job: DraftJob) -> str:
+    return "\n".join(filter(None, (shortlist.voice.instructions.strip(), job.instructions.strip())))
 
 
 def _before(document: Document, past: Document) -> bool:

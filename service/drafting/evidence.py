@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pearl.clock import Clock
 from pearl.prompts import Prompt
-from pearl.records import Note, Retrieval, ScoredDocument
+from pearl.records import Document, Note, Retrieval, ScoredDocument
 from pearl.text.usable import counted
 from retriever.base import is_short
 from service.drafting.deciding import DecisionPoint
@@ -35,6 +35,7 @@ class Shortlist:
     below_floor: int  # documents among the best k that are below the floor
     clock: Clock
     kept_here: int  # documents left out because their voices are local only
+    texts: tuple[Document, ...] = ()  # of the voice that the model may see, oldest first
 
 
 def evidence(shortlist: Shortlist, voice: str | None, prompt: Prompt | None = None) -> Retrieval:

@@ -12,6 +12,7 @@ from pearl.errors import ChatRefused
 from pearl.prompts import Prompt, PromptInputs, edited_draft
 from pearl.records import Note
 from pearl.text.usable import counted, storable
+from service.drafting.edged import UNFRAMED, Frame, FrameFilter
 from service.drafting.repetition import RepetitionFilter, Repetitions
 from service.drafting.stops import StopFilter
 from service.process.threads import in_reading_thread
@@ -28,8 +29,18 @@ IN_CIRCLES = Note("in_circles", "The model began to repeat itself; the draft end
 class Reading:
     """Fed an answer in any pieces, gives the draft in it."""
 
-    def __init__(self, repetitions: Repetitions, stop: Sequence[str] = (), *, hold_reasoning: bool = False) -> None:
+    def __init__(
+        self,
+        repetitions: Repetitions,
+        stop: Sequence[str] = (),
+        frame: Frame = UNFRAMED,
+        begun: str = "",
+        *,
+        hold_reasoning: bool = False,
+    ) -> None:
+        """``begun`` stands before the answer, as its prompt has it; the draft stands within its ``frame``."""
         self.thinks_unmarked = hold_reasoning  # the model marks only where its reasoning ends
+        self._frame, self._begun = frame, begun
         self._repetitions = repetitions
         self._stop_texts = stop
         self._answer: list[str] = []
@@ -43,33 +54,41 @@ class Reading:
         self._repetition = RepetitionFilter(self._repetitions)
         self._loops = LoopFilter()
         self._stops = StopFilter(self._stop_texts)
+        self._framed = FrameFilter(self._frame)
+        self._marks.feed(self._begun)
 
     @property
     def text(self) -> str:
         """The draft so far."""
-        return "".join(self._given)
+        return self._frame.edges.before + "".join(self._given)
+
+    @property
+    def written(self) -> bool:
+        """True where the model wrote a part of it."""
+        return any(self._given)
 
     @property
     def notes(self) -> list[Note]:
         """Notes on what was wrong with the answer."""
+        found = [*notes_on(self._repetition, self._loops), *self._framed.notes]
         if self.second is None:
-            return notes_on(self._repetition, self._loops)
-        as_before = answers_as_assistant(self.text)
-        return [AS_ASSISTANT if as_before else ASKED_AGAIN, *notes_on(self._repetition, self._loops)]
+            return found
+        as_before = answers_as_assistant("".join(self._given))
+        return [AS_ASSISTANT if as_before else ASKED_AGAIN, *found]
 
     @property
     def refused(self) -> bool:
         """True for an assistant's answer in place of a draft, and for an empty one."""
-        return self.second is None and not any(self._given)
+        return self.second is None and not self.written
 
     @property
     def ended(self) -> bool:
-        """True behind a stop text, in a loop, and in an assistant's answer."""
-        return self._stops.ended or self._loops.ended or self._assistant.found
+        """True behind a stop text, behind a sign-off, in a loop, and in an assistant's answer."""
+        return self._stops.ended or self._loops.ended or self._assistant.found or self._framed.ended
 
     def begin_again(self, prompt: Prompt) -> None:
         """Read the answer to another prompt in place of the first."""
-        self.second, self._answer = prompt, []
+        self.second, self._answer, self._begun = prompt, [], prompt.begun
         self._begin(hold_reasoning=self.thinks_unmarked)
 
     async def read(self, chunk: Chunk) -> str:
@@ -77,8 +96,9 @@ class Reading:
         long = len(chunk.text) > LONG
         text = await in_reading_thread(self.feed, chunk.text) if long else self.feed(chunk.text)
         if not chunk.finish_reason:
-            return text
-        return text + (await in_reading_thread(self.finish) if len(self.text) > LONG else self.finish())
+            return text + (self.close() if self.ended else "")
+        cut_off = chunk.finish_reason == "length"
+        return text + (await in_reading_thread(self.finish, cut_off) if len(self.text) > LONG else self.finish(cut_off))
 
     def feed(self, piece: str) -> str:
         """Take a piece; return the draft that has become certain. Raises ChatRefused for reasoning given as text."""
@@ -87,22 +107,34 @@ class Reading:
         text = self._marks.feed(piece)
         if self._marks.leaked and not self.thinks_unmarked:
             self.thinks_unmarked = True
-            if any(self._given):
+            if self.written:
                 raise ChatRefused(UNMARKED_REASONING)
             self._begin(hold_reasoning=True)  # the other filters hold reasoning back, too
             text = self._marks.feed("".join(self._answer))
         return self._give(self._stops.feed(self._loops.feed(self._repetition.feed(self._checked(text)))))
 
-    def finish(self) -> str:
-        """Return the part that was held back and belongs to the draft after all."""
+    def close(self) -> str:
+        """Return the end of a draft whose answer is not read on; none where a caller's stop text ended it."""
+        if self._assistant.found:
+            return ""
+        rest = self._framed.finish(cut_off=self._stops.ended)
+        self._given.append(rest)
+        return rest
+
+    def finish(self, cut_off: bool = False) -> str:
+        """Return the part that was held back and belongs to the draft after all, and its end unless it was cut off."""
         rest = self._checked(self._marks.finish()) + ("" if self.second else self._assistant.finish())
         text = self._loops.feed(self._repetition.feed(rest) + self._repetition.finish())
-        return self._give(self._stops.feed(text + self._loops.finish()) + self._stops.finish())
+        given = self._give(self._stops.feed(text + self._loops.finish()) + self._stops.finish())
+        rest = self._framed.finish(cut_off=cut_off or self._stops.ended)
+        self._given.append(rest)
+        return given + rest
 
     def _checked(self, text: str) -> str:
         return text if self.second else self._assistant.feed(text)
 
     def _give(self, text: str) -> str:
+        text = self._framed.feed(text)
         self._given.append(text)
         return text
 
@@ -115,9 +147,14 @@ def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple
     return (stops.feed(read) + stops.finish()).strip(), notes_on(repetition, loops)
 
 
-def read_revision(answer: str, inputs: PromptInputs, stop: Sequence[str]) -> tuple[str, list[Note]]:
-    """Read the edited draft in a whole answer as :func:`read_text` does; empty if there is none."""
-    return read_text(edited_draft(answer) or "", Repetitions(inputs), stop)
+def read_revision(
+    answer: str, inputs: PromptInputs, stop: Sequence[str], frame: Frame = UNFRAMED
+) -> tuple[str, list[Note]]:
+    """Read the edited draft in a whole answer as :func:`read_text` does, between its edges; empty if there is none."""
+    text, notes = read_text(edited_draft(answer) or "", Repetitions(inputs), stop)
+    framed = FrameFilter(frame)
+    between = framed.feed(text) + framed.finish()
+    return (frame.edges.before + between if between else ""), [*notes, *framed.notes]
 
 
 def notes_on(repetition: RepetitionFilter, loops: LoopFilter) -> list[Note]:

@@ -22,7 +22,7 @@ from pearl.stats.bootstrap import Bootstrap
 from service.histories.kept import KeptByPerson
 from service.store import profiles, samples, users, voices
 from service.store.database import Database
-from service.store.drafts import texts_of
+from service.store.drafts import edges_in, texts_of
 from service.store.paging import AT_ONCE
 from service.store.profiles import CONFIRMED, CORRECTED, DELETED, LISTED, STRUCK, LineChoice, StoredProfile
 from service.store.samples import LONGEST, MANNER
@@ -221,7 +221,7 @@ def _usual_rates(connection: Connection, user_id: int, documents: Sequence[Docum
     """The rates of the model's drafts for requests that the texts answered; if there are too few, of many authors."""
     requests = {document.request for document in documents if document.request}
     written = (
-        select(_beginning(drafts.c.request), _beginning(drafts.c.text))
+        select(_beginning(drafts.c.request), _beginning(drafts.c.text), drafts.c.retrieval)
         .where(drafts.c.user_id == user_id, drafts.c.text != "")
         .order_by(drafts.c.created_at.desc())
         .execution_options(yield_per=AT_ONCE)
@@ -229,7 +229,8 @@ def _usual_rates(connection: Connection, user_id: int, documents: Sequence[Docum
     texts: list[str] = []
     if requests:
         with connection.execute(written) as rows:
-            texts = list(islice((text for request, text in rows if request in requests), MOST_TEXTS))
+            own = (edges_in(evidence).without(text) for request, text, evidence in rows if request in requests)
+            texts = list(islice(own, MOST_TEXTS))
     if len(texts) >= LEAST_DRAFTS:
         return UsualRates.of_drafts(texts)
     return UsualRates.of_authors(shipped(OF_TEMPLATE.get(template, ANY)))

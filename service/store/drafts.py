@@ -17,6 +17,8 @@ from pearl.records import (
     DecidedBy,
     Document,
     Draft,
+    Edge,
+    Edges,
     Editing,
     Note,
     PlacedEdit,
@@ -27,6 +29,7 @@ from pearl.records import (
     Usage,
     Variant,
 )
+from pearl.stats.proportions import Interval
 from service.store import users
 from service.store.ids import digest
 from service.store.lines import column_values
@@ -94,6 +97,7 @@ class StoredDraft:
             editing=None if self.editing is None else _editing(self.editing),
             likeness=self.likeness,
             claims=_claims(evidence, self.text),
+            edges=_edges(evidence.get("edges")),
             variants=tuple(
                 _variant(kept, text) for kept, text in zip(evidence.get("variants", ()), self.texts, strict=False)
             ),
@@ -148,6 +152,7 @@ def add(
                 "notes": [asdict(note) for note in evidence.notes],
                 "form": evidence.form,
                 "claims": [_kept_claim(claim) for claim in draft.claims],
+                **({} if draft.edges is None else {"edges": asdict(draft.edges)}),
                 **({"variants": list(map(_kept_variant, draft.variants))} if draft.variants else {}),
                 **({} if draft.decided_by is None else {"calibration": asdict(draft.decided_by)}),
             },
@@ -175,6 +180,20 @@ def _claims(kept: Mapping[str, Any], text: str) -> tuple[Claim, ...]:
     return tuple(replace(each, text=text[each.start : each.end]) if each.text is None else each for each in listed)
 
 
+def _edges(kept: Mapping[str, Any] | None) -> Edges | None:
+    if kept is None:
+        return None
+    found = {name: edge for name, edge in kept.items() if edge is not None}
+    return Edges(
+        **{name: Edge(edge["text"], Interval(**edge["share"]), tuple(edge["sources"])) for name, edge in found.items()}
+    )
+
+
+def edges_in(retrieval: Mapping[str, Any]) -> Edges:
+    """Return the edges of a draft with this column."""
+    return _edges(retrieval.get("edges")) or Edges()
+
+
 def _kept_variant(variant: Variant) -> dict[str, Any]:
     return asdict(variant) | {"claims": [_kept_claim(claim) for claim in variant.claims]}
 
@@ -194,8 +213,9 @@ def measured(
     text: str, retrieval: Mapping[str, Any], sent: str, variant: int | None = None
 ) -> tuple[Edit, dict[str, Any]]:
     """The edit that made the sent text from a draft with these columns, and feedback's columns on it: from its
-    ``variant``, or if none is named from the one that is nearest."""
-    edits = [edit_between(each, sent) for each in texts_of(text, retrieval)]
+    ``variant``, or if none is named from the one that is nearest. Edges set by rule are no words of the machine."""
+    edges = edges_in(retrieval)
+    edits = [edit_between(edges.without(each), edges.without(sent)) for each in texts_of(text, retrieval)]
     taken = min(range(len(edits)), key=lambda index: edits[index].distance) if variant is None else variant
     named = {"variant": taken} if len(edits) > 1 else {}
     edit = edits[taken]

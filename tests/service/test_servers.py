@@ -35,7 +35,7 @@ from tests.real_redis import RealRedis
 LONG = os.environ.get("PEARL_ENDURE")
 ROUNDS, CLIENTS, PACE_S, GRACE = (5, 16, 0.25, "30") if LONG else (1, 6, 0.02, "10")  # a draft has 60 words
 LIMIT = 60  # requests of a key in an hour
-DOCUMENTS = [{"id": f"d{number}", "text": f"Kettle's on, see you at {number}."} for number in range(20)]
+DOCUMENTS = [{"id": f"d{number}", "text": f"At {number} the kettle's on, see you."} for number in range(20)]
 
 
 @dataclass

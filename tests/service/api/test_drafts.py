@@ -52,6 +52,7 @@ def test_a_draft_with_its_evidence(pearl: Any, ann: Any) -> None:
         "quality",
         "likeness",
         "claims",
+        "edges",
         "editing",
         "usage",
         "timings",

@@ -87,7 +87,7 @@ def test_help_has_examples(command: Any) -> None:
 
 
 def test_the_text_is_all_of_standard_output(command: Any, sample: None, endpoint: Any) -> None:
-    ran = command("draft", "Tomas asks about the costume rails", "--voice", "email")
+    ran = command("draft", "--no-edges", "Tomas asks about the costume rails", "--voice", "email")
     assert (ran.status, ran.out) == (0, "Kettle's on, come by at nine.\n")
     assert "`pearl calibrate --user sample --voice email` would do it" in ran.err
 
@@ -120,7 +120,7 @@ def test_the_evidence_has_date_request_and_score(command: Any, own_home: Path, e
 
 def test_a_draft_streams(process: Any, sample: None, endpoint: Any) -> None:
     endpoint.go_on.clear()
-    running = process("draft", "write")
+    running = process("draft", "--no-edges", "write")
     assert running.stdout.read(12) == "Kettle's on,"  # while the rest is not written yet
     endpoint.go_on.set()
     out, err = running.communicate(timeout=180)
@@ -145,14 +145,14 @@ def test_standard_input_that_is_no_text(process: Any, sample: None, endpoint: An
 
 def test_an_answer_that_breaks_off_ends_its_line(command: Any, sample: None, endpoint: Any) -> None:
     endpoint.cut = True
-    ran = command("draft", "write")
+    ran = command("draft", "--no-edges", "write")
     assert (ran.status, ran.out) == (1, "Kettle's on, come by at nine.\n")
     assert "broke off" in ran.err
     assert "draft_" not in ran.err
 
 
 def test_a_revision_that_failed_is_said(command: Any, sample: None, endpoint: Any) -> None:
-    ran = command("draft", "write", "--revise", "always")
+    ran = command("draft", "--no-edges", "write", "--revise", "always")
     assert (ran.status, ran.out) == (0, f"{endpoint.text}\n")
     assert "\nNot revised: The model gave no readable edited draft.\n" in ran.err
 
@@ -165,14 +165,14 @@ def test_of_several_users_one_is_named(command: Any, sample: None, endpoint: Any
 
 
 def test_the_json_is_what_the_api_answers(command: Any, sample: None, endpoint: Any) -> None:
-    ran = command("draft", "write", "--voice", "pearl", "--json", "-")
+    ran = command("draft", "--no-edges", "write", "--voice", "pearl", "--json", "-")
     assert set(ran.json) == set(DraftOut.model_fields) - {"variants"}
     assert DraftOut.model_validate(ran.json).text == endpoint.text
 
 
 def test_variants_are_shown_one_after_the_other(command: Any, sample: None, endpoint: Any) -> None:
     endpoint.first = ["Come at ten, Tomas.", "I'll bring them, too."]
-    ran = command("draft", "Tomas asks about the costume rails", "--variants", "3")
+    ran = command("draft", "--no-edges", "Tomas asks about the costume rails", "--variants", "3")
     assert ran.out == (
         "Come at ten, Tomas.\n\n--- variant 2 ---\n\nI'll bring them, too.\n\n--- variant 3 ---\n\n"
         "Kettle's on, come by at nine.\n"
@@ -187,7 +187,7 @@ def test_variants_are_shown_one_after_the_other(command: Any, sample: None, endp
 
 
 def test_a_variant_that_is_left_out_is_said(command: Any, sample: None, endpoint: Any) -> None:
-    ran = command("draft", "write", "--variants", "2")
+    ran = command("draft", "--no-edges", "write", "--variants", "2")
     assert ran.out == "Kettle's on, come by at nine.\n"
     assert "Left out 1 variant: asked twice, the model wrote an earlier text again." in ran.err
     assert command("draft", "write", "--variants", "4").status == 2

@@ -1,0 +1,277 @@
+"""A draft between its edges: what the person begins and ends with stands there by rule, whatever the model wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import regex
+
+from pearl.manner.edges import GREETED, NAMED, NO_EDGES, PEOPLE, UsualEdges, edges_of, names_a_person
+from pearl.manner.ends import PHRASES
+from pearl.records import Document, Note
+from pearl.text.language import detect, wanted_language
+from pearl.text.phrases import Phrases
+from pearl.text.usable import counted
+
+LOOKED_AT = 60  # latest texts in which an assistant's phrase is looked for
+LONGEST_HELD = 120  # characters of a beginning or a line that may still be an edge
+SAID_OTHERWISE = regex.compile(
+    r"(?i)\b(?:greet\w*|salut\w*|dear|hello|hi|begin|start|open|sign\w*|regards|clos\w*|end|name|formal\w*|informal\w*"
+    r"|grüß\w*|gruß\w*|anrede|unterschr\w*|duz\w*|siez\w*)\b"
+)
+CLOSING = PHRASES.compile_with(
+    regex.compile,
+    r"(?i:(?:{before_farewells} )*{farewells})[ \t]*[,،，、.。!！–—-]*(?:[ \t]+[\p{Lu}\[][^\n.!?]{0,40})?",
+    0,
+)
+SIGNATURE = regex.compile(
+    r"[-–—~ \t]*\p{Lu}[\w'’-]*\.?(?:[ \t]+\p{Lu}[\w'’-]*\.?){0,3}(?<![\p{Ll}\d]\.)|\[[^\]\n]{1,40}\]"
+)
+PLACEHOLDER = regex.compile(
+    r"\[(?=[^\]\n]*\p{L})(?:(?:the|your|my|author|sender|recipient|customer|client|company|insert|name|date|time|day"
+    r"|place|location|address|phone|email|contact|position|title|organi[sz]ation|amount|number|link|details?)\b"
+    r"[^\]\n]{0,40})\](?!\()|<(?:your|my|the|recipient|insert|name|date|time)\b[^<>\n]{0,40}>",
+    regex.IGNORECASE,
+)
+MINE = regex.compile(r"(?i)\b(?:your|my|author|sender)\b.*\bname\b")
+THEIRS = regex.compile(r"(?i)\bname\b|\brecipient\b")
+SENTENCE_END = regex.compile(r"[.!?…]+\s+|\n\s*")
+ENDS_SENTENCE = regex.compile(r"[.!?…]\Z")
+UNCLOSED = regex.compile(r"[\[<][^\]>\n]{0,60}\Z")
+GAP = "…"  # stands where a placeholder was that nothing known can fill
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a draft begins and ends with, and the assistant's phrases that its person never uses."""
+
+    edges: UsualEdges = NO_EDGES
+    phrases: regex.Pattern[str] | None = None
+
+
+UNFRAMED = Frame()
+
+
+def frame_of(texts: Sequence[Document], request: str, recipient: str | None, instructions: str) -> Frame:
+    """Return the frame of a draft from the person's texts, oldest first: none where instructions speak of how to begin
+    or end, and where the texts are in another language than the draft."""
+    wanted = wanted_language(request, instructions)
+    of_kind = [text for text in texts if wanted is None or detect(text.text) in (None, wanted)]
+    phrases = _unused_phrases("\n".join(text.text for text in of_kind[-LOOKED_AT:]))
+    if SAID_OTHERWISE.search(instructions):
+        return Frame(phrases=phrases)
+    return Frame(edges_of(of_kind, request, recipient), phrases)
+
+
+def _unused_phrases(written: str) -> regex.Pattern[str] | None:
+    """Return a pattern of what assistants say and the person never does."""
+    unused = [phrase for phrase, pattern in _assistant_phrases() if not pattern.search(written)]
+    return regex.compile("|".join(unused), regex.IGNORECASE) if unused else None
+
+
+@cache
+def _assistant_phrases() -> tuple[tuple[str, regex.Pattern[str]], ...]:
+    phrases = Phrases.of("pearl", "assistant").entries("courtesies")
+    return tuple((phrase, regex.compile(phrase, regex.IGNORECASE)) for phrase in phrases)
+
+
+class FrameFilter:
+    """Fed the text of a draft in pieces, gives it between its edges: without a greeting and a sign-off of the model's
+    own, with placeholders filled, and without an assistant's courtesies. It has ``ended`` behind a sign-off."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._off = frame == UNFRAMED
+        self._edges = frame.edges
+        self._beginning = Beginning(frame.edges)
+        self._courtesies = Courtesies(frame.phrases)
+        self._ending = Ending(frame.edges)
+        self._placeholders = Placeholders(frame.edges)
+        self._begun = False
+
+    @property
+    def ended(self) -> bool:
+        return self._ending.ended
+
+    @property
+    def notes(self) -> list[Note]:
+        """Notes on what was put in or taken out."""
+        notes = []
+        if self._beginning.replaced or self._ending.replaced:
+            notes.append(
+                Note("edges_replaced", "The model began or ended otherwise than you do; your form stands there.")
+            )
+        if cut := self._courtesies.cut:
+            notes.append(
+                Note("courtesies", f"Left out {counted(cut, 'sentence')} that assistants write and you never do.")
+            )
+        if filled := self._placeholders.filled:
+            notes.append(Note("placeholders", f"Filled {counted(filled, 'placeholder')}: check the draft there."))
+        return notes
+
+    def feed(self, text: str, *, last: bool = False) -> str:
+        """Take more of the text; return the part that has become certain."""
+        if self._off:
+            return text
+        for stage in (self._beginning, self._courtesies, self._ending, self._placeholders):
+            text = stage.feed(text, last=last)
+        if self._begun or not text.strip():
+            return text if self._begun else ""
+        self._begun = True
+        return (self._edges.gap if self._edges.before else "") + text.lstrip()
+
+    def finish(self, *, cut_off: bool = False) -> str:
+        """Return the part that was held back, and the person's own end unless the text was ``cut_off``."""
+        rest = self.feed("", last=True)
+        return rest if cut_off or not (self._begun and self._edges.after) else f"{rest}\n\n{self._edges.after}"
+
+
+class Beginning:
+    """Takes off what a model begins with in place of the greeting and the opening, which stand there already."""
+
+    def __init__(self, edges: UsualEdges) -> None:
+        self._edges = edges
+        own = edges.edges.greeting, edges.edges.opening
+        self._own = [line for edge in own if edge for line in edge.text.splitlines() if line]
+        self._held: str | None = "" if edges.before or not edges.greets else None
+        self.replaced = False
+
+    def feed(self, text: str, *, last: bool = False) -> str:
+        if self._held is None:
+            return text
+        self._held += text
+        rest = self._held.lstrip()
+        while length := self._edge(rest, last=last):
+            if length < 0:
+                return ""
+            self.replaced = True
+            rest = rest[length:].lstrip()
+        if not (rest or last):
+            return ""
+        self._held = None
+        return rest
+
+    def _edge(self, text: str, *, last: bool) -> int:
+        """Return the length of the edge that the text begins with; 0 for none, -1 where more of the text will tell."""
+        for line in self._own:
+            begun = text[: len(line)].casefold()
+            if begun == line.casefold():
+                return len(line)
+            if begun and not last and line.casefold().startswith(begun):
+                return -1
+        for pattern in (GREETED, NAMED):
+            met = pattern.match(text, partial=not last and len(text) < LONGEST_HELD)
+            if met and not last and met.end() == len(text) < LONGEST_HELD:
+                return -1
+            if met and (_greets(met["who"].strip()) if pattern is GREETED else names_a_person(met)):
+                return met.end()
+        return 0
+
+
+def _greets(who: str) -> bool:
+    return len(who.split()) <= 2 or PEOPLE.fullmatch(who) is not None
+
+
+class Courtesies:
+    """Leaves out the sentences that begin with one of these phrases; ``cut`` counts them."""
+
+    def __init__(self, phrases: regex.Pattern[str] | None) -> None:
+        self._phrases = phrases
+        self._held = ""
+        self._fresh = True  # a sentence begins
+        self._marked = False  # its mark stood last
+        self.cut = 0
+
+    def feed(self, text: str, *, last: bool = False) -> str:
+        if self._phrases is None:
+            return text
+        self._held += text
+        certain = ""
+        while self._held:
+            self._fresh = self._fresh or (self._marked and self._held[0].isspace())
+            blanks = len(self._held) - len(self._held.lstrip())
+            courtesy = self._phrases.match(self._held, blanks, partial=not last) if self._fresh else None
+            end = SENTENCE_END.search(self._held, blanks if self._fresh else 0)
+            if courtesy and not last and (courtesy.partial or not end):
+                break
+            stop = end.end() if end else len(self._held)
+            sentence, self._held = self._held[:stop], self._held[stop:]
+            if courtesy:
+                self.cut += 1
+                breaks = regex.search(r"\n\s*\Z", sentence)
+                sentence = sentence[:blanks] + (breaks[0] if breaks and certain[-1:] != "\n" else "")
+            certain += sentence
+            self._fresh, self._marked = end is not None, ENDS_SENTENCE.search(sentence) is not None
+        return certain
+
+
+class Ending:
+    """Ends the text where the model signs off; the person's own end comes behind it."""
+
+    def __init__(self, edges: UsualEdges) -> None:
+        self._edges = edges
+        self._held = ""  # blanks, and a line that may be the first of a sign-off
+        self.ended = self.replaced = False
+
+    def feed(self, text: str, *, last: bool = False) -> str:
+        if self.ended:
+            return ""
+        self._held += text
+        at = len(self._held.rstrip())
+        for line in regex.finditer(r"(?<=\n)[ \t]*(?=\S)", self._held):
+            closes = self._closes(self._held[line.end() :], last=last)
+            if closes is not False:
+                at = len(self._held[: line.start()].rstrip())
+                self.ended = closes is True
+                break
+        certain, held = self._held[:at], self._held[at:]
+        if self.ended:
+            self.replaced = held.strip() != self._edges.after
+        self._held = "" if self.ended or last else held
+        return certain
+
+    def _closes(self, text: str, *, last: bool) -> bool | None:
+        """True where a text from a line's beginning on is a sign-off, None where more of it will tell."""
+        if not (self._edges.after or not self._edges.signs):
+            return False
+        *whole, begun = text.split("\n")
+        if last:
+            whole, begun = [*whole, begun], ""
+        lines = [line.strip() for line in whole if line.strip()]
+        own = [line.casefold() for line in self._edges.after.splitlines()]
+        if not lines:
+            may = any(line.startswith(begun.casefold()) for line in own) or CLOSING.fullmatch(begun, partial=True)
+            return None if may and len(begun) < LONGEST_HELD else False
+        if lines[0].casefold() in own:
+            return True
+        if not (CLOSING.fullmatch(lines[0]) or PLACEHOLDER.fullmatch(lines[0])) or not all(map(signs, lines[1:])):
+            return False
+        if last or lines[1:]:
+            return True
+        return None if not begun.strip() or SIGNATURE.fullmatch(begun.strip(), partial=True) else False
+
+
+def signs(line: str) -> bool:
+    return SIGNATURE.fullmatch(line) is not None
+
+
+class Placeholders:
+    """Fills placeholders: with the person's name, with the addressee's, else with a gap. ``filled`` counts them."""
+
+    def __init__(self, edges: UsualEdges) -> None:
+        self._mine = edges.edges.name.text if edges.edges.name else None
+        self._theirs = edges.addressee
+        self._held = ""
+        self.filled = 0
+
+    def feed(self, text: str, *, last: bool = False) -> str:
+        text = self._held + text
+        unclosed = None if last else UNCLOSED.search(text)
+        text, self._held = (text[: unclosed.start()], unclosed[0]) if unclosed else (text, "")
+        return PLACEHOLDER.sub(self._fill, text)
+
+    def _fill(self, placeholder: regex.Match[str]) -> str:
+        self.filled += 1
+        known = self._mine if MINE.search(placeholder[0]) else self._theirs if THEIRS.search(placeholder[0]) else None
+        return known or GAP

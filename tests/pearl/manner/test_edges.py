@@ -1,0 +1,123 @@
+"""How a person begins and ends their texts, read from them by rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from pearl.manner.edges import UsualEdges, edges_of
+from pearl.records import Document
+
+OTTI = "Hello {}, kettle's on.\n\nShort answer: {}.\n\nMind the tide,\nOtti"
+NAMES = ("Tomas", "Dev", "Mr Pellow", "Nan", "Runa", "Bea")
+
+
+def texts(*written: str, **fields: str) -> list[Document]:
+    return [Document(f"d{number}", text, float(number), **fields) for number, text in enumerate(written)]  # type: ignore[arg-type]
+
+
+def to_many(form: str) -> list[Document]:
+    return texts(*(form.format(name, f"the rail number {number} is yours") for number, name in enumerate(NAMES)))
+
+
+def shown(edges: UsualEdges) -> tuple[str | None, ...]:
+    found = edges.edges
+    return tuple(edge and edge.text for edge in (found.greeting, found.opening, found.sign_off, found.name))
+
+
+@pytest.mark.parametrize(
+    ("form", "before", "after"),
+    [
+        (OTTI, "Hello Dev, kettle's on.\n\nShort answer:", "Mind the tide,\nOtti"),
+        ("{},\n\n{}. Come by.\n\nThanks,\nKay", "Dev,", "Thanks,\nKay"),
+        ("{},  {}.\nCome by.\nThanks,\nKay", "Dev,", "Thanks,\nKay"),  # a mail that lost its lines
+        ("Hi {} -\n\n{}. Come by.\n\nLiz", "Hi Dev -", "Liz"),
+        ("Hi all,\n\n{1} ({0}).\n\nBest regards, Kay Ito", "Hi all,", "Best regards, Kay Ito"),
+        ("Lieber {},\n\n{}. Bis dann.\n\nViele Grüße\nJörg", "Lieber Dev,", "Viele Grüße\nJörg"),
+        ("Good morning! {0}: {1}. Come.\n\n-- k", "Good morning!", "-- k"),
+        ("{0} has it: {1}.", "", ""),
+        ("Привет, {0}! {1}. Приходи.\n\nОбнимаю,\nЛиза", "Привет, Dev!", "Обнимаю,\nЛиза"),
+        ("Item: {0}, {1}.\n\nMore on {0}.", "Item:", ""),  # a post; it names nobody
+    ],
+)
+def test_what_texts_begin_and_end_with(form, before, after):
+    edges = edges_of(to_many(form), "Ask Dev for the chains")
+    assert (edges.before, edges.after) == (before, after)
+
+
+def test_each_edge_has_its_share_and_its_texts_the_latest_first():
+    edges = edges_of([*to_many(OTTI), *texts("The shed is open.", "So it is.")], "Ask Dev for the chains").edges
+    assert edges.greeting is not None
+    assert edges.greeting.share.value == 6 / 8
+    assert edges.greeting.sources == ("d5", "d4", "d3", "d2", "d1", "d0")
+
+
+@pytest.mark.parametrize(
+    ("request_text", "recipient", "addressee"),
+    [
+        ("Ask Mr Pellow politely not to remove the rack", None, "Mr Pellow"),
+        ("Pellow wants the rack gone; say no", None, "Mr Pellow"),  # as this person addresses him
+        ("Decline Dev's invitation", None, "Dev"),
+        ("Decline Councillor Baines", None, "Councillor Baines"),
+        ("Tell Priya Shah that Saturday moves to ten", None, "Priya"),  # by first name, as they mostly do
+        ("Priya Shah asks whether she may come", None, "Priya"),
+        ("bitte Herrn Amsel um die Räder", None, "Herrn Amsel"),
+        ("Hello Otti, may I have the pump?\n\nThanks,\nMarge Simpson", None, "Marge"),  # who sent it
+        ("Say that the pump is free", "Zoe Quill", "Zoe"),
+        ("Say that the pump is free", "zoe@example.org", None),
+        ("Say no to the invitation on Sunday", None, None),
+        ("Write a note about the London train", None, None),
+        ("Bay Gas Storage", None, None),  # a subject's capitals say nothing
+        ("Remind Otti to buy chalk", None, None),  # the person
+        ("告诉他周六改到十点", None, None),
+    ],
+)
+def test_whom_a_request_is_for(request_text, recipient, addressee):
+    assert edges_of(to_many(OTTI), request_text, recipient).addressee == addressee
+
+
+@pytest.mark.parametrize(
+    ("form", "before"), [(OTTI, "Hello, kettle's on.\n\nShort answer:"), ("{},\n\n{}. Come.\n\nOtti", "")]
+)
+def test_a_greeting_of_somebody_unknown_has_no_name(form, before):
+    assert edges_of(to_many(form), "Say no to the party").before == before
+
+
+def recipients() -> list[Document]:
+    nan = texts(*(f"Nan, love -\n\n{word} it is.\n\nO." for word in "abc"), recipient="nan@example.org")
+    return [*nan, *to_many(OTTI)]
+
+
+def test_three_texts_to_the_recipient_are_a_manner_towards_them():
+    edges = edges_of(recipients(), "Yes to the rails", "nan@example.org")
+    assert (edges.after, shown(edges)[0]) == ("O.", "Nan, love -")
+    assert edges_of(recipients(), "Yes to the rails", "bea@example.org").after == "Mind the tide,\nOtti"
+
+
+def test_what_changed_over_time_is_as_it_is_now():
+    edges = edges_of([*to_many(OTTI) * 5, *to_many("Dear {},\n\n{}. Come.\n\nBest,\nO. Brandt") * 4], "Ask Dev for it")
+    assert (edges.before, edges.after) == ("Dear Dev,", "Best,\nO. Brandt")
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [],
+        texts("Hello Dev,\n\nyes.\n\nOtti"),
+        texts(*(f"> Hello Dev,\n> {word}.\n\nNo, {word}." for word in "abc")),
+        texts("", " ", "\n"),
+    ],
+)
+def test_too_little_or_a_quoted_greeting_is_no_habit(history):
+    edges = edges_of(history, "Ask Dev for the chains")
+    assert shown(edges) == (None, None, None, None)
+
+
+def test_whoever_never_greets_is_known_not_to():
+    plain = texts(*(f"the {number} is out again and back on Monday" for number in range(20)))
+    edges = edges_of(plain, "Ask Dev")
+    assert (edges.greets, edges.signs, edges.before) == (False, False, "")
+
+
+def test_whoever_signs_otherwise_each_time_has_no_sign_off():
+    signed = [f"Hi {name},\n\n{end} is it.\n\n{end}" for name, end in zip(NAMES, "ABCDEF", strict=True)]
+    assert shown(edges_of(texts(*signed), "Ask Dev")) == ("Hi Dev,", None, None, None)

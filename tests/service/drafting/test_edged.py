@@ -1,0 +1,122 @@
+"""A draft between its edges: once, whatever the model wrote, in whatever pieces it comes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from pearl.records import Document
+from service.drafting.drafter import Delta, DraftJob, Event
+from service.drafting.edged import UNFRAMED, Frame, FrameFilter, frame_of
+
+NAMES = ("Tomas", "Dev", "Mr Pellow", "Nan")
+HISTORY = [
+    Document(f"d{number}", f"Hello {name}, kettle's on.\n\nShort answer: have rail {number}.\n\nMind the tide,\nOtti")
+    for number, name in enumerate(NAMES)
+]
+REQUEST = "Ask Mr Pellow politely not to remove the rack"
+BEFORE, AFTER = "Hello Mr Pellow, kettle's on.\n\nShort answer: ", "\n\nMind the tide,\nOtti"
+
+
+def framed(frame: Frame, answer: str, size: int) -> tuple[str, list[str]]:
+    text = FrameFilter(frame)
+    pieces = []
+    for start in range(0, len(answer), size):
+        pieces.append(text.feed(answer[start : start + size]))
+        if text.ended:
+            break
+    return frame.edges.before + "".join(pieces) + text.finish(), [note.code for note in text.notes]
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+@pytest.mark.parametrize(
+    ("answer", "between", "notes"),
+    [
+        (" please leave it.", "please leave it.", []),
+        ("\n\nplease leave it.\n\nMind the tide,\nOtti", "please leave it.", []),
+        ("Hello Mr Pellow, kettle's on.\n\nShort answer: please leave it.", "please leave it.", ["edges_replaced"]),
+        ("Dear Mr. Pellow,\n\nplease leave it.\n\nBest regards,\n[Your Name]", "please leave it.", ["edges_replaced"]),
+        ("Dear [Name],\n\nplease leave it.\n\nSincerely, Otti", "please leave it.", ["edges_replaced"]),
+        ("Mr Pellow, please leave it.\nThanks,\n\nPellow\nCouncil", "please leave it.", ["edges_replaced"]),
+        ("leave it.\n\nThanks!\n\nCome by for tea, then.", "leave it.\n\nThanks!\n\nCome by for tea, then.", []),
+        ("Yes, leave it. I hope this finds you well. Come by.", "Yes, leave it. Come by.", ["courtesies"]),
+        ("I hope you are well. Leave it.\n\nFeel free to ask.", "Leave it.", ["courtesies"]),
+        ("it holds [number] bikes, [Recipient's Name].", "it holds … bikes, Mr Pellow.", ["placeholders"]),
+        ("it is mine ([Your Name]), [see](http://a.example), a[0] <b>", None, ["placeholders"]),
+        ("1) one\n2) two", "1) one\n2) two", []),
+    ],
+)
+def test_the_persons_edges_stand_there_once(answer, between, notes, size):
+    frame = frame_of(HISTORY, REQUEST, None, "")
+    expected = answer.replace("[Your Name]", "Otti") if between is None else between
+    text, found = framed(frame, answer, size)
+    assert (text.rstrip(" "), sorted(set(found) - {"edges_replaced"})) == (
+        f"{BEFORE}{expected}{AFTER}",
+        sorted(set(notes) - {"edges_replaced"}),
+    )
+
+
+def test_what_the_person_writes_is_no_courtesy():
+    used = [*HISTORY, Document("d9", "Hello Bea, kettle's on.\n\nShort answer: no. Feel free to ask Pim.")]
+    text, notes = framed(frame_of(used, REQUEST, None, ""), "leave it. Feel free to ask Pim.", 5)
+    assert ("Feel free to ask Pim." in text, notes) == (True, [])
+
+
+@pytest.mark.parametrize("instructions", ["Sign as O. Brandt.", "No greeting please", "Beginne ohne Anrede."])
+def test_instructions_on_edges_outrank_them(instructions):
+    frame = frame_of(HISTORY, REQUEST, None, instructions)
+    assert (frame.edges.before, frame.edges.after) == ("", "")
+
+
+def test_texts_in_another_language_than_the_draft_have_no_edges_for_it():
+    request = "Schreib Herrn Pellow auf Deutsch, dass das Rad fertig ist und er es am Montag holen kann"
+    assert frame_of(HISTORY, request, None, "").edges.before == ""
+
+
+def test_a_text_that_was_cut_off_is_not_signed():
+    text = FrameFilter(frame_of(HISTORY, REQUEST, None, ""))
+    assert text.feed("please leave the") + text.finish(cut_off=True) == " please leave the"
+
+
+@pytest.mark.parametrize("answer", ["", " \n"])
+def test_nothing_is_signed_where_nothing_was_written(answer):
+    text = FrameFilter(frame_of(HISTORY, REQUEST, None, ""))
+    assert text.feed(answer) + text.finish() == ""
+
+
+def test_without_a_frame_the_text_stays_as_it_is():
+    answer = "Dear [Name],\n\nfeel free to ask.\n\nBest regards,\n[Your Name]"
+    assert framed(UNFRAMED, answer, 4) == (answer, [])
+
+
+def write(pearl: Any, **wanted: Any) -> list[Event]:
+    pearl.add("ann", *(document.text for document in HISTORY))
+
+    async def collect() -> list[Event]:
+        async with aclosing(pearl.services.drafter.draft(pearl.user("ann"), DraftJob(REQUEST, **wanted))) as events:
+            return [event async for event in events]
+
+    return asyncio.run(collect())
+
+
+@pytest.mark.parametrize("continues", [False, True])
+def test_a_draft_begins_with_what_is_known_and_the_model_goes_on(pearl: Any, continues: bool) -> None:
+    pearl.model.continues = continues
+    answer = "please leave it.\n\nBest,\nAnn" if continues else f"<document>\n{BEFORE}please leave it.\n</document>"
+    pearl.model.replies.append(answer)
+    events = write(pearl)
+    assert events[1] == Delta(BEFORE.strip())  # before the model has read anything
+    assert "".join(event.text for event in events if isinstance(event, Delta)) == events[-1].draft.text
+    assert events[-1].draft.text == f"{BEFORE}please leave it.{AFTER}"
+    assert events[-1].draft.edges.greeting.text == "Hello Mr Pellow, kettle's on."
+    last = pearl.model.calls[0][0][-1]
+    assert (last.role, BEFORE.strip() in last.content) == ("assistant" if continues else "user", True)
+
+
+def test_edges_can_be_switched_off(pearl: Any) -> None:
+    pearl.model.replies.append("please leave it.")
+    draft = write(pearl, edges=False)[-1].draft
+    assert (draft.text, draft.edges) == ("please leave it.", None)
