@@ -1,75 +1,105 @@
-"""The facts of a text, each with keys by which it is the same fact in another form: "4 March" and "04.03."."""
+"""The facts of a text, each with keys by which it is the same fact in another form: "4 March" and "04.03.", "10 €" and
+"EUR 10", "15h" and "half past three".
+
+A text becomes a row of tokens, each with a letter for what it is in the languages at hand; facts are patterns of letters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from typing import TypeAlias
 
 import regex
 
-from pearl.claims.languages import words
+from pearl.claims.languages import HOUR, MONEY, PERCENT, SPELLED, Lexicon, Unit, given_names, is_number, spelled_out
 from pearl.manner.reference import common_words
 
 Key: TypeAlias = tuple[object, ...]
-CURRENCIES = "$€£¥₹"
-DAY, NO_PART = 31, None
-ARTICLE = 4  # letters of a common word before a name, as "The", that is no part of it
+DAY = 31
+THINGS = frozenset({"things"})  # the unit of 20 in "20 chairs", which are not 20 %
+MANY = {100.0, 1000.0, 1_000_000.0}  # in a word, as in "a thousand thanks": no count
+SMALL = 3  # from which on a number in a word is a count: "one", "two" are ordinary words
 ROMAN = regex.compile(r"(?=.)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 # full-width characters, and the Arabic marks of decimals and thousands
 USUAL = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x066B: ".", 0x066C: ","}
 NAME = r"(?!I['’])\p{Lu}[\p{L}\p{M}'’-]++(?!\w)"  # I'll is none
-PARTICLES = "of|the|de|da|di|del|della|van|von|der|den|zu|la|le|du|des|y|and|&"
+LEAST_DIGITS = 7  # of a telephone number
+PHONE = rf"(?:\+|\(?0|\d{{3}}[-. ]\d{{3}}[-. ]\d{{4}}(?!\d))[()\d](?:[ \u00a0\u202f()./-]{{0,2}}\d){{{LEAST_DIGITS - 2},14}}(?!\w)"
+# what is the same in all languages; a plain word is tried first, since most are
+OPAQUE = r"""
+    (?P<plain>(?-i:\p{Ll}{2,}+)(?=[\s,;!?]|[.:](?:\s|\Z)))
+    |(?P<link>(?:https?://|www\.)[^\s<>()"'`]*[^\s<>()"'`.,;:!?])
+    |(?P<address>(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+)
+    |(?P<iso>\d{4}-\d{1,2}-\d{1,2}(?!\w))
+    |(?P<numeric>\d{1,2}(?P<mark>[./])\d{1,2}(?:(?P=mark)(?:\d{4}|\d{2})?)?(?![\w/])(?!\.\d))
+    |(?P<clock>\d{1,2}[:h]\d{2}(?!\d|:\d|\p{Latin}))
+    |(?P<phone>PHONE)
+    |(?P<code>`[^`\n]{1,80}`
+      |(?<![\w/.+~-])(?:~/|\.{1,2}/|/)?(?:[\p{L}_.][\w.+-]*+/)+[\w.*+-]*\w
+      |(?<![\w.-])(?-i:[\w-]{2,}+(?:\.[a-z][\w-]++)+)(?![\w.]\w)
+      |(?<![\w.])[\w.]*_[\w.]*\w(?:\(\))?|(?<![\w.])\w[\w.]*+\(\)
+      |(?<![\w-])--[a-z][\w-]+
+      |(?<!\w)O\([^()\s]{1,12}\)|(?<![\w&])\#(?!(?:define|endif|include|ifn?def|if|else|undef|pragma)\b)[a-z][\w-]+
+      |(?<!\w)v?\d+\.\d+(?:\.\d+)+\w*|(?<!\w)v\d+(?:\.\d+)*\b
+      |(?<!\w)(?-i:\p{Ll}+\p{Lu}\w*|\p{Lu}+\p{Ll}+\p{Lu}\w*|\p{Latin}+\d\w*)(?!\w)
+      |(?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,40}(?!\w)|(?<![\w&])\#\d+)
+    |(?P<quote>[“«„][^“”«»„\n]{2,120}[”»“]|(?<![\w"])"[^"\n]{2,120}"(?!\w))
+    |(?P<ordinal>\d{1,3}(?:st|nd|rd|th|º|ª|er|ère|e|ème|\.(?=\s*\p{L}))(?!\w))
+    |(?P<number>\d{1,3}(?:[,.'’\u00a0\u202f\x20]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)
+""".replace("PHONE", PHONE)
+WORDS = r"""|(?P<half>[ap]\.m\.?(?!\w))|(?P<word>(?:LETTER[\p{M}]*+)+(?:['’-](?:LETTER[\p{M}]*+)+)*['’]?)|(?P<line>\n)|(?P<sign>\S)"""
+SPACED, SIGNS = r"\p{L}", r"[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}]]"
+HONORED = r"|(?P<honored>(?!皆|各)[\p{Han}\p{Katakana}ー]{1,4}(?=さん|様|さま|くん|ちゃん)|\p{Han}(?=先生|老师|老師|女士|小姐))"
+# letters: D date in digits, T clock, N number, O ordinal, M month, W weekday, R relative day, P half of the day, S scale, U unit,
+# C currency before a number, H word of the clock, K word before it, y m d signs behind a year, month, day, A capital,
+# L title, G role, o "of", x word
+FACTS = regex.compile(
+    r"(?P<named>(?:Ny)?NmNd?|Nm|[NO]o*M[.,]?o?N?(?![mHSU])|M\.?o?[NO](?:,?N(?![NSUHm.]))?|M(?:o?N)?)"
+    r"|(?P<time>P?T[PH]?|PNHN[Um]?|PNH?|KDH?|KNH?N?|DH|NHN[Um]?|N[PH]P?)"
+    r"|(?P<iso>I)|(?P<numeric>D)|(?P<weekday>W)|(?P<relative>R)|(?P<number>C?NS?-?[UC]?|O)|(?P<opaque>F)"
+    r"|(?P<role>A+G)|(?P<name>(?:L\.?)*A(?:(?:o|x(?=&)|-)?A)*)|(?P<fixed>Z)"
+)
+LETTERS = {"plain": "x", "iso": "I", "numeric": "D", "clock": "T", "ordinal": "O", "number": "N", "half": "P"}
+COUNTS = frozenset("NSOTDC")
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    kind: str  # "date", "number", "time", "link", "address", "code", "quote", "name"
+    kind: str  # "date", "number", "time", "link", "address", "code", "quote", "name", "phone"
     text: str
     start: int  # character of the text
     end: int
     keys: frozenset[Key]  # one for each way to read it: 03/04 has two
+    weak: bool = False  # perhaps none: the one of "one of them", a word that begins a sentence
+    titled: bool = False  # a name behind a title
 
 
-@cache
-def _pattern() -> regex.Pattern[str]:
-    known = words()
-    month = "|".join(sorted(map(regex.escape, known.months), key=len, reverse=True))
-    weekday = "|".join(sorted(map(regex.escape, known.weekdays), key=len, reverse=True))
-    ordinal = "|".join(sorted(map(regex.escape, known.ordinals), key=len, reverse=True))
-    day = rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.(?=\s*\p{{L}})|º|er|e)?|(?:the\s+)?(?:{ordinal})(?!\w))"
-    return regex.compile(
-        rf"""(?xi)
-        (?:(?<!\w)(?=\S|\s\d)(?!(?!\L<calendar>)(?-i:\p{{Ll}}++\s))|(?=[hw\d`“«„]))(?:
-        (?P<link>(?:https?://|www\.)[^\s<>()"'`]*[^\s<>()"'`.,;:!?])
-        |(?P<address>(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+)
-        |(?P<iso>(?<!\w)\d{{4}}-\d{{1,2}}-\d{{1,2}}(?!\w))
-        |(?P<numeric>(?<![\w./])\d{{1,2}}(?P<mark>[./])\d{{1,2}}(?:(?P=mark)(?:\d{{4}}|\d{{2}})?)?(?![\w/])(?!\.\d))
-        |(?P<cjk>(?:\d{{4}}年)?\d{{1,2}}月(?:\d{{1,2}}日)?)
-        |(?P<named>(?<!\w){day}\s*(?:of\s+|de\s+|di\s+)?(?:{month})\b(?:\.?,?\s*(?:de\s+)?\d{{4}})?
-          |(?<!\w)(?:{month})\b\.?\s+{day}(?!\w)(?:,?\s*\d{{4}})?
-          |(?<!\w)(?:{month})\b(?:\s+(?:de\s+)?\d{{4}})?)
-        |(?P<weekday>(?<!\w)(?:{weekday})s?\b)
-        |(?P<time>(?<![\w:])\d{{1,2}}[:h]\d{{2}}(?:\s*[ap]\.?m\b\.?)?(?![\w:])|(?<!\w)\d{{1,2}}\s*(?:[ap]\.?m\b\.?|o['’]clock|Uhr|h\b))
-        |(?P<code>`[^`\n]{{1,80}}`
-          |(?<![\w/.+~-])(?:~/|\.{{1,2}}/|/)?(?:[\p{{L}}_.][\w.+-]*+/)+[\w.*+-]*\w
-          |(?<![\w.-])(?-i:[\w-]{{2,}}+(?:\.[a-z][\w-]++)+)(?![\w.]\w)
-          |(?<![\w.])[\w.]*_[\w.]*\w(?:\(\))?|(?<![\w.])\w[\w.]*+\(\)
-          |(?<![\w-])--[a-z][\w-]+
-          |(?<!\w)O\([^()\s]{{1,12}}\)|(?<![\w&])\#(?!(?:define|endif|include|ifn?def|if|else|undef|pragma)\b)[a-z][\w-]+
-          |(?<!\w)v?\d+\.\d+(?:\.\d+)+\w*|(?<!\w)v\d+(?:\.\d+)*\b
-          |(?<!\w)(?-i:\p{{Ll}}+\p{{Lu}}\w*|\p{{Lu}}+\p{{Ll}}+\p{{Lu}}\w*|\p{{L}}+\d\w*(?<!\d(?:st|nd|rd|th)))(?!\w)
-          |(?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{{7,40}}(?!\w)|(?<![\w&])\#\d+)
-        |(?P<quote>[“«„][^“”«»„\n]{{2,120}}[”»“]|(?<![\w"])"[^"\n]{{2,120}}"(?!\w))
-        |(?P<number>(?<![\w.,])[{CURRENCIES}]?\s?\d{{1,3}}(?:[,.'’\u00a0\u202f]\d{{3}})+(?:[.,]\d+)?(?!\w)
-          |(?<![\w.,])[{CURRENCIES}]?\d+(?:[.,]\d+)?
-           (?:\s?(?:%|[{CURRENCIES}])|\p{{L}}{{1,3}}(?:/\p{{L}}{{1,2}})?)?(?!\w))
-        |(?P<name>(?-i:(?<!\w){NAME}(?:(?:\ (?:{PARTICLES}))?\ (?!(?i:{month})\b\.?\s+\d){NAME})*)))
-        """,
-        calendar={"the", *known.months, *known.weekdays, *known.ordinals},
+@dataclass(slots=True)
+class _Token:
+    letter: str
+    text: str  # case-folded
+    start: int
+    end: int
+    values: tuple[float, ...] = ()
+    fact: Fact | None = None
+    spelled: bool = False  # in words
+    kind: str = ""
+
+
+@lru_cache(64)
+def _pattern(lexicon: Lexicon) -> regex.Pattern[str]:
+    # signs count only behind a number; longer words of such scripts stand anywhere
+    signs = "".join(
+        rf"|(?P<{name}>{before}(?:{'|'.join(map(regex.escape, words))}))"
+        for name, before, words in (("after", r"(?<=[\d\p{Nd}]\s?)", (*lexicon.after_digits, *"年月日년월일號号")), ("known", "", lexicon.signs))
+        if words
     )
+    uncased = bool(lexicon.languages & {"ja", "zh"})
+    words = WORDS.replace("LETTER", SIGNS if uncased else SPACED)
+    return regex.compile(OPAQUE + signs + (HONORED if uncased else "") + words, regex.VERBOSE | regex.IGNORECASE | regex.V1)
 
 
 def in_usual_forms(text: str) -> str:
@@ -77,99 +107,324 @@ def in_usual_forms(text: str) -> str:
     return text.translate(USUAL)
 
 
-def facts(text: str) -> Iterator[Fact]:
+def facts(text: str, lexicon: Lexicon) -> Iterator[Fact]:
     """Yield the facts of a text in their order; names include any word with a capital, also at a sentence's start."""
-    written, text = text, in_usual_forms(text)
-    for match in _pattern().finditer(text):
-        kind = match.lastgroup or ""  # the outermost group, which every alternative is
-        start, end = match.span()
+    usual = in_usual_forms(text)
+    tokens = _spelled(list(_tokens(usual, lexicon)), lexicon)
+    letters = "".join(token.letter for token in tokens)
+    at = 0
+    while found := FACTS.search(letters, at):
+        at = found.end()
+        kind, run = found.lastgroup or "", tokens[found.start() : found.end()]
+        if kind == "role":  # the Hiring Manager
+            continue
         if kind == "name":
-            end = start + len(regex.sub(r"['’]s$", "", match[0].rstrip("'’-")))  # without a possessive's end
-            first = regex.match(rf"\p{{Lu}}\p{{Ll}}{{0,{ARTICLE - 1}}} ", text[start:end])
-            if first and first[0].strip().casefold() in common_words():
-                start += first.end()
-        start += len(text[start:end]) - len(text[start:end].lstrip())
-        if kind == "quote" and regex.search(r"\s", text[start:end]) is None:  # a link, a path, a name, or set apart
-            within = tuple(facts(text[start + 1 : end - 1]))
-            yield from (replace(fact, start=start + 1 + fact.start, end=start + 1 + fact.end) for fact in within)
-            if within or text[start + 1 : end - 1].isalpha():
+            yield from _names(run, tokens[: found.start()], text, usual, lexicon)
+            continue
+        if kind in ("opaque", "fixed"):
+            yield from _opaque(run[0], text, lexicon)
+            continue
+        keys = _READERS[kind](run, lexicon)
+        if not keys and len(run) > 1:  # no date, no time: what begins it may still be a number
+            kind, run, at = "number", run[:1], found.start() + 1
+            keys = _number(run, lexicon) if run[0].letter in "NO" else []
+        if kind == "number" and _counts_things(tokens[at : at + 1]):
+            keys = [(*key[:2], key[2] or THINGS) for key in keys]
+        if keys:
+            start, end = run[0].start, run[-1].end
+            kind = "date" if kind in _DATES else kind
+            yield Fact(kind, text[start:end], start, end, frozenset(keys), _is_weak(kind, run, tokens[at : at + 1]))
+
+
+def _counts_things(behind: Sequence[_Token]) -> bool:
+    """True where a noun follows, as far as can be told without a grammar."""
+    return bool(behind) and behind[0].letter in "xA" and len(behind[0].text) > 3 and behind[0].text not in common_words()
+
+
+def _is_weak(kind: str, run: Sequence[_Token], behind: Sequence[_Token]) -> bool:
+    """True for a number that counts nothing: a digit alone, a small number in words, an ordinal."""
+    if kind != "number":
+        return False
+    first = next(token for token in run if token.values)
+    unit = len(run) > 1
+    if first.spelled:
+        small = first.values[0] < SMALL or first.values[0] in MANY
+        return (small and not (unit and first.values[0] > 1)) or (first.letter == "O" and first.values[0] <= SMALL - 1)
+    if unit or len(first.text) > 1:
+        return False
+    return not behind or behind[0].letter not in "xAoUL"
+
+
+def _tokens(text: str, lexicon: Lexicon) -> Iterator[_Token]:
+    """Yield the words and signs of a text, each with its letter."""
+    idioms = list(lexicon.idioms.finditer(text)) if lexicon.idioms else []
+    place, before = 0, ""
+    for match in _pattern(lexicon).finditer(text):
+        start, end = match.span()
+        while place < len(idioms) and idioms[place].end() <= start:
+            place += 1
+        if place < len(idioms) and idioms[place].start() <= start:
+            if idioms[place].start() == start and (fact := _idiom(idioms[place], lexicon)):
+                yield _Token("Z", idioms[place][0], start, idioms[place].end(), fact=fact)
+            if idioms[place].start() < start or fact:
+                before = "Z"
                 continue
-        if keys := READERS[kind](text[start:end]):
-            yield Fact("date" if kind in DATES else kind, written[start:end], start, end, frozenset(keys))
+        kind = match.lastgroup or ""
+        token = _token(kind, match[0], start, end, before, lexicon)
+        before = token.letter
+        yield token
 
 
-def _iso(text: str) -> list[Key]:
-    year, month, day = map(int, text.split("-"))
+def _token(kind: str, written: str, start: int, end: int, before: str, lexicon: Lexicon) -> _Token:
+    small = written.casefold()
+    if kind in ("link", "address", "code", "quote", "phone", "honored"):
+        keys = [("phone", regex.sub(r"\D", "", written), "+" in written)] if kind == "phone" else _word(written)
+        kind = "name" if kind == "honored" else kind
+        return _Token("F", small, start, end, fact=Fact(kind, written, start, end, frozenset(keys)))
+    if kind in ("number", "ordinal"):
+        return _Token(LETTERS[kind], written, start, end, _values(written))
+    if kind in ("iso", "numeric", "clock", "half"):
+        return _Token(LETTERS[kind], small.replace(".", "") if kind == "half" else written, start, end)
+    if kind == "line":
+        return _Token("|", "\n", start, end)
+    if kind == "sign":
+        letter = "C" if regex.match(MONEY, written) else "U" if written in "%٪°" and before in COUNTS else written
+        return _Token(letter if letter in "CU.,:;!?…-&。！？、，" else "?", small, start, end)
+    return _Token(_letter(small, written, before, lexicon, after=kind == "after"), small, start, end)
+
+
+def _letter(small: str, written: str, before: str, lexicon: Lexicon, after: bool) -> str:
+    """Return the letter of a word; what counts does so behind a number only."""
+    if before in COUNTS or after:
+        for letter, words in (("H", lexicon.clock), ("S", lexicon.scales), ("U", lexicon.units), ("P", lexicon.halves)):
+            if small in words:
+                return letter
+        if small in "年년月월日일号號":
+            return "yymmdddd"["年년月월日일号號".index(small)]
+    base = small.removesuffix("s") if small.removesuffix("s") in lexicon.weekdays else small
+    for letter, words in (("M", lexicon.months), ("W", lexicon.weekdays), ("R", lexicon.relative), ("P", lexicon.halves)):
+        if base in words:
+            # "Morgen" in German is the morning
+            return letter if letter != "R" or small == written or "de" not in lexicon.languages else "x"
+    if small in lexicon.before_clock:
+        return "K"
+    if small in lexicon.titles or small in lexicon.roles:
+        return "L" if small in lexicon.titles else "G"
+    if written[0].isupper() and small in lexicon.units and written.isupper() and len(written) == 3:
+        return "C"
+    if small in lexicon.of and not written.istitle():
+        return "o"
+    return "A" if regex.match(NAME, written) else "x"
+
+
+def _spelled(tokens: list[_Token], lexicon: Lexicon) -> list[_Token]:
+    """Return the tokens with numbers in words as one token each."""
+    codes = lexicon.languages & SPELLED
+    found = [at for at, token in enumerate(tokens) if token.letter in "xAoS" and is_number(token.text, codes)] if codes else []
+    if not found:
+        return tokens
+    result: list[_Token] = []
+    at = 0
+    known = set(found)
+    while at < len(tokens):
+        if at not in known or tokens[at].text in lexicon.of or (result and result[-1].letter == "N" and tokens[at].letter == "S"):
+            result.append(tokens[at])
+            at += 1
+            continue
+        end = at + 1
+        while end < len(tokens) and (end in known or (end + 1 in known and (tokens[end].text in _JOINS))):
+            end += 1
+        result += _numbers(tokens[at:end], codes)
+        at = end
+    for place, token in enumerate(result[1:], start=1):  # what counts does so behind these, too
+        if token.letter in "xA" and result[place - 1].spelled:
+            token.letter = _letter(token.text, token.text, "N", lexicon, after=False)
+    return result
+
+
+_JOINS = frozenset({"and", "und", "et", "y", "e", "en", "-"})
+
+
+def _numbers(run: Sequence[_Token], codes: frozenset[str]) -> Iterator[_Token]:
+    """Yield the tokens of a run of words of numbers, read in the language that makes the fewest of it."""
+    words = tuple(word for token in run for word in (token.text,))
+    readings = [reading for code in sorted(codes) if (reading := spelled_out(words, code))]
+    at = 0
+    for start, end, value, ordinal in min(readings, key=lambda reading: (-sum(b - a for a, b, _, _ in reading), len(reading)), default=[]):
+        yield from run[at:start]
+        text = " ".join(words[start:end])
+        yield _Token("O" if ordinal else "N", text, run[start].start, run[end - 1].end, (value,), spelled=True)
+        at = end
+    yield from run[at:]
+
+
+def _idiom(match: regex.Match[str], lexicon: Lexicon) -> Fact | None:
+    """Return what a time or a share in words says; None where its number is none."""
+    text, keys = match[0], list[Key]()
+    if match.lastgroup == "fixed":
+        kind, value = lexicon.fixed[text.casefold()]
+        if kind == "time":
+            keys = [("time", int(value) // 60, int(value) % 60)]
+        else:
+            keys = [("number", value, frozenset({PERCENT[0]}))] if kind == "share" else [("relative", int(value))]
+    else:
+        index = next(int(name[1:]) for name, word in match.groupdict().items() if name[0] == "n" and word is not None)
+        hour = _hour(match[f"n{index}"].casefold(), lexicon)
+        if hour is None:
+            return None
+        kind, minutes = "time", hour * 60 + lexicon.minutes[index]
+        keys = [("time", minutes // 60 % 24, minutes % 60), ("time", (minutes // 60 + 12) % 24, minutes % 60)]
+    kind = {"share": "number", "relative": "date"}.get(kind, kind)
+    return Fact(kind, text, *match.span(), frozenset(keys))
+
+
+def _hour(word: str, lexicon: Lexicon) -> int | None:
+    if word.isdecimal():
+        return int(word) if int(word) <= 24 else None
+    values = [value for code in sorted(lexicon.languages & SPELLED) for *_, value, _ in spelled_out((word,), code)]
+    return int(values[0]) if values and values[0] <= 24 else None
+
+
+def _opaque(token: _Token, text: str, lexicon: Lexicon) -> Iterator[Fact]:
+    """Yield a fact that is no value; of a quote without blanks what is in it."""
+    fact = token.fact
+    assert fact is not None
+    fact = replace(fact, text=text[fact.start : fact.end])
+    if fact.kind == "quote" and regex.search(r"\s", fact.text) is None:  # a link, a path, a name, or set apart
+        within = tuple(facts(fact.text[1:-1], lexicon))
+        at = fact.start + 1
+        yield from (replace(each, start=at + each.start, end=at + each.end) for each in within)
+        if within or fact.text[1:-1].isalpha():
+            return
+    yield fact
+
+
+def _names(
+    run: Sequence[_Token], before: Sequence[_Token], text: str, usual: str, lexicon: Lexicon
+) -> Iterator[Fact]:
+    """Yield the names of a run of words with capitals: parted where more than a blank is between them, and without titles
+    and the first word of a sentence, unless it is a given name."""
+    parts: list[list[_Token]] = [[]]
+    for token in run:
+        if parts[-1] and usual[parts[-1][-1].end : token.start] not in (" ", "", "-") and token.letter != ".":
+            parts.append([])
+        parts[-1].append(token)
+    for number, part in enumerate(parts):
+        titled = part[0].letter == "L"
+        named = [token for token in part if token.letter in "Ao"]
+        while named and named[-1].letter == "o":
+            named.pop()
+        begins = number == 0 and not titled and _begins(before)
+        if begins and len(named) > 1 and not is_given_name(text[named[0].start : named[0].end], lexicon):
+            named = named[1:]
+            begins = False
+        while named and named[0].letter == "o":
+            named = named[1:]
+        if not named:
+            continue
+        start, end = named[0].start, named[-1].end
+        end = start + len(regex.sub(r"['’]\p{Ll}{1,3}$", "", text[start:end].rstrip("'’-")))  # without a possessive's end
+        yield Fact("name", text[start:end], start, end, frozenset(_name(text[start:end])), begins, titled)
+
+
+def _begins(before: Sequence[_Token]) -> bool:
+    """True where a sentence or a line begins."""
+    return not before or before[-1].letter in "|.:;!?…。！？"
+
+
+def is_given_name(word: str, lexicon: Lexicon) -> bool:
+    """True for a given name that is no ordinary word."""
+    word = regex.sub(r"['’]s$", "", word)
+    small = word.casefold()
+    return len(word) > 2 and word in given_names() and small not in common_words() and small not in lexicon.no_names
+
+
+def _values(digits: str) -> tuple[float, ...]:
+    """Return the ways to read a number: 1.200 is 1200 or 1.2."""
+    digits = regex.sub(r"[^\d.,]", "", digits).rstrip(".,")
+    plain = regex.sub(r"[.,](?=\d{3}(?!\d))", "", digits)
+    found = []
+    for spelled in dict.fromkeys((plain, digits)):
+        value = "".join(str(int(sign)) if sign.isdecimal() else "." for sign in spelled)
+        if value.count(".") <= 1:
+            found.append(float(value))
+    return tuple(found)
+
+
+def _iso(run: Sequence[_Token], _: Lexicon) -> list[Key]:
+    year, month, day = map(int, run[0].text.split("-"))
     return [_date(year, month, day)] if month <= 12 and day <= DAY else []
 
 
-def _numeric(text: str) -> list[Key]:
+def _numeric(run: Sequence[_Token], _: Lexicon) -> list[Key]:
     """Day and month in both orders; 3.5 may be a number as well."""
+    text = run[0].text
     mark = "/" if "/" in text else "."
     parts = [int(part) for part in text.split(mark) if part]
     year = None if len(parts) < 3 else parts[2] + (2000 if parts[2] < 100 else 0)
     first, second = parts[:2]
-    dates = [
-        _date(year, month, day)
-        for day, month in ((first, second), (second, first))
-        if 1 <= month <= 12 and 1 <= day <= DAY
-    ]
+    dates = [_date(year, month, day) for day, month in ((first, second), (second, first)) if 1 <= month <= 12 and 1 <= day <= DAY]
     plain = len(parts) == 2 and mark == "." and not text.endswith(".")
-    return [*dates, *([("number", float(text))] if plain else [])]
+    return [*dates, *([("number", float(text), frozenset())] if plain else [])]
 
 
-def _cjk(text: str) -> list[Key]:
-    numbers = [int(number) for number in regex.findall(r"\d+", text)]
-    year = numbers.pop(0) if "年" in text else None
-    return [_date(year, numbers[0], numbers[1] if len(numbers) > 1 else None)]
-
-
-def _named(text: str) -> list[Key]:
-    known = words()
-    tokens = regex.findall(r"[\p{L}\p{M}]+|\d+", text.casefold())
-    month = next((known.months[token] for token in tokens if token in known.months), None)
-    if month is None:  # "1ermars": no word of it is the month
+def _named(run: Sequence[_Token], lexicon: Lexicon) -> list[Key]:
+    letters = "".join(token.letter for token in run)
+    counted = [token.values[0] for token in run if token.values]
+    if "m" in letters:
+        year = counted.pop(0) if "y" in letters else None
+        return [_date(year and int(year), int(counted[0]), int(counted[1]) if len(counted) > 1 else None)]
+    word = next(token for token in run if token.letter == "M")
+    day = next((int(value) for value in counted if value <= DAY), None)
+    year = next((int(value) for value in counted if value > DAY), None)
+    if day is None and year is None and (len(word.text) < 5 or word.text in lexicon.no_names) and word.text not in _CLEAR:
         return []
-    numbers = [int(token) for token in tokens if token.isdecimal()]
-    day = next((number for number in numbers if number <= DAY), None)
-    day = day or next((known.ordinals[token] for token in tokens if token in known.ordinals), None)
-    year = next((number for number in numbers if number > DAY), None)
-    alone = day is None and year is None
-    if alone and (text.casefold() in known.ambiguous or (not text[0].isupper() and len(text) < 4)):
+    return [_date(year, lexicon.months[word.text], day)]
+
+
+_CLEAR = frozenset({"juni", "juli", "june", "july", "août", "mayo", "maio", "juin", "mars"})
+
+
+def _weekday(run: Sequence[_Token], lexicon: Lexicon) -> list[Key]:
+    word = run[0].text
+    return [("weekday", lexicon.weekdays.get(word) or lexicon.weekdays[word.removesuffix("s")])]
+
+
+def _relative(run: Sequence[_Token], lexicon: Lexicon) -> list[Key]:
+    return [("relative", lexicon.relative[run[0].text])]
+
+
+def _time(run: Sequence[_Token], lexicon: Lexicon) -> list[Key]:
+    first = next(token for token in run if token.letter in "TDN")
+    numbers = [int(number) for token in run if token.letter in "TDN" for number in regex.findall(r"\d+", token.text)]
+    if first.spelled:
+        numbers.insert(0, int(first.values[0]))
+    hour, minute = (*numbers, 0)[:2]
+    if hour > 24 or minute > 59 or not all(value == int(value) for value in first.values if first.letter == "N" and len(numbers) < 2):
         return []
-    return [_date(year, month, day)]
-
-
-def _weekday(text: str) -> list[Key]:
-    token = text.casefold()
-    number = words().weekdays.get(token) or words().weekdays.get(token.removesuffix("s"))
-    return [("weekday", number)] if number else []
-
-
-def _time(text: str) -> list[Key]:
-    numbers = [int(number) for number in regex.findall(r"\d+", text)]
-    hour, minute = numbers[0], numbers[1] if len(numbers) > 1 else 0
-    if hour > 24 or minute > 59:
-        return []
-    half = regex.search(r"[ap](?=\.?m)", text.casefold())
-    if half:
-        return [("time", hour % 12 + (12 if half[0] == "p" else 0), minute)]
-    return [("time", hour, minute), ("time", (hour + 12) % 24, minute)]
-
-
-def _number(text: str) -> list[Key]:
-    digits = regex.sub(r"[^\d.,]", "", text).rstrip(".,")
-    keys: list[Key] = []
-    plain = regex.sub(r"[.,](?=\d{3}(?!\d))", "", digits)
-    for spelled in {plain, digits}:
-        value = "".join(str(int(sign)) if sign.isdecimal() else "." for sign in spelled)
-        if value.count(".") <= 1:
-            keys.append(("number", float(value)))
+    half = next((lexicon.halves.get(token.text, {"am": 0, "pm": 12}.get(token.text)) for token in run if token.letter == "P"), None)
+    if half is not None:
+        return [("time", hour % 12 + half, minute)]
+    keys: list[Key] = [("time", hour % 24, minute), ("time", (hour + 12) % 24, minute)]
+    if any(HOUR in lexicon.units.get(token.text, ()) for token in run if token.letter == "H") and len(numbers) < 2:
+        keys.append(("number", hour * HOUR[1], frozenset({HOUR[0]})))
     return keys
 
 
+def _number(run: Sequence[_Token], lexicon: Lexicon) -> list[Key]:
+    first = next(token for token in run if token.letter in "NO")
+    scale = next((lexicon.scales[token.text] for token in run if token.letter == "S"), 1)
+    units: set[Unit] = {
+        unit for token in run if token.letter in "UC" for unit in lexicon.units.get(token.text, ({PERCENT} if token.text in "%٪" else ()))
+    }
+    if not units:
+        return [("number", value * scale, frozenset()) for value in first.values]
+    # in its kind's base, so that 14 days are two weeks
+    return [("number", round(value * scale * factor, 6), frozenset({kind})) for value in first.values for kind, factor in sorted(units)]
+
+
 def _word(text: str) -> list[Key]:
-    return [("words", text.strip('`“”«»„"').casefold())]
+    return [("words", text.strip('`“”«»„"').casefold().rstrip("/"))]
 
 
 def _name(text: str) -> list[Key]:
@@ -179,34 +434,44 @@ def _name(text: str) -> list[Key]:
         return _word(text)
     values = [ROMAN_DIGITS[digit] for digit in last]
     number = sum(-value if value < behind else value for value, behind in zip(values, [*values[1:], 0], strict=True))
-    return [*_word(text), ("number", float(number))]
+    return [*_word(text), ("number", float(number), frozenset())]
 
 
 def _date(year: int | None, month: int, day: int | None) -> Key:
     return ("date", year, month, day)
 
 
-READERS: dict[str, Callable[[str], list[Key]]] = {
-    "link": lambda text: [("words", text.casefold().rstrip("/"))],
-    "address": _word,
+_READERS: dict[str, Callable[[Sequence[_Token], Lexicon], list[Key]]] = {
     "iso": _iso,
     "numeric": _numeric,
-    "cjk": _cjk,
     "named": _named,
     "weekday": _weekday,
+    "relative": _relative,
     "time": _time,
-    "code": _word,
-    "quote": _word,
     "number": _number,
-    "name": _name,
 }
-DATES = frozenset({"iso", "numeric", "cjk", "named", "weekday"})
+_DATES = frozenset({"iso", "numeric", "named", "weekday", "relative"})
 
 
-def same(one: Key, other: Key) -> bool:
-    """True for keys that may mean the same: a date without a year agrees with one of any year."""
-    if one[0] != other[0]:
-        return False
-    if one[0] != "date":
-        return one == other
-    return all(NO_PART in parts or parts[0] == parts[1] for parts in zip(one[1:], other[1:], strict=True))
+def agrees(stated: Key, given: Key) -> bool:
+    """True where the text that has ``given`` says what is ``stated``, at least: a date without a year agrees with one of any
+    year, and "at nine" with 9:00 or with 9 March."""
+    if stated[0] == given[0] == "date":
+        return all(None in parts or parts[0] == parts[1] for parts in zip(stated[1:], given[1:], strict=True))
+    if stated[0] == given[0] == "number":
+        return stated[1] == given[1] and (not stated[2] or not given[2] or not stated[2].isdisjoint(given[2]))
+    if stated[0] == given[0] == "phone":
+        return _same_phone(str(stated[1]), str(given[1]))
+    kinds = {stated[0], given[0]}
+    if kinds == {"number", "time"}:
+        number, time = (stated, given) if stated[0] == "number" else (given, stated)
+        return not number[2] and time[2] == 0 and number[1] in (time[1], time[1] % 12 or 12)
+    if stated[0] == "number" and given[0] == "date":
+        return not stated[2] and stated[1] in (given[1], given[3])
+    return stated == given
+
+
+def _same_phone(one: str, other: str) -> bool:
+    """True for the same digits, or where one has its country's in place of the first 0."""
+    short, long = sorted((one, other), key=len)
+    return one == other or (short[0] == "0" and long[0] != "0" and long.endswith(short[1:]) and len(long) - len(short) <= 2)
