@@ -26,12 +26,13 @@ ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 # full-width characters, and the Arabic marks of decimals and thousands
 USUAL = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x066B: ".", 0x066C: ","}
 NAME = r"(?!I['’])\p{Lu}[\p{L}\p{M}'’-]++(?!\w)"  # I'll is none
+CAPITAL, SIGN_OF_MONEY, POSSESSIVE = map(regex.compile, (NAME, MONEY, r"['’]s$"))
 LEAST_DIGITS = 7  # of a telephone number
 PHONE = rf"(?:\+|\(?0|\d{{3}}[-. ]\d{{3}}[-. ]\d{{4}}(?!\d))[()\d](?:[ \u00a0\u202f()./-]{{0,2}}\d){{{LEAST_DIGITS - 2},14}}(?!\w)"
 # what is the same in all languages; a plain word is tried first, since most are
 OPAQUE = r"""
-    (?P<plain>(?-i:\p{Ll}{2,}+)(?=[\s,;!?]|[.:](?:\s|\Z)))
-    |(?P<link>(?:https?://|www\.)[^\s<>()"'`]*[^\s<>()"'`.,;:!?])
+    (?P<plain>\p{Ll}{2,}+(?=[\s,;!?]|[.:](?:\s|\Z)))
+    |(?P<link>(?i:https?://|www\.)[^\s<>()"'`]*[^\s<>()"'`.,;:!?])
     |(?P<address>(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+)
     |(?P<iso>\d{4}-\d{1,2}-\d{1,2}(?!\w))
     |(?P<numeric>\d{1,2}(?P<mark>[./])\d{1,2}(?:(?P=mark)(?:\d{4}|\d{2})?)?(?![\w/])(?!\.\d))
@@ -39,18 +40,18 @@ OPAQUE = r"""
     |(?P<phone>PHONE)
     |(?P<code>`[^`\n]{1,80}`
       |(?<![\w/.+~-])(?:~/|\.{1,2}/|/)?(?:[\p{L}_.][\w.+-]*+/)+[\w.*+-]*\w
-      |(?<![\w.-])(?-i:[\w-]{2,}+(?:\.[a-z][\w-]++)+)(?![\w.]\w)
+      |(?<![\w.-])(?:[\w-]{2,}+(?:\.[a-z][\w-]++)+)(?![\w.]\w)
       |(?<![\w.])[\w.]*_[\w.]*\w(?:\(\))?|(?<![\w.])\w[\w.]*+\(\)
-      |(?<![\w-])--[a-z][\w-]+
-      |(?<!\w)O\([^()\s]{1,12}\)|(?<![\w&])\#(?!(?:define|endif|include|ifn?def|if|else|undef|pragma)\b)[a-z][\w-]+
+      |(?<![\w-])--[A-Za-z][\w-]+
+      |(?<!\w)O\([^()\s]{1,12}\)|(?<![\w&])\#(?!(?:define|endif|include|ifn?def|if|else|undef|pragma)\b)[A-Za-z][\w-]+
       |(?<!\w)v?\d+\.\d+(?:\.\d+)+\w*|(?<!\w)v\d+(?:\.\d+)*\b
-      |(?<!\w)(?-i:\p{Ll}+\p{Lu}\w*|\p{Lu}+\p{Ll}+\p{Lu}\w*|\p{Latin}+\d\w*)(?!\w)
+      |(?<!\w)(?:\p{Ll}+\p{Lu}\w*|\p{Lu}+\p{Ll}+\p{Lu}\w*|\p{Latin}+\d\w*)(?!\w)
       |(?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,40}(?!\w)|(?<![\w&])\#\d+)
     |(?P<quote>[“«„][^“”«»„\n]{2,120}[”»“]|(?<![\w"])"[^"\n]{2,120}"(?!\w))
     |(?P<ordinal>\d{1,3}(?:st|nd|rd|th|º|ª|er|ère|e|ème|\.(?=\s*\p{L}))(?!\w))
     |(?P<number>\d{1,3}(?:[,.'’\u00a0\u202f\x20]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)
 """.replace("PHONE", PHONE)
-WORDS = r"""|(?P<half>[ap]\.m\.?(?!\w))|(?P<word>(?:LETTER[\p{M}]*+)+(?:['’-](?:LETTER[\p{M}]*+)+)*['’]?)|(?P<line>\n)|(?P<sign>\S)"""
+WORDS = r"""|(?P<half>[APap]\.[Mm]\.?(?!\w))|(?P<word>(?:LETTER[\p{M}]*+)+(?:['’-](?:LETTER[\p{M}]*+)+)*['’]?)|(?P<line>\n)|(?P<sign>\S)"""
 SPACED, SIGNS = r"\p{L}", r"[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}]]"
 HONORED = r"|(?P<honored>(?!皆|各)[\p{Han}\p{Katakana}ー]{1,4}(?=さん|様|さま|くん|ちゃん)|\p{Han}(?=先生|老师|老師|女士|小姐))"
 # letters: D date in digits, T clock, N number, O ordinal, M month, W weekday, R relative day, P half of the day, S scale, U unit,
@@ -99,7 +100,8 @@ def _pattern(lexicon: Lexicon) -> regex.Pattern[str]:
     )
     uncased = bool(lexicon.languages & {"ja", "zh"})
     words = WORDS.replace("LETTER", SIGNS if uncased else SPACED)
-    return regex.compile(OPAQUE + signs + (HONORED if uncased else "") + words, regex.VERBOSE | regex.IGNORECASE | regex.V1)
+    # nothing begins with a blank
+    return regex.compile(rf"(?=[\S\n])(?:{OPAQUE}{signs}{HONORED if uncased else ''}{words})", regex.VERBOSE | regex.V1)
 
 
 def in_usual_forms(text: str) -> str:
@@ -188,33 +190,23 @@ def _token(kind: str, written: str, start: int, end: int, before: str, lexicon: 
     if kind == "line":
         return _Token("|", "\n", start, end)
     if kind == "sign":
-        letter = "C" if regex.match(MONEY, written) else "U" if written in "%٪°" and before in COUNTS else written
+        letter = "C" if SIGN_OF_MONEY.match(written) else "U" if written in "%٪°" and before in COUNTS else written
         return _Token(letter if letter in "CU.,:;!?…-&。！？、，" else "?", small, start, end)
     return _Token(_letter(small, written, before, lexicon, after=kind == "after"), small, start, end)
 
 
 def _letter(small: str, written: str, before: str, lexicon: Lexicon, after: bool) -> str:
     """Return the letter of a word; what counts does so behind a number only."""
-    if before in COUNTS or after:
-        for letter, words in (("H", lexicon.clock), ("S", lexicon.scales), ("U", lexicon.units), ("P", lexicon.halves)):
-            if small in words:
-                return letter
-        if small in "年년月월日일号號":
-            return "yymmdddd"["年년月월日일号號".index(small)]
-    base = small.removesuffix("s") if small.removesuffix("s") in lexicon.weekdays else small
-    for letter, words in (("M", lexicon.months), ("W", lexicon.weekdays), ("R", lexicon.relative), ("P", lexicon.halves)):
-        if base in words:
-            # "Morgen" in German is the morning
-            return letter if letter != "R" or small == written or "de" not in lexicon.languages else "x"
-    if small in lexicon.before_clock:
-        return "K"
-    if small in lexicon.titles or small in lexicon.roles:
-        return "L" if small in lexicon.titles else "G"
-    if written[0].isupper() and small in lexicon.units and written.isupper() and len(written) == 3:
+    if (before in COUNTS or after) and (letter := lexicon.counting.get(small)):
+        return letter
+    letter = lexicon.letters.get(small) or lexicon.letters.get(small.removesuffix("s"))
+    if letter == "R" and small != written and "de" in lexicon.languages:
+        return "x"  # "Morgen" in German is the morning
+    if letter and (letter != "o" or small == written) and (letter in "WMK" or small in lexicon.letters):
+        return letter
+    if len(written) == 3 and written.isupper() and small in lexicon.units:
         return "C"
-    if small in lexicon.of and not written.istitle():
-        return "o"
-    return "A" if regex.match(NAME, written) else "x"
+    return "A" if CAPITAL.match(written) else "x"
 
 
 def _spelled(tokens: list[_Token], lexicon: Lexicon) -> list[_Token]:
@@ -334,7 +326,7 @@ def _begins(before: Sequence[_Token]) -> bool:
 
 def is_given_name(word: str, lexicon: Lexicon) -> bool:
     """True for a given name that is no ordinary word."""
-    word = regex.sub(r"['’]s$", "", word)
+    word = POSSESSIVE.sub("", word)
     small = word.casefold()
     return len(word) > 2 and word in given_names() and small not in common_words() and small not in lexicon.no_names
 

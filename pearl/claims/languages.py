@@ -62,11 +62,9 @@ class Lexicon:
     halves: Mapping[str, int]  # am is 0, pm is 12
     units: Mapping[str, frozenset[Unit]]
     scales: Mapping[str, float]  # million
-    clock: frozenset[str]  # o'clock, Uhr
-    before_clock: frozenset[str]  # kl.
     of: frozenset[str]  # between a day and its month, or the words of a name
-    titles: frozenset[str]
-    roles: frozenset[str]
+    letters: Mapping[str, str]  # what a word is: those of facts.FACTS
+    counting: Mapping[str, str]  # what it is behind a number
     no_names: frozenset[str]
     fixed: Mapping[str, tuple[str, float]]  # noon, half of: what they say, by the kind of fact
     idioms: regex.Pattern[str] | None  # half past N
@@ -115,11 +113,19 @@ def lexicon(languages: frozenset[str]) -> Lexicon:
         halves,
         {word: frozenset(each) for word, each in units.items()},
         scales,
-        clock,
-        frozenset(own("before_clock")),
         frozenset(_own().entries("of")),
-        frozenset(_own().entries("titles")),
-        frozenset(_own().entries("roles")),
+        {
+            word: letter
+            for letter, words in (
+                *((letter, _own().entries(name)) for letter, name in (("o", "of"), ("G", "roles"), ("L", "titles"))),
+                *(("K", own("before_clock")), ("P", halves), ("R", relative), ("W", weekdays), ("M", months)),
+            )
+            for word in words
+        },
+        dict.fromkeys("年년", "y")
+        | dict.fromkeys("月월", "m")
+        | dict.fromkeys("日일号號", "d")
+        | {word: letter for letter, words in (("P", halves), ("U", units), ("S", scales), ("H", clock)) for word in words},
         frozenset(_own().entries("no_names")),
         fixed,
         _idioms([words for words, _ in idioms], fixed),
