@@ -149,7 +149,7 @@ class _Check:
         line = text.rfind("\n", 0, fact.start) + 1
         before = text[line : fact.start].strip(" \t*_#>-•\"'“(@")
         if fact.kind == "number":
-            listed = not before and regex.match(r"[.)]\s", text, pos=fact.end)
+            listed = not before and regex.match(r"[.)]\s", text, pos=fact.end - fact.text.endswith("."))
             return not fact.weak and not listed
         if fact.kind == "quote":  # two plain words are only set apart
             return regex.fullmatch(r"\W\p{Ll}+ \p{Ll}+\W", fact.text) is None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
+from unicodedata import numeric
 
 import regex
 
@@ -28,7 +29,10 @@ USUAL = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x066B: ".", 
 NAME = r"(?!I['’])\p{Lu}[\p{L}\p{M}'’-]++(?!\w)"  # I'll is none
 CAPITAL, SIGN_OF_MONEY, POSSESSIVE = map(regex.compile, (NAME, MONEY, r"['’]s$"))
 LEAST_DIGITS = 7  # of a telephone number
-PHONE = rf"(?:\+|\(?0|\d{{3}}[-. ]\d{{3}}[-. ]\d{{4}}(?!\d))[()\d](?:[ \u00a0\u202f()./-]{{0,2}}\d){{{LEAST_DIGITS - 2},14}}(?!\w)"
+PHONE = (
+    rf"(?:\+|\(?0)[()\d](?:[ \u00a0\u202f()./-]{{0,2}}\d){{{LEAST_DIGITS - 2},14}}(?!\w)"
+    r"|\(?\d{3}[-. )]{1,2}\d{3}[-. ]\d{4}(?!\w)"
+)
 # what is the same in all languages; a plain word is tried first, since most are
 OPAQUE = r"""
     (?P<plain>\p{Ll}{2,}+(?=[\s,;!?]|[.:](?:\s|\Z)))
@@ -44,8 +48,9 @@ OPAQUE = r"""
       |(?<![\w.])[\w.]*_[\w.]*\w(?:\(\))?|(?<![\w.])\w[\w.]*+\(\)
       |(?<![\w-])--[A-Za-z][\w-]+
       |(?<!\w)O\([^()\s]{1,12}\)|(?<![\w&])\#(?!(?:define|endif|include|ifn?def|if|else|undef|pragma)\b)[A-Za-z][\w-]+
-      |(?<!\w)v?\d+\.\d+(?:\.\d+)+\w*|(?<!\w)v\d+(?:\.\d+)*\b
+      |(?<!\w)(?!\d{1,3}(?:\.\d{3})+(?![\w.]))v?\d+\.\d+(?:\.\d+)+\w*|(?<!\w)v\d+(?:\.\d+)*\b
       |(?<!\w)(?:\p{Ll}+\p{Lu}\w*|\p{Lu}+\p{Ll}+\p{Lu}\w*|\p{Latin}+\d\w*)(?!\w)
+      |(?<!\w)\d+(?!(?:[KMGT]B?|[AP]M|[HWV]|[KMGT]?Hz)(?!\w))\p{Lu}\w*
       |(?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,40}(?!\w)|(?<![\w&])\#\d+)
     |(?P<quote>[“«„][^“”«»„\n]{2,120}[”»“]|(?<![\w"])"[^"\n]{2,120}"(?!\w))
     |(?P<ordinal>\d{1,3}(?:st|nd|rd|th|º|ª|er|ère|e|ème|\.(?=\s*\p{L}))(?!\w))
@@ -58,12 +63,13 @@ HONORED = r"|(?P<honored>(?!皆|各)[\p{Han}\p{Katakana}ー]{1,4}(?=さん|様|�
 # C currency before a number, H word of the clock, K word before it, y m d signs behind a year, month, day, A capital,
 # L title, G role, o "of", x word
 FACTS = regex.compile(
-    r"(?P<named>(?:Ny)?NmNd?|Nm|[NO]o*M[.,]?o?N?(?![mHSU])|M\.?o?[NO](?:,?N(?![NSUHm.]))?|M(?:o?N)?)"
+    r"(?P<named>(?:Ny)?NmNd?|Nm|[NO]o*M(?:[.,]?o?N(?![mHSU]))?|M\.?o?[NO](?:,?N(?![NSUHm.]))?|M(?:o?N)?)"
     r"|(?P<time>P?T[PH]?|PNHN[Um]?|PNH?|KDH?|KNH?N?|DH|NHN[Um]?|N[PH]P?)"
-    r"|(?P<iso>I)|(?P<numeric>D)|(?P<weekday>W)|(?P<relative>R)|(?P<number>C?NS?-?[UC]?|O)|(?P<opaque>F)"
+    r"|(?P<number>CDS?|C?D(?:S\.?)?-?[UC]|DS|C?N(?:S\.(?=[UC]))?S?-?[UC]?|O)"
+    r"|(?P<iso>I)|(?P<numeric>D)|(?P<weekday>W)|(?P<relative>R)|(?P<opaque>F)"
     r"|(?P<role>A+G)|(?P<name>(?:L\.?)*A(?:(?:o|x(?=&)|-)?A)*)|(?P<fixed>Z)"
 )
-LETTERS = {"plain": "x", "iso": "I", "numeric": "D", "clock": "T", "ordinal": "O", "number": "N", "half": "P"}
+LETTERS = {"plain": "x", "iso": "I", "numeric": "D", "clock": "T", "ordinal": "O", "number": "N", "half": "P", "han": "N", "symbol": "U"}
 COUNTS = frozenset("NSOTDC")
 
 
@@ -98,10 +104,13 @@ def _pattern(lexicon: Lexicon) -> regex.Pattern[str]:
         for name, before, words in (("after", r"(?<=[\d\p{Nd}]\s?)", (*lexicon.after_digits, *"年月日년월일號号")), ("known", "", lexicon.signs))
         if words
     )
+    symbols = "|".join(regex.escape(word, literal_spaces=False) for word in lexicon.symbols)
+    begins = rf"(?P<symbol>(?<=\d\s?)(?i:{symbols})(?![\p{{L}}\d]))|" if symbols else ""
     uncased = bool(lexicon.languages & {"ja", "zh"})
+    signs += r"|(?P<han>(?:[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])(?=[点點时時月日年天个個人元円]))" if uncased else ""
     words = WORDS.replace("LETTER", SIGNS if uncased else SPACED)
     # nothing begins with a blank
-    return regex.compile(rf"(?=[\S\n])(?:{OPAQUE}{signs}{HONORED if uncased else ''}{words})", regex.VERBOSE | regex.V1)
+    return regex.compile(rf"(?=[\S\n])(?:{begins}{OPAQUE}{signs}{HONORED if uncased else ''}{words})", regex.VERBOSE | regex.V1)
 
 
 def in_usual_forms(text: str) -> str:
@@ -135,7 +144,7 @@ def facts(text: str, lexicon: Lexicon) -> Iterator[Fact]:
         if keys:
             start, end = run[0].start, run[-1].end
             kind = "date" if kind in _DATES else kind
-            yield Fact(kind, text[start:end], start, end, frozenset(keys), _is_weak(kind, run, tokens[at : at + 1]))
+            yield Fact(kind, text[start:end], start, end, frozenset(keys), _is_weak(kind, run, tokens[max(0, found.start() - 2) : found.start()], tokens[at : at + 1]))
 
 
 def _counts_things(behind: Sequence[_Token]) -> bool:
@@ -143,12 +152,14 @@ def _counts_things(behind: Sequence[_Token]) -> bool:
     return bool(behind) and behind[0].letter in "xA" and len(behind[0].text) > 3 and behind[0].text not in common_words()
 
 
-def _is_weak(kind: str, run: Sequence[_Token], behind: Sequence[_Token]) -> bool:
+def _is_weak(kind: str, run: Sequence[_Token], before: Sequence[_Token], behind: Sequence[_Token]) -> bool:
     """True for a number that counts nothing: a digit alone, a small number in words, an ordinal."""
     if kind != "number":
         return False
     first = next(token for token in run if token.values)
     unit = len(run) > 1
+    if first.spelled and [token.letter for token in before] == ["N", "x"]:
+        return True  # two or three
     if first.spelled:
         small = first.values[0] < SMALL or first.values[0] in MANY
         return (small and not (unit and first.values[0] > 1)) or (first.letter == "O" and first.values[0] <= SMALL - 1)
@@ -173,7 +184,7 @@ def _tokens(text: str, lexicon: Lexicon) -> Iterator[_Token]:
                 continue
         kind = match.lastgroup or ""
         token = _token(kind, match[0], start, end, before, lexicon)
-        before = token.letter
+        before = before if (before, token.letter) == ("S", ".") else token.letter  # Mio. Euro
         yield token
 
 
@@ -183,10 +194,10 @@ def _token(kind: str, written: str, start: int, end: int, before: str, lexicon: 
         keys = [("phone", regex.sub(r"\D", "", written), "+" in written)] if kind == "phone" else _word(written)
         kind = "name" if kind == "honored" else kind
         return _Token("F", small, start, end, fact=Fact(kind, written, start, end, frozenset(keys)))
-    if kind in ("number", "ordinal"):
-        return _Token(LETTERS[kind], written, start, end, _values(written))
-    if kind in ("iso", "numeric", "clock", "half"):
-        return _Token(LETTERS[kind], small.replace(".", "") if kind == "half" else written, start, end)
+    if kind in ("number", "ordinal", "han") or (kind == "numeric" and "." in written):
+        return _Token(LETTERS[kind], written, start, end, _han(written) if kind == "han" else _values(written))
+    if kind in ("iso", "numeric", "clock", "half", "symbol"):
+        return _Token(LETTERS[kind], {"half": small.replace(".", ""), "symbol": small}.get(kind, written), start, end)
     if kind == "line":
         return _Token("|", "\n", start, end)
     if kind == "sign":
@@ -199,10 +210,12 @@ def _letter(small: str, written: str, before: str, lexicon: Lexicon, after: bool
     """Return the letter of a word; what counts does so behind a number only."""
     if (before in COUNTS or after) and (letter := lexicon.counting.get(small)):
         return letter
-    letter = lexicon.letters.get(small) or lexicon.letters.get(small.removesuffix("s"))
+    letter = lexicon.letters.get(small)
+    if lexicon.letters.get(small.removesuffix("s")) == "W":
+        letter = "W"
     if letter == "R" and small != written and "de" in lexicon.languages:
         return "x"  # "Morgen" in German is the morning
-    if letter and (letter != "o" or small == written) and (letter in "WMK" or small in lexicon.letters):
+    if letter and (letter != "o" or small == written):
         return letter
     if len(written) == 3 and written.isupper() and small in lexicon.units:
         return "C"
@@ -219,7 +232,7 @@ def _spelled(tokens: list[_Token], lexicon: Lexicon) -> list[_Token]:
     at = 0
     known = set(found)
     while at < len(tokens):
-        if at not in known or tokens[at].text in lexicon.of or (result and result[-1].letter == "N" and tokens[at].letter == "S"):
+        if at not in known or tokens[at].text in lexicon.of or (result and result[-1].letter in "ND" and tokens[at].letter == "S"):
             result.append(tokens[at])
             at += 1
             continue
@@ -343,6 +356,12 @@ def _values(digits: str) -> tuple[float, ...]:
     return tuple(found)
 
 
+def _han(digits: str) -> tuple[float, ...]:
+    """Read a number below a hundred in Chinese characters: 十二, 二十, 三."""
+    tens, ten, ones = digits.replace("两", "二").rpartition("十")
+    return (10 * (numeric(tens) if tens else 1) * bool(ten) + (numeric(ones) if ones else 0),)
+
+
 def _iso(run: Sequence[_Token], _: Lexicon) -> list[Key]:
     year, month, day = map(int, run[0].text.split("-"))
     return [_date(year, month, day)] if month <= 12 and day <= DAY else []
@@ -387,13 +406,15 @@ def _relative(run: Sequence[_Token], lexicon: Lexicon) -> list[Key]:
 
 
 def _time(run: Sequence[_Token], lexicon: Lexicon) -> list[Key]:
-    first = next(token for token in run if token.letter in "TDN")
-    numbers = [int(number) for token in run if token.letter in "TDN" for number in regex.findall(r"\d+", token.text)]
-    if first.spelled:
-        numbers.insert(0, int(first.values[0]))
-    hour, minute = (*numbers, 0)[:2]
-    if hour > 24 or minute > 59 or not all(value == int(value) for value in first.values if first.letter == "N" and len(numbers) < 2):
+    numbers: list[float] = []
+    for token in run:
+        if token.letter in "TD":
+            numbers += map(float, regex.findall(r"\d+", token.text))
+        elif token.letter == "N":
+            numbers.append(token.values[-1])
+    if any(number != int(number) for number in numbers) or numbers[0] > 24 or (*numbers, 0)[1] > 59:
         return []
+    hour, minute = (int(number) for number in (*numbers, 0)[:2])
     half = next((lexicon.halves.get(token.text, {"am": 0, "pm": 12}.get(token.text)) for token in run if token.letter == "P"), None)
     if half is not None:
         return [("time", hour % 12 + half, minute)]
@@ -404,7 +425,7 @@ def _time(run: Sequence[_Token], lexicon: Lexicon) -> list[Key]:
 
 
 def _number(run: Sequence[_Token], lexicon: Lexicon) -> list[Key]:
-    first = next(token for token in run if token.letter in "NO")
+    first = next(token for token in run if token.letter in "NOD")
     scale = next((lexicon.scales[token.text] for token in run if token.letter == "S"), 1)
     units: set[Unit] = {
         unit for token in run if token.letter in "UC" for unit in lexicon.units.get(token.text, ({PERCENT} if token.text in "%٪" else ()))
@@ -466,4 +487,4 @@ def agrees(stated: Key, given: Key) -> bool:
 def _same_phone(one: str, other: str) -> bool:
     """True for the same digits, or where one has its country's in place of the first 0."""
     short, long = sorted((one, other), key=len)
-    return one == other or (short[0] == "0" and long[0] != "0" and long.endswith(short[1:]) and len(long) - len(short) <= 2)
+    return one == other or (long[0] != "0" and long.endswith(short.lstrip("0")) and len(long) - len(short) <= 3)

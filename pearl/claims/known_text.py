@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pearl.claims.facts import Fact, Key, agrees, facts, in_usual_forms
 from pearl.claims.languages import INFLECTED, Lexicon
-from pearl.manner.ends import sign_off
+from pearl.manner.ends import FAREWELL, SIGNED, sign_off
 from pearl.manner.writing import Writing
 from pearl.text import language
 
@@ -29,6 +29,7 @@ SHORT, KEPT = 2_000, 256  # characters of samples kept for the next drafts, and 
 # what cases of names end in, in languages that have them: Kowalska and Kowalskiej, Marek and Marku
 CASE = regex.compile(r"(?<=\p{L}{3})[aeiouyаеиоуыэюяёь]{1,2}(?:[wvmjhgвмйхг][aeiouyаеиоуыэюяё]?)?$")
 FLEETING = regex.compile(r"(?<=\p{L}{2})[eеоo](?=\p{L}$)")
+LONGEST_END = 60  # characters of a line's sign-off and name
 LONGEST_CASE = 3  # letters behind a name that stays whole
 
 Run = tuple[str, ...]
@@ -59,6 +60,16 @@ def _cases(word: str) -> frozenset[str]:
     bare = composed(word)
     stem = CASE.sub("", bare)
     return frozenset((bare, stem, FLEETING.sub("", bare), FLEETING.sub("", stem)))
+
+
+def _same_name(forms: frozenset[str], others: frozenset[str]) -> bool:
+    """True for two cases of a name: a form of both, or one whole within the other but for its end."""
+    return not forms.isdisjoint(others) or any(
+        len(short) > LONGEST_CASE and len(long) - len(short) <= LONGEST_CASE and long.startswith(short)
+        for form in forms
+        for other in others
+        for short, long in [sorted((form, other), key=len)]
+    )
 
 
 class KnownText:
@@ -124,7 +135,9 @@ class KnownText:
     @cached_property
     def signed(self) -> range:
         """The characters of a sign-off with a name, or of none."""
-        return next((range(*spot) for spot in sign_off(Writing(self.text))), range(0))
+        start = max(0, len(self.text) - LONGEST_END)
+        inline = (end.end() for end in FAREWELL.finditer(self.text, start) if SIGNED.fullmatch(self.text[end.end() :].strip(" .\n")))
+        return next((range(*spot) for spot in sign_off(Writing(self.text))), range(next(inline, len(self.text)), len(self.text)))
 
     @cached_property
     def has_nouns_with_capitals(self) -> bool:
@@ -163,7 +176,7 @@ class KnownText:
         if self.lexicon.languages.isdisjoint(INFLECTED) or len(word) <= LONGEST_CASE - 1:
             return False
         forms = _cases(word)
-        return any(not forms.isdisjoint(other) for other in self._by_begin.get(composed(word)[:2], ()))
+        return any(_same_name(forms, other) for other in self._by_begin.get(composed(word)[:2], ()))
 
     @cached_property
     def _by_begin(self) -> Mapping[str, Sequence[frozenset[str]]]:

@@ -26,6 +26,7 @@ DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 HALVES = {"am": 0, "pm": 12}
 SIGNS = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 RELATIVE = {"in 1 day": 1, "in 2 day": 2, "1 day ago": -1, "2 day ago": -2}
+LEAST_ELSEWHERE = 5  # letters of a month or weekday of another language
 LEAST_WEEKDAY = 4  # letters; shorter ones are abbreviations that are words, too
 CURRENCIES = (
     "AUD BRL CAD CHF CNY CZK DKK EUR GBP HUF INR JPY KRW MXN NOK NZD PLN RON RUB SEK THB TRY UAH USD ZAR".split()
@@ -69,6 +70,7 @@ class Lexicon:
     fixed: Mapping[str, tuple[str, float]]  # noon, half of: what they say, by the kind of fact
     idioms: regex.Pattern[str] | None  # half past N
     minutes: tuple[int, ...]  # of each idiom
+    symbols: tuple[str, ...]  # units that are no word: km/h, °C, square metres
     signs: tuple[str, ...]  # words of scripts without blanks that stand anywhere
     after_digits: tuple[str, ...]  # those that count
 
@@ -89,9 +91,11 @@ def of_texts(*texts: str) -> Lexicon:
 def lexicon(languages: frozenset[str]) -> Lexicon:
     """Read the words of these languages."""
     known = sorted(languages & set(CALENDARS))
-    dates = [import_module(f"dateparser.data.date_translation_data.{code}").info for code in known]
+    dates = _dates(known)
     own, (units, scales) = partial(_own().entries, languages=languages), _units(known)
-    months, weekdays = _numbered(dates, MONTHS, 3), _numbered(dates, DAYS, LEAST_WEEKDAY)
+    # months and weekdays of every language: hardly one is another word, and a text of a line has no sure language
+    months = {**_numbered(_dates(CALENDARS), MONTHS, LEAST_ELSEWHERE), **_numbered(dates, MONTHS, 3)}
+    weekdays = {**_numbered(_dates(CALENDARS), DAYS, LEAST_ELSEWHERE), **_numbered(dates, DAYS, LEAST_WEEKDAY)}
     relative = {
         word.casefold(): number
         for date in dates
@@ -130,6 +134,7 @@ def lexicon(languages: frozenset[str]) -> Lexicon:
         fixed,
         _idioms([words for words, _ in idioms], fixed),
         tuple(int(minutes) for _, minutes in idioms),
+        _longest_first(word for word in units if not word.isalpha() and len(word) > 1),
         _longest_first(word for word in signs if len(word) > 1),
         _longest_first(word for word in (*units, *scales, *clock) if SIGNS.match(word)),
     )
@@ -210,6 +215,10 @@ def commitments() -> tuple[regex.Pattern[str], regex.Pattern[str]]:
     return promised, asked
 
 
+def _dates(languages: Iterable[str]) -> list[dict[str, Any]]:
+    return [import_module(f"dateparser.data.date_translation_data.{code}").info for code in languages]
+
+
 def _numbered(dates: list[dict[str, Any]], names: list[str], least: int) -> dict[str, int]:
     return {
         word.casefold().rstrip("."): number
@@ -260,7 +269,7 @@ def _units(languages: list[str]) -> tuple[dict[str, set[Unit]], dict[str, float]
             for length in patterns[name].values():
                 for pattern in getattr(length, "values", tuple)():
                     word = pattern.replace("{0}", "").strip().rstrip(".").casefold()
-                    if word and " " not in word and "{" not in word:
+                    if word and word.count(" ") < 2 and "{" not in word:
                         units.setdefault(word, set()).add(_unit(name))
         for currency in CURRENCIES:
             plurals = locale._data["currency_names_plural"].get(currency, {})
