@@ -262,8 +262,8 @@ def _units(languages: list[str]) -> tuple[dict[str, set[Unit]], dict[str, float]
 
     units: dict[str, set[Unit]] = {}
     scales: dict[str, float] = {}
-    for code in (*languages, "root"):
-        locale = Locale.parse("en" if code == "root" else code)
+    for code in ("en_GB", "en", *languages):  # symbols are read everywhere
+        locale = Locale.parse(code)
         patterns = locale._data["unit_patterns"]
         for name in (f"{kind}-{measure}" for kind, measures in FACTORS.items() for measure in measures):
             for length in patterns[name].values():
