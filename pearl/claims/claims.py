@@ -140,7 +140,8 @@ class _Check:
 
     def _dropped(self) -> Iterator[Claim]:
         for fact in _distinct(self.request.facts):
-            if self._is_fact(fact, self.request) and not self.draft.mentions(fact):
+            channel = fact.text[0] == "#" and fact.text[1:].isalpha()  # where it is said, not what
+            if not channel and self._is_fact(fact, self.request) and not self.draft.mentions(fact):
                 yield Claim(DROPPED, fact.text, None, None, None)
 
     def _is_fact(self, fact: Fact, within: KnownText) -> bool:
@@ -166,7 +167,9 @@ class _Check:
         spelled = WORD.findall(fact.text)
         given = any(is_given_name(word, within.lexicon) for word in spelled)
         if fact.weak and not given:  # a sentence begins: a name where a text has it within one
-            return not self._is_ordinary(spelled[0]) and any(spelled[0] in source.capitals_within for source in self.all)
+            return not self._is_ordinary(spelled[0]) and any(
+                spelled[0] in source.capitals_within for source in self.all
+            )
         if within.has_nouns_with_capitals:
             return given or fact.titled
         unusual = [word for word in spelled if not self._is_ordinary(word)]

@@ -53,7 +53,7 @@ OPAQUE = r"""
       |(?<!\w)\d+(?!(?:[KMGT]B?|[AP]M|[HWV]|[KMGT]?Hz)(?!\w))\p{Lu}\w*
       |(?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,40}(?!\w)|(?<![\w&])\#\d+)
     |(?P<quote>[“«„][^“”«»„\n]{2,120}[”»“]|(?<![\w"])"[^"\n]{2,120}"(?!\w))
-    |(?P<ordinal>\d{1,3}(?:st|nd|rd|th|º|ª|er|ère|e|ème|\.(?=\s*\p{L}))(?!\w))
+    |(?P<ordinal>\d{1,3}(?:st|nd|rd|th|º|ª|er|ère|e|ème|\.(?=\s?(?:\p{Ll}|MONTH)))(?!\w))
     |(?P<number>\d{1,3}(?:[,.'’\u00a0\u202f\x20]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)
 """.replace("PHONE", PHONE)
 WORDS = r"""|(?P<half>[APap]\.[Mm]\.?(?!\w))|(?P<word>(?:LETTER[\p{M}]*+)+(?:['’-](?:LETTER[\p{M}]*+)+)*['’]?)|(?P<line>\n)|(?P<sign>\S)"""
@@ -69,7 +69,17 @@ FACTS = regex.compile(
     r"|(?P<iso>I)|(?P<numeric>D)|(?P<weekday>W)|(?P<relative>R)|(?P<opaque>F)"
     r"|(?P<role>A+G)|(?P<name>(?:L\.?)*A(?:(?:o|x(?=&)|-)?A)*)|(?P<fixed>Z)"
 )
-LETTERS = {"plain": "x", "iso": "I", "numeric": "D", "clock": "T", "ordinal": "O", "number": "N", "half": "P", "han": "N", "symbol": "U"}
+LETTERS = {
+    "plain": "x",
+    "iso": "I",
+    "numeric": "D",
+    "clock": "T",
+    "ordinal": "O",
+    "number": "N",
+    "half": "P",
+    "han": "N",
+    "symbol": "U",
+}
 COUNTS = frozenset("NSOTDC")
 
 
@@ -101,16 +111,27 @@ def _pattern(lexicon: Lexicon) -> regex.Pattern[str]:
     # signs count only behind a number; longer words of such scripts stand anywhere
     signs = "".join(
         rf"|(?P<{name}>{before}(?:{'|'.join(map(regex.escape, words))}))"
-        for name, before, words in (("after", r"(?<=[\d\p{Nd}]\s?)", (*lexicon.after_digits, *"年月日년월일號号")), ("known", "", lexicon.signs))
+        for name, before, words in (
+            ("after", r"(?<=[\d\p{Nd}]\s?)", (*lexicon.after_digits, *"年月日년월일號号")),
+            ("known", "", lexicon.signs),
+        )
         if words
     )
     symbols = "|".join(regex.escape(word, literal_spaces=False) for word in lexicon.symbols)
     begins = rf"(?P<symbol>(?<=\d\s?)(?i:{symbols})(?![\p{{L}}\d]))|" if symbols else ""
+    months = rf"(?i:{'|'.join(map(regex.escape, lexicon.months))})\b"
     uncased = bool(lexicon.languages & {"ja", "zh"})
-    signs += r"|(?P<han>(?:[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])(?=[点點时時月日年天个個人元円]))" if uncased else ""
+    signs += (
+        r"|(?P<han>(?:[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])(?=[点點时時月日年天个個人元円]))"
+        if uncased
+        else ""
+    )
     words = WORDS.replace("LETTER", SIGNS if uncased else SPACED)
     # nothing begins with a blank
-    return regex.compile(rf"(?=[\S\n])(?:{begins}{OPAQUE}{signs}{HONORED if uncased else ''}{words})", regex.VERBOSE | regex.V1)
+    return regex.compile(
+        rf"(?=[\S\n])(?:{begins}{OPAQUE.replace('MONTH', months)}{signs}{HONORED if uncased else ''}{words})",
+        regex.VERBOSE | regex.V1,
+    )
 
 
 def in_usual_forms(text: str) -> str:
@@ -144,12 +165,21 @@ def facts(text: str, lexicon: Lexicon) -> Iterator[Fact]:
         if keys:
             start, end = run[0].start, run[-1].end
             kind = "date" if kind in _DATES else kind
-            yield Fact(kind, text[start:end], start, end, frozenset(keys), _is_weak(kind, run, tokens[max(0, found.start() - 2) : found.start()], tokens[at : at + 1]))
+            yield Fact(
+                kind,
+                text[start:end],
+                start,
+                end,
+                frozenset(keys),
+                _is_weak(kind, run, tokens[max(0, found.start() - 2) : found.start()], tokens[at : at + 1]),
+            )
 
 
 def _counts_things(behind: Sequence[_Token]) -> bool:
     """True where a noun follows, as far as can be told without a grammar."""
-    return bool(behind) and behind[0].letter in "xA" and len(behind[0].text) > 3 and behind[0].text not in common_words()
+    return (
+        bool(behind) and behind[0].letter in "xA" and len(behind[0].text) > 3 and behind[0].text not in common_words()
+    )
 
 
 def _is_weak(kind: str, run: Sequence[_Token], before: Sequence[_Token], behind: Sequence[_Token]) -> bool:
@@ -225,14 +255,22 @@ def _letter(small: str, written: str, before: str, lexicon: Lexicon, after: bool
 def _spelled(tokens: list[_Token], lexicon: Lexicon) -> list[_Token]:
     """Return the tokens with numbers in words as one token each."""
     codes = lexicon.languages & SPELLED
-    found = [at for at, token in enumerate(tokens) if token.letter in "xAoS" and is_number(token.text, codes)] if codes else []
+    found = (
+        [at for at, token in enumerate(tokens) if token.letter in "xAoS" and is_number(token.text, codes)]
+        if codes
+        else []
+    )
     if not found:
         return tokens
     result: list[_Token] = []
     at = 0
     known = set(found)
     while at < len(tokens):
-        if at not in known or tokens[at].text in lexicon.of or (result and result[-1].letter in "ND" and tokens[at].letter == "S"):
+        if (
+            at not in known
+            or tokens[at].text in lexicon.of
+            or (result and result[-1].letter in "ND" and tokens[at].letter == "S")
+        ):
             result.append(tokens[at])
             at += 1
             continue
@@ -244,6 +282,9 @@ def _spelled(tokens: list[_Token], lexicon: Lexicon) -> list[_Token]:
     for place, token in enumerate(result[1:], start=1):  # what counts does so behind these, too
         if token.letter in "xA" and result[place - 1].spelled:
             token.letter = _letter(token.text, token.text, "N", lexicon, after=False)
+    for token, behind in zip(result, [*result[1:], None]):
+        if token.spelled and token.values == (1.0,) and (behind is None or behind.letter not in "USHP"):
+            token.letter = "x"  # an article
     return result
 
 
@@ -255,7 +296,9 @@ def _numbers(run: Sequence[_Token], codes: frozenset[str]) -> Iterator[_Token]:
     words = tuple(word for token in run for word in (token.text,))
     readings = [reading for code in sorted(codes) if (reading := spelled_out(words, code))]
     at = 0
-    for start, end, value, ordinal in min(readings, key=lambda reading: (-sum(b - a for a, b, _, _ in reading), len(reading)), default=[]):
+    for start, end, value, ordinal in min(
+        readings, key=lambda reading: (-sum(b - a for a, b, _, _ in reading), len(reading)), default=[]
+    ):
         yield from run[at:start]
         text = " ".join(words[start:end])
         yield _Token("O" if ordinal else "N", text, run[start].start, run[end - 1].end, (value,), spelled=True)
@@ -304,9 +347,7 @@ def _opaque(token: _Token, text: str, lexicon: Lexicon) -> Iterator[Fact]:
     yield fact
 
 
-def _names(
-    run: Sequence[_Token], before: Sequence[_Token], text: str, usual: str, lexicon: Lexicon
-) -> Iterator[Fact]:
+def _names(run: Sequence[_Token], before: Sequence[_Token], text: str, usual: str, lexicon: Lexicon) -> Iterator[Fact]:
     """Yield the names of a run of words with capitals: parted where more than a blank is between them, and without titles
     and the first word of a sentence, unless it is a given name."""
     parts: list[list[_Token]] = [[]]
@@ -328,7 +369,9 @@ def _names(
         if not named:
             continue
         start, end = named[0].start, named[-1].end
-        end = start + len(regex.sub(r"['’]\p{Ll}{1,3}$", "", text[start:end].rstrip("'’-")))  # without a possessive's end
+        end = start + len(
+            regex.sub(r"['’]\p{Ll}{1,3}$", "", text[start:end].rstrip("'’-"))
+        )  # without a possessive's end
         yield Fact("name", text[start:end], start, end, frozenset(_name(text[start:end])), begins, titled)
 
 
@@ -374,7 +417,11 @@ def _numeric(run: Sequence[_Token], _: Lexicon) -> list[Key]:
     parts = [int(part) for part in text.split(mark) if part]
     year = None if len(parts) < 3 else parts[2] + (2000 if parts[2] < 100 else 0)
     first, second = parts[:2]
-    dates = [_date(year, month, day) for day, month in ((first, second), (second, first)) if 1 <= month <= 12 and 1 <= day <= DAY]
+    dates = [
+        _date(year, month, day)
+        for day, month in ((first, second), (second, first))
+        if 1 <= month <= 12 and 1 <= day <= DAY
+    ]
     plain = len(parts) == 2 and mark == "." and not text.endswith(".")
     return [*dates, *([("number", float(text), frozenset())] if plain else [])]
 
@@ -388,7 +435,12 @@ def _named(run: Sequence[_Token], lexicon: Lexicon) -> list[Key]:
     word = next(token for token in run if token.letter == "M")
     day = next((int(value) for value in counted if value <= DAY), None)
     year = next((int(value) for value in counted if value > DAY), None)
-    if day is None and year is None and (len(word.text) < 5 or word.text in lexicon.no_names) and word.text not in _CLEAR:
+    if (
+        day is None
+        and year is None
+        and (len(word.text) < 5 or word.text in lexicon.no_names)
+        and word.text not in _CLEAR
+    ):
         return []
     return [_date(year, lexicon.months[word.text], day)]
 
@@ -415,7 +467,10 @@ def _time(run: Sequence[_Token], lexicon: Lexicon) -> list[Key]:
     if any(number != int(number) for number in numbers) or numbers[0] > 24 or (*numbers, 0)[1] > 59:
         return []
     hour, minute = (int(number) for number in (*numbers, 0)[:2])
-    half = next((lexicon.halves.get(token.text, {"am": 0, "pm": 12}.get(token.text)) for token in run if token.letter == "P"), None)
+    half = next(
+        (lexicon.halves.get(token.text, {"am": 0, "pm": 12}.get(token.text)) for token in run if token.letter == "P"),
+        None,
+    )
     if half is not None:
         return [("time", hour % 12 + half, minute)]
     keys: list[Key] = [("time", hour % 24, minute), ("time", (hour + 12) % 24, minute)]
@@ -428,12 +483,19 @@ def _number(run: Sequence[_Token], lexicon: Lexicon) -> list[Key]:
     first = next(token for token in run if token.letter in "NOD")
     scale = next((lexicon.scales[token.text] for token in run if token.letter == "S"), 1)
     units: set[Unit] = {
-        unit for token in run if token.letter in "UC" for unit in lexicon.units.get(token.text, ({PERCENT} if token.text in "%٪" else ()))
+        unit
+        for token in run
+        if token.letter in "UC"
+        for unit in lexicon.units.get(token.text, ({PERCENT} if token.text in "%٪" else ()))
     }
     if not units:
         return [("number", value * scale, frozenset()) for value in first.values]
     # in its kind's base, so that 14 days are two weeks
-    return [("number", round(value * scale * factor, 6), frozenset({kind})) for value in first.values for kind, factor in sorted(units)]
+    return [
+        ("number", round(value * scale * factor, 6), frozenset({kind}))
+        for value in first.values
+        for kind, factor in sorted(units)
+    ]
 
 
 def _word(text: str) -> list[Key]:

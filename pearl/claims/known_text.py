@@ -136,8 +136,14 @@ class KnownText:
     def signed(self) -> range:
         """The characters of a sign-off with a name, or of none."""
         start = max(0, len(self.text) - LONGEST_END)
-        inline = (end.end() for end in FAREWELL.finditer(self.text, start) if SIGNED.fullmatch(self.text[end.end() :].strip(" .\n")))
-        return next((range(*spot) for spot in sign_off(Writing(self.text))), range(next(inline, len(self.text)), len(self.text)))
+        inline = (
+            end.end()
+            for end in FAREWELL.finditer(self.text, start)
+            if SIGNED.fullmatch(self.text[end.end() :].strip(" .\n"))
+        )
+        return next(
+            (range(*spot) for spot in sign_off(Writing(self.text))), range(next(inline, len(self.text)), len(self.text))
+        )
 
     @cached_property
     def has_nouns_with_capitals(self) -> bool:

@@ -129,7 +129,11 @@ def lexicon(languages: frozenset[str]) -> Lexicon:
         dict.fromkeys("年년", "y")
         | dict.fromkeys("月월", "m")
         | dict.fromkeys("日일号號", "d")
-        | {word: letter for letter, words in (("P", halves), ("U", units), ("S", scales), ("H", clock)) for word in words},
+        | {
+            word: letter
+            for letter, words in (("P", halves), ("U", units), ("S", scales), ("H", clock))
+            for word in words
+        },
         frozenset(_own().entries("no_names")),
         fixed,
         _idioms([words for words, _ in idioms], fixed),
@@ -154,6 +158,12 @@ def not_read(text: str) -> list[str]:
         "names without a title": code not in UNCASED,
     }
     return [f"{kind} are not read in {names}" for kind, read in kinds.items() if not read]
+
+
+def load() -> None:
+    """Load names and the words of English now, so that the first request does not wait for them."""
+    given_names()
+    lexicon(frozenset({"en"}))
 
 
 @cache
@@ -284,7 +294,12 @@ def _units(languages: list[str]) -> tuple[dict[str, set[Unit]], dict[str, float]
                     word = pattern.pattern.strip("0 \u00a0'.").replace("'", "").casefold()
                     if word and digits and len(word) > 0:
                         scales.setdefault(word, int(power) / 10 ** (digits - 1))
-    for sign, codes in (("$", ("USD", "AUD", "CAD", "NZD", "MXN")), ("€", ("EUR",)), ("£", ("GBP",)), ("¥", ("JPY", "CNY"))):
+    for sign, codes in (
+        ("$", ("USD", "AUD", "CAD", "NZD", "MXN")),
+        ("€", ("EUR",)),
+        ("£", ("GBP",)),
+        ("¥", ("JPY", "CNY")),
+    ):
         units.setdefault(sign, set()).update((code, 1.0) for code in codes)
     return units, {word: value for word, value in scales.items() if word not in units or len(word) > 1}
 
