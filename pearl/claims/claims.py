@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import regex
 
-from pearl.claims.facts import Fact, Key, is_given_name
+from pearl.claims.facts import Fact, is_given_name
 from pearl.claims.known_text import WORD, Flags, KnownText, sample_text, words_of
 from pearl.claims.languages import commitments, of_texts
+from pearl.claims.values import Key
 from pearl.manner.reference import common_words
 from pearl.records import Claim
 from pearl.text.words import Spot
@@ -57,8 +58,8 @@ class _Check:
         self.relied = KnownText("\n".join((request, *more)), lexicon) if more else self.request
         self.samples = [(sample.id, sample_text(sample.text[:MOST_READ], lexicon)) for sample in samples]
         self.all = (self.draft, self.relied, *(source for _, source in self.samples))
-        found = (draft.find(edge) for edge in edges if edge)
-        self.edges = _Spots((start, start + len(edge)) for edge, start in zip(filter(None, edges), found) if start >= 0)
+        found = ((draft.find(edge), len(edge)) for edge in edges if edge)
+        self.edges = _Spots((start, start + length) for start, length in found if start >= 0)
 
     def claims(self) -> list[Claim]:
         clauses = list(self._clauses())

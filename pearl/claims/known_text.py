@@ -11,8 +11,10 @@ import regex
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from pearl.claims.facts import Fact, Key, agrees, facts, in_usual_forms
+from pearl.claims.facts import Fact, facts
 from pearl.claims.languages import INFLECTED, Lexicon
+from pearl.claims.tokens import in_usual_forms
+from pearl.claims.values import Key, agrees
 from pearl.manner.ends import FAREWELL, SIGNED, sign_off
 from pearl.manner.writing import Writing
 from pearl.text import language

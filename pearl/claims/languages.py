@@ -21,15 +21,15 @@ SPELLED = frozenset({"de", "en", "es", "fr", "it", "nl", "pt"})  # whose numbers
 INFLECTED = frozenset({"cs", "el", "fi", "hu", "ja", "ko", "pl", "ro", "ru", "tr", "uk", "zh"})  # names take endings
 UNCASED = frozenset({"ar", "fa", "he", "hi", "ja", "ko", "th", "zh"})
 CYRILLIC, GREEK = regex.compile(r"\p{Cyrillic}"), regex.compile(r"\p{Greek}")
-MONTHS = ("january february march april may june july august september october november december").split()
-DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 HALVES = {"am": 0, "pm": 12}
 SIGNS = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 RELATIVE = {"in 1 day": 1, "in 2 day": 2, "1 day ago": -1, "2 day ago": -2}
 LEAST_ELSEWHERE = 5  # letters of a month or weekday of another language
 LEAST_WEEKDAY = 4  # letters; shorter ones are abbreviations that are words, too
 CURRENCIES = (
-    "AUD BRL CAD CHF CNY CZK DKK EUR GBP HUF INR JPY KRW MXN NOK NZD PLN RON RUB SEK THB TRY UAH USD ZAR".split()
+    ["AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HUF", "INR", "JPY", "KRW", "MXN", "NOK", "NZD", "PLN", "RON", "RUB", "SEK", "THB", "TRY", "UAH", "USD", "ZAR"]
 )
 MONEY = r"[$€£¥₹₽₩₺₴￥]"
 # what a unit is of its kind's base, so that 14 days are two weeks
@@ -187,15 +187,20 @@ def is_number(word: str, languages: frozenset[str]) -> bool:
     return any(spelled_out((word,), code) for code in sorted(languages & SPELLED))
 
 
-def spelled_out(words: tuple[str, ...], code: str) -> list[tuple[int, int, float, bool]]:
-    """Return the numbers of a run of words: the first word, the one behind the last, the value, whether it is an ordinal."""
+@dataclass(frozen=True, slots=True)
+class SpelledNumber:
+    start: int  # its first word
+    end: int  # the word behind it
+    value: float
+    is_ordinal: bool
+
+
+def spelled_out(words: tuple[str, ...], code: str) -> list[SpelledNumber]:
+    """Return the numbers of a run of words in a language."""
     from text_to_num import find_numbers
 
-    return [
-        (found.start, found.end, float(found.value), found.is_ordinal)
-        for found in find_numbers([_Token(word) for word in words], code, 0)
-        if found.value
-    ]
+    found = find_numbers([_Token(word) for word in words], code, 0)
+    return [SpelledNumber(each.start, each.end, float(each.value), each.is_ordinal) for each in found if each.value]
 
 
 class _Token(str):

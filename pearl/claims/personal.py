@@ -8,8 +8,9 @@ from functools import cache
 
 import regex
 
-from pearl.claims.facts import NAME, Fact, facts, in_usual_forms
+from pearl.claims.facts import Fact, facts
 from pearl.claims.languages import Lexicon, of_texts
+from pearl.claims.tokens import NAME, in_usual_forms
 from pearl.manner.reference import common_words
 from pearl.text import language
 
