@@ -64,7 +64,7 @@ class _Check:
     def claims(self) -> list[Claim]:
         clauses = list(self._clauses())
         stated = [*clauses, *self._facts(clauses), *self._commitments(clauses)]
-        stated = [claim for claim in stated if claim.start not in self.edges]
+        stated = [claim for claim in stated if (claim.start or 0) not in self.edges]
         return [*sorted(stated, key=lambda claim: (claim.start or 0, claim.end or 0)), *self._dropped()]
 
     def _clauses(self) -> Iterator[Claim]:

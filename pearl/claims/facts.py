@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import regex
 
 from pearl.claims.languages import Lexicon, given_names
 from pearl.claims.tokens import Token, in_usual_forms, tokens_of
-from pearl.claims.values import READERS, THINGS, Key, name_keys, number, word_keys
+from pearl.claims.values import READERS, THINGS, Key, name_keys, word_keys
 from pearl.manner.reference import common_words
 
 MANY = {100.0, 1000.0, 1_000_000.0}  # in a word, as in "a thousand thanks": no count
@@ -56,12 +57,12 @@ def facts(text: str, lexicon: Lexicon) -> Iterator[Fact]:
         elif kind != "role":  # the Hiring Manager
             keys = READERS[kind](run, lexicon)
             if not keys and len(run) > 1:  # no date, no time: what begins it may still be a number
-                kind, run, at = "number", run[:1], start + 1
-                keys = number(run, lexicon) if run[0].letter in "NO" else []
+                kind, run, at = "numeric" if run[0].letter == "D" else "number", run[:1], start + 1
+                keys = READERS[kind](run, lexicon) if run[0].letter in "DNO" else []
             behind = tokens[at] if at < len(tokens) else None
             if kind == "number" and behind and _is_counted(behind):
                 keys = [(*key[:2], key[2] or THINGS) for key in keys]
-            weak = kind == "number" and _is_weak(run, letters[max(0, start - 2) : start], behind)
+            weak = kind == "number" and bool(keys) and _is_weak(run, letters[max(0, start - 2) : start], behind)
             kind = run[0].kind or kind
             span = run[0].start, run[-1].end
             if keys:
@@ -100,7 +101,7 @@ def _names(run: Sequence[Token], begins: bool, text: str, lexicon: Lexicon) -> I
     """Yield the names of a run of words with capitals: parted where more than a blank is between them, without titles,
     and without the first word of a sentence unless it is a given name."""
     parts: list[list[Token]] = [[run[0]]]
-    for before, token in zip(run, run[1:], strict=False):
+    for before, token in pairwise(run):
         if token.letter != "." and text[before.end : token.start] not in (" ", "", "-"):
             parts.append([])
         parts[-1].append(token)

@@ -162,8 +162,7 @@ class KnownText:
         )
 
     def mentions(self, fact: Fact) -> bool:
-        """True where the text states the fact, of a person one name, or of an identifier every word: "the soc of Intel's
-        Quark"."""
+        """True where the text states the fact, of a person one name, of an identifier each word: "the soc of Quark"."""
         if self.has(fact) or any(agrees(own, key) for key in fact.keys for own in self._keys):
             return True
         parts = [part for part in words_of(fact.text.replace("_", " ")) if len(part) > 1]

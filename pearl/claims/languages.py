@@ -4,7 +4,7 @@ from CLDR through Babel, and the rest from ``pearl/phrases/claims.toml``."""
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib import import_module
@@ -15,22 +15,16 @@ import regex
 from pearl.text import language
 from pearl.text.phrases import Phrases
 
-CALENDARS = ("cs", "da", "de", "el", "en", "es", "fi", "fr", "hu", "it", "ja", "ko", "nb", "nl", "pl", "pt", "ro", "ru")
-CALENDARS += ("sv", "tr", "uk", "zh")
+FREQUENT = ("cs", "da", "de", "en", "es", "fr", "it", "ja", "ko", "nb", "nl", "pl", "pt", "sv", "tr", "zh")
+CALENDARS = (*FREQUENT, "el", "fi", "hu", "ro", "ru", "uk")  # whose months, weekdays and units are read
 SPELLED = frozenset({"de", "en", "es", "fr", "it", "nl", "pt"})  # whose numbers in words text2num reads
 INFLECTED = frozenset({"cs", "el", "fi", "hu", "ja", "ko", "pl", "ro", "ru", "tr", "uk", "zh"})  # names take endings
 UNCASED = frozenset({"ar", "fa", "he", "hi", "ja", "ko", "th", "zh"})
-CYRILLIC, GREEK = regex.compile(r"\p{Cyrillic}"), regex.compile(r"\p{Greek}")
-MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
-DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+CYRILLIC = regex.compile(r"\p{Cyrillic}")
 HALVES = {"am": 0, "pm": 12}
 SIGNS = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 RELATIVE = {"in 1 day": 1, "in 2 day": 2, "1 day ago": -1, "2 day ago": -2}
-LEAST_ELSEWHERE = 5  # letters of a month or weekday of another language
-LEAST_WEEKDAY = 4  # letters; shorter ones are abbreviations that are words, too
-CURRENCIES = (
-    ["AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HUF", "INR", "JPY", "KRW", "MXN", "NOK", "NZD", "PLN", "RON", "RUB", "SEK", "THB", "TRY", "UAH", "USD", "ZAR"]
-)
+LEAST_MONTH, LEAST_WEEKDAY = 3, 4  # letters, in another language one more: what is shorter is another word, too
 MONEY = r"[$€£¥₹₽₩₺₴￥]"
 # what a unit is of its kind's base, so that 14 days are two weeks
 FACTORS = {
@@ -77,25 +71,28 @@ class Lexicon:
 
 def of_texts(*texts: str) -> Lexicon:
     """Return the words of the languages that the texts are in, taken together where one alone is too short."""
-    found = {language.detect(text) for text in (*texts, "\n".join(texts))} - {None}
-    if not found:
-        together = "\n".join(texts)
-        scripts = ({"ru", "uk"}, CYRILLIC), ({"el"}, GREEK)
-        found = next((codes for codes, script in scripts if script.search(together)), None) or (
-            set(CALENDARS) - {"ru", "uk", "el", "fi", "hu", "ro"}
-        )
-    return lexicon(frozenset("nb" if code == "no" else str(code) for code in found))
+    together = "\n".join(texts)
+    found = {code for text in (*texts, together) if (code := language.detect(text))}
+    if not found and CYRILLIC.search(together):
+        found = {"ru", "uk"}
+    return lexicon(frozenset("nb" if code == "no" else code for code in found or FREQUENT))
 
 
 @lru_cache(64)
 def lexicon(languages: frozenset[str]) -> Lexicon:
     """Read the words of these languages."""
+    from babel import Locale  # not above: commands that check nothing start without it
+
     known = sorted(languages & set(CALENDARS))
     dates = _dates(known)
     own, (units, scales) = partial(_own().entries, languages=languages), _units(known)
     # months and weekdays of every language: hardly one is another word, and a text of a line has no sure language
-    months = {**_numbered(_dates(CALENDARS), MONTHS, LEAST_ELSEWHERE), **_numbered(dates, MONTHS, 3)}
-    weekdays = {**_numbered(_dates(CALENDARS), DAYS, LEAST_ELSEWHERE), **_numbered(dates, DAYS, LEAST_WEEKDAY)}
+    every, english = _dates(CALENDARS), Locale.parse("en")
+    names_of = english.months["format"]["wide"], english.days["format"]["wide"]
+    months, weekdays = (
+        _numbered(every, names, least + 1) | _numbered(dates, names, least)
+        for names, least in zip(names_of, (LEAST_MONTH, LEAST_WEEKDAY), strict=True)
+    )
     relative = {
         word.casefold(): number
         for date in dates
@@ -234,12 +231,12 @@ def _dates(languages: Iterable[str]) -> list[dict[str, Any]]:
     return [import_module(f"dateparser.data.date_translation_data.{code}").info for code in languages]
 
 
-def _numbered(dates: list[dict[str, Any]], names: list[str], least: int) -> dict[str, int]:
+def _numbered(dates: list[dict[str, Any]], names: Mapping[int, str], least: int) -> dict[str, int]:
     return {
         word.casefold().rstrip("."): number
         for date in dates
-        for number, name in enumerate(names, start=1)
-        for word in date.get(name, ())
+        for number, (_, name) in enumerate(sorted(names.items()), start=1)
+        for word in date.get(name.casefold(), ())
         if (len(word.rstrip(".")) >= least or SIGNS.match(word)) and not word[0].isdigit()
     }
 
@@ -275,38 +272,39 @@ def _units(languages: list[str]) -> tuple[dict[str, set[Unit]], dict[str, float]
     """Return the units, currencies among them, and the scales by their words."""
     from babel import Locale
 
+    locales = [Locale.parse(code) for code in ("en_GB", "en", *languages)]  # symbols are read everywhere
     units: dict[str, set[Unit]] = {}
-    scales: dict[str, float] = {}
-    for code in ("en_GB", "en", *languages):  # symbols are read everywhere
-        locale = Locale.parse(code)
-        patterns = locale._data["unit_patterns"]
-        for name in (f"{kind}-{measure}" for kind, measures in FACTORS.items() for measure in measures):
-            for length in patterns[name].values():
-                for pattern in getattr(length, "values", tuple)():
-                    word = pattern.replace("{0}", "").strip().rstrip(".").casefold()
-                    if word and word.count(" ") < 2 and "{" not in word:
-                        units.setdefault(word, set()).add(_unit(name))
-        for currency in CURRENCIES:
-            plurals = locale._data["currency_names_plural"].get(currency, {})
-            names = [locale.currencies.get(currency, ""), *plurals.values(), currency]
-            names += [locale.currency_symbols.get(currency, "")]
-            for word in (name.casefold().split()[-1].rstrip(".") for name in names if name):
-                units.setdefault(word, set()).add((currency, 1.0))
-        for length in locale.compact_decimal_formats.values():
-            for powers in length.values():
-                for power, pattern in powers.items():
-                    digits = pattern.pattern.count("0")
-                    word = pattern.pattern.strip("0 \u00a0'.").replace("'", "").casefold()
-                    if word and digits and len(word) > 0:
-                        scales.setdefault(word, int(power) / 10 ** (digits - 1))
-    for sign, codes in (
-        ("$", ("USD", "AUD", "CAD", "NZD", "MXN")),
-        ("€", ("EUR",)),
-        ("£", ("GBP",)),
-        ("¥", ("JPY", "CNY")),
-    ):
-        units.setdefault(sign, set()).update((code, 1.0) for code in codes)
-    return units, {word: value for word, value in scales.items() if word not in units or len(word) > 1}
+    for word, unit in ((word, unit) for locale in locales for word, unit in (*_measures(locale), *_currencies(locale))):
+        units.setdefault(word, set()).add(unit)
+    return units, {word: value for locale in locales for word, value in _scales(locale) if word not in units}
+
+
+def _measures(locale: Any) -> Iterator[tuple[str, Unit]]:
+    """Yield the words of units: metre, metres, m."""
+    for name in (f"{kind}-{measure}" for kind, measures in FACTORS.items() for measure in measures):
+        for length in locale._data["unit_patterns"][name].values():
+            for pattern in getattr(length, "values", tuple)():
+                word = pattern.replace("{0}", "").strip().rstrip(".").casefold()
+                if word and word.count(" ") < 2 and "{" not in word:
+                    yield word, _unit(name)
+
+
+def _currencies(locale: Any) -> Iterator[tuple[str, Unit]]:
+    """Yield the words and signs of currencies, of "US dollars" the last."""
+    for code in _own().entries("currencies"):
+        plurals = locale._data["currency_names_plural"].get(code, {}).values()
+        for name in (code, locale.currencies.get(code), locale.currency_symbols.get(code), *plurals):
+            if name:
+                yield name.casefold().split()[-1].rstrip("."), (code, 1.0)
+
+
+def _scales(locale: Any) -> Iterator[tuple[str, float]]:
+    """Yield the words of powers of ten: thousand, k, 万."""
+    for powers in (powers for length in locale.compact_decimal_formats.values() for powers in length.values()):
+        for power, format_ in powers.items():
+            word = format_.pattern.strip("0 \u00a0'.").replace("'", "").casefold()
+            if word:
+                yield word, int(power) / 10 ** (format_.pattern.count("0") - 1)
 
 
 def _idioms(entries: list[str], fixed: Mapping[str, object]) -> regex.Pattern[str] | None:

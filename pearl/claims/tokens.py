@@ -1,15 +1,16 @@
 """A text as a row of tokens, each with a letter for what it is in the languages at hand: FACTS are patterns of letters.
 
-D date in digits, I date of ISO, T clock, N number, O ordinal, M month, W weekday, R relative day, P half of the day, S scale,
-U unit, C currency before a number, H word of the clock, K word before it, y m d signs behind a year, month and day,
-Z a value in words, F what is no value, A capital, L title, G role, o "of", x another word.
+D date in digits, I date of ISO, T clock, N number, O ordinal, M month, W weekday, R relative day, P half of the day,
+S scale, U unit, C currency before a number, H word of the clock, K word before it, y m d signs behind a year, month and
+day, Z a value in words, F what is no value, A capital, L title, G role, o "of", x another word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from unicodedata import numeric
 
 import regex
@@ -113,7 +114,7 @@ def _pattern(lexicon: Lexicon) -> regex.Pattern[str]:
     return regex.compile(rf"(?=[\S\n])(?:{'|'.join(parts)}{WORDS.replace('LETTER', letter)})", regex.VERBOSE | regex.V1)
 
 
-def _any(words: Sequence[str] | Iterator[str]) -> str:
+def _any(words: Iterable[str]) -> str:
     return "|".join(regex.escape(word, literal_spaces=False) for word in words)
 
 
@@ -139,9 +140,8 @@ def _token(kind: str, written: str, start: int, end: int, before: str, lexicon: 
     if kind in ("link", "address", "code", "quote", "phone", "honored"):
         return Token("F", written, start, end, kind="name" if kind == "honored" else kind)
     if kind in LETTERS:
-        values = (
-            _han(written) if kind == "han" else values_of(written) if kind in ("number", "ordinal", "numeric") else ()
-        )
+        read = kind in ("number", "ordinal") or (kind == "numeric" and "/" not in written)
+        values = _han(written) if kind == "han" else values_of(written) if read else ()
         return Token(LETTERS[kind], small.replace(".", "") if kind == "half" else small, start, end, values)
     if kind == "line":
         return Token("|", "\n", start, end)
@@ -199,7 +199,7 @@ def _with_spelled(tokens: list[Token], lexicon: Lexicon) -> list[Token]:
         else:
             result.append(tokens[at])
         at = end
-    for token, behind in zip(result, result[1:], strict=False):
+    for token, behind in pairwise(result):
         if token.spelled and behind.letter in "xA":
             behind.letter = _letter(behind.text, behind.text, True, lexicon)
     for token, behind in zip(result, [*result[1:], tokens[-1]], strict=True):

@@ -88,7 +88,7 @@ def _time(run: Sequence[Token], lexicon: Lexicon) -> list[Key]:
     return keys
 
 
-def number(run: Sequence[Token], lexicon: Lexicon) -> list[Key]:
+def _number(run: Sequence[Token], lexicon: Lexicon) -> list[Key]:
     """A number is in its unit's base, so that 14 days are two weeks."""
     first = next(token for token in run if token.letter in "NOD")
     scale = next((lexicon.scales[token.text] for token in run if token.letter == "S"), 1)
@@ -129,7 +129,7 @@ READERS: dict[str, Callable[[Sequence[Token], Lexicon], list[Key]]] = {
     "relative": _relative,
     "fixed": _fixed,
     "time": _time,
-    "number": number,
+    "number": _number,
 }
 
 
