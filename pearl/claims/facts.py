@@ -21,11 +21,11 @@ LEAST_NOUN = 4  # letters of what is counted
 BEGINS = frozenset("|.:;!?…。！？")  # letters behind which a sentence or a line begins
 POSSESSIVE = regex.compile(r"['’]\p{Ll}{1,3}$")
 FACTS = regex.compile(
-    r"(?P<named>(?:Ny)?NmNd?|Nm|[NO]o*M(?:[.,]?o?N(?![mHSU]))?|M\.?o?[NO](?:,?N(?![NSUHm.]))?|M(?:o?N)?)"
-    r"|(?P<time>P?T[PH]?|PNHN[Um]?|PNH?|KDH?|KNH?N?|DH|NHN[Um]?|N[PH]P?)"
-    r"|(?P<number>CDS?|C?D(?:S\.?)?-?[UC]|DS|C?N(?:S\.(?=[UC]))?S?-?[UC]?|O)"
+    r"(?P<named>(?:Ny)?NmNd?|Nm|[NO]o{0,2}M(?:[.,]?o?N(?![mHSU]))?|M\.?o?[NO](?:,?N(?![NSUHm.]))?|M(?:o?N)?)"
+    r"|(?P<time>P?T[PH]?|PNHN[Um]?|PNH?|K\.?DH?|K\.?NH?N?|DH|NHN[Um]?|N[PH]P?)"
+    r"|(?P<number>CDS?|C?D(?:S\.?)?-?[UC]|DS|C?N(?:S\.(?=[UC]))?S?-?[UCd]?|O)"
     r"|(?P<iso>I)|(?P<numeric>D)|(?P<weekday>W)|(?P<relative>R)|(?P<fixed>Z)|(?P<opaque>F)"
-    r"|(?P<role>A+G)|(?P<name>(?:L\.?)*A(?:(?:o|x(?=&)|-)?A)*)"
+    r"|(?P<role>A{1,4}G)|(?P<name>(?:L\.?){0,4}A(?:(?:o|x(?=&)|-)?A)*)"
 )
 KINDS = dict.fromkeys(("iso", "numeric", "named", "weekday", "relative"), "date") | {"share": "number"}
 

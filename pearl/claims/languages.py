@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import regex
 
@@ -27,7 +27,7 @@ RELATIVE = {"in 1 day": 1, "in 2 day": 2, "1 day ago": -1, "2 day ago": -2}
 LEAST_MONTH, LEAST_WEEKDAY = 3, 4  # letters, in another language one more: what is shorter is another word, too
 MONEY = r"[$€£¥₹₽₩₺₴￥]"
 # what a unit is of its kind's base, so that 14 days are two weeks
-FACTORS = {
+FACTORS: dict[str, dict[str, float]] = {
     "duration": {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "fortnight": 1209600}
     | {"month": 2_629_746, "year": 31_556_952},
     "length": {"millimeter": 0.001, "centimeter": 0.01, "meter": 1, "kilometer": 1000, "inch": 0.0254, "foot": 0.3048}
@@ -36,7 +36,7 @@ FACTORS = {
     "volume": {"milliliter": 0.001, "centiliter": 0.01, "liter": 1, "pint": 0.5683, "gallon": 4.546},
     "area": {"square-meter": 1, "hectare": 10_000, "square-kilometer": 1_000_000},
     "digital": {"byte": 1, "kilobyte": 1e3, "megabyte": 1e6, "gigabyte": 1e9, "terabyte": 1e12},
-    "temperature": {"celsius": 1, "fahrenheit": 1},
+    "temperature": {"celsius": 0, "fahrenheit": 0},  # no factor makes one of the other
     "power": {"watt": 1, "kilowatt": 1000, "horsepower": 735.5},
     "speed": {"kilometer-per-hour": 1, "mile-per-hour": 1.609},
     "concentr": {"percent": 1},
@@ -87,7 +87,7 @@ def lexicon(languages: frozenset[str]) -> Lexicon:
     dates = _dates(known)
     own, (units, scales) = partial(_own().entries, languages=languages), _units(known)
     # months and weekdays of every language: hardly one is another word, and a text of a line has no sure language
-    every, english = _dates(CALENDARS), Locale.parse("en")
+    every, english = _dates(CALENDARS), cast("Any", Locale.parse("en"))
     names_of = english.months["format"]["wide"], english.days["format"]["wide"]
     months, weekdays = (
         _numbered(every, names, least + 1) | _numbered(dates, names, least)
@@ -123,12 +123,12 @@ def lexicon(languages: frozenset[str]) -> Lexicon:
             )
             for word in words
         },
-        dict.fromkeys("年년", "y")
-        | dict.fromkeys("月월", "m")
-        | dict.fromkeys("日일号號", "d")
-        | {
+        {
             word: letter
-            for letter, words in (("P", halves), ("U", units), ("S", scales), ("H", clock))
+            for letter, words in (
+                *(("P", halves), ("U", units), ("S", scales), ("H", clock)),
+                *(("y", "年년"), ("m", "月월"), ("d", "日일号號")),
+            )
             for word in words
         },
         frozenset(_own().entries("no_names")),
@@ -265,14 +265,15 @@ def _longest_first(words: Iterable[str]) -> tuple[str, ...]:
 
 def _unit(name: str) -> Unit:
     kind, _, measure = name.partition("-")
-    return (kind, float(FACTORS[kind][measure])) if measure else (name, 1.0)
+    factor = FACTORS[kind][measure] if measure else 0
+    return (kind, float(factor)) if factor else (name, 1.0)
 
 
 def _units(languages: list[str]) -> tuple[dict[str, set[Unit]], dict[str, float]]:
     """Return the units, currencies among them, and the scales by their words."""
     from babel import Locale
 
-    locales = [Locale.parse(code) for code in ("en_GB", "en", *languages)]  # symbols are read everywhere
+    locales: list[Any] = [Locale.parse(code) for code in ("en_GB", "en", *languages)]  # symbols are read everywhere
     units: dict[str, set[Unit]] = {}
     for word, unit in ((word, unit) for locale in locales for word, unit in (*_measures(locale), *_currencies(locale))):
         units.setdefault(word, set()).add(unit)

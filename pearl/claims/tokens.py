@@ -61,7 +61,7 @@ HONORED = (
     r"(?P<honored>(?!皆|各)[\p{Han}\p{Katakana}ー]{1,4}(?=さん|様|さま|くん|ちゃん)"
     r"|\p{Han}(?=先生|老师|老師|女士|小姐))"
 )
-BEHIND_DIGITS = "年月日년월일號号"
+BEHIND_DIGITS, SCALES = "年月日년월일号號", "百千万億兆亿천만억"
 LETTERS = {
     "iso": "I",
     "numeric": "D",
@@ -104,7 +104,7 @@ def _pattern(lexicon: Lexicon) -> regex.Pattern[str]:
     parts = [OPAQUE.replace("MONTH", rf"(?i:{_any(lexicon.months)})\b")]
     if lexicon.symbols:
         parts.insert(0, rf"(?P<symbol>(?<=\d\s?)(?i:{_any(lexicon.symbols)})(?![\p{{L}}\d]))")
-    parts.append(rf"(?P<after>(?<=[\d\p{{Nd}}]\s?)(?:{_any((*lexicon.after_digits, *BEHIND_DIGITS))}))")
+    parts.append(rf"(?P<after>(?<=[\d{SCALES}]\s?)(?:{_any((*lexicon.after_digits, *BEHIND_DIGITS))}))")
     if lexicon.signs:
         parts.append(rf"(?P<known>{_any(lexicon.signs)})")
     if uncased := bool(lexicon.languages & {"ja", "zh"}):

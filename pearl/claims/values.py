@@ -92,7 +92,7 @@ def _number(run: Sequence[Token], lexicon: Lexicon) -> list[Key]:
     """A number is in its unit's base, so that 14 days are two weeks."""
     first = next(token for token in run if token.letter in "NOD")
     scale = next((lexicon.scales[token.text] for token in run if token.letter == "S"), 1)
-    units = {unit for token in run if token.letter in "UC" for unit in _units(token.text, lexicon)}
+    units = {unit for token in run if token.letter in "UCd" for unit in _units(token.text, lexicon)}
     values = [value * scale for value in first.values]
     return [
         ("number", round(value * factor, 6), frozenset({kind})) for value in values for kind, factor in sorted(units)
