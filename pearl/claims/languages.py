@@ -26,21 +26,6 @@ SIGNS = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 RELATIVE = {"in 1 day": 1, "in 2 day": 2, "1 day ago": -1, "2 day ago": -2}
 LEAST_MONTH, LEAST_WEEKDAY = 3, 4  # letters, in another language one more: what is shorter is another word, too
 MONEY = r"[$€£¥₹₽₩₺₴￥]"
-# what a unit is of its kind's base, so that 14 days are two weeks
-FACTORS: dict[str, dict[str, float]] = {
-    "duration": {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "fortnight": 1209600}
-    | {"month": 2_629_746, "year": 31_556_952},
-    "length": {"millimeter": 0.001, "centimeter": 0.01, "meter": 1, "kilometer": 1000, "inch": 0.0254, "foot": 0.3048}
-    | {"yard": 0.9144, "mile": 1609.344},
-    "mass": {"milligram": 0.001, "gram": 1, "kilogram": 1000, "tonne": 1_000_000, "ounce": 28.35, "pound": 453.6},
-    "volume": {"milliliter": 0.001, "centiliter": 0.01, "liter": 1, "pint": 0.5683, "gallon": 4.546},
-    "area": {"square-meter": 1, "hectare": 10_000, "square-kilometer": 1_000_000},
-    "digital": {"byte": 1, "kilobyte": 1e3, "megabyte": 1e6, "gigabyte": 1e9, "terabyte": 1e12},
-    "temperature": {"celsius": 0, "fahrenheit": 0},  # no factor makes one of the other
-    "power": {"watt": 1, "kilowatt": 1000, "horsepower": 735.5},
-    "speed": {"kilometer-per-hour": 1, "mile-per-hour": 1.609},
-    "concentr": {"percent": 1},
-}
 PERCENT, HOUR = ("concentr", 1.0), ("duration", 3600.0)
 
 Unit = tuple[str, float]  # its kind and factor, or a currency's code and 1
@@ -264,9 +249,14 @@ def _longest_first(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def _unit(name: str) -> Unit:
-    kind, _, measure = name.partition("-")
-    factor = FACTORS[kind][measure] if measure else 0
-    return (kind, float(factor)) if factor else (name, 1.0)
+    """Return a unit of CLDR or a currency as a kind and what it is of that kind's base."""
+    factor = _factors().get(name, 0.0)
+    return (name.partition("-")[0], factor) if factor else (name, 1.0)
+
+
+@cache
+def _factors() -> dict[str, float]:
+    return {name: float(factor) for name, factor in _pairs(_own().entries("measures"))}
 
 
 def _units(languages: list[str]) -> tuple[dict[str, set[Unit]], dict[str, float]]:
@@ -282,7 +272,7 @@ def _units(languages: list[str]) -> tuple[dict[str, set[Unit]], dict[str, float]
 
 def _measures(locale: Any) -> Iterator[tuple[str, Unit]]:
     """Yield the words of units: metre, metres, m."""
-    for name in (f"{kind}-{measure}" for kind, measures in FACTORS.items() for measure in measures):
+    for name in _factors():
         for length in locale._data["unit_patterns"][name].values():
             for pattern in getattr(length, "values", tuple)():
                 word = pattern.replace("{0}", "").strip().rstrip(".").casefold()
