@@ -58,7 +58,7 @@ def composed(word: str) -> str:
 
 
 def _cases(word: str) -> frozenset[str]:
-    """What a name may be in other cases, without its end."""
+    """Return forms of a name that its other cases share: without accents, without its end."""
     bare = composed(word)
     stem = CASE.sub("", bare)
     return frozenset((bare, stem, FLEETING.sub("", bare), FLEETING.sub("", stem)))

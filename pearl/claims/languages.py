@@ -7,7 +7,6 @@ import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from importlib import import_module
 from typing import Any, cast
 
 import regex
@@ -155,7 +154,7 @@ def given_names() -> frozenset[str]:
 
     found: set[str] = set()
     for module in pkgutil.iter_modules(people.__path__):
-        provider = import_module(f"{people.__name__}.{module.name}").Provider
+        provider = pkgutil.resolve_name(f"{people.__name__}.{module.name}:Provider")
         for part in ("first_names", "first_names_male", "first_names_female", "first_names_nonbinary"):
             names = getattr(provider, part, ())
             if not isinstance(names, property):
@@ -213,7 +212,9 @@ def commitments() -> tuple[regex.Pattern[str], regex.Pattern[str]]:
 
 
 def _dates(languages: Iterable[str]) -> list[dict[str, Any]]:
-    return [import_module(f"dateparser.data.date_translation_data.{code}").info for code in languages]
+    from dateparser.languages.loader import default_loader
+
+    return [default_loader.get_locale(code).info for code in languages]
 
 
 def _numbered(dates: list[dict[str, Any]], names: Mapping[int, str], least: int) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What runs of tokens say: keys by which a value is the same in another form, and which of them agree."""
+"""Keys of dates, times and numbers, by which a value is the same in another form, and which of them agree."""
 
 from __future__ import annotations
 
