@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import make_chat_model, writes_here
+from pearl.claims import languages as spoken
 from pearl.claims.known_text import forget_samples
 from pearl.clock import Clock
 from pearl.editing.best_of import Rewards
@@ -221,7 +222,8 @@ class Services:
 
     def _load(self) -> None:
         try:
-            for part in (self.model, self.retriever(), language, *((self.encoder,) if self.needs_encoder else ())):
+            encoders = (self.encoder,) if self.needs_encoder else ()
+            for part in (self.model, self.retriever(), language, spoken, *encoders):
                 load = getattr(part, "load", None)
                 if load is not None and not self._ended:
                     load()

@@ -149,6 +149,27 @@ class Ratings:
         assert {name: each and each["value"] for name, each in alphas.items()} == dict.fromkeys(alphas, 1)
 
 
+@dataclass(frozen=True)
+class Pairs:
+    """`pearl check` marks in each draft of pairs.jsonl what the line says, or claims nothing at all."""
+
+    def check(self, folder: Path, tools: Tools) -> None:
+        wrong = []
+        for pair in map(json.loads, (folder / "pairs.jsonl").read_text("utf-8").splitlines()):
+            draft = tools.path / "draft.txt"
+            draft.write_text(pair["draft"], "utf-8")
+            claims = tools.pearl("check", draft, "--request", pair["request"], "--json", "-").json["claims"]
+            marked = [claim["text"] for claim in claims if claim["start"] is not None]
+            if pair.get("dropped"):
+                right = any("Tomas" in claim["text"] for claim in claims if claim["kind"] == "dropped")
+            else:
+                wanted = pair.get("marked") or []
+                right = all(any(word in text or text in word for text in marked) for word in wanted)
+                right = right and (bool(wanted) or not claims)
+            wrong += [] if right else [(pair, claims)]
+        assert wrong == []
+
+
 @dataclass
 class Tools:
     """What a case is run with."""
@@ -249,6 +270,7 @@ ROWS = {
             Text("A plain mail, as they were in 2002."),
         ),
     ),
+    **dict.fromkeys(("69", "70", "71", "73", "76", "77", "78", "79"), Pairs()),
     "31": Import(
         f"mbox Sent.mbox {ANN}",
         (

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import regex
 
-from pearl.claims.facts import Fact, Key
+from pearl.claims.facts import Fact, is_given_name
 from pearl.claims.known_text import WORD, Flags, KnownText, sample_text, words_of
-from pearl.claims.languages import words
+from pearl.claims.languages import commitments, of_texts
+from pearl.claims.values import Key
 from pearl.manner.reference import common_words
 from pearl.records import Claim
 from pearl.text.words import Spot
@@ -18,6 +19,7 @@ from pearl.text.words import Spot
 CARRIED_OVER, UNSUPPORTED, DROPPED, COMMITMENT = "carried_over", "unsupported", "dropped", "commitment"
 CLAUSE = 6  # words in a row of a sample that are a statement of it
 MANNER = 2  # samples with a name or a clause: the person's world and manner, not a fact of one text
+LEAST_CONTENT = 3  # letters: a promise whose longer words the request has is the request's
 MOST_READ = 100_000  # characters of a sample: no prompt shows more
 GLUED = regex.compile(r"_|[./-]\w")  # between two words: they are one identifier
 # terms that everybody knows, and Lp, Rn
@@ -32,27 +34,37 @@ class Sample:
     text: str
 
 
-def claims(draft: str, request: str, samples: Sequence[Sample], said: Iterable[str] = ()) -> list[Claim]:
+def claims(
+    draft: str, request: str, samples: Sequence[Sample], said: Iterable[str] = (), edges: Iterable[str] = ()
+) -> list[Claim]:
     """Return the claims of a draft in the order of its characters, those it dropped last.
 
-    ``said`` are more texts that may be relied on: the conversation, instructions, the voice's standing facts.
+    ``said`` are more texts that may be relied on: the conversation, instructions, the voice's standing facts. ``edges``
+    are the writer's own greeting, opening, sign-off and name: where they stand in the draft, nothing is claimed.
     """
-    return _Check(draft, request, samples, said).claims()
+    return _Check(draft, request, samples, said, edges).claims()
 
 
 class _Check:
     """A draft beside the texts that its facts may come from."""
 
-    def __init__(self, draft: str, request: str, samples: Sequence[Sample], said: Iterable[str]) -> None:
-        self.draft, self.request = KnownText(draft), KnownText(request)
+    def __init__(
+        self, draft: str, request: str, samples: Sequence[Sample], said: Iterable[str], edges: Iterable[str]
+    ) -> None:
+        # all are read by the same words, so that what is misread agrees with itself
+        lexicon = of_texts(draft, request)
+        self.draft, self.request = KnownText(draft, lexicon), KnownText(request, lexicon)
         more = tuple(said)
-        self.relied = KnownText("\n".join((request, *more))) if more else self.request
-        self.samples = [(sample.id, sample_text(sample.text[:MOST_READ])) for sample in samples]
+        self.relied = KnownText("\n".join((request, *more)), lexicon) if more else self.request
+        self.samples = [(sample.id, sample_text(sample.text[:MOST_READ], lexicon)) for sample in samples]
         self.all = (self.draft, self.relied, *(source for _, source in self.samples))
+        found = ((draft.find(edge), len(edge)) for edge in edges if edge)
+        self.edges = _Spots((start, start + length) for start, length in found if start >= 0)
 
     def claims(self) -> list[Claim]:
         clauses = list(self._clauses())
         stated = [*clauses, *self._facts(clauses), *self._commitments(clauses)]
+        stated = [claim for claim in stated if (claim.start or 0) not in self.edges]
         return [*sorted(stated, key=lambda claim: (claim.start or 0, claim.end or 0)), *self._dropped()]
 
     def _clauses(self) -> Iterator[Claim]:
@@ -109,23 +121,28 @@ class _Check:
             yield Claim(kind, fact.text, fact.start, fact.end, name)
 
     def _commitments(self, clauses: Sequence[Claim]) -> Iterator[Claim]:
-        """Yield the promises that the writer makes: not those of a sample, and not what is quoted."""
+        """Yield the promises that the writer makes: not those of a sample or a quote, nor what the request asks for."""
+        promised, asked = commitments()
+        if asked.search(self.request.text):
+            return
         quoted = [fact for fact in self.draft.facts if fact.kind == "quote"]
         spots = [(claim.start or 0, claim.end or 0) for claim in clauses]
         others = _Spots([*spots, *((quote.start, quote.end) for quote in quoted)])
         for sentence in SENTENCE.finditer(self.draft.text):
-            match = words().commitments.search(sentence[0])
+            match = promised.search(sentence[0])
             if match is None:
                 continue
             start = sentence.start() + match.start()
             text = self.draft.text[start : sentence.end()].rstrip(" \n.!?。！？")
-            begins = tuple(words_of(text)[:CLAUSE])
-            if start not in others and begins not in self.relied.runs(len(begins)):
+            content = [word for word in words_of(text) if len(word) > LEAST_CONTENT]
+            given = sum(map(self.relied.has_name, content))
+            if start not in others and 2 * given < len(content or "x"):
                 yield Claim(COMMITMENT, text, start, start + len(text), None)
 
     def _dropped(self) -> Iterator[Claim]:
         for fact in _distinct(self.request.facts):
-            if self._is_fact(fact, self.request) and not self.draft.mentions(fact):
+            channel = fact.text[0] == "#" and fact.text[1:].isalpha()  # where it is said, not what
+            if not channel and self._is_fact(fact, self.request) and not self.draft.mentions(fact):
                 yield Claim(DROPPED, fact.text, None, None, None)
 
     def _is_fact(self, fact: Fact, within: KnownText) -> bool:
@@ -133,11 +150,9 @@ class _Check:
         text = within.text
         line = text.rfind("\n", 0, fact.start) + 1
         before = text[line : fact.start].strip(" \t*_#>-•\"'“(@")
-        begins = not before or before[-1] in ".!?:;…"
         if fact.kind == "number":
-            if not before and regex.match(r"[.)]\s", text, pos=fact.end):
-                return False  # of a list
-            return len(fact.text) > 1 or regex.match(r"\s\p{L}", text, pos=fact.end) is not None
+            listed = not before and regex.match(r"[.)]\s", text, pos=fact.end - fact.text.endswith("."))
+            return not fact.weak and not listed
         if fact.kind == "quote":  # two plain words are only set apart
             return regex.fullmatch(r"\W\p{Ll}+ \p{Ll}+\W", fact.text) is None
         if fact.kind == "code":
@@ -145,16 +160,21 @@ class _Check:
         if fact.kind != "name":
             return True
         headed = not before and text[fact.end : fact.end + 1] == ":"
-        if headed or text[line : fact.start].startswith("#") or text[max(0, fact.start - 2) : fact.start] == "**":
+        if text[line : fact.start].startswith("#") or text[max(0, fact.start - 2) : fact.start] == "**":
             return False  # a heading, often in title case
+        return not headed and fact.start not in within.signed and self._is_name(fact, within)
+
+    def _is_name(self, fact: Fact, within: KnownText) -> bool:
         spelled = WORD.findall(fact.text)
-        if len(spelled) == 1 and within.has_nouns_with_capitals:
-            return False
+        given = any(is_given_name(word, within.lexicon) for word in spelled)
+        if fact.weak and not given:  # a sentence begins: a name where a text has it within one
+            return not self._is_ordinary(spelled[0]) and any(
+                spelled[0] in source.capitals_within for source in self.all
+            )
+        if within.has_nouns_with_capitals:
+            return given or fact.titled
         unusual = [word for word in spelled if not self._is_ordinary(word)]
-        if begins and unusual == spelled[:1]:  # a name where a text has it within a sentence
-            return any(unusual[0] in source.capitals_within for source in self.all)
-        several = len(spelled) > 1 and not begins and not within.has_nouns_with_capitals  # the Open Data Portal
-        return several or bool(unusual)
+        return given or len(spelled) > 1 or bool(unusual)
 
     def _is_ordinary(self, word: str) -> bool:
         """True for a word that is common, or that a text writes without a capital."""

@@ -1,212 +1,125 @@
-"""The facts of a text, each with keys by which it is the same fact in another form: "4 March" and "04.03."."""
+"""The facts of a text, each with keys by which it is the same fact in another form: "4 March" and "04.03.", "10 €" and
+"EUR 10", "15h" and "half past three".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TypeAlias
+from itertools import pairwise
 
 import regex
 
-from pearl.claims.languages import words
+from pearl.claims.languages import Lexicon, given_names
+from pearl.claims.tokens import Token, in_usual_forms, tokens_of
+from pearl.claims.values import READERS, THINGS, Key, name_keys, word_keys
 from pearl.manner.reference import common_words
 
-Key: TypeAlias = tuple[object, ...]
-CURRENCIES = "$€£¥₹"
-DAY, NO_PART = 31, None
-ARTICLE = 4  # letters of a common word before a name, as "The", that is no part of it
-ROMAN = regex.compile(r"(?=.)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
-ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
-# full-width characters, and the Arabic marks of decimals and thousands
-USUAL = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x066B: ".", 0x066C: ","}
-NAME = r"(?!I['’])\p{Lu}[\p{L}\p{M}'’-]++(?!\w)"  # I'll is none
-PARTICLES = "of|the|de|da|di|del|della|van|von|der|den|zu|la|le|du|des|y|and|&"
+MANY = {100.0, 1000.0, 1_000_000.0}  # in a word, as in "a thousand thanks": no count
+SMALL = 3  # from which on a number in a word is a count: "one", "two" are ordinary words
+LEAST_NOUN = 4  # letters of what is counted
+BEGINS = frozenset("|.:;!?…。！？")  # letters behind which a sentence or a line begins
+POSSESSIVE = regex.compile(r"['’]\p{Ll}{1,3}$")
+FACTS = regex.compile(
+    r"(?P<named>(?:Ny)?NmNd?|Nm|[NO]o{0,2}M(?:[.,]?o?N(?![mHSU]))?|M\.?o?[NO](?:,?N(?![NSUHm.]))?|M(?:o?N)?)"
+    r"|(?P<time>P?T[PH]?|PNHN[Um]?|PNH?|K\.?DH?|K\.?NH?N?|DH|NHN[Um]?|N[PH]P?)"
+    r"|(?P<number>CDS?|C?D(?:S\.?)?-?[UC]|DS|C?N(?:S\.(?=[UC]))?S?-?[UCd]?|O)"
+    r"|(?P<iso>I)|(?P<numeric>D)|(?P<weekday>W)|(?P<relative>R)|(?P<fixed>Z)|(?P<opaque>F)"
+    r"|(?P<role>A{1,4}G)|(?P<name>(?:L\.?){0,4}A(?:(?:o|x(?=&)|-)?A)*)"
+)
+KINDS = dict.fromkeys(("iso", "numeric", "named", "weekday", "relative"), "date") | {"share": "number"}
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    kind: str  # "date", "number", "time", "link", "address", "code", "quote", "name"
+    kind: str  # "date", "number", "time", "link", "address", "code", "quote", "name", "phone"
     text: str
     start: int  # character of the text
     end: int
     keys: frozenset[Key]  # one for each way to read it: 03/04 has two
+    weak: bool = False  # perhaps none: the one of "one of them", a word that begins a sentence
+    titled: bool = False  # a name behind a title
 
 
-@cache
-def _pattern() -> regex.Pattern[str]:
-    known = words()
-    month = "|".join(sorted(map(regex.escape, known.months), key=len, reverse=True))
-    weekday = "|".join(sorted(map(regex.escape, known.weekdays), key=len, reverse=True))
-    ordinal = "|".join(sorted(map(regex.escape, known.ordinals), key=len, reverse=True))
-    day = rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.(?=\s*\p{{L}})|º|er|e)?|(?:the\s+)?(?:{ordinal})(?!\w))"
-    return regex.compile(
-        rf"""(?xi)
-        (?:(?<!\w)(?=\S|\s\d)(?!(?!\L<calendar>)(?-i:\p{{Ll}}++\s))|(?=[hw\d`“«„]))(?:
-        (?P<link>(?:https?://|www\.)[^\s<>()"'`]*[^\s<>()"'`.,;:!?])
-        |(?P<address>(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+)
-        |(?P<iso>(?<!\w)\d{{4}}-\d{{1,2}}-\d{{1,2}}(?!\w))
-        |(?P<numeric>(?<![\w./])\d{{1,2}}(?P<mark>[./])\d{{1,2}}(?:(?P=mark)(?:\d{{4}}|\d{{2}})?)?(?![\w/])(?!\.\d))
-        |(?P<cjk>(?:\d{{4}}年)?\d{{1,2}}月(?:\d{{1,2}}日)?)
-        |(?P<named>(?<!\w){day}\s*(?:of\s+|de\s+|di\s+)?(?:{month})\b(?:\.?,?\s*(?:de\s+)?\d{{4}})?
-          |(?<!\w)(?:{month})\b\.?\s+{day}(?!\w)(?:,?\s*\d{{4}})?
-          |(?<!\w)(?:{month})\b(?:\s+(?:de\s+)?\d{{4}})?)
-        |(?P<weekday>(?<!\w)(?:{weekday})s?\b)
-        |(?P<time>(?<![\w:])\d{{1,2}}[:h]\d{{2}}(?:\s*[ap]\.?m\b\.?)?(?![\w:])|(?<!\w)\d{{1,2}}\s*(?:[ap]\.?m\b\.?|o['’]clock|Uhr|h\b))
-        |(?P<code>`[^`\n]{{1,80}}`
-          |(?<![\w/.+~-])(?:~/|\.{{1,2}}/|/)?(?:[\p{{L}}_.][\w.+-]*+/)+[\w.*+-]*\w
-          |(?<![\w.-])(?-i:[\w-]{{2,}}+(?:\.[a-z][\w-]++)+)(?![\w.]\w)
-          |(?<![\w.])[\w.]*_[\w.]*\w(?:\(\))?|(?<![\w.])\w[\w.]*+\(\)
-          |(?<![\w-])--[a-z][\w-]+
-          |(?<!\w)O\([^()\s]{{1,12}}\)|(?<![\w&])\#(?!(?:define|endif|include|ifn?def|if|else|undef|pragma)\b)[a-z][\w-]+
-          |(?<!\w)v?\d+\.\d+(?:\.\d+)+\w*|(?<!\w)v\d+(?:\.\d+)*\b
-          |(?<!\w)(?-i:\p{{Ll}}+\p{{Lu}}\w*|\p{{Lu}}+\p{{Ll}}+\p{{Lu}}\w*|\p{{L}}+\d\w*(?<!\d(?:st|nd|rd|th)))(?!\w)
-          |(?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{{7,40}}(?!\w)|(?<![\w&])\#\d+)
-        |(?P<quote>[“«„][^“”«»„\n]{{2,120}}[”»“]|(?<![\w"])"[^"\n]{{2,120}}"(?!\w))
-        |(?P<number>(?<![\w.,])[{CURRENCIES}]?\s?\d{{1,3}}(?:[,.'’\u00a0\u202f]\d{{3}})+(?:[.,]\d+)?(?!\w)
-          |(?<![\w.,])[{CURRENCIES}]?\d+(?:[.,]\d+)?
-           (?:\s?(?:%|[{CURRENCIES}])|\p{{L}}{{1,3}}(?:/\p{{L}}{{1,2}})?)?(?!\w))
-        |(?P<name>(?-i:(?<!\w){NAME}(?:(?:\ (?:{PARTICLES}))?\ (?!(?i:{month})\b\.?\s+\d){NAME})*)))
-        """,
-        calendar={"the", *known.months, *known.weekdays, *known.ordinals},
-    )
-
-
-def in_usual_forms(text: str) -> str:
-    """Return the text with full-width characters and Arabic marks of numbers in their usual forms, as long as it is."""
-    return text.translate(USUAL)
-
-
-def facts(text: str) -> Iterator[Fact]:
+def facts(text: str, lexicon: Lexicon) -> Iterator[Fact]:
     """Yield the facts of a text in their order; names include any word with a capital, also at a sentence's start."""
-    written, text = text, in_usual_forms(text)
-    for match in _pattern().finditer(text):
-        kind = match.lastgroup or ""  # the outermost group, which every alternative is
-        start, end = match.span()
-        if kind == "name":
-            end = start + len(regex.sub(r"['’]s$", "", match[0].rstrip("'’-")))  # without a possessive's end
-            first = regex.match(rf"\p{{Lu}}\p{{Ll}}{{0,{ARTICLE - 1}}} ", text[start:end])
-            if first and first[0].strip().casefold() in common_words():
-                start += first.end()
-        start += len(text[start:end]) - len(text[start:end].lstrip())
-        if kind == "quote" and regex.search(r"\s", text[start:end]) is None:  # a link, a path, a name, or set apart
-            within = tuple(facts(text[start + 1 : end - 1]))
-            yield from (replace(fact, start=start + 1 + fact.start, end=start + 1 + fact.end) for fact in within)
-            if within or text[start + 1 : end - 1].isalpha():
-                continue
-        if keys := READERS[kind](text[start:end]):
-            yield Fact("date" if kind in DATES else kind, written[start:end], start, end, frozenset(keys))
+    usual = in_usual_forms(text)
+    tokens = tokens_of(usual, lexicon)
+    letters = "".join(token.letter for token in tokens)
+    at = 0
+    while found := FACTS.search(letters, at):
+        start, at = found.span()
+        kind, run = found.lastgroup or "", tokens[start:at]
+        if kind == "opaque":
+            yield from _opaque(run[0], text, lexicon)
+        elif kind == "name":
+            yield from _names(run, start == 0 or letters[start - 1] in BEGINS, text, lexicon)
+        elif kind != "role":  # the Hiring Manager
+            keys = READERS[kind](run, lexicon)
+            if not keys and len(run) > 1:  # no date, no time: what begins it may still be a number
+                kind, run, at = "numeric" if run[0].letter == "D" else "number", run[:1], start + 1
+                keys = READERS[kind](run, lexicon) if run[0].letter in "DNO" else []
+            behind = tokens[at] if at < len(tokens) else None
+            if kind == "number" and behind and _is_counted(behind):
+                keys = [(*key[:2], key[2] or THINGS) for key in keys]
+            weak = kind == "number" and bool(keys) and _is_weak(run, letters[max(0, start - 2) : start], behind)
+            kind = run[0].kind or kind
+            span = run[0].start, run[-1].end
+            if keys:
+                yield Fact(KINDS.get(kind, kind), text[slice(*span)], *span, frozenset(keys), weak)
 
 
-def _iso(text: str) -> list[Key]:
-    year, month, day = map(int, text.split("-"))
-    return [_date(year, month, day)] if month <= 12 and day <= DAY else []
+def _is_counted(behind: Token) -> bool:
+    """True for a noun behind a number, as far as can be told without a grammar."""
+    return behind.letter in "xA" and len(behind.text) >= LEAST_NOUN and behind.text not in common_words()
 
 
-def _numeric(text: str) -> list[Key]:
-    """Day and month in both orders; 3.5 may be a number as well."""
-    mark = "/" if "/" in text else "."
-    parts = [int(part) for part in text.split(mark) if part]
-    year = None if len(parts) < 3 else parts[2] + (2000 if parts[2] < 100 else 0)
-    first, second = parts[:2]
-    dates = [
-        _date(year, month, day)
-        for day, month in ((first, second), (second, first))
-        if 1 <= month <= 12 and 1 <= day <= DAY
-    ]
-    plain = len(parts) == 2 and mark == "." and not text.endswith(".")
-    return [*dates, *([("number", float(text))] if plain else [])]
+def _is_weak(run: Sequence[Token], before: str, behind: Token | None) -> bool:
+    """True for a number that counts nothing: a digit alone, a small number in words, an ordinal."""
+    first = next(token for token in run if token.values)
+    value = first.values[0]
+    if first.spelled:
+        if before == "Nx" or (first.letter == "O" and value < SMALL):
+            return True  # two or three; first
+        return (value < SMALL or value in MANY) and (len(run) == 1 or value == 1)
+    return len(run) == 1 and len(first.text) == 1 and (behind is None or behind.letter not in "xAoUL")
 
 
-def _cjk(text: str) -> list[Key]:
-    numbers = [int(number) for number in regex.findall(r"\d+", text)]
-    year = numbers.pop(0) if "年" in text else None
-    return [_date(year, numbers[0], numbers[1] if len(numbers) > 1 else None)]
+def _opaque(token: Token, text: str, lexicon: Lexicon) -> Iterator[Fact]:
+    """Yield a fact that is no value; of a quote without blanks what is in it."""
+    written, at = text[token.start : token.end], token.start + 1
+    if token.kind == "quote" and regex.search(r"\s", written) is None:  # a link, a path, a name, or set apart
+        within = tuple(facts(written[1:-1], lexicon))
+        yield from (replace(each, start=at + each.start, end=at + each.end) for each in within)
+        if within or written[1:-1].isalpha():
+            return
+    keys = [("phone", regex.sub(r"\D", "", token.text))] if token.kind == "phone" else word_keys(token.text)
+    yield Fact(token.kind, written, token.start, token.end, frozenset(keys))
 
 
-def _named(text: str) -> list[Key]:
-    known = words()
-    tokens = regex.findall(r"[\p{L}\p{M}]+|\d+", text.casefold())
-    month = next((known.months[token] for token in tokens if token in known.months), None)
-    if month is None:  # "1ermars": no word of it is the month
-        return []
-    numbers = [int(token) for token in tokens if token.isdecimal()]
-    day = next((number for number in numbers if number <= DAY), None)
-    day = day or next((known.ordinals[token] for token in tokens if token in known.ordinals), None)
-    year = next((number for number in numbers if number > DAY), None)
-    alone = day is None and year is None
-    if alone and (text.casefold() in known.ambiguous or (not text[0].isupper() and len(text) < 4)):
-        return []
-    return [_date(year, month, day)]
+def _names(run: Sequence[Token], begins: bool, text: str, lexicon: Lexicon) -> Iterator[Fact]:
+    """Yield the names of a run of words with capitals: parted where more than a blank is between them, without titles,
+    and without the first word of a sentence unless it is a given name."""
+    parts: list[list[Token]] = [[run[0]]]
+    for before, token in pairwise(run):
+        if token.letter != "." and text[before.end : token.start] not in (" ", "", "-"):
+            parts.append([])
+        parts[-1].append(token)
+    for count, part in enumerate(parts):
+        titled = part[0].letter == "L"
+        weak = begins and count == 0 and not titled
+        named = [token for token in part if token.letter in "Ao"]
+        if weak and len(named) > 1 and not is_given_name(text[named[0].start : named[0].end], lexicon):
+            named, weak = named[1:], False
+        capitals = [at for at, token in enumerate(named) if token.letter == "A"]
+        if capitals:
+            start, end = named[capitals[0]].start, named[capitals[-1]].end
+            end = start + len(POSSESSIVE.sub("", text[start:end].rstrip("'’-")))
+            yield Fact("name", text[start:end], start, end, frozenset(name_keys(text[start:end])), weak, titled)
 
 
-def _weekday(text: str) -> list[Key]:
-    token = text.casefold()
-    number = words().weekdays.get(token) or words().weekdays.get(token.removesuffix("s"))
-    return [("weekday", number)] if number else []
-
-
-def _time(text: str) -> list[Key]:
-    numbers = [int(number) for number in regex.findall(r"\d+", text)]
-    hour, minute = numbers[0], numbers[1] if len(numbers) > 1 else 0
-    if hour > 24 or minute > 59:
-        return []
-    half = regex.search(r"[ap](?=\.?m)", text.casefold())
-    if half:
-        return [("time", hour % 12 + (12 if half[0] == "p" else 0), minute)]
-    return [("time", hour, minute), ("time", (hour + 12) % 24, minute)]
-
-
-def _number(text: str) -> list[Key]:
-    digits = regex.sub(r"[^\d.,]", "", text).rstrip(".,")
-    keys: list[Key] = []
-    plain = regex.sub(r"[.,](?=\d{3}(?!\d))", "", digits)
-    for spelled in {plain, digits}:
-        value = "".join(str(int(sign)) if sign.isdecimal() else "." for sign in spelled)
-        if value.count(".") <= 1:
-            keys.append(("number", float(value)))
-    return keys
-
-
-def _word(text: str) -> list[Key]:
-    return [("words", text.strip('`“”«»„"').casefold())]
-
-
-def _name(text: str) -> list[Key]:
-    """The words; of "Chapter XIV" the number as well."""
-    last = text.split()[-1]
-    if len(last) < 2 or not ROMAN.fullmatch(last):
-        return _word(text)
-    values = [ROMAN_DIGITS[digit] for digit in last]
-    number = sum(-value if value < behind else value for value, behind in zip(values, [*values[1:], 0], strict=True))
-    return [*_word(text), ("number", float(number))]
-
-
-def _date(year: int | None, month: int, day: int | None) -> Key:
-    return ("date", year, month, day)
-
-
-READERS: dict[str, Callable[[str], list[Key]]] = {
-    "link": lambda text: [("words", text.casefold().rstrip("/"))],
-    "address": _word,
-    "iso": _iso,
-    "numeric": _numeric,
-    "cjk": _cjk,
-    "named": _named,
-    "weekday": _weekday,
-    "time": _time,
-    "code": _word,
-    "quote": _word,
-    "number": _number,
-    "name": _name,
-}
-DATES = frozenset({"iso", "numeric", "cjk", "named", "weekday"})
-
-
-def same(one: Key, other: Key) -> bool:
-    """True for keys that may mean the same: a date without a year agrees with one of any year."""
-    if one[0] != other[0]:
-        return False
-    if one[0] != "date":
-        return one == other
-    return all(NO_PART in parts or parts[0] == parts[1] for parts in zip(one[1:], other[1:], strict=True))
+def is_given_name(word: str, lexicon: Lexicon) -> bool:
+    """True for a given name that is no ordinary word."""
+    word = POSSESSIVE.sub("", word)
+    small = word.casefold()
+    return len(word) > 2 and word in given_names() and small not in common_words() and small not in lexicon.no_names

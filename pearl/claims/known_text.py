@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
+from unicodedata import combining, normalize
 
 import numpy as np
 import regex
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from pearl.claims.facts import Fact, Key, facts, in_usual_forms, same
-from pearl.claims.languages import words
+from pearl.claims.facts import Fact, facts
+from pearl.claims.languages import INFLECTED, Lexicon
+from pearl.claims.tokens import in_usual_forms
+from pearl.claims.values import Key, agrees
+from pearl.manner.ends import FAREWELL, SIGNED, sign_off
+from pearl.manner.writing import Writing
+from pearl.text import language
 
 WORD = regex.compile(r"[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{M}]+)?")
 # a word with a capital behind a word or a comma: no sentence begins there
@@ -20,8 +26,13 @@ _WITHIN = regex.compile(r"(?<=[\p{Ll},][ \n])\p{Lu}[\p{L}\p{M}'’-]*")
 _ENDS = regex.compile(r"[.!?。！？][\"'”’»)\]*_]*+\s|\n[ \t]*+(?:\n|[-*+•>#])")
 _WEIGHTS = np.random.default_rng(0).integers(1, 2**63, 16, dtype=np.uint64) * 2 + 1
 
+SPACELESS = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]+\Z")
 SHORT, KEPT = 2_000, 256  # characters of samples kept for the next drafts, and their number: 26 MB at most
-GERMAN = 0.15  # of the words, of those that other languages hardly have
+# what cases of names end in, in languages that have them: Kowalska and Kowalskiej, Marek and Marku
+CASE = regex.compile(r"(?<=\p{L}{3})[aeiouyаеиоуыэюяёь]{1,2}(?:[wvmjhgвмйхг][aeiouyаеиоуыэюяё]?)?$")
+FLEETING = regex.compile(r"(?<=\p{L}{2})[eеоo](?=\p{L}$)")
+LONGEST_END = 60  # characters of a line's sign-off and name
+LONGEST_CASE = 3  # letters behind a name that stays whole
 
 Run = tuple[str, ...]
 Keys = NDArray[np.uint64]
@@ -41,11 +52,33 @@ def _singular(word: str) -> str:
     return word.removesuffix("s").removesuffix("'")
 
 
+def composed(word: str) -> str:
+    """The word without its accents."""
+    return "".join(sign for sign in normalize("NFD", word) if not combining(sign))
+
+
+def _cases(word: str) -> frozenset[str]:
+    """Return forms of a name that its other cases share: without accents, without its end."""
+    bare = composed(word)
+    stem = CASE.sub("", bare)
+    return frozenset((bare, stem, FLEETING.sub("", bare), FLEETING.sub("", stem)))
+
+
+def _same_name(forms: frozenset[str], others: frozenset[str]) -> bool:
+    """True for two cases of a name: a form of both, or one whole within the other but for its end."""
+    return not forms.isdisjoint(others) or any(
+        len(short) > LONGEST_CASE and len(long) - len(short) <= LONGEST_CASE and long.startswith(short)
+        for form in forms
+        for other in others
+        for short, long in [sorted((form, other), key=len)]
+    )
+
+
 class KnownText:
     """Says whether a text states a fact in any form. ``words`` are (case-folded word, start, end), in characters."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, lexicon: Lexicon) -> None:
+        self.text, self.lexicon = text, lexicon
         self.words = [(folded(match[0]), *match.span()) for match in WORD.finditer(text)]
         self._runs: dict[int, frozenset[Run]] = {}
         self._windows: dict[int, Keys] = {}
@@ -54,7 +87,7 @@ class KnownText:
     @cached_property
     def facts(self) -> Sequence[Fact]:
         """Return the facts of the text, in their order."""
-        return tuple(facts(self.text))
+        return tuple(facts(self.text, self.lexicon))
 
     def runs(self, size: int) -> frozenset[Run]:
         """Return its runs of so many words."""
@@ -102,30 +135,63 @@ class KnownText:
         return frozenset(self.text[start:end] for _, start, end in self.words)
 
     @cached_property
+    def signed(self) -> range:
+        """The characters of a sign-off with a name, or of none."""
+        start = max(0, len(self.text) - LONGEST_END)
+        inline = (
+            end.end()
+            for end in FAREWELL.finditer(self.text, start)
+            if SIGNED.fullmatch(self.text[end.end() :].strip(" .\n"))
+        )
+        return next(
+            (range(*spot) for spot in sign_off(Writing(self.text))), range(next(inline, len(self.text)), len(self.text))
+        )
+
+    @cached_property
     def has_nouns_with_capitals(self) -> bool:
         """True for a text in German."""
-        known = words().with_capitals
-        return sum(word in known for word, _, _ in self.words) > len(self.words) * GERMAN
+        return "de" in self.lexicon.languages and language.detect(self.text) in (None, "de")
 
     def has(self, fact: Fact) -> bool:
         """True where the text states the fact in any form."""
         return any(
             self._has_words(fact.kind, folded(str(key[1])))
             if key[0] == "words"
-            else any(same(key, other) for other in self._keys)
+            else any(agrees(key, other) for other in self._keys)
             for key in fact.keys
         )
 
     def mentions(self, fact: Fact) -> bool:
-        """True where the text states the fact, or of an identifier every word: "the soc of Intel's Quark"."""
+        """True where the text states the fact, of a person one name, of an identifier each word: "the soc of Quark"."""
+        if self.has(fact) or any(agrees(own, key) for key in fact.keys for own in self._keys):
+            return True
         parts = [part for part in words_of(fact.text.replace("_", " ")) if len(part) > 1]
-        return self.has(fact) or (fact.kind == "code" and bool(parts) and self._vocabulary.issuperset(parts))
+        if fact.kind == "name":
+            return any(self._has_words("name", part) for part in parts)
+        return fact.kind == "code" and bool(parts) and self._vocabulary.issuperset(parts)
 
     def _has_words(self, kind: str, said: str) -> bool:
         if kind == "name":
-            return all(not self._vocabulary.isdisjoint((word, _singular(word))) for word in words_of(said))
+            return said in self._folded if SPACELESS.match(said) else all(map(self.has_name, words_of(said)))
         # of words in backquotes each, for they may be a command with its arguments
         return said.removesuffix("()") in self._folded or (" " in said and self._vocabulary.issuperset(words_of(said)))
+
+    def has_name(self, word: str) -> bool:
+        """True where the text has the word, in any case of a language that has cases."""
+        if not self._vocabulary.isdisjoint((word, _singular(word))) or word in self.lexicon.of:
+            return True
+        if self.lexicon.languages.isdisjoint(INFLECTED) or len(word) <= LONGEST_CASE - 1:
+            return False
+        forms = _cases(word)
+        return any(_same_name(forms, other) for other in self._by_begin.get(composed(word)[:2], ()))
+
+    @cached_property
+    def _by_begin(self) -> Mapping[str, Sequence[frozenset[str]]]:
+        """The forms of the words by their first two letters."""
+        found: dict[str, list[frozenset[str]]] = {}
+        for word in self._vocabulary:
+            found.setdefault(composed(word)[:2], []).append(_cases(word))
+        return found
 
     @cached_property
     def _folded(self) -> str:
@@ -133,24 +199,22 @@ class KnownText:
 
     @cached_property
     def _vocabulary(self) -> frozenset[str]:
-        return frozenset(form for word, _, _ in self.words for form in (word, _singular(word)))
+        return frozenset(form for word, _, _ in self.words for form in (word, _singular(word), word.partition("'")[0]))
 
     @cached_property
     def _keys(self) -> Sequence[Key]:
-        """The distinct keys of dates, times and numbers, those written as words as well."""
-        known = words().numbers
-        spelled = (("number", float(known[word])) for word, _, _ in self.words if word in known)
-        return list(dict.fromkeys([*(key for fact in self.facts for key in fact.keys), *spelled]))
+        """The distinct keys of dates, times and numbers."""
+        return list(dict.fromkeys(key for fact in self.facts for key in fact.keys if key[0] != "words"))
 
 
-def sample_text(text: str) -> KnownText:
+def sample_text(text: str, lexicon: Lexicon) -> KnownText:
     """The text of a sample, which the next drafts are often compared with as well."""
-    return _kept(text) if len(text) <= SHORT else KnownText(text)
+    return _kept(text, lexicon) if len(text) <= SHORT else KnownText(text, lexicon)
 
 
 @lru_cache(KEPT)
-def _kept(text: str) -> KnownText:
-    return KnownText(text)
+def _kept(text: str, lexicon: Lexicon) -> KnownText:
+    return KnownText(text, lexicon)
 
 
 def forget_samples() -> None:

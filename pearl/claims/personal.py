@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 import regex
 
-from pearl.claims.facts import NAME, Fact, facts, in_usual_forms
+from pearl.claims.facts import Fact, facts
+from pearl.claims.languages import Lexicon, of_texts
+from pearl.claims.tokens import NAME, in_usual_forms
 from pearl.manner.reference import common_words
 from pearl.text import language
 
@@ -40,7 +43,8 @@ class Mask:
     """The placeholders of some messages: the same text has the same one in all of them."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        found = {word for text in texts for word in _names(text)}
+        self._lexicon = of_texts(*texts)
+        found = {word for text in texts for word in _names(text, self._lexicon)}
         known = sorted(found | {name.upper() for name in found}, key=len, reverse=True)
         names = regex.compile(r"(?<![\p{L}\p{M}\d_])\L<names>(?![\p{L}\p{M}\d_])", names=known)
         self._patterns = (HANDLE, names) if known else (HANDLE,)  # an empty list matches everywhere
@@ -74,7 +78,7 @@ class Mask:
 
     def _spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         plain = in_usual_forms(text)
-        for fact in _flat(facts(text), text):
+        for fact in _flat(text, self._lexicon):
             if fact.kind == "address":
                 yield fact.start, fact.end, "MAIL"
             elif fact.kind == "link" and not self._is_public(fact.text):
@@ -128,26 +132,24 @@ class Restorer:
         return "".join(pieces)
 
 
-def _flat(found: Iterable[Fact], text: str) -> Iterator[Fact]:
-    """The facts, those inside quotes in place of the quotes."""
-    for fact in found:
+def _flat(text: str, lexicon: Lexicon) -> Iterator[Fact]:
+    """Yield the facts of a text, those inside quotes in place of the quotes."""
+    for fact in facts(text, lexicon):
         if fact.kind == "quote":
-            start = fact.start + 1
-            yield from (
-                Fact(each.kind, each.text, start + each.start, start + each.end, each.keys)
-                for each in _flat(facts(text[start : fact.end - 1]), text[start : fact.end - 1])
-            )
+            at = fact.start + 1
+            within = _flat(text[at : fact.end - 1], lexicon)
+            yield from (replace(each, start=at + each.start, end=at + each.end) for each in within)
         else:
             yield fact
 
 
-def _names(text: str) -> Iterator[str]:
+def _names(text: str, lexicon: Lexicon) -> Iterator[str]:
     """Yield the words of names: with a capital where no sentence begins, alone in a line, or behind a greeting."""
     runs = [(line["names"], True) for line in LINE.finditer(text)]
     if language.detect(text) == "de":
         runs += [(greeting["names"], True) for greeting in GERMAN.finditer(text)]
     else:
-        for fact in _flat(facts(text), text):
+        for fact in _flat(text, lexicon):
             if fact.kind == "name":
                 runs.append((fact.text, BEGINS.search(text[max(0, fact.start - 20) : fact.start]) is None))
     for run, within in runs:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, TypeVar
@@ -39,9 +39,11 @@ class Phrases:
         """Read the lists of that name that a package ships."""
         return cls(files(package) / "phrases" / f"{name}.toml")
 
-    def entries(self, name: str) -> Sequence[str]:
-        """Return the entries of a list in all languages."""
-        return self._lists[name]
+    def entries(self, name: str, languages: Container[str] | None = None) -> Sequence[str]:
+        """Return the entries of a list in all languages, or in these."""
+        if languages is None:
+            return self._lists[name]
+        return [entry for code in self._sections if code in languages for entry in self._sections[code].get(name, ())]
 
     def by_language(self, name: str) -> Sequence[Sequence[str]]:
         """Return the entries of a list, language by language."""

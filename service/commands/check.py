@@ -11,7 +11,7 @@ import typer
 
 from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.settings import load_settings
-from pearl.text.usable import check_text, printable
+from pearl.text.usable import check_text
 
 if TYPE_CHECKING:
     from pearl.claims.claims import Sample
@@ -43,9 +43,10 @@ def check(
     """Find what a draft states that nobody said: facts of other texts, facts of nowhere, promises, what it dropped."""
     # only here: they come with the store, which help does without
     from pearl.claims.claims import Sample, claims
+    from pearl.claims.languages import not_read
     from service.api.draft_form import ClaimOut
     from service.commands.common import read_text
-    from service.commands.shown import claim_lines
+    from service.commands.shown import claim_lines, for_terminal
 
     check_writable("--json", json, [Path(file), *sample])
     check_text(request, param="--request")
@@ -56,10 +57,11 @@ def check(
     else:
         found = asyncio.run(_with_history(user, voice, request, draft, samples))
     if json:
-        write_json(json, {"claims": [ClaimOut.model_validate(claim).model_dump() for claim in found]})
+        shown = [ClaimOut.model_validate(claim).model_dump() for claim in found]
+        write_json(json, {"claims": shown, "not_read": not_read(draft)})
         return
-    typer.echo(printable(_marked(draft, found)))
-    for line in claim_lines(found):
+    typer.echo(for_terminal(_marked(draft, found)))
+    for line in (*claim_lines(found), *(f"Note: {what}." for what in not_read(draft))):
         typer.echo(line, err=True)
 
 

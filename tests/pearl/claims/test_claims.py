@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -97,10 +98,77 @@ def test_a_fact_of_the_request_that_is_missing_is_dropped() -> None:
     assert found("The costume rails will be ready on Friday.", RAILS) == [(DROPPED, "Nan")]
 
 
-def test_a_promise_is_a_commitment_unless_the_request_makes_it() -> None:
+def test_a_promise_is_a_commitment_unless_the_request_asks_for_it() -> None:
     draft = "The costume rails are ready, Nan. I'll send them on Friday."
     assert found(draft, RAILS) == [(COMMITMENT, "I'll send them on Friday")]
-    assert found(draft, RAILS + " I'll send them on Friday, say that, too.") == []
+    for request in ("I'll send them on Friday, say that, too.", "Say that we send them.", "Offer to send them."):
+        assert found(draft, f"{RAILS} {request}") == []
+
+
+def test_where_the_writers_own_edges_stand_nothing_is_claimed() -> None:
+    draft = "Hullo Wren,\n\nThe rails are ready at 9:30.\n\nFrom the Pier 7 crew,\nOtti"
+    edges = ("Hullo Wren,", "From the Pier 7 crew,\nOtti", "", "not there")
+    assert [claim.text for claim in claims(draft, "Say the rails are ready.", [], edges=edges)] == ["9:30"]
+
+
+# a request, a draft with all of it, a draft with something else, and what of that is marked
+VALUES = (
+    ("it costs USD 1,200", "it costs $1,200.", "it costs €1,200.", "€1,200"),
+    ("it costs 10 €", "it costs ten euros.", "it costs ten pounds.", "ten pounds"),
+    ("es kostet 2 Mio. Euro", "es kostet 2.000.000 €.", "es kostet 2.000 €.", "2.000 €"),
+    ("we take half of it", "we take 50% of it.", "we take a quarter of it.", "a quarter of"),
+    ("we need 20 chairs", "we need twenty chairs.", "we need 20% of them.", "20%"),
+    ("the pole is 2m long", "the pole is 2 metres long.", "the pole is 2 km long.", "2 km"),
+    ("the flat has 60 m²", "the flat has 60 square metres.", "the flat has 60 metres.", "60 metres"),
+    ("it is 20 °C", "it is 20 degrees Celsius.", "it is 20 °F.", "20 °F"),
+    ("it takes two weeks", "it takes 14 days.", "it takes two months.", "two months"),
+    ("the 3rd edition", "the third edition.", "the fourth edition.", "fourth"),
+    ("the prize is 5000", "the prize is 5k.", "the prize is 6k.", "6k"),
+    ("费用是500元", "费用是500元。", "费用是600元。", "600元"),
+    ("参加費は1万円です", "参加費は10,000円です。", "参加費は2万円です。", "2万円"),
+    ("on se voit à 15h", "on se voit à 15 h 00.", "on se voit à 16 heures.", "16 heures"),
+    ("we meet at 3:30", "we meet at half past three.", "we meet at half past four.", "half past four"),
+    ("wir treffen uns um 15:30", "treffen wir uns um halb vier.", "wir treffen uns um 16 Uhr.", "16 Uhr"),
+    ("vi ses kl. 15 på torget", "vi ses klockan 15.00 på torget.", "vi ses kl. 16 på torget.", "kl. 16"),
+    ("the shop closes at midnight", "the shop closes at 00:00.", "the shop closes at noon.", "noon"),
+    ("the shop is open from 9 to 17", "the shop is open 9:00-17:00.", "the shop is open 8:00-17:00.", "8:00"),
+    ("会议下午三点开始", "会议15:00开始。", "会议16:00开始。", "16:00"),
+    ("다음 회의는 6월 12일 오후 3시", "6월 12일 15시입니다.", "6월 13일 15시입니다.", "6월 13일"),
+    ("come tomorrow", "come tomorrow.", "come the day after tomorrow.", "day after tomorrow"),
+    ("spotkanie jest w piątek", "spotkanie jest w piątek.", "spotkanie jest w sobotę.", "sobotę"),
+    ("call 0123/456789", "call 0123 456 789.", "call 0123 456 788.", "0123 456 788"),
+    ("call +44 20 7946 0000", "call (020) 7946 0000.", "call (020) 7946 0001.", "(020) 7946 0001"),
+    ("napisz do Marka, że rowery są gotowe", "rowery są gotowe, Marku.", "rowery są gotowe, Janie.", "Janie"),
+    ("napisz do pani Kowalskiej o rowerach", "pani Kowalska, rowery są.", "pani Nowak, rowery są.", "Nowak"),
+    ("напиши Ивану, что велосипеды готовы", "велосипеды готовы, Иван.", "велосипеды готовы, Олег.", "Олег"),
+    ("frag Herrn Amsel nach dem Rad", "wo ist es, Herr Amsel?", "wo ist es, Herr Drossel?", "Drossel"),
+    ("佐藤さんに書いて", "佐藤様、こんにちは。", "鈴木様、こんにちは。", "鈴木"),
+    ("Decline Councillor Baines politely", "Dear Councillor Baines, no.", "Dear Councillor Hobb, no.", "Hobb"),
+    ("say the rails are ready", "Rails are ready.", "Priya says the rails are ready.", "Priya"),
+)
+
+
+@pytest.mark.parametrize(("request_text", "same", "other", "marked"), VALUES)
+def test_a_value_or_a_name_in_another_form_is_the_same_and_another_is_not(
+    request_text: str, same: str, other: str, marked: str
+) -> None:
+    assert found(same, request_text) == []
+    assert (UNSUPPORTED, marked) in found(other, request_text)
+
+
+def test_drafts_in_fifteen_languages_have_few_false_alarms_and_what_is_planted_is_found() -> None:
+    """Rows: language, request, draft, and what was planted in it; written before the rules."""
+    lines = Path(__file__).with_name("drafts.tsv").read_text("utf-8").splitlines()
+    rows = [line.replace(" // ", "\n\n").replace(" / ", "\n").split("\t") for line in lines]
+    false = [(draft, got) for _, request, draft, *marks in rows if not marks and (got := found(draft, request))]
+    missed = [
+        (draft, mark)
+        for _, request, draft, *marks in rows
+        for mark in marks
+        if not any(mark in text or text in mark for kind, text in found(draft, request) if kind == UNSUPPORTED)
+    ]
+    assert (len(rows), len({language for language, *_ in rows})) == (162, 15)
+    assert (false, missed) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -279,7 +347,32 @@ def test_any_text_can_be_read() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a.", "a/", "a-", "a_", ".", "/", "ſ", "A ", '"', "1,", "1'", "1:", "the fourth ", "I will ", "\n ", ".'", "A ’"],
+    [
+        "a.",
+        "a/",
+        "a-",
+        "a_",
+        ".",
+        "/",
+        "ſ",
+        "A ",
+        '"',
+        "1,",
+        "1'",
+        "1:",
+        "the fourth ",
+        "I will ",
+        "0 ",
+        "five ",
+        "half past ",
+        "十",
+        "12 ",
+        "Mr. ",
+        "and ",
+        "\n ",
+        ".'",
+        "A ’",
+    ],
 )
 def test_claims_take_linear_time(piece: str, grows_linearly: Callable[..., None]) -> None:
     def work(text: str) -> None:

@@ -30,12 +30,20 @@ def test_claims_without_any_user(run_pearl: Any, files: tuple[Path, Path]) -> No
             {"kind": "unsupported", "text": "10:30", "start": 46, "end": 51, "from": None},
             {"kind": "carried_over", "text": COATS[:-1], "start": 53, "end": 105, "from": str(sample)},
             {"kind": "dropped", "text": "Ilse", "start": None, "end": None, "from": None},
-        ]
+        ],
+        "not_read": [],
     }
     shown = run_pearl("check", draft, "--request", REQUEST, "--sample", sample)
     assert f"Friday at [?10:30?]. [={COATS[:-1]}=]." in shown.out
     assert f"carried_over: {COATS[:-1]!r} (carried over from {sample})" in shown.err
     assert not (draft.parent / "home").exists()
+
+
+def test_lines_stay_lines_and_what_is_not_read_is_said(run_pearl: Any, files: tuple[Path, Path]) -> None:
+    files[0].write_text("Cześć Marku,\n\nrowery są gotowe, czekają w piwnicy.")
+    shown = run_pearl("check", files[0], "--request", "napisz do Marka, że rowery są gotowe w piwnicy")
+    assert shown.out == f"{files[0].read_text()}\n"
+    assert "Note: numbers in words are not read in Polish." in shown.err
 
 
 def test_the_samples_of_a_user_are_those_a_draft_would_be_shown(
