@@ -22,7 +22,7 @@ from typing import IO, Any, TypeVar
 import orjson
 
 from pearl.errors import InputError
-from pearl.files.watched import open_watched
+from pearl.history.watched import open_watched
 from pearl.recipients import check_recipient
 from pearl.records import Document
 from pearl.text.usable import check_characters, check_id, check_text, json_type, parse_timestamp

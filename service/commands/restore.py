@@ -43,7 +43,8 @@ def restore(
 ) -> None:
     """Read a backup into the database of the settings, which must be empty, whole or not at all.
 
-    Stop `pearl serve` first: while a server runs nothing is restored. The backup may be of SQLite or PostgreSQL, and of an earlier version of PEARL.
+    Stop `pearl serve` first: nothing is restored under a server. The backup may be of SQLite or PostgreSQL, and of an
+    earlier version of PEARL.
     """
     check_writable("--json", json, [file])
     if deleted is not None:

@@ -16,8 +16,8 @@ from typing import IO, Any, TypeVar
 from pearl.errors import InputError
 from pearl.files.csv_rows import why_not_csv
 from pearl.files.json_stream import JsonStream
-from pearl.files.watched import open_watched
 from pearl.history.files import check_unpacked, located
+from pearl.history.watched import open_watched
 from pearl.text.usable import printable
 from service.importers.base import Importer, Items, LeftOut, Options
 from service.importers.folders import folder_entries

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from types import TracebackType
 
 from pearl.errors import InputError
-from pearl.files.watched import watching
 from pearl.history.files import TRAP_BYTES
+from pearl.history.watched import watching
 from service.process.temporary import KEPT_AT_MOST, temporary_folder, temporary_full
 
 

@@ -14,7 +14,7 @@ MOST_BYTES = 50_000_000
 PIECE = 1 << 16
 
 
-class Handler(Protocol):
+class XmlHandler(Protocol):
     """Takes the events; names come without their namespaces."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None: ...
@@ -22,7 +22,7 @@ class Handler(Protocol):
     def text(self, data: str) -> None: ...
 
 
-def read_xml(stream: IO[bytes], handler: Handler) -> None:
+def read_xml(stream: IO[bytes], handler: XmlHandler) -> None:
     """Read a whole document. Raises InputError for one that is not well-formed, beyond a limit, or with a document
     type: only one that means harm has entities."""
     parser, depth = expat.ParserCreate(namespace_separator=" "), 0

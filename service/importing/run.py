@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from pearl.errors import InputError, Interrupted, PearlError, StoreError
-from pearl.files.watched import Watch, watched
+from pearl.history.watched import ReadingWatch, watched
 from pearl.recipients import check_document
 from pearl.templates import COMMIT, DEFAULT_TEMPLATE
 from pearl.text.language import detect
@@ -113,7 +113,7 @@ def run_import(
     _check_source(source)
     clear_abandoned()
     tally, known_users, set_apart = _Tally(), _UserIds(there), 0
-    watch = Watch(getattr(importer, "check", lambda: None))
+    watch = ReadingWatch(getattr(importer, "check", lambda: None))
     prepare = getattr(importer, "prepare", None)  # the store, in each transaction, before its documents
     record = ImportRecord(
         importer.name,

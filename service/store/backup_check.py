@@ -65,7 +65,7 @@ def _is_ours(kind: str, name: str, code: str) -> bool:
     if kind == "table":
         return (name in metadata.tables or name in OTHERS) and not COMPUTES.search(code)
     indexes = (index for table in metadata.tables.values() for index in table.indexes)
-    made = (" ".join(str(CreateIndex(index).compile(dialect=sqlite.dialect())).split()) for index in indexes)  # type: ignore[no-untyped-call]
+    made = (" ".join(str(CreateIndex(index).compile(dialect=sqlite.dialect())).split()) for index in indexes)
     return kind == "index" and (not code or code in made)
 
 

@@ -17,8 +17,8 @@ from typing import IO
 from zipfile import ZipFile, ZipInfo
 
 from pearl.errors import InputError
-from pearl.files.watched import open_watched
 from pearl.history.files import GZIP_MAGIC
+from pearl.history.watched import open_watched
 from service.importers.archive import DAMAGED, is_zip, open_zip
 from service.importers.mails.spans import BOM, HEAD_BYTES, LINE_BYTES, Span, find_spans, is_mbox, unescaped
 from service.process.temporary import Unpacking, temporary_folder

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.files.watched import open_watched
 from pearl.history.files import UTF_16
+from pearl.history.watched import open_watched
 from service.importers.base import Flaws
 from service.importers.folders import FolderEntry
 from service.importers.notes.blocks import Block, own_blocks, without_code

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pearl.files.watched import open_watched
+from pearl.history.watched import open_watched
 from service.importers.html_text import html_to_text
 from service.importers.notes.front_matter import field_name
 from service.importers.notes.kinds import CLIPPING

@@ -14,19 +14,19 @@ PIECE = 1 << 16  # bytes read at once, before each of which the stop is looked a
 
 
 @dataclass(slots=True)
-class Watch:
+class ReadingWatch:
     """The reading of one import."""
 
     check: Callable[[], None] = lambda: None  # raises an error to stop it
     read: int = 0  # bytes so far, as they lie on the disk
 
 
-_watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
+_watch: ContextVar[ReadingWatch | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
-def watched(watch: Watch) -> Iterator[None]:
-    """Watch what this thread reads."""
+def watched(watch: ReadingWatch) -> Iterator[None]:
+    """ReadingWatch what this thread reads."""
     token = _watch.set(watch)
     try:
         yield
@@ -34,9 +34,9 @@ def watched(watch: Watch) -> Iterator[None]:
         _watch.reset(token)
 
 
-def watching() -> Watch:
+def watching() -> ReadingWatch:
     """The watch over this thread; a new one where there is none."""
-    return _watch.get() or Watch()
+    return _watch.get() or ReadingWatch()
 
 
 def open_watched(path: Path) -> io.BufferedReader:
