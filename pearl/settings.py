@@ -50,21 +50,6 @@ HTTP_ADDRESS = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
 ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^\s/?#*A-Z]+")  # of a page, an extension or a file
 MAX_RETRIES = 2  # of a failed call to the endpoint, the request unchanged, while there is time
 LEAST_ALIKE = 0.88  # one letter of a name like PEARL_LLM wrong, left out or swapped
-GONE = {  # settings that went -> what holds in their place
-    "PEARL_CANDIDATES_BUDGET_S": "candidates have 30 seconds",
-    "PEARL_DATABASE_TIMEOUT_S": "the database has 10 seconds",
-    "PEARL_HISTORY_CACHE_BYTES": "the indexes of histories have 300,000,000 bytes in each process",
-    "PEARL_IDEMPOTENCY_HOURS": "the answer to an Idempotency-Key is kept for 24 hours",
-    "PEARL_KEEP_ALIVE_S": "a comment line follows 10 seconds of silence on a stream",
-    "PEARL_LIKENESS_MARGIN": "a candidate may lose 0.1 of likeness",
-    "PEARL_LIKENESS_WEIGHT": "likeness weighs 0.3 among candidates",
-    "PEARL_LLM_MAX_CHARACTERS": "an answer is cut at 100,000 characters",
-    "PEARL_LLM_MAX_RETRIES": "a failed call is repeated twice, while there is time",
-    "PEARL_MAX_BODY_BYTES": "a request's body may have 8,000,000 bytes",
-    "PEARL_MAX_USER_BYTES": "a user's history may have 100,000,000 bytes",
-    "PEARL_READ_TIMEOUT_S": "a request's body has 30 seconds to arrive",
-    "PEARL_RETRIEVAL_QUEUE": "128 requests may wait for retrieval",
-}
 
 
 class Settings(BaseSettings):
@@ -329,14 +314,12 @@ def load_settings(*, llm_max_retries: int | None = None, ray: str | None = None,
 
 
 def _refuse_misspelt(names: Iterable[str]) -> None:
-    """Raise InputError for a variable a letter off a setting, or one that was a setting: it would have no effect.
-    Variables of other programs may begin with PEARL_, too."""
+    """Raise InputError for a variable a letter off a setting: it would have no effect. Variables of other programs may
+    begin with PEARL_, too."""
     known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
     for name in names:
         if not name.upper().startswith(PREFIX) or name.upper() in known:
             continue
-        if name.upper() in GONE:
-            raise InputError(f"{name} is no setting any more: {GONE[name.upper()]}; unset it.", code="invalid_setting")
         if meant := get_close_matches(name.upper(), known, n=1, cutoff=LEAST_ALIKE):
             raise InputError(f"{name} is no setting; write {meant[0]}, or unset it.", code="invalid_setting")
 

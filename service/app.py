@@ -111,6 +111,7 @@ def create_app(
     _ = services.rate_limits  # now, so that an unusable storage is an error at the start
     app.state.admission = Admission(settings.drafts_at_once)
     app.state.large_bodies = LargeBodies()
+    app.state.forms = set[int]()  # that are being read
     app.state.uploads = Uploads()
     app.state.on_loopback = False  # where it listens is known to `pearl serve` alone
     app.state.sign_on = SignOn(settings)

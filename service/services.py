@@ -207,14 +207,15 @@ class Services:
     async def running(self) -> AsyncIterator[None]:
         """Start, sweep meanwhile, and stop at the end."""
         share_heaps()
-        self.start()
-        sweeping = asyncio.create_task(self.keep_swept())
-        try:
-            yield
-        finally:
-            sweeping.cancel()
-            await asyncio.wait((sweeping,))
-            await self.stop()
+        with self.database.served():
+            self.start()
+            sweeping = asyncio.create_task(self.keep_swept())
+            try:
+                yield
+            finally:
+                sweeping.cancel()
+                await asyncio.wait((sweeping,))
+                await self.stop()
 
     def start(self) -> None:
         """Load the weights while the first health checks are answered, and start the background work."""

@@ -53,7 +53,7 @@ class Mask:
         self._originals: dict[str, str] = {}
         self._numbers = dict.fromkeys(KINDS, 1)  # the least that may be free
         # a text that looks like one means itself
-        self._taken = {literal[0].upper() for text in texts for literal in PLACEHOLDER.finditer(text)}
+        self._taken = {_plain(literal[0]) for text in texts for literal in PLACEHOLDER.finditer(text)}
         # the last text, which says what to write, has the lowest numbers: small models count on from those they read
         self.hidden = [self._hide(text) for text in reversed(texts)][::-1]
 
@@ -66,7 +66,7 @@ class Mask:
 
     def original(self, placeholder: str) -> str:
         """The text that a placeholder stands for, or itself if it is none of these."""
-        return self._originals.get(placeholder.replace("\\", "").upper(), placeholder)
+        return self._originals.get(_plain(placeholder), placeholder)
 
     def _hide(self, text: str) -> str:
         pieces, end = [], 0
@@ -104,6 +104,10 @@ class Mask:
             self._taken.add(placeholder)
             self._placeholders[text], self._originals[placeholder] = placeholder, text
         return self._placeholders[text]
+
+
+def _plain(placeholder: str) -> str:
+    return placeholder.replace("\\", "").upper()
 
 
 class Restorer:

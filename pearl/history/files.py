@@ -22,6 +22,7 @@ from typing import IO, Any, TypeVar
 import orjson
 
 from pearl.errors import InputError
+from pearl.history.watched import open_watched
 from pearl.recipients import check_recipient
 from pearl.records import Document
 from pearl.text.usable import check_characters, check_id, check_text, json_type, parse_timestamp
@@ -77,7 +78,7 @@ def reading(path: Path) -> Iterator[io.BufferedReader]:
     """Open the file; a pipe can be read once. Raises InputError when it cannot be read, also later while it is read or
     decompressed."""
     try:
-        with path.open("rb") as raw:
+        with open_watched(path) as raw:
             yield raw
     except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or error  # without a number, and the path once
@@ -144,10 +145,10 @@ def decompressed(raw: io.BufferedReader[Any]) -> IO[bytes]:
     return io.BufferedReader(_Utf8(stream)) if stream.peek(2).startswith(UTF_16) else stream
 
 
-def check_unpacked(path: Path, unpacked: int, packed: int) -> None:
+def check_unpacked(path: Path, unpacked: int, packed: int, most: int = PACKED_AT_MOST) -> None:
     """Raise InputError if a file is a decompression bomb: far more bytes come out of it than were read."""
-    if unpacked > max(TRAP_BYTES, PACKED_AT_MOST * packed):
-        raise InputError(f"{path}: unpacks to more than {PACKED_AT_MOST} times its packed size.", code="too_large")
+    if unpacked > max(TRAP_BYTES, most * packed):
+        raise InputError(f"{path}: unpacks to more than {most} times its packed size.", code="too_large")
 
 
 def _bounded(stream: IO[bytes]) -> Iterator[bytes]:

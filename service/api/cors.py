@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
+from fastapi import Request
 from fastapi.responses import JSONResponse, Response
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 
 from pearl.errors import AccessError
+from pearl.settings import Settings
+from pearl.text.shown_urls import is_loopback
 from service.api.errors import error_body
 
 REFUSED = AccessError(
@@ -14,6 +19,18 @@ REFUSED = AccessError(
     param="Origin",
     code="origin_not_allowed",
 )
+
+
+def check_origin(request: Request, settings: Settings) -> None:
+    """Raise AccessError for a page of another origin. Pages on this machine may call, and the service's own: it has the
+    host that was asked for. On this machine alone, a foreign host is a site that leads its name here, unless a proxy
+    with TLS stands between."""
+    if (origin := request.headers.get("origin")) is None:
+        return
+    parts = urlsplit(origin)
+    own = parts.netloc == request.headers.get("host") and (parts.scheme == "https" or not request.app.state.on_loopback)
+    if not (own or is_loopback(parts.hostname) or {"*", origin} & set(settings.cors_origin_list)):
+        raise REFUSED
 
 
 class Cors(CORSMiddleware):

@@ -164,7 +164,8 @@ def identify(
         if not sign_on.new_users or not isinstance(key, UserName):
             raise
         with services.database.write() as connection:
-            users.ensure(connection, {key.name})
+            users.check_room(connection, sign_on.new_users)
+            users.ensure(connection, {users.as_address(key.name)})
             identity = keys.identify(connection, key, acting_for)
         log.info("sign-on: %s is new", identity.key_id)
     services.key_uses.note(identity.key_id)

@@ -16,8 +16,8 @@ from service.store import transfer
 from service.store.database import Database
 
 EXAMPLES = """
-  pearl move --to postgresql://pearl:password@db/pearl
-  PEARL_DATABASE_URL=postgresql://pearl:password@db/pearl pearl move --to sqlite:////home/ada/pearl.db
+  pearl move --to postgresql://pearl@db/pearl       with the password in ~/.pgpass or PGPASSWORD
+  PEARL_DATABASE_URL=postgresql://pearl@db/pearl pearl move --to sqlite:////home/ada/pearl.db
 """
 
 

@@ -24,7 +24,7 @@ EXAMPLES = """
   pearl restore /backup/pearl.backup --check
   pearl restore /backup/pearl.backup
   pearl restore /backup/pearl.backup --replace --deleted leave-out
-  PEARL_DATABASE_URL=postgresql://pearl:password@db/pearl pearl restore /backup/pearl.backup
+  PEARL_DATABASE_URL=postgresql://pearl@db/pearl pearl restore /backup/pearl.backup
 """
 LEAVE_OUT, BRING_BACK = "leave-out", "bring-back"
 
@@ -43,7 +43,8 @@ def restore(
 ) -> None:
     """Read a backup into the database of the settings, which must be empty, whole or not at all.
 
-    Stop `pearl serve` first. The backup may be of SQLite or PostgreSQL, and of an earlier version of PEARL.
+    Stop `pearl serve` first: nothing is restored under a server. The backup may be of SQLite or PostgreSQL, and of an
+    earlier version of PEARL.
     """
     check_writable("--json", json, [file])
     if deleted is not None:
@@ -51,7 +52,9 @@ def restore(
         if not replace:
             raise InputError("--deleted goes with --replace: an empty database tells nothing.", param="deleted")
     if check:
-        mark = backups.read(file)
+        with temporary_folder() as folder:
+            mark, source = backups.open_copy(file, folder / "copy.db")
+            source.close()
         _say(json, mark, mark.rows, Deleted(), f"{file} is whole")
         return
     settings = load_settings()
@@ -60,29 +63,31 @@ def restore(
         private_folder(settings.home)
         clear_abandoned(settings.home)
     with temporary_folder(settings.home) as folder:
-        mark = backups.read(file, copy := folder / "copy.db")
-        with closing(backups.copy_at(copy)) as source:
-            source.migrate()
-            rows, left_out = _restore(settings, source, deleted, replace=replace)
+        mark, source = backups.open_copy(file, folder / "copy.db")
+        with closing(source):
+            rows, left_out, kept = _restore(settings, source, deleted, replace=replace)
     _say(json, mark, rows, left_out, "Restored")
+    if kept:
+        typer.echo(f"Still local only, as since the backup: {counted(kept, 'voice')}.", err=True)
     if deleted != LEAVE_OUT:
         typer.echo("What was deleted after that is back, and keys revoked after that are valid again.", err=True)
 
 
 def _restore(
     settings: Settings, source: Database, deleted: str | None, *, replace: bool
-) -> tuple[dict[str, int], Deleted]:
-    found = Deleted()
-    with open_database(settings) as target:
+) -> tuple[dict[str, int], Deleted, int]:
+    found, kept = Deleted(), 0
+    with open_database(settings) as target, target.alone():
         if replace:
             found = _decided(backups.deleted_since(source, target), deleted)
             backups.leave_out(source, found)
+            kept = backups.keep_local(source, target)
         forget_replies(settings.home)
         with shown_copying(transfer.rows_of(source)) as advance:
             rows = transfer.copy_all(source, target, advance, replaces=replace)
         if replace:
             erase(target)
-    return rows, found
+    return rows, found, kept
 
 
 def _check_target(url: str, *, replace: bool) -> None:

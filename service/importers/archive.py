@@ -16,7 +16,8 @@ from typing import IO, Any, TypeVar
 from pearl.errors import InputError
 from pearl.files.csv_rows import why_not_csv
 from pearl.files.json_stream import JsonStream
-from pearl.history.files import check_unpacked
+from pearl.history.files import check_unpacked, located
+from pearl.history.watched import open_watched
 from pearl.text.usable import printable
 from service.importers.base import Importer, Items, LeftOut, Options
 from service.importers.folders import folder_entries
@@ -25,6 +26,8 @@ T = TypeVar("T")
 Row = tuple[int, dict[str, str] | InputError]  # the line it starts on; by column, or why there is none
 MAX_FIELD_CHARACTERS = 4_000_000  # more than a text may have, so that a longer one is refused with its line
 ZIP_MAGIC = b"PK\3\4"
+MOST_MEMBERS, MOST_DIRECTORY = 200_000, 64_000_000  # of a zip file; the bytes of its directory
+UNPACKED = "unpack it, and import the folder."
 # zipfile raises RuntimeError for an encrypted member or an unknown compression, struct.error for cut LZMA properties
 DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError)
 
@@ -106,20 +109,54 @@ def open_archive(source: Path) -> Iterator[Archive]:
     """Open an archive or a folder. Raises InputError if it cannot be opened."""
     try:
         if source.is_dir():
-            yield Archive(source, _folder_files(source), lambda name: (source / name).open("rb"))
+            yield Archive(source, _folder_files(source), lambda name: open_watched(source / name))
         elif is_zip(source):
             with open_zip(source) as packed:
                 members = (member for member in packed.infolist() if not member.is_dir())
                 sizes = {member.filename: member.file_size for member in members if not _is_of_macos(member.filename)}
                 yield Archive(source, sizes, lambda name: packed.open(name))
         else:
-            yield Archive(source, {source.name: source.stat().st_size}, lambda name: source.open("rb"))
+            yield Archive(source, {source.name: source.stat().st_size}, lambda name: open_watched(source))
     except (OSError, zipfile.BadZipFile) as error:
         raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
 
 
+class _Members(list[zipfile.ZipInfo]):
+    """The members of a zip file, with a limit while its directory is read: each takes memory."""
+
+    def append(self, member: zipfile.ZipInfo) -> None:
+        super().append(member)
+        if len(self) > MOST_MEMBERS:
+            raise InputError(f"has more than {MOST_MEMBERS:,} files; {UNPACKED}", code="too_many_files")
+
+
+class _ZipSource(io.BufferedReader):
+    """The bytes of a zip file, whose directory is read at once."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > MOST_DIRECTORY:
+            raise InputError(
+                f"has a directory of more than {MOST_DIRECTORY:,} bytes; {UNPACKED}", code="too_many_files"
+            )
+        return super().read(size)
+
+
 class ZipExport(zipfile.ZipFile):
     """A zip file whose damaged names and offsets are a BadZipFile, in its directory and before each member."""
+
+    _source: _ZipSource | None = None
+
+    def __init__(self, source: Path) -> None:
+        self._source = _ZipSource(open_watched(source).detach())
+        super().__init__(self._source)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, _Members() if name == "filelist" else value)
+
+    def close(self) -> None:
+        super().close()
+        if self._source is not None:
+            self._source.close()
 
     def open(self, *args: Any, **options: Any) -> IO[bytes]:
         try:
@@ -147,7 +184,8 @@ def open_zip(source: Path) -> zipfile.ZipFile:
     """Open a zip file. Raises BadZipFile for one that cannot be read, also for names that are no UTF-8 though they are
     marked as it, and for a later version of the format; InputError for one that unpacks to too much."""
     try:
-        packed = ZipExport(source)
+        with located(str(source)):
+            packed = ZipExport(source)
     except (ValueError, OverflowError, NotImplementedError) as error:
         raise zipfile.BadZipFile(str(error)) from error
     check_unpacked(source, sum(member.file_size for member in packed.infolist()), source.stat().st_size)

@@ -24,6 +24,7 @@ TYPES = {b"e$typerapp.bsky.feed.post": True, b"e$typetapp.bsky.feed.repost": Fal
 LINK = "app.bsky.richtext.facet#link"
 NODE = b"\xa2ae"  # with which a node of the tree of keys begins: a map of two, of which "e" is the first
 MOST_BYTES = 4_000_000  # of a record's file
+MOST_KEY = 1_024  # bytes; of what a key shares with the one before it, each may have as much again
 
 
 class BlueskyImporter(PostImporter):
@@ -66,7 +67,7 @@ def _read_tree(archive: Archive, name: str, addresses: DiskIndex) -> str:
                 if block.startswith(NODE):
                     key = b""
                     for entry in decoded(block)["e"]:
-                        key = key[: entry["p"]] + entry["k"]
+                        key = (key[: entry["p"]] + entry["k"])[:MOST_KEY]
                         if key.startswith(POST.encode()):
                             addresses.put(entry["v"].hex(), key.decode())
                 elif cid == root and block:

@@ -6,14 +6,17 @@ import sqlite3
 from contextlib import ExitStack
 from types import TracebackType
 
-from service.process.temporary import temporary_folder, temporary_full
+from pearl.errors import InputError
+from pearl.history.files import TRAP_BYTES
+from pearl.history.watched import watching
+from service.process.temporary import KEPT_AT_MOST, temporary_folder, temporary_full
 
 
 class DiskIndex:
     """Strings by key. Of several under one key the first stays. A context manager: the file goes with it."""
 
     def __init__(self) -> None:
-        self._open = ExitStack()
+        self._open, self._bytes = ExitStack(), 0
         folder = self._open.enter_context(temporary_folder())
         self._database = sqlite3.connect(folder / "index.db", isolation_level=None)
         self._open.callback(self._database.close)
@@ -28,7 +31,11 @@ class DiskIndex:
         self._open.close()
 
     def put(self, key: str, value: str) -> None:
-        """Keep the value, unless the key has one. Raises StoreError if the temporary folder is full."""
+        """Keep the value, unless the key has one. Raises StoreError if the temporary folder is full, InputError if far
+        more is kept than was read."""
+        self._bytes += len(key) + len(value)
+        if self._bytes > max(TRAP_BYTES, KEPT_AT_MOST * watching().read):
+            raise InputError(f"needs more temporary space than {KEPT_AT_MOST} times its size.", code="too_large")
         try:
             self._database.execute("INSERT OR IGNORE INTO entries VALUES (?, ?)", (_storable(key), _storable(value)))
         except sqlite3.Error as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from pearl.errors import InputError, Interrupted, PearlError, StoreError
+from pearl.history.watched import ReadingWatch, watched
 from pearl.recipients import check_document
 from pearl.templates import COMMIT, DEFAULT_TEMPLATE
 from pearl.text.language import detect
@@ -31,6 +32,7 @@ from service.store.voices import check_name
 BATCH_DOCUMENTS = 1_000
 BATCH_CHARACTERS = 8_000_000  # a whole batch is in memory, and a document may have a megabyte
 ERRORS_KEPT = 100
+MOST_ERRORS = 100_000  # beside which there must be some texts: a small file may hold millions
 NO_LANGUAGE = "unknown"  # of texts that are too short to tell, or in a language that is not known
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
@@ -111,6 +113,7 @@ def run_import(
     _check_source(source)
     clear_abandoned()
     tally, known_users, set_apart = _Tally(), _UserIds(there), 0
+    watch = ReadingWatch(getattr(importer, "check", lambda: None))
     prepare = getattr(importer, "prepare", None)  # the store, in each transaction, before its documents
     record = ImportRecord(
         importer.name,
@@ -121,7 +124,7 @@ def run_import(
     )
     transactions = _one_transaction(database) if strict else nullcontext(database.write)
     try:
-        with closing(importer.read(source, options)) as items, transactions as transaction:
+        with watched(watch), closing(importer.read(source, options)) as items, transactions as transaction:
             drafted = _drafted_messages(database, options.user) if template == COMMIT else DraftedMessages({})
             for batch in _batches(_usable(items, tally, options.least_words, drafted), batch_documents):
                 with transaction() as connection:
@@ -182,6 +185,7 @@ def _drafted_messages(database: Database, user: str | None) -> DraftedMessages:
 
 
 def _usable(items: Items, tally: _Tally, least_words: int, drafted: DraftedMessages) -> Iterator[SourceDocument]:
+    usable = 0
     for item in items:
         if isinstance(item, SourceDocument):
             try:
@@ -195,9 +199,16 @@ def _usable(items: Items, tally: _Tally, least_words: int, drafted: DraftedMessa
                     item = LeftOut(item.where, REASON)
         if isinstance(item, LeftOut):
             tally.leave_out(item)
+            if tally.errors_total > MOST_ERRORS + 10 * usable:
+                raise InputError(
+                    f"{item.where}: {MOST_ERRORS:,} entries cannot be used, and next to none can; the first, at "
+                    f"{tally.errors[0]} Is it the right kind?",
+                    code="nothing_usable",
+                )
         elif isinstance(item, Remark):
             tally.remarks.append(item.text)
         else:
+            usable += 1
             yield item
 
 

@@ -69,8 +69,7 @@ class OneUsers:
         self.size = self._importer.size(source)
         named: str | None = None
         for item in self._importer.read(source, options):
-            if self.stop.is_set():
-                raise Interrupted("Stopped. What was imported so far stays; the same archive again adds the rest.")
+            self.check()
             if isinstance(item, SourceDocument):
                 named = named or item.user
                 if item.user != named:
@@ -79,6 +78,11 @@ class OneUsers:
                     self.documents += 1
                     item = replace(item, user=self.owner.name)
             yield item
+
+    def check(self) -> None:
+        """Raise Interrupted if the caller has left."""
+        if self.stop.is_set():
+            raise Interrupted("Stopped. What was imported so far stays; the same archive again adds the rest.")
 
     def advance(self, amount: int) -> None:
         self.done += amount

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from pearl.records import Draft
 from service.api.admitted import admitted
 from service.api.bodies import KeyedRoute
+from service.api.cors import check_origin
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import finished
 from service.api.streaming import while_connected
@@ -47,6 +48,7 @@ async def answer_message(request: Request, services: ServicesDep, caller: Caller
         services.metrics.count_draft(draft)
         return draft
 
+    check_origin(request, services.settings)
     toolbox = Toolbox(services, caller.user, write)
     answer = await while_connected(request, lambda: reply(body, toolbox.tools, request.headers))
     if answer is None:

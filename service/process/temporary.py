@@ -23,6 +23,7 @@ from pearl.files.whole import NO_ROOM
 from pearl.history.files import check_unpacked
 
 FOLDER_NAME = "pearl-import-"
+KEPT_AT_MOST = 20  # times the packed size that temporary files may have; texts pack to a fifth or tenth
 
 
 @contextmanager
@@ -70,7 +71,7 @@ class Unpacking:
             with os.fdopen(handle, "wb") as file:
                 while piece := stream.read(1 << 20):
                     self._unpacked += len(piece)
-                    check_unpacked(self._source, self._unpacked, self._packed)
+                    check_unpacked(self._source, self._unpacked, self._packed, KEPT_AT_MOST)
                     file.write(piece)
         except OSError as error:
             if error.errno in NO_ROOM:  # not the source's fault

@@ -43,8 +43,9 @@ class SignOn:
         return [issuer for issuer in self.issuers.values() if issuer.terms.client_id]
 
     @property
-    def new_users(self) -> bool:
-        return self.terms is not None and self.terms.new_users
+    def new_users(self) -> int:
+        """The number of users below which a sign-on makes another."""
+        return 0 if self.terms is None else self.terms.new_users
 
     async def bearer(self, key: str) -> str | UserName:
         """The user of an issuer's token; a key of PEARL's as it is. Raises Unauthenticated, AccessError, IssuerDown."""

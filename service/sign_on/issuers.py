@@ -122,8 +122,11 @@ class Issuer:
         try:
             if not isinstance(given, str):
                 raise InputError(f"it has no claim '{claim}' with a name.")
-            if claim == "email" and claims.get("email_verified", True) not in (True, "true"):
-                raise InputError(f"{self.name} has not verified the address in 'email'.")
+            if claim == "email" and claims.get("email_verified") not in (True, "true"):  # in the absence of it, too
+                raise InputError(
+                    f"{self.name} does not say in 'email_verified' that the address in 'email' is theirs; the operator "
+                    "may name another 'user_claim', such as 'sub'."
+                )
             return UserName(check_id(self.terms.prefix + given, param=claim))
         except InputError as error:
             raise AccessError(f"The token names no user: {error.message}", code="no_user_claim") from None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import tomllib
 from ipaddress import ip_address
 from pathlib import Path
@@ -14,6 +16,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork
 from pearl.errors import InputError
 from pearl.text.shown_urls import is_loopback
 
+MOST_USERS = 1_000  # an issuer that lets everybody in must not fill the database
+OPEN = 0o027  # a group may read it: Kubernetes gives a secret to the group of a container's user
 OURS = {"authorization", "cookie", "x-api-key", "x-pearl-user", "x-pearl-page"}
 HEADER = re.compile(r"[a-z0-9][a-z0-9-]*")
 
@@ -38,6 +42,12 @@ def _header(name: str) -> str:
     if not HEADER.fullmatch(name) or name in OURS:
         raise ValueError(f"no usable header; letters, digits and dashes, and none of {', '.join(sorted(OURS))}")
     return name
+
+
+def _most_users(given: bool | int) -> int:
+    if given < 0:
+        raise ValueError("write true, or the number of users up to which a sign-on makes another")
+    return MOST_USERS if given is True else int(given)
 
 
 def _each_once(issuers: tuple[IssuerTerms, ...]) -> tuple[IssuerTerms, ...]:
@@ -82,7 +92,8 @@ class Terms(Table):
     """The whole file."""
 
     address: Annotated[str, AfterValidator(safe)]  # of this service, as users and programs reach it
-    new_users: bool = False  # make a user at the first sight of their name
+    # the number of users up to which another is made at the first sight of their name; true: MOST_USERS
+    new_users: Annotated[bool | int, AfterValidator(_most_users)] = 0
     issuers: Annotated[tuple[IssuerTerms, ...], AfterValidator(_each_once)] = ()
     proxies: tuple[ProxyTerms, ...] = ()
 
@@ -105,8 +116,8 @@ def read_terms(path: Path) -> Terms:
     """Read the file. Raises InputError that names the file and the field."""
     where = f"PEARL_SIGN_ON={str(path)!r}"
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        return Terms.model_validate(content)
+        content, mode = tomllib.loads(path.read_text(encoding="utf-8")), stat.S_IMODE(path.stat().st_mode)
+        terms = Terms.model_validate(content)
     except OSError as error:
         raise InputError(f"{where}: it cannot be read: {error.strerror}.", code="invalid_setting") from None
     except ValidationError as error:
@@ -117,3 +128,9 @@ def read_terms(path: Path) -> Terms:
         raise InputError(f"{where}: '{field}': {message}.", code="invalid_setting") from None
     except ValueError as error:
         raise InputError(f"{where}: it is not TOML: {error}.", code="invalid_setting") from None
+    if mode & OPEN and os.name != "nt" and any(issuer.client_secret for issuer in terms.issuers):
+        raise InputError(
+            f"{where}: others may read or write its client_secret (mode {mode:04o}); run: chmod 600 {path}",
+            code="readable_secret",
+        )
+    return terms

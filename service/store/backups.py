@@ -12,23 +12,28 @@ from glob import escape
 from hashlib import sha256
 from itertools import chain, pairwise
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import quote
 
 import orjson
 from filelock import FileLock, Timeout
+from pydantic import Field, TypeAdapter, ValidationError
 from sqlalchemy import Connection, select
 
 from pearl import __version__
 from pearl.errors import InputError, StoreError
 from pearl.files.private import FILE_MODE
 from pearl.files.whole import replaced_file
-from service.store import documents, keys, schema, tables, transfer, users
+from pearl.history.files import located
+from service.store import documents, keys, schema, tables, transfer, users, voices
+from service.store.backup_check import check_rows, check_schema
 from service.store.database import Database
 
 KIND = b"PEARL backup "
 FIRST_LINE = KIND + b"1\n"
 DIGEST_CHARACTERS = 64
 LONGEST_MARK = 1 << 16  # bytes
+LAST_YEAR = 253_402_300_800  # 10000, of which no calendar knows
 PIECE = 1 << 20  # bytes that are read at a time
 
 
@@ -36,9 +41,9 @@ PIECE = 1 << 20  # bytes that are read at a time
 class BackupMark:
     """A backup's version and what it holds."""
 
-    pearl: str  # the version that wrote it
-    schema: str  # the revision of the database's schema
-    created_at: float
+    pearl: Annotated[str, Field(pattern=r"^[\w.+-]{1,40}$")]  # the version that wrote it
+    schema: Annotated[str, Field(pattern=r"^\d{4}$")]  # the revision of the database's schema
+    created_at: Annotated[float, Field(ge=0, lt=LAST_YEAR)]
     rows: dict[str, int]  # by table
 
 
@@ -91,6 +96,8 @@ def read(path: Path, into: Path | None = None) -> BackupMark:
 
     Raises InputError if the file is no backup, damaged, or of a later version.
     """
+    if path.is_fifo():
+        raise InputError(f"{path}: is a pipe; write it to a file and name that.", code="is_a_pipe")
     try:
         with path.open("rb") as file:
             if (first := file.readline(len(FIRST_LINE))) != FIRST_LINE:
@@ -107,8 +114,16 @@ def read(path: Path, into: Path | None = None) -> BackupMark:
         raise InputError(
             f"{path}: is damaged: cut off or changed since it was written. Take another backup.", code="backup_damaged"
         )
-    fields = orjson.loads(line)
-    mark = BackupMark(*(fields[name] for name in BackupMark.__slots__))
+    try:
+        mark = TypeAdapter(BackupMark).validate_json(line)
+    except ValidationError as error:
+        what = ".".join(map(str, error.errors()[0]["loc"])) or "its mark"
+        raise InputError(f"{path}: is damaged: {what} is wrong. Take another backup.", code="backup_damaged") from None
+    if mark.schema < schema.known()[0]:
+        raise InputError(
+            f"{path}: was written by PEARL {mark.pearl} with schema {mark.schema}, too early for this version.",
+            code="schema_older",
+        )
     if mark.schema > schema.known()[1]:
         raise InputError(
             f"{path}: was written by PEARL {mark.pearl} with schema {mark.schema}; this is PEARL {__version__}, which "
@@ -133,6 +148,38 @@ def deleted_since(backup: Database, present: Database) -> Deleted:
                 gone = _document_ids(then, row.id) - _document_ids(now, there[row.name])
                 found.documents += ((row.name, document_id) for document_id in sorted(gone))
     return found
+
+
+def keep_local(backup: Database, present: Database) -> int:
+    """Make those voices local only in the backup's copy that are so in the present database; return how many were
+    not."""
+    users_, voices_ = tables.users.c, tables.voices.c
+    here = select(users_.name, voices_.name).join(tables.voices, voices_.user_id == users_.id).where(voices_.local_only)
+    changed = 0
+    with present.read() as now, backup.write() as then:
+        for user, voice in now.execute(here).all():
+            if (known := users.find(then, user)) is not None and voice not in voices.local_only(then, known.id):
+                voices.put(then, known.id, voice, {"local_only": True})
+                changed += 1
+    return changed
+
+
+def open_copy(path: Path, copy: Path) -> tuple[BackupMark, Database]:
+    """Write a backup's database into a new file, check all of it and bring it up to date. Raises InputError as
+    :func:`read`, and for a database that is not as a backup makes it."""
+    mark = read(path, copy)
+    database = copy_at(copy)
+    try:
+        with located(str(path)):
+            check_schema(copy, mark.schema)
+            database.migrate()
+            check_rows(database, mark.rows)
+    except BaseException as error:
+        database.close()
+        if isinstance(error, StoreError):
+            raise InputError(f"{path}: is damaged: {error.message}", code="backup_damaged") from None
+        raise
+    return mark, database
 
 
 def leave_out(backup: Database, deleted: Deleted) -> None:

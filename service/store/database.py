@@ -6,11 +6,12 @@ import math
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from filelock import ReadWriteLock, Timeout
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
@@ -27,6 +28,11 @@ from service.store.tables import metadata
 
 TIMEOUT_S = 10.0  # longest wait for a lock, and for a connection; statements of PostgreSQL may take twice as long
 MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for the time of a migration
+SERVED_LOCK = 7_305_205  # that servers share and a restore has alone (PostgreSQL)
+IN_USE = StoreError(
+    "A server of PEARL's uses the database, or it is being replaced; stop `pearl serve` and `pearl mcp` first.",
+    code="store_in_use",
+)
 ERASURE_WAIT_S = 1.0  # how long the answer to a deletion waits for readers to end
 ERASURE_RETRY_S = 0.02
 UNHURRIED_S = 600.0  # for a migration or a VACUUM on PostgreSQL
@@ -224,8 +230,55 @@ class Database:
                 with _unhurried(connection):  # another worker may be doing it
                     connection.exec_driver_sql(f"VACUUM (INDEX_CLEANUP ON, SKIP_LOCKED) {', '.join(names)}")
 
+    @contextmanager
+    def served(self) -> Iterator[None]:
+        """Hold the database as one of its servers. Raises StoreError (store_in_use) while it is replaced."""
+        if self.is_sqlite:
+            with self._locked("read"):
+                yield
+            return
+        self.engine.dispose()
+        event.listen(
+            self.engine, "connect", _hold
+        )  # each connection does; one at least is open as long as this process
+        with self.read():
+            pass
+        yield
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the database so that no server does. Raises StoreError (store_in_use) while one does."""
+        if self.is_sqlite:
+            with self._locked("write"):
+                yield
+            return
+        with self._translated(), self.engine.connect() as connection:
+            # without a transaction, which would keep deleted rows from being removed
+            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            if not connection.scalar(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": SERVED_LOCK}):
+                raise IN_USE
+            try:
+                yield
+            finally:
+                connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": SERVED_LOCK})
+
+    @contextmanager
+    def _locked(self, kind: str) -> Iterator[None]:
+        lock = ReadWriteLock(f"{self._file}-served", is_singleton=False)
+        try:
+            acquired = getattr(lock, f"{kind}_lock")(blocking=False)
+            with closing(lock), acquired:
+                yield
+        except Timeout:
+            raise IN_USE from None
+
     def close(self) -> None:
         self.engine.dispose()
+
+
+def _hold(connection: Any, _record: object) -> None:
+    connection.execute("SELECT pg_advisory_lock_shared(%s)", (SERVED_LOCK,))
+    connection.commit()
 
 
 @contextmanager

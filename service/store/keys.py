@@ -16,7 +16,7 @@ from pearl.errors import AccessError, NotFound, Unauthenticated
 from pearl.text.usable import format_timestamp, storable
 from service.store.ids import new_id
 from service.store.tables import grants, keys, users
-from service.store.users import User, ensure, find, get, spellings, tenant_id
+from service.store.users import User, ensure, find, find_address, get, spellings, tenant_id
 
 KEY_PREFIX = "pearl_"
 SIGNED_ON = "user_"  # begins the key id of a user who signed on without a key
@@ -205,7 +205,7 @@ def until_tomorrow() -> float:
 
 def _signed_on(connection: Connection, key: KeyId | UserName) -> User:
     if isinstance(key, UserName):
-        user = find(connection, key.name)
+        user = find(connection, key.name) or find_address(connection, key.name)
         if user is None:
             raise UnknownUser(f"There is no user '{key.name}' here; ask the operator to make one.")
         return user

@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 from shlex import quote
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 
-from pearl.errors import InputError, NotFound
+from pearl.errors import AccessError, InputError, NotFound
 from pearl.text.words import composed
 from service.store import erasures
 from service.store.tables import tenants, users
@@ -75,6 +75,32 @@ def find(connection: Connection, name: str) -> User | None:
 def spellings(name: str) -> tuple[str, ...]:
     """The name as given, and with composed letters (NFC) if that differs: both look the same."""
     return tuple(dict.fromkeys((name, composed(name))))
+
+
+def find_address(connection: Connection, name: str) -> User | None:
+    """The user with this mail address for a name, whatever the case of its letters, in which issuers and proxies
+    differ; None if there is none, or if the name is no address."""
+    wanted = as_address(name)
+    if "@" not in name:
+        return None
+    alike = select(users.c.id, users.c.name).where(func.lower(users.c.name) == wanted).order_by(users.c.id)
+    rows = connection.execute(alike).all()
+    return next((User(row.id, row.name) for row in rows if as_address(row.name) == wanted), None)
+
+
+def as_address(name: str) -> str:
+    """A mail address in lower case, anything else as it is. Letters beyond ASCII stay: in lower case, the addresses of
+    two people may be one."""
+    return name.lower() if "@" in name and name.isascii() else name
+
+
+def check_room(connection: Connection, most: int) -> None:
+    """Raise AccessError if there are this many users."""
+    if (connection.scalar(select(func.count()).select_from(users)) or 0) >= most:
+        raise AccessError(
+            f"There are {most:,} users, the most with which a sign-on makes another; ask the operator.",
+            code="too_many_users",
+        )
 
 
 def get(connection: Connection, name: str) -> User:

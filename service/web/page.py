@@ -3,6 +3,7 @@ the script does by the API, as any program does."""
 
 from __future__ import annotations
 
+import asyncio
 from hashlib import sha256
 from html import escape
 from pathlib import Path
@@ -13,7 +14,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from pearl import __version__
-from pearl.errors import AccessError, Malformed, NotFound, PearlError, TooLarge
+from pearl.errors import AccessError, Malformed, NotFound, Overloaded, PearlError, TooLarge
+from service.api.bodies import TimedOut
 from service.api.dependencies import ServicesDep, identify, proxied_user, sessions_of, sign_on_of
 from service.api.sessions import COOKIE, LASTS_S, NOT_OURS, from_elsewhere, says_nothing
 from service.api.site import BOTH, description
@@ -36,6 +38,8 @@ WRITING, SIGN_IN, FIRST_RUN, BEGUN = (
 )
 
 MOST_FORM = 4096  # bytes
+FORMS_AT_ONCE = 64  # that are read; no key is needed to send one, and each takes a connection
+FORM_S = 10.0  # for a form to arrive
 REFRESH = '<meta http-equiv="refresh" content="0;url=./">'
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "
@@ -125,20 +129,29 @@ def to_the_page(request: Request, identity: Identity) -> Response:
 
 def _begin_session(request: Request, answer: Response, key_id: str) -> Response:
     """Add the session's cookie to the answer. Raises StoreError."""
-    cookie, secure = sessions_of(request).begin(key_id), request.url.scheme == "https"
-    answer.set_cookie(COOKIE, cookie, max_age=LASTS_S, httponly=True, samesite="strict", secure=secure)
+    cookie = sessions_of(request).begin(key_id)
+    answer.set_cookie(COOKIE, cookie, max_age=LASTS_S, httponly=True, samesite="strict", secure=_over_tls(request))
     return answer
+
+
+def _over_tls(request: Request) -> bool:
+    """True if the browser speaks TLS, be it to a proxy at any address. Nobody is believed who is not trusted: what a
+    browser says of itself makes only its own cookie `Secure`."""
+    said = [request.url.scheme, *(request.headers.get(name, "") for name in ("origin", "x-forwarded-proto"))]
+    if (terms := sign_on_of(request).terms) is not None:
+        said.append(terms.address)
+    return any(each.startswith("https") for each in said)
 
 
 @router.post("/page/sign-out")
 async def sign_out(request: Request) -> Response:
     """End the session. Raises AccessError if another site sent the form."""
-    token = (await _form(request)).get("token", "")
     sessions, answer = sessions_of(request), RedirectResponse("../", 303)
     try:
         key_id = sessions.key_id(request.cookies.get(COOKIE, ""))
     except AccessError:  # it has ended already
         return answer
+    token = (await _form(request)).get("token", "")
     if from_elsewhere(request) or not sessions.is_token(token, key_id):
         raise NOT_OURS
     answer.delete_cookie(COOKIE)
@@ -154,14 +167,24 @@ def signed_in(services: Services, sign_on: SignOn, key: str | KeyId | UserName) 
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """Read a short form. Raises Malformed, TooLarge."""
+    """Read a short form. Raises Malformed, TooLarge, TimedOut, Overloaded."""
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         raise Malformed("This is for the page's form; programs send their key with each call.", code="not_a_form")
+    reading: set[int] = request.app.state.forms
+    if len(reading) >= FORMS_AT_ONCE:
+        raise Overloaded("Too many forms are being sent at once; try again a little later.", retry_after=1.0)
     body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MOST_FORM:
-            raise TooLarge(f"A form has at most {MOST_FORM} bytes.")
+    reading.add(id(request))
+    try:
+        async with asyncio.timeout(FORM_S):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > MOST_FORM:
+                    raise TooLarge(f"A form has at most {MOST_FORM} bytes.")
+    except TimeoutError:
+        raise TimedOut(f"The form did not arrive within {FORM_S:g} s; try again.") from None
+    finally:
+        reading.discard(id(request))
     return dict(parse_qsl(body.decode(errors="replace")))
 
 
@@ -179,7 +202,9 @@ def sign_in_page(request: Request, error: PearlError | None = None, *, first: bo
     )
     own = {"problem": problem, "refresh": REFRESH if elsewhere else "", "first": begin_form, "issuers": issuers}
     answer = _html(SIGN_IN, **own, below=below, focus="" if first else "autofocus")
-    answer.status_code = 200 if error is None or request.method != "POST" else error.http_status
+    if error is not None and request.method == "POST":
+        answer.status_code = error.http_status
+        answer.headers["connection"] = "close"  # the form may not have been read
     return answer
 
 

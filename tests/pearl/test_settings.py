@@ -149,21 +149,6 @@ def test_a_misspelt_setting_does_not_go_unheeded(monkeypatch, name, meant):
         load_settings()
 
 
-@pytest.mark.parametrize(
-    ("name", "holds"),
-    [
-        ("pearl_keep_alive_s", "a comment line follows 10 seconds"),
-        ("PEARL_HISTORY_CACHE_BYTES", "the indexes of histories have 300,000,000 bytes in each process"),
-        ("PEARL_LLM_MAX_RETRIES", "a failed call is repeated twice"),
-        ("PEARL_MAX_USER_BYTES", "a user's history may have 100,000,000 bytes"),
-    ],
-)
-def test_a_setting_that_went_is_refused_with_what_holds_now(monkeypatch, name, holds):
-    monkeypatch.setenv(name, "20")
-    with pytest.raises(InputError, match=f"{name} is no setting any more: {holds}"):
-        load_settings()
-
-
 def test_a_caller_that_repeats_calls_itself_asks_for_no_retries():
     assert load_settings().llm_max_retries == 2
     assert load_settings(llm_max_retries=0).llm_max_retries == 0

@@ -18,6 +18,7 @@ from zipfile import ZipFile, ZipInfo
 
 from pearl.errors import InputError
 from pearl.history.files import GZIP_MAGIC
+from pearl.history.watched import open_watched
 from service.importers.archive import DAMAGED, is_zip, open_zip
 from service.importers.mails.spans import BOM, HEAD_BYTES, LINE_BYTES, Span, find_spans, is_mbox, unescaped
 from service.process.temporary import Unpacking, temporary_folder
@@ -50,7 +51,7 @@ class Box:
             advance(size)
             yield Span(1, b"", 0, size)
             return
-        with self.path.open("rb") as file:
+        with open_watched(self.path) as file:
             yield from find_spans(file, advance)
 
     def ends_with(self, span: Span) -> bool:
@@ -59,7 +60,7 @@ class Box:
 
     def content(self, start: int, length: int) -> bytes:
         """A mail, at most 4 MB of it; of attachments in a longer one only the beginnings."""
-        with self.path.open("rb") as file:
+        with open_watched(self.path) as file:
             file.seek(start)
             content = file.read(length) if length <= MESSAGE_BYTES else _without_attachments(file, length)
         return unescaped(content.lstrip(BOM + b"\r\n") if self.single else content, not self.single)
@@ -143,22 +144,22 @@ def _opened(name: str, place: str, path: Path, unpacking: Unpacking) -> Iterator
     """The box in a file, none if it is something else."""
     head = _head(path)
     if head.startswith(GZIP_MAGIC):
-        with gzip.open(path) as packed:
+        with open_watched(path) as raw, gzip.open(raw) as packed:
             path = unpacking.unpack(packed)
         head = _head(path)
     if b"\r" in head and b"\n" not in head:
-        with _MacFile(path) as file:
+        with _MacLines(open_watched(path).detach()) as file:
             path = unpacking.unpack(file)
         head = _head(path)
     if kind := _kind(Path(name), head):
         yield Box(name, place, path, kind == "mail")
 
 
-class _MacFile(io.FileIO):
+class _MacLines(io.BufferedReader):
     """A file with the lines of an old Mac, read with those of other machines."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        return (super().read(size) or b"").replace(b"\r", b"\n")
+        return super().read(size).replace(b"\r", b"\n")
 
 
 def _unzipped(source: Path, unpacking: Unpacking) -> Iterator[Box]:

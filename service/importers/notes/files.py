@@ -9,6 +9,7 @@ from typing import Any
 
 from pearl.errors import InputError
 from pearl.history.files import UTF_16
+from pearl.history.watched import open_watched
 from service.importers.base import Flaws
 from service.importers.folders import FolderEntry
 from service.importers.notes.blocks import Block, own_blocks, without_code
@@ -56,7 +57,7 @@ def read_note(entry: FolderEntry, flaws: Flaws) -> NoteFile:
         fields, body = read_office(path)
         return NoteFile(path, entry.name, fields, "", body)
     try:
-        with path.open("rb") as file:
+        with open_watched(path) as file:
             content = file.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
             raise InputError(f"has more than {MAX_FILE_BYTES:,} bytes, the limit.", code="file_too_large")

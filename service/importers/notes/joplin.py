@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pearl.history.watched import open_watched
 from service.importers.html_text import html_to_text
 from service.importers.notes.front_matter import field_name
 from service.importers.notes.kinds import CLIPPING
@@ -65,7 +66,7 @@ def unpack(source: Path, folder: Path) -> None:
     """Unpack the notes. Raises TarError or OSError for an archive that cannot be read to its end."""
     size = source.stat().st_size
     unpacking = Unpacking(source, folder, size)
-    with tarfile.open(source, "r:") as archive:
+    with open_watched(source) as raw, tarfile.open(fileobj=raw, mode="r:") as archive:
         for member in archive:
             stream = archive.extractfile(member) if member.isfile() and member.name.endswith(".md") else None
             if stream is not None:

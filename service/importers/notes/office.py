@@ -1,18 +1,15 @@
-"""Documents of Word (.docx) and LibreOffice (.odt): their paragraphs, and what they say about themselves.
-
-One pass over the XML without a tree. A document with a DTD is refused: only one that means harm has entities.
-"""
+"""Documents of Word (.docx) and LibreOffice (.odt): their paragraphs, and what they say about themselves."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO, Any
-from xml.parsers import expat
+from typing import Any
 
 from pearl.errors import InputError
 from service.importers.archive import DAMAGED, open_zip
 from service.importers.notes.blocks import Block
 from service.importers.quotes import tidy
+from service.importers.xml_events import read_xml
 
 BODIES, PROPERTIES = {"word/document.xml", "content.xml"}, ("docProps/core.xml", "meta.xml")
 FIELDS = {"title": "title", "created": "created", "creation-date": "created"}
@@ -32,6 +29,7 @@ HEADINGS = (
 QUOTES = ("Quote", "IntenseQuote", "Quotations", "Zitat", "Citation")
 BREAKS = {"br": "\n", "cr": "\n", "line-break": "\n", "tab": " "}
 MOST_CHARACTERS, MOST_SPACES = 10_000_000, 100  # of a document; in a row
+PARAGRAPH = 20  # characters as which each counts
 
 
 def read_office(path: Path) -> tuple[dict[str, Any], str]:
@@ -42,10 +40,10 @@ def read_office(path: Path) -> tuple[dict[str, Any], str]:
             for name in (*BODIES, *PROPERTIES):
                 if name in packed.NameToInfo:
                     with packed.open(name) as stream:
-                        _parse(stream, body if name in BODIES else properties)
+                        read_xml(stream, body if name in BODIES else properties)
             if not packed.NameToInfo.keys() & BODIES:
                 raise InputError("is no document of Word or LibreOffice.", code="not_a_document")
-    except (*DAMAGED, expat.ExpatError) as error:
+    except DAMAGED as error:
         raise InputError(f"cannot be read: {error}", code="unreadable_file") from error
     return properties.fields, "\n\n".join(body.paragraphs)
 
@@ -113,6 +111,7 @@ class _Body:
             self._words -= 1
         elif name in ("p", "h") and self._open:
             pieces, mark = self._open.pop()
+            self._size += PARAGRAPH
             text = tidy([line.strip() for line in "".join(pieces).split("\n") if line.strip()])
             if text and mark != ">":
                 self.paragraphs.append(f"{mark}{text}")
@@ -127,23 +126,3 @@ class _Body:
             if self._size > MOST_CHARACTERS:
                 raise InputError(f"has more than {MOST_CHARACTERS:,} characters, the limit.", code="file_too_large")
             self._open[-1][0].append(data)
-
-
-def _parse(stream: IO[bytes], reader: _Body | _Properties) -> None:
-    parser = expat.ParserCreate(namespace_separator=" ")
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        reader.start(_local(name), {_local(key): value for key, value in attributes.items()})
-
-    def refuse(*_: Any) -> None:
-        raise InputError("has a document type, which no document of Word or LibreOffice has.", code="invalid_xml")
-
-    parser.StartElementHandler, parser.CharacterDataHandler = start, reader.text
-    parser.EndElementHandler = lambda name: reader.end(_local(name))
-    parser.StartDoctypeDeclHandler = refuse
-    parser.ParseFile(stream)
-
-
-def _local(name: str) -> str:
-    """A name without its namespace."""
-    return name.rpartition(" ")[2]

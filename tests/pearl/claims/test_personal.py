@@ -92,6 +92,14 @@ def test_one_text_has_one_placeholder_in_all_messages():
     assert restored(mask, "NAME_3 and NAME_4") == "NAME_3 and Cleo"
 
 
+@pytest.mark.parametrize("literal", ["NUMBER_1", "number_1", "NUMBER\\_1"])
+def test_what_looks_like_a_placeholder_means_itself_however_it_is_written(literal):
+    text = f"Your code is {literal}. Call +44 20 7946 0958."
+    mask = Mask([text])
+    assert mask.hidden == [f"Your code is {literal}. Call NUMBER_2."]
+    assert restored(mask, mask.hidden[0]) == text
+
+
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 7, 11, 1000])
 def test_an_answer_in_pieces(width):
     mask = Mask([LETTER])

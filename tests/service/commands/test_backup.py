@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,10 +21,11 @@ import pytest
 
 from pearl.errors import InputError
 from pearl.records import Document
-from service.store import backups, documents, keys, transfer, users
+from service.store import backups, documents, keys, transfer, users, voices
 from service.store.backups import BackupMark
 from service.store.database import Database
 from service.store.documents import Addition
+from service.store.tables import metadata
 from tests.filled import contents, fill
 
 SCHEMAS = Path(__file__).parents[1] / "store" / "schemas"
@@ -141,11 +144,19 @@ def test_a_service_on_the_restored_database(
     filled: Database, database_url: str, on: Any, house: Any, file: Path
 ) -> None:
     served = house(retriever="bm25")
+    url = served.settings.resolved_database_url
     with filled.write() as connection:
         key = keys.create_for_user(connection, "ann")
     assert on(database_url, "backup", file).status == 0
-    url = served.settings.resolved_database_url
+    run = on(url, "restore", file, "--replace")
+    assert run.status == 1
+    assert run.err.startswith(
+        "pearl: A server of PEARL's uses the database, or it is being replaced; stop `pearl serve`"
+    )
+    assert transfer.rows_of(served.database) == 0
+    served.client.__exit__()
     assert on(url, "restore", file).status == 0
+    served = house(retriever="bm25", database_url=url)
     drafted = served.client.post("/v1/drafts", json={"request": "q"}, headers={"Authorization": f"Bearer {key}"})
     assert drafted.status_code == 200
     assert "Dear Bo." in texts(served.database)
@@ -190,10 +201,118 @@ def test_a_backup_of_a_later_version(backup: Path, other_url: str, on: Any, tmp_
     assert run.err.startswith(f"pearl: {tmp_path / 'late'}: was written by PEARL 9.1.0 with schema 9999; this is PEARL")
 
 
+RECURSIVE = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id, 't', 1.0 FROM n"
+# what is wrong inside, by what makes it so: statements, or another file in place of the copy
+INSIDE: dict[str, tuple[str, ...] | Callable[[bytes], bytes]] = {
+    **{f"no {table}": (f"DROP TABLE {table}",) for table in sorted(metadata.tables)},
+    "no version": ("DROP TABLE alembic_version",),
+    "another version": ("UPDATE alembic_version SET version_num = '0009'",),
+    "two versions": ("INSERT INTO alembic_version VALUES ('0012')",),
+    "a version of bytes": ("UPDATE alembic_version SET version_num = x'ff'",),
+    "a view": ("CREATE VIEW v AS SELECT 1",),
+    "a view without an end": ("DROP TABLE erasures", f"CREATE VIEW erasures AS {RECURSIVE}"),
+    "a trigger": ("CREATE TRIGGER t AFTER DELETE ON documents BEGIN DELETE FROM users; END",),
+    "another table": ("CREATE TABLE more (id INTEGER)",),
+    "a virtual table": ("CREATE VIRTUAL TABLE more USING fts5(words)",),
+    "a computed column": ("ALTER TABLE users ADD COLUMN more GENERATED ALWAYS AS (zeroblob(900000000))",),
+    "a check": ("ALTER TABLE users ADD COLUMN more INTEGER CHECK (length(zeroblob(1000)))",),
+    "an index of an expression": ("CREATE INDEX more ON users (upper(name))",),
+    "another column": ("ALTER TABLE users RENAME COLUMN name TO called",),
+    "a text for a number": ("UPDATE users SET history_version = 'many'",),
+    "a large number": ("UPDATE users SET history_version = 1 << 40",),
+    "a time without an end": ("UPDATE users SET created_at = 9e999",),
+    "a text for a time": ("UPDATE drafts SET created_at = 'soon'",),
+    "bytes for a text": ("UPDATE documents SET text = x'ff'",),
+    "a NUL": ("UPDATE documents SET text = 'a' || char(0)",),
+    "a long name": ("UPDATE users SET name = hex(zeroblob(1000)) || id",),
+    "no JSON": ("UPDATE drafts SET retrieval = '{'",),
+    "deep JSON": (f"UPDATE drafts SET retrieval = '{'[' * 100_000}'",),
+    "a number that is none": ("UPDATE sqlite_sequence SET seq = 'many'",),
+    "a row of nobody": ("UPDATE documents SET user_id = user_id + 999",),
+    "one row less": ("DELETE FROM feedback",),
+    "nothing": lambda copy: b"",
+    "no database": lambda copy: b"no database" * 1_000,
+    "cut": lambda copy: copy[: len(copy) // 2],
+    "zeros": lambda copy: copy[:8_192] + bytes(len(copy) - 8_192),
+    "pages in a circle": lambda copy: copy[:8_192] + copy[:4_096] * (len(copy) // 4_096 - 2),
+}
+MARKS: dict[str, Any] = {
+    "no JSON": b"{",
+    "no object": b"[]",
+    "no fields": b"{}",
+    "a number for a version": {"pearl": 1},
+    "a version of many lines": {"pearl": "1\n2"},
+    "a number for a schema": {"schema": 11},
+    "an early schema": {"schema": "0001"},
+    "a text for a time": {"created_at": "soon"},
+    "a time that no calendar has": {"created_at": 1e300},
+    "a list of rows": {"rows": [1]},
+    "texts for rows": {"rows": {"users": "many"}},
+    "a long mark": {"pearl": "1" * 100_000},
+}
+
+
+def sealed(mark: bytes, copy: bytes) -> bytes:
+    """A backup with a right digest, whatever is in it."""
+    return backups.FIRST_LINE + sha256(mark + b"\n" + copy).hexdigest().encode() + b"\n" + mark + b"\n" + copy
+
+
+def wrong_inside(backup: Path, folder: Path) -> Iterator[tuple[str, bytes]]:
+    _, _, mark, copy = backup.read_bytes().split(b"\n", 3)
+    for name, change in MARKS.items():
+        yield (
+            f"mark: {name}",
+            sealed(change if isinstance(change, bytes) else json.dumps({**json.loads(mark), **change}).encode(), copy),
+        )
+    for name, made in INSIDE.items():
+        if callable(made):
+            yield name, sealed(mark, made(copy))
+            continue
+        (file := folder / "inside.db").write_bytes(copy)
+        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+            for statement in made:
+                connection.execute(statement)
+            connection.execute("PRAGMA journal_mode=DELETE")
+        yield name, sealed(mark, file.read_bytes())
+
+
+def test_a_right_digest_with_a_wrong_inside(
+    backup: Path, other_url: str, on: Any, tmp_path: Path, subtests: Any
+) -> None:
+    (file := tmp_path / "whole").write_bytes(sealed(*backup.read_bytes().split(b"\n", 3)[2:]))
+    assert on(other_url, "restore", file, "--check").status == 0
+    for name, content in wrong_inside(backup, tmp_path):
+        with subtests.test(name):
+            (bad := tmp_path / "bad").write_bytes(content)
+            for option in ((), ("--check",)):
+                run = on(other_url, "restore", bad, *option)
+                assert (run.status, len(run.err.splitlines())) == (2, 1), run.err
+                assert run.err.startswith(f"pearl: {bad}: ")
+    with closing(Database(other_url)) as database:
+        assert database.schema_version()[0] is None  # untouched
+
+
+def test_a_pipe_is_no_backup(on: Any, other_url: str, tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    assert on(other_url, "restore", pipe, "--check").status == 2
+
+
+def test_what_stays_on_this_machine_stays_there(filled: Database, database_url: str, backup: Path, on: Any) -> None:
+    with filled.write() as connection:
+        ann = users.get(connection, "ann").id
+        before = voices.local_only(connection, ann)
+        for name in ("secret", "email"):
+            voices.put(connection, ann, name, {"local_only": True})
+    for deleted in ("leave-out", "bring-back"):
+        run = on(database_url, "restore", backup, "--replace", deleted=deleted)
+        assert run.status == 0, run.err
+        assert "Still local only, as since the backup: " in run.err
+        with filled.read() as connection:
+            assert voices.local_only(connection, ann) == before | {"secret", "email"}
+
+
 @pytest.mark.parametrize("revision", ["0007", "0008"])
 def test_a_backup_of_an_earlier_schema(revision: str, other_url: str, on: Any, tmp_path: Path) -> None:
-    import sqlite3
-
     with closing(sqlite3.connect(tmp_path / "early.db")) as connection:
         connection.executescript((SCHEMAS / f"{revision}.sqlite.sql").read_text(encoding="utf-8"))
     backups._pack(BackupMark("0.0.9", revision, 1.0, {}), tmp_path / "early.db", tmp_path / "early")

@@ -137,6 +137,18 @@ def test_a_zip_file_that_unpacks_to_too_much_is_not_opened(tmp_path, monkeypatch
         read(source)
 
 
+@pytest.mark.parametrize("read", [read_archive, read_boxes, look])
+@pytest.mark.parametrize(("limit", "most"), [("MOST_MEMBERS", 2), ("MOST_DIRECTORY", 150)])
+def test_a_zip_file_with_too_many_files_is_not_opened(tmp_path, monkeypatch, read, limit, most):
+    monkeypatch.setattr(f"service.importers.archive.{limit}", most)
+    source = tmp_path / "many.zip"
+    with zipfile.ZipFile(source, "w") as archive:
+        for number in range(3):
+            archive.writestr(f"c{number}/messages.json", "[]")
+    with pytest.raises(InputError, match=r"many\.zip: has .*; unpack it, and import the folder"):
+        read(source)
+
+
 @pytest.mark.parametrize("read", [open_archive, open_boxes])
 def test_a_zip_file_that_breaks_off(tmp_path, read):
     cut = tmp_path / "cut.zip"

@@ -7,7 +7,8 @@ import sqlite3
 
 import pytest
 
-from pearl.errors import StoreError
+from pearl.errors import InputError, StoreError
+from pearl.history.watched import ReadingWatch, watched
 from service.importers.base import MAX_REQUEST, as_request, content_id, stable_id
 from service.importers.disk_index import DiskIndex
 from service.importers.html_text import html_to_text
@@ -104,6 +105,16 @@ def test_a_full_temporary_folder_is_told():
         index._database.execute("PRAGMA max_page_count = 2")
         with pytest.raises(StoreError, match="TMPDIR"):
             index.put("a", "x" * 100_000)
+
+
+def test_the_index_takes_no_more_room_than_many_times_what_was_read(monkeypatch):
+    monkeypatch.setattr("service.importers.disk_index.TRAP_BYTES", 1_000)
+    for read, kept in ((0, 9), (1_000, 199)):
+        with watched(ReadingWatch(read=read)), DiskIndex() as index:
+            for number in range(kept):
+                index.put(str(number).zfill(10), "x" * 90)
+            with pytest.raises(InputError, match="temporary space"):
+                index.put("last", "x" * 200)
 
 
 def test_the_index_leaves_no_file_behind(tmp_path, monkeypatch):

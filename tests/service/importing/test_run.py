@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import sqlite3
+import tarfile
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -12,8 +17,9 @@ from sqlalchemy import event
 from pearl.errors import InputError, Interrupted, StoreError
 from pearl.records import Document
 from pearl.templates import template_names
-from service.importers.base import LeftOut, Options, SourceDocument, importer_names, load_importer
+from service.importers.base import Importer, LeftOut, Options, SourceDocument, importer_names, load_importer
 from service.importing.import_record import remove_gone
+from service.importing.restore import ExportReader
 from service.importing.run import BATCH_DOCUMENTS, ERRORS_KEPT, ImportProblem, run_import
 from service.store import apart, documents, imports, users, voices
 from service.store.apart import Mark
@@ -67,6 +73,84 @@ def stored(database, user="ann") -> list[Document]:
     with database.read() as connection:
         known = users.find(connection, user)
         return [] if known is None else documents.all_of_user(connection, known.id)
+
+
+@dataclass
+class Left:
+    """An importer whose caller leaves while it reads the third piece."""
+
+    importer: Importer
+    looked: int = 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.importer, name)
+
+    def check(self) -> None:
+        self.looked += 1
+        if self.looked == 3:
+            raise Interrupted("Stopped.")
+
+
+def zipped(name: str, content: bytes) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as packed:
+        packed.writestr(name, content)
+    return data.getvalue()
+
+
+def tarred(name: str, content: bytes) -> bytes:
+    data, member = io.BytesIO(), tarfile.TarInfo(name)
+    member.size = len(content)
+    with tarfile.open(fileobj=data, mode="w") as packed:
+        packed.addfile(member, io.BytesIO(content))
+    return data.getvalue()
+
+
+MAIL = b"From a@b Mon Mar  3 09:12:00 2025\nFrom: a@b\nDate: Mon, 03 Mar 2025 10:12:00 +0100\n\n"
+NOISE = b"".join(sha256(bytes([number % 256, number // 256])).digest() for number in range(30_000))  # packs to itself
+NUMBERS = b"[" + b"1," * 500_000 + b"1]"
+SILENT = {
+    "bluesky a.car": b"\x0a\xa1eroots\x81A0" + b"\x01\x00" * 500_000,
+    "jsonl a.jsonl": b"\n" * 1_000_000,
+    "jsonl a.jsonl.gz": gzip.compress(NOISE),
+    "mbox a.mbox": MAIL + NOISE,
+    "mbox a.mbox.gz": gzip.compress(MAIL + NOISE),
+    "mbox a.zip": zipped("a.mbox", MAIL + NOISE),
+    "mbox b.zip": zipped("a.mbox.gz", gzip.compress(MAIL + NOISE)),
+    "mbox mac": (MAIL + NOISE.replace(b"\n", b"")).replace(b"\n", b"\r"),
+    "slack a.zip": zipped("tea/2024-03-01.json", NUMBERS),
+    "telegram result.json": b'{"messages": ' + NUMBERS + b"}",
+    "x tweets.js": b"window.YTD.tweets.part0 = " + NUMBERS,
+    "reddit comments.csv": b"id,date,body\n" + b"\n" * 1_000_000,
+    "whatsapp _chat.txt": b"13.03.24, 09:12 - Bob: Tea.\n" * 20_000,
+    "markdown a.zip": zipped("a.md", NOISE),
+    "markdown a.docx": zipped("word/document.xml", b"<a>" + b"<b/>" * 250_000 + b"</a>"),
+    "markdown a.jex": tarred("a.md", NOISE),
+    "export a.json": b'{"object": "export", "user_id": "ann", "more": ' + NUMBERS + b"}",
+}
+
+
+@pytest.mark.parametrize("row", SILENT)
+def test_a_source_that_yields_nothing_is_stopped_by_what_is_read(database, tmp_path, row):
+    kind, _, name = row.partition(" ")
+    (tmp_path / name).write_bytes(SILENT[row])
+    left = Left(ExportReader() if kind == "export" else load_importer(kind))
+    with pytest.raises(Interrupted):
+        run_import(database, left, tmp_path / name, Options(user="ann", me=("ann@example.org",)))
+    assert left.looked == 3
+
+
+def test_a_source_of_errors_alone_is_given_up(database, tmp_path, monkeypatch):
+    monkeypatch.setattr("service.importing.run.MOST_ERRORS", 20)
+    good = '{"user_id": "ann", "id": "%d", "timestamp": 1, "text": "Tea."}\n'
+    (source := tmp_path / "h.jsonl").write_text("".join(good % number for number in range(3)) + "1\n" * 1_000)
+    with pytest.raises(
+        InputError, match=r"h\.jsonl:54: 20 entries cannot be used.*h\.jsonl:4: must be a JSON"
+    ) as caught:
+        run_import(database, load_importer("jsonl"), source, Options())
+    assert caught.value.code == "nothing_usable"
+    source.write_text("".join(good % number for number in range(10)) + "1\n" * 100)
+    assert run_import(database, load_importer("jsonl"), source, Options()).errors_total == 100
 
 
 MACHINE = (

@@ -48,6 +48,34 @@ def test_the_protocols_own_client(listen: Any, mode: Any, version: str) -> None:
     assert len(served.house.rows("feedback")) == 1
 
 
+@pytest.mark.parametrize(
+    ("origin", "host", "on_loopback", "status"),
+    [
+        (None, "127.0.0.1:8000", True, 200),  # no browser
+        ("http://127.0.0.1:8000", "127.0.0.1:8000", True, 200),
+        ("http://localhost:6274", "127.0.0.1:8000", True, 200),  # an inspector on this machine
+        ("https://pearl.example", "pearl.example", True, 200),  # behind a proxy with TLS
+        ("http://pearl.example:8000", "pearl.example:8000", False, 200),
+        ("https://listed.example", "127.0.0.1:8000", True, 200),
+        ("https://evil.example", "127.0.0.1:8000", True, 403),
+        ("http://evil.example:8000", "evil.example:8000", True, 403),  # a name that leads here
+        ("http://pearl.example:9000", "pearl.example:8000", False, 403),
+        ("http://localhost.evil.example", "127.0.0.1:8000", True, 403),
+        ("null", "127.0.0.1:8000", True, 403),
+    ],
+)
+def test_pages_of_other_origins_are_refused(
+    house: Any, origin: str | None, host: str, on_loopback: bool, status: int
+) -> None:
+    pearl = house(cors_origins="https://listed.example")
+    pearl.app.state.on_loopback = on_loopback
+    headers = {"Host": host} | ({"Origin": origin} if origin else {})
+    answer = pearl.as_user("ann").post("/mcp", PING, headers=headers)
+    assert answer.status_code == status, answer.text
+    if status == 403:
+        assert answer.json()["error"]["code"] == "origin_not_allowed"
+
+
 def test_a_notification_is_taken(ann: Any) -> None:
     answer = ann.post("/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"})
     assert (answer.status_code, answer.content) == (202, b"")

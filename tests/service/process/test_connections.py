@@ -3,6 +3,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import httpx2
 import pytest
@@ -33,9 +34,15 @@ async def whole(request: Request) -> PlainTextResponse:
     return PlainTextResponse(str(len(await request.body())))
 
 
+async def headers(request: Request) -> PlainTextResponse:
+    await request.body()
+    return PlainTextResponse(",".join(sorted(request.headers)) + ".")
+
+
 @pytest.fixture
 def port(until: Callable[[Callable[[], bool]], None]) -> Iterator[int]:
-    app = Starlette(routes=[Route("/early", early, methods=["GET", "POST"]), Route("/whole", whole, methods=["POST"])])
+    routes = [Route(f"/{each.__name__}", each, methods=["GET", "POST"]) for each in (early, whole, headers)]
+    app = Starlette(routes=routes)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, http=Hasty, ws="none"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -86,6 +93,29 @@ def test_a_body_that_nobody_reads_has_as_long(port: int, hurry: Callable[[], Non
         hurry()
         connection.sendall(b"a few bytes")
         assert is_closed(connection)
+
+
+@pytest.mark.parametrize("cut", [1000, 90, 1])  # bytes that come at once
+def test_nothing_behind_the_head_is_a_header(port: int, cut: int) -> None:
+    sent = (
+        b"POST /headers HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-User\r\n\r\n"
+        b"3\r\nabc\r\n0\r\nX-User: ann\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        for _ in range(2):  # the next request's head counts again
+            for at in range(0, len(sent), cut):
+                connection.sendall(sent[at : at + cut])
+            read_until(connection, b"host,trailer,transfer-encoding.")
+
+
+def test_of_many_connections_without_a_request_the_oldest_is_closed(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Hasty, "most_without_head", 3)
+    with ExitStack() as stack:
+        waiting = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60)) for _ in range(4)]
+        assert is_closed(waiting[0])
+        for connection in waiting[1:]:
+            connection.sendall(b"GET /early HTTP/1.1\r\nHost: a\r\n\r\n")
+            read_until(connection, b"not read")
 
 
 def test_requests_are_answered(port: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from typing import Any
 
 import pytest
@@ -33,6 +34,7 @@ header = "Remote-User"
         ('address = "http://pearl.example"', "'address': write https://HOST"),
         ('address = "https://pearl.example?key=1"', "'address': leave out queries"),
         (f"{HERE}new_user = true", "'new_user': there is no such field."),
+        (f"{HERE}new_users = -1", "'new_users': write true, or the number"),
         (f"{HERE}{ISSUER}secret = 1", "'issuers.0.secret': there is no"),
         (f'{HERE}[[issuers]]\nissuer = "https://login.example"', "'issuers.0.user_claim': Field required."),
         (HERE + ISSUER.replace("https", "http"), "'issuers.0.issuer': write https://HOST"),
@@ -53,6 +55,20 @@ def test_a_file_that_cannot_be_used_is_an_error_that_names_the_field(tmp_path: A
         read_terms(file)
     assert f"sign-on.toml': {message}" in caught.value.message
     assert caught.value.code == "invalid_setting"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
+@pytest.mark.parametrize(("mode", "secret", "is_read"), [(0o600, 1, 1), (0o640, 1, 1), (0o644, 0, 1), (0o644, 1, 0)])
+def test_a_secret_that_others_may_read_is_refused(tmp_path: Any, mode: int, secret: bool, is_read: bool) -> None:
+    file = tmp_path / "sign-on.toml"
+    file.write_text(HERE + ISSUER + ('client_secret = "s3cret"\n' if secret else ""))
+    file.chmod(mode)
+    if is_read:
+        assert read_terms(file).issuers
+        return
+    with pytest.raises(InputError, match=r"mode 0644.*: chmod 600 ") as caught:
+        read_terms(file)
+    assert (caught.value.code, "s3cret" in caught.value.message) == ("readable_secret", False)
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Any) -> None:

@@ -31,7 +31,7 @@ name = "Example"
 
 @pytest.fixture
 def served(house: Any, theirs: Issuer, tmp_path: Any) -> Callable[..., Any]:
-    def make(more: str = "", new_users: bool = True, **settings: Any) -> Any:
+    def make(more: str = "", new_users: bool | int = True, **settings: Any) -> Any:
         file = tmp_path.parent / f"{tmp_path.name}.toml"
         file.write_text(FILE.format(issuer=theirs.address, new_users=str(new_users).lower()) + more)
         return house(sign_on=str(file), **settings)
@@ -126,8 +126,9 @@ REFUSED: list[tuple[str, Callable[[Issuer], str], int, str]] = [
     ("a number for a user", lambda i: i.token(HERE, email=7), 403, "no claim 'email'"),
     ("an empty user", lambda i: i.token(HERE, email=""), 403, "1 to 200 printable characters"),
     ("a user of two lines", lambda i: i.token(HERE, email="ada\nben"), 403, "1 to 200 printable characters"),
-    ("an address that is not verified", lambda i: i.token(HERE, email_verified=False), 403, "has not verified"),
-    ("an address that is not verified, as text", lambda i: i.token(HERE, email_verified="false"), 403, "not verified"),
+    ("an address that is not verified", lambda i: i.token(HERE, email_verified=False), 403, "'email_verified'"),
+    ("the same as text", lambda i: i.token(HERE, email_verified="false"), 403, "'email_verified'"),
+    ("nothing is said of it", lambda i: i.token(HERE, email_verified=None), 403, "another 'user_claim'"),
 ]
 
 
@@ -159,6 +160,39 @@ def test_a_user_is_made_at_first_sight_where_that_is_allowed(served: Any, theirs
     for _ in range(2):
         assert listed(pearl, theirs.token(HERE)).status_code == 200
     assert [row[2] for row in pearl.rows("users")] == ["ada@example.org"]
+
+
+def test_so_many_users_are_made_and_no_more(served: Any, theirs: Issuer) -> None:
+    pearl = served(new_users=2)
+    answers = [listed(pearl, theirs.token(HERE, email=f"{name}@example.org")) for name in ("a", "b", "c", "a")]
+    assert [answer.status_code for answer in answers] == [200, 200, 403, 200]
+    assert answers[2].json()["error"]["code"] == "too_many_users"
+    assert len(pearl.rows("users")) == 2
+
+
+@pytest.mark.parametrize(
+    ("there", "signs_on", "users"),
+    [
+        ([], ["Ada@Example.org", "ada@example.org", "ADA@EXAMPLE.ORG"], {"ada@example.org"}),
+        (["Ada@Example.org"], ["ada@example.org", "ADA@example.org"], {"Ada@Example.org"}),
+        (["ada@example.org", "Ada@example.org"], ["Ada@example.org"], {"ada@example.org", "Ada@example.org"}),
+        # letters that are one in another case only beyond ASCII are two people's addresses
+        (["sam@example.org"], ["ſam@example.org"], {"sam@example.org", "ſam@example.org"}),
+    ],
+)
+def test_an_address_is_one_user_however_it_is_written(
+    served: Any, theirs: Issuer, database_url: str, there: list[str], signs_on: list[str], users: set[str]
+) -> None:
+    pearl = served(database_url=database_url)
+    for name in there:
+        pearl.add(name, f"I am {name}.")
+    for name in signs_on:
+        answer = listed(pearl, theirs.token(HERE, email=name))
+        assert answer.status_code == 200, answer.text
+        if there and name.isascii():
+            wanted = name if name in there else there[0]
+            assert [document["text"] for document in answer.json()["data"]] == [f"I am {wanted}."]
+    assert {row[2] for row in pearl.rows("users")} == users
 
 
 def test_first_calls_at_once_make_one_user(served: Any, theirs: Issuer, database_url: str) -> None:

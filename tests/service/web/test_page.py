@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import socket
 import time
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
 
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -50,10 +53,45 @@ def test_a_key_opens_a_session_that_scripts_cannot_read(pearl: Any) -> None:
     assert key not in page
 
 
-def test_behind_tls_the_cookie_is_for_tls_alone(pearl: Any) -> None:
-    client = TestClient(pearl.app, base_url="https://testserver")
-    answer = client.post("/page/sign-in", data={"key": pearl.key("ann")}, headers=OURS, follow_redirects=False)
+@pytest.mark.parametrize(
+    ("base", "headers"),
+    [
+        ("https://testserver", {}),
+        ("http://testserver", {"Origin": "https://testserver"}),  # a proxy of which PEARL knows nothing
+        ("http://testserver", {"X-Forwarded-Proto": "https, http"}),
+    ],
+)
+def test_behind_tls_the_cookie_is_for_tls_alone(pearl: Any, base: str, headers: dict[str, str]) -> None:
+    client = TestClient(pearl.app, base_url=base)
+    data = {"key": pearl.key("ann")}
+    answer = client.post("/page/sign-in", data=data, headers={**OURS, **headers}, follow_redirects=False)
     assert "Secure" in answer.headers["set-cookie"]
+
+
+@pytest.mark.parametrize("path", ["sign-in", "begin"])
+def test_forms_that_do_not_come_are_few_and_end(listen: Any, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    monkeypatch.setattr("service.web.page.FORMS_AT_ONCE", 2)
+    served = listen()
+    where = ("127.0.0.1", int(served.address.rpartition(":")[2]))
+    head = b"POST /page/%s HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n" % path.encode()
+    with ExitStack() as stack:
+
+        def send() -> Any:
+            connection = stack.enter_context(socket.create_connection(where, timeout=60))
+            connection.sendall(head + b"Content-Length: 100\r\n\r\nkey=")
+            return stack.enter_context(connection.makefile("rb"))
+
+        def statuses(answers: list[Any]) -> list[bytes]:  # reads each to the connection's end
+            return [answer.read().partition(b"\r\n")[0].split()[1] for answer in answers]
+
+        monkeypatch.setattr("service.web.page.FORM_S", 0.01)
+        assert statuses([send()]) == [b"408"]
+        monkeypatch.setattr("service.web.page.FORM_S", 600.0)
+        _waiting = [send() for _ in range(2)]
+        while len(served.house.app.state.forms) < 2:
+            time.sleep(0.001)
+        assert statuses([send() for _ in range(3)]) == [b"503"] * 3
+        assert httpx2.get(f"{served.address}/health").status_code == 200
 
 
 def test_the_session_does_what_the_key_does(pearl: Any) -> None:

@@ -32,6 +32,7 @@ def write(theirs: Issuer, tmp_path: Any) -> Callable[..., str]:
     def make(more: str = "", address: str = "http://localhost") -> str:
         file = tmp_path.parent / f"{tmp_path.name}.toml"
         file.write_text(FILE.format(address=address, issuer=theirs.address) + more)
+        file.chmod(0o600)  # it may hold a secret
         return str(file)
 
     return make
@@ -133,7 +134,7 @@ def test_answers_that_sign_nobody_in(
         ({"claims": {"azp": "another"}}, 403, "belongs to another sign-on"),
         ({"claims": {"sub": "1"}}, 403, "no claim &#x27;email&#x27;"),
         ({"claims": {"email": "ada@example.org", "exp": 1}}, 401, "expired"),
-        ({"claims": {"email": "ada@example.org", "email_verified": False}}, 403, "has not verified"),
+        ({"claims": {"email": "ada@example.org", "email_verified": False}}, 403, "email_verified"),
         ({"down": True}, 503, "does not answer"),
     ],
     ids=str,

@@ -74,6 +74,8 @@ LAUGHS = '<!DOCTYPE a [<!ENTITY a "tea"><!ENTITY b "&a;&a;&a;">]><w>&b;</w>'
         ({"word__document_xml": LAUGHS}, "has a document type"),
         ({"word__document_xml": "<w:document"}, "cannot be read: unclosed token"),
         ({"word__document_xml": f"<w:document {W}>{BLANKS}</w:document>"}, "times its packed size"),
+        ({"word__document_xml": "<a>" * 1_000}, "elements in each other"),
+        ({"docProps__core_xml": "<" + "a" * 1_000_000}, "a tag that does not end"),
         ({"xl__workbook_xml": "<w/>"}, "is no document"),
         (None, "cannot be read"),
     ],
@@ -88,6 +90,12 @@ def test_documents_that_cannot_be_read_cost_only_themselves(read, tmp_path, memb
     reading = read("markdown", tmp_path)
     assert reading.texts == ["Tea."]
     assert [says in error.error for error in reading.errors] == [True]
+
+
+def test_paragraphs_without_a_text_count_too(read, tmp_path, monkeypatch):
+    monkeypatch.setattr("service.importers.notes.office.MOST_CHARACTERS", 1_000)
+    document(tmp_path / "a.docx", word__document_xml=f"<w:document {W}>{'<w:p/>' * 60}<w:p><w:r><w:t>x")
+    assert "more than 1,000 characters" in read("markdown", tmp_path / "a.docx").errors[0].error
 
 
 def test_folders_as_voices(read, tmp_path):
