@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from contextlib import AbstractContextManager, aclosing, nullcontext
 import typer
 
 from pearl.editing.shown import editing_lines
-from pearl.errors import PearlError
+from pearl.errors import ChatError, PearlError
 from pearl.records import Draft, ScoredDocument
 from pearl.settings import Settings
 from pearl.text.usable import printable
@@ -20,6 +21,7 @@ from service.drafting.drafter import Delta, DraftJob, Event, Finished, OnRecord
 from service.process.threads import in_thread
 from service.services import Services, retriever_entry
 from service.store import users
+from service.store.users import User
 
 NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"}
 
@@ -29,15 +31,66 @@ async def write(
 ) -> Draft:
     """Write a draft and show it meanwhile, unless ``silent``; return it. ``on_record`` is called in the transaction
     that records it. Raises PearlError."""
+    services = open_services(settings)
+    try:
+        return await write_with(services, user, job, silent=silent, on_record=on_record)
+    finally:
+        await services.stop()
+
+
+class KeptWriter:
+    """Writes drafts of one user with one set of services, made for the first of them and kept until the end; made anew
+    if the model failed."""
+
+    def __init__(self, settings: Settings, user: User) -> None:
+        self._settings, self._user = settings, user
+        self._runner = asyncio.Runner()
+        self._services: Services | None = None
+
+    def __enter__(self) -> KeptWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+        self._runner.close()
+
+    def write(self, job: DraftJob, on_record: OnRecord) -> Draft:
+        """Write a draft as ``write`` does, in silence."""
+        self._services = self._services or open_services(self._settings)
+        try:
+            return self._runner.run(write_with(self._services, self._user.name, job, silent=True, on_record=on_record))
+        except ChatError:
+            self._close()
+            raise
+
+    def rest(self) -> None:
+        """Drop the user's texts from memory, so that they do not stay there if they are deleted meanwhile."""
+        if self._services:
+            self._services.forget(self._user.id)
+
+    def _close(self) -> None:
+        services, self._services = self._services, None
+        if services:
+            self._runner.run(services.stop())
+
+
+def open_services(settings: Settings) -> Services:
+    """Make the services of a command that writes drafts."""
     logging.getLogger("pearl.chat").addHandler(logging.NullHandler())  # its failures are shown as errors and evidence
-    screen = _Screen(silent=silent)
     encoder = SentenceEncoder(settings.encoder)
     if retriever_entry(settings).needs_encoder:
         # Its weights are compiled without the interpreter's lock, while this thread imports an endpoint's library.
         loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
         loader.submit(encoder.load)  # a failure is raised again where the encoder is needed
         loader.shutdown(wait=False)
-    services = Services(settings, encoder=encoder)
+    return Services(settings, encoder=encoder)
+
+
+async def write_with(
+    services: Services, user: str | None, job: DraftJob, *, silent: bool, on_record: OnRecord = lambda *_: None
+) -> Draft:
+    """Write a draft as ``write`` does, with these services."""
+    screen = _Screen(silent=silent)
     try:
         with services.database.read() as connection:
             author = users.chosen(connection, user)
@@ -52,8 +105,6 @@ async def write(
     except PearlError:
         screen.break_off()
         raise
-    finally:
-        await services.stop()
 
 
 class _Screen:

@@ -7,12 +7,13 @@ import json
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from service.store import documents, users
-from tests.dovecot import ADDRESS, DOVECOT, MISSING, PASSWORD, Ann, RememberingKeyring, sent, waiting
+from tests.dovecot import ADDRESS, DOVECOT, MISSING, PASSWORD, RAILS, Ann, RememberingKeyring, sent, waiting
 from tests.source import ROOT
 
 pytestmark = pytest.mark.skipif(DOVECOT is None, reason=MISSING)
@@ -60,11 +61,13 @@ def test_a_waiting_message_gets_a_draft_in_its_thread_once(ann: Ann) -> None:
     ann.look("--answer-flag", "flagged")
     (draft,) = ann.laid()
     assert draft["To"] == "Nan Lee <desk@example.net>"
-    assert draft["From"] == ADDRESS
+    assert draft["From"] == f"Ann Lee <{ADDRESS}>"
     assert draft["Subject"] == "Re: Rails, again"
     assert draft["In-Reply-To"] == "<waiting-1@example.net>"
     assert draft["References"] == "<a@example.net> <b@example.net> <waiting-1@example.net>"
-    assert draft.get_content().strip() == "Kettle's on, come by at nine."
+    text = draft.get_content().replace("\r\n", "\n")
+    at = f"{datetime(2026, 3, 3, 10, tzinfo=UTC).astimezone():%Y-%m-%d %H:%M}"
+    assert text == f"Kettle's on, come by at nine.\n\nOn {at}, Nan wrote:\n> {RAILS}\n"
     assert ann.look("--answer-flag", "flagged") == ""
     (path,) = (ann.server.base / "mail" / ".Drafts" / "cur").iterdir()
     assert set("DS") <= set(path.name.rpartition(",")[2])
@@ -113,7 +116,7 @@ def test_what_is_sent_from_a_draft_is_feedback_on_it(ann: Ann) -> None:
 
 STEPS = {
     "in a batch of mails": "service.importing.import_record.ImportRecord.finish",
-    "before the state names the batch": "service.mail.watch.Watch._read_to",
+    "before the state names the batch": "service.mail.watch.MailWatcher._read_to",
     "before the draft is recorded": "service.store.drafts.add",
     "while it is recorded": "service.mail.state.State.save",
     "before it is laid": "service.mail.mailbox.Mailbox.append",

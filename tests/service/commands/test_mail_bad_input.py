@@ -260,7 +260,7 @@ HOSTILE = {
     ),
     "several addresses to answer to": Hostile(
         "From: nan@example.net\nReply-To: desk@example.net, eve@example.com\nSubject: Rails\n",
-        {"To": "desk@example.net", "Cc": None},
+        {"To": "desk@example.net, eve@example.com", "Cc": None},
     ),
     "no address": Hostile("From: Nan\nSubject: Rails\n", {"To": None}),
     "an address that is none": Hostile('From: <a@b"c\\@example.net>\nSubject: Rails\n', {"To": None}),
@@ -301,7 +301,7 @@ def test_hostile_headers(ann: Ann) -> None:
             field: value and value.replace("<hostile@", f"<hostile-{number}@") for field, value in case.expected.items()
         }
         assert found == expected, name
-        assert draft.get_content().strip() == "Kettle's on, come by at nine."
+        assert draft.get_content().startswith("Kettle's on, come by at nine.")
         assert set(draft.keys()) <= {
             *("Message-ID", "In-Reply-To", "References", "From", "To", "Subject", "Date"),
             *("Content-Type", "Content-Transfer-Encoding", "MIME-Version"),
