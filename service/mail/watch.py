@@ -271,9 +271,7 @@ class MailWatcher:
         written = None if kept else self._draft(waiting, answer)
         if written and written.questions:
             box.append(folder, as_note(waiting, self._account.address, written.questions))
-            self._say(
-                f"Nothing written so far helps with a message; the questions that would are in {printable(folder)}."
-            )
+            self._say(f"No draft: nothing written so far helps. Questions that would are in {printable(folder)}.")
             return
         text, id = (kept.text, kept.id) if kept else (written.text, written.id)
         self._habits = self._habits or self._read_habits(box)
