@@ -134,12 +134,13 @@ def as_mail(waiting: Waiting, address: str, text: str, habits: Habits) -> bytes:
         if usable := [made for each in people if (made := _address(*each))]:
             message[name] = usable
     introduction, quoted = _introduction(waiting), _quoted(waiting)
-    signature = f"\n\n{habits.signature}" if habits.signature else ""
     marked = "\n".join(f">{line}" if line.startswith(">") else f"> {line}" for line in quoted.split("\n"))
-    message.set_content(storable(f"{text}{signature}\n\n{introduction}\n{marked}" if quoted else text + signature))
+    message.set_content(
+        storable(f"{text}{habits.signature}\n\n{introduction}\n{marked}" if quoted else text + habits.signature)
+    )
     if habits.html:
         mine = f"<div>{_as_html(text)}</div>"
-        signed = habits.html_signature or _as_html(habits.signature)
+        signed = habits.html_signature or _as_html(habits.signature.strip("\n"))
         mine += f"\n<br>\n<div>{signed}</div>" if signed else ""
         theirs = f'\n<br>\n<div>{_as_html(introduction)}</div>\n<blockquote type="cite">{_as_html(quoted)}</blockquote>'
         message.add_alternative(storable(mine + (theirs if quoted else "")), subtype="html")

@@ -12,6 +12,7 @@ from service.importers.mails.headers import parse_addresses
 from service.importers.mails.introductions import find_introductions
 from service.importers.mails.message import Envelope, read_envelope
 from service.importers.mails.parts import decoded, parts_of, text_of
+from service.importers.mails.phrases import DEVICES, FOOTERS
 from service.importers.mails.quotes import split_mail
 from service.importers.mbox import RepeatedEndings
 from service.importers.quotes import QUOTE_MARK
@@ -31,7 +32,7 @@ class Habits:
     """A habit is what at least half of the latest mails do; of the answers, if there are any."""
 
     name: str = ""  # that mails are sent under
-    signature: str = ""  # with the line "-- " if it has one
+    signature: str = ""  # as it stands below the text, with the line breaks between
     html: bool = False  # mails have HTML beside the text
     html_signature: str = ""
     reply_all: bool = False  # an answer goes to the others who got the mail, too
@@ -59,12 +60,12 @@ def read_habits(mails: Sequence[bytes], others: Mapping[str, Collection[str]]) -
     endings = RepeatedEndings()
     for sent in read:
         endings.note(sent.own)
-    signature = _usual(_plain(f"{sent.own[len(endings.cut(sent.own)) :]}\n\n{sent.below}") for sent in read)
+    signature = _usual(_signature(f"{sent.own[len(endings.cut(sent.own)) :]}\n{sent.below}") for sent in read)
     with_html = [sent.html for sent in read if sent.html]
     to_all = [share for sent in read if (share := _goes_to_all(sent, others)) is not None]
     return Habits(
         _usual(sent.envelope.sender[0] for sent in read),
-        re.sub("^--$", "-- ", signature, flags=re.MULTILINE),
+        signature,
         2 * len(with_html) >= len(read) > 0,
         next((found for each in reversed(with_html) if (found := _html_signature(each, signature))), ""),
         2 * sum(to_all) >= len(to_all) > 0,
@@ -79,8 +80,10 @@ def _read(raw: bytes) -> _Sent:
     top, bottom = lines[:first], lines[max(marked, default=len(lines)) + 1 :]
     written = top if any(map(str.strip, top)) else bottom
     own = split_mail("\n".join(written), envelope.sender[0]).own.rstrip()
-    last = own.rpartition("\n")[2].strip()
-    end = max((number for number, line in enumerate(written) if line.strip() == last), default=len(written))
+    last = own.rpartition("\n")[2].strip()  # "Ann" may stand in the signature once more
+    ends = [number for number, line in enumerate(written) if line.strip() == last]
+    count = [line.strip() for line in own.split("\n")].count(last)
+    end = ends[min(count, len(ends)) - 1] if own and ends else len(written)
     html = next((decoded(part) for part in parts if part.kind == "text/html" and not part.is_file), "")
     return _Sent(envelope, own, "\n".join(written[end + 1 :]), html)
 
@@ -95,8 +98,12 @@ def _goes_to_all(sent: _Sent, others: Mapping[str, Collection[str]]) -> bool | N
     return not sent.recipients.isdisjoint(had) if had else None
 
 
-def _plain(text: str) -> str:
-    return "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
+def _signature(text: str) -> str:
+    """What stands below a text as it is put below a draft: without what tells of a device."""
+    lines = [line.rstrip() for line in text.split("\n")]
+    kept = [line for line in lines if not (FOOTERS.match(line) and DEVICES.search(line))]
+    signature = re.sub(r"\A\n{3,}", "\n\n", "\n".join("-- " if line == "--" else line for line in kept).rstrip("\n"))
+    return signature if signature.strip("\n -") else ""
 
 
 def _usual(values: Iterable[str]) -> str:

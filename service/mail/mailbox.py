@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -93,9 +93,9 @@ class Mailbox:
             if rb"\noselect" not in (flag.lower() for flag in flags)
         ]
 
-    def folder(self, given: str | None, option: str, special: bytes, names: Container[str]) -> str:
-        """The folder that an option names, else the one with this special use (RFC 6154), else the highest that is
-        called like one of ``names``, in small letters. Raises InputError if there is none."""
+    def folder(self, given: str | None, option: str, special: bytes, named: Callable[[str], bool]) -> str:
+        """The folder that an option names, else the one with this special use (RFC 6154), else the highest whose name,
+        in small letters, is ``named`` so. Raises InputError if there is none."""
         listed = [name for _, _, name in self._folders]
         shown = ", ".join(map(printable, listed[:SHOWN])) + (
             f" and {len(listed) - SHOWN:,} more" if len(listed) > SHOWN else ""
@@ -105,7 +105,7 @@ class Mailbox:
                 return given
             raise InputError(f"{option} {given}: there is no such folder; there are {shown}.", param=option.strip("-"))
         found = [name for flags, _, name in self._folders if special.lower() in flags]
-        found = found or sorted((name for _, by, name in self._folders if _last(name, by) in names), key=len)
+        found = found or sorted((name for _, by, name in self._folders if named(_last(name, by))), key=len)
         if not found:
             raise InputError(
                 f"{self._host} does not say which folder {option} is; name it, as in {option} NAME. There are {shown}.",

@@ -20,11 +20,12 @@ from service.drafting.drafter import AUTO, DraftJob, OnRecord
 from service.importers.base import Options, stable_id
 from service.importers.identities import Identities
 from service.importers.mails.boxes import MESSAGE_BYTES
+from service.importers.mails.headers import parse_addresses
 from service.importers.mails.message import read_envelope
 from service.importers.mails.phrases import PHRASES
 from service.importers.mbox import SENT, quotes_nothing
 from service.mail.account import Account, Secret
-from service.mail.answering import USABLE_ID, Waiting, as_mail, as_note, draft_id_of, id_key, key_of, read_mailboxes
+from service.mail.answering import USABLE_ID, Waiting, as_mail, as_note, draft_id_of, id_key, key_of
 from service.mail.habits import Habits, read_habits
 from service.mail.learning import learn
 from service.mail.mailbox import Mail, Mailbox, Opened, connected
@@ -120,12 +121,12 @@ class MailWatcher:
     def _places(self, box: Mailbox) -> tuple[str, str, str]:
         """The folders of sent mail, of drafts, and of messages that wait; the last two are empty if none wait."""
         wanted = self._wanted
-        sent = box.folder(wanted.sent, "--sent", rb"\Sent", _Sent())
+        sent = box.folder(wanted.sent, "--sent", rb"\Sent", lambda name: SENT.fullmatch(name) is not None)
         if not wanted.answers:
             return sent, "", ""
         names = frozenset(map(str.casefold, PHRASES.entries("draft_folders")))
-        laid = box.folder(wanted.drafts, "--drafts", rb"\Drafts", names)
-        return sent, laid, box.folder(wanted.answer_folder or INBOX, "--answer-folder", b"", ())
+        laid = box.folder(wanted.drafts, "--drafts", rb"\Drafts", names.__contains__)
+        return sent, laid, box.folder(wanted.answer_folder or INBOX, "--answer-folder", b"", lambda name: False)
 
     def round(self, box: Mailbox, sent: str, laid: str, waiting: str) -> bool:
         """Do what there is to do; return False if there was nothing, with the folder to wait in open."""
@@ -267,16 +268,14 @@ class MailWatcher:
 
     def _append_draft(self, box: Mailbox, folder: str, waiting: Waiting, answer: Answer) -> None:
         """Write the draft, or the questions whose answers it would take, and append it to Drafts."""
-        kept = self._kept(answer) if answer.draft else None
-        written = None if kept else self._draft(waiting, answer)
-        if written and written.questions:
+        written = (self._kept(answer) if answer.draft else None) or self._draft(waiting, answer)
+        if written.questions:
             box.append(folder, as_note(waiting, self._account.address, written.questions))
             self._say(f"No draft: nothing written so far helps. Questions that would are in {printable(folder)}.")
             return
-        text, id = (kept.text, kept.id) if kept else (written.text, written.id)
         self._habits = self._habits or self._read_habits(box)
-        box.append(folder, as_mail(waiting, self._account.address, text, self._habits))
-        self._say(f"A draft is in {printable(folder)}: {id}")
+        box.append(folder, as_mail(waiting, self._account.address, written.text, self._habits))
+        self._say(f"A draft is in {printable(folder)}: {written.id}")
 
     def _read_habits(self, box: Mailbox) -> Habits:
         box.open(self._sent)
@@ -287,8 +286,10 @@ class MailWatcher:
         heads = box.heads([uid for answer in answered for uid in box.find(answer)[:1]])
         others: dict[str, set[str]] = {}
         for envelope in map(read_envelope, heads.values()):
-            got = {each for name in ("to", "cc") for _, each in read_mailboxes(envelope.fields.get(name, ""))}
-            others[envelope.id or ""] = {each.lower() for each in got if not self._me.match("", each)}
+            got = [each for name in ("to", "cc") for each in parse_addresses(envelope.fields.get(name, ""))]
+            others[envelope.id or ""] = {each for each in got if not self._me.match("", each)} - {
+                envelope.sender[1].lower()
+            }
         return read_habits(mails, others)
 
     def _draft(self, waiting: Waiting, answer: Answer) -> Draft:
@@ -307,13 +308,6 @@ class MailWatcher:
             thread=waiting.thread,
         )
         return self._writer.write(job, note)
-
-
-class _Sent:
-    """Names of folders of sent mail, as a collection."""
-
-    def __contains__(self, name: object) -> bool:
-        return SENT.fullmatch(str(name)) is not None
 
 
 def _last(box: Mailbox, told: Opened) -> int:

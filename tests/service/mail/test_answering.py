@@ -131,7 +131,7 @@ MAILS = {
 def test_the_quoted_original_is_known_again(language: str) -> None:
     """What is sent from a draft is learnt without what the draft quoted."""
     asked = f"{MAILS[language]}\n> An older line.\n<b>&amp;"
-    habits = Habits("Ann Lee", "-- \nAnn Lee\nHarbour Road 2, Skellmouth", html=True)
+    habits = Habits("Ann Lee", "\n\n-- \nAnn Lee\nHarbour Road 2, Skellmouth", html=True)
     draft = drafted(read("Content-Type: text/plain; charset=utf-8\n", asked), habits, "Nine.\n\nAnn")
     plain, rich = draft.get_body(("plain",)), draft.get_body(("html",))
     assert plain
@@ -139,7 +139,7 @@ def test_the_quoted_original_is_known_again(language: str) -> None:
     text = plain.get_content().replace("\r\n", "\n")
     introduction = INTRODUCTIONS.get(language, INTRODUCTIONS["en"]).format(date=HERE, name="Nan")
     quoted = f"> {MAILS[language]}\n>> An older line.\n> <b>&amp;\n"
-    assert text == f"Nine.\n\nAnn\n\n{habits.signature}\n\n{introduction}\n{quoted}"
+    assert text == f"Nine.\n\nAnn{habits.signature}\n\n{introduction}\n{quoted}"
     split = split_mail(text, "Ann Lee")
     assert (split.own, split.quoted.split("\n")[0]) == ("Nine.\n\nAnn", MAILS[language])
     assert "&lt;b&gt;&amp;amp;" in rich.get_content()
@@ -157,13 +157,13 @@ def sent(body: str, head: str = "In-Reply-To: <q@x>\nTo: nan@example.net\n", nam
     return f"From: {name} <ann@example.org>\nSubject: Re: Oars\n{head}\n{body}\n".encode()
 
 
-SIGNED = "-- \nAnn Lee\nHarbour Road 2"
+SIGNED = "\n\n-- \nAnn Lee\nHarbour Road 2"
 QUOTE = "\n\nOn 2026-03-03 10:00, Nan wrote:\n> The oars?\n> -- \n> Nan\n"
 CHAIR = "Ann Lee, chair of the rowing club of Skellmouth, member of the board of lifeboats"
 HTML = "Content-Type: text/html\n\n<div>Nine.</div>"
 DIV = '<div class="gmail_signature">-- <br>Ann Lee<div>Harbour Road <b>2</b></div></div>'
 IN_HTML = [
-    mixed(f"\nAt {n}.\n\n{SIGNED}", HTML + DIV + "<blockquote>x</blockquote>", kind="multipart/alternative")
+    mixed(f"\nAt {n}.{SIGNED}", HTML + DIV + "<blockquote>x</blockquote>", kind="multipart/alternative")
     for n in (7, 8, 9)
 ]
 ALL = "In-Reply-To: <q@x>\nTo: nan@example.net, bea@example.net\n"
@@ -172,15 +172,23 @@ HABITS: dict[str, tuple[list[bytes], Habits]] = {
     "nothing sent": ([], Habits()),
     "a name": ([sent("At nine."), sent("At ten.")], Habits("Ann Lee")),
     "two names": ([sent("At nine.", name=name) for name in "ABCDEF"], Habits()),
-    "a signature": ([sent(f"At {n}.\n\n{SIGNED}{QUOTE}") for n in (7, 8)] + [sent("Ten.")], Habits("Ann Lee", SIGNED)),
+    "a signature": ([sent(f"At {n}.{SIGNED}{QUOTE}") for n in (7, 8)] + [sent("Ten.")], Habits("Ann Lee", SIGNED)),
     "a signature below the quote": (
-        [sent(f"> The oars?\n\nAt {n}.\n\n{SIGNED}") for n in (7, 8)],
+        [sent(f"> The oars?\n\nAt {n}.{SIGNED}") for n in (7, 8)],
         Habits("Ann Lee", SIGNED),
     ),
-    "one of three": ([sent(f"At 7.\n\n{SIGNED}"), sent("At 8."), sent("At 9.")], Habits("Ann Lee")),
-    "a paragraph that ends all": ([sent(f"At {n}.\n\n{CHAIR}") for n in (7, 8, 9)], Habits("Ann Lee", CHAIR)),
+    "a signature that begins with the name": (
+        [sent(f"At {n}.\n\nAnn\n\n-- \nAnn\nChair\n\nSent from my iPhone") for n in (7, 8)],
+        Habits("Ann Lee", "\n\n-- \nAnn\nChair"),
+    ),
+    "contact data below the name": (
+        [sent(f"At {n}.\n\nBest regards\nAnn Lee\nChair\n+44 1632 960 001") for n in (7, 8)],
+        Habits("Ann Lee", "\nChair\n+44 1632 960 001"),
+    ),
+    "one of three": ([sent(f"At 7.{SIGNED}"), sent("At 8."), sent("At 9.")], Habits("Ann Lee")),
+    "a paragraph that ends all": ([sent(f"At {n}.\n\n{CHAIR}") for n in (7, 8, 9)], Habits("Ann Lee", f"\n\n{CHAIR}")),
     "only in mails that answer nothing": (
-        [sent("Eight."), *(sent(f"At {n}.\n\n{SIGNED}", "To: nan@example.net\n") for n in (7, 8))],
+        [sent("Eight."), *(sent(f"At {n}.{SIGNED}", "To: nan@example.net\n") for n in (7, 8))],
         Habits("Ann Lee"),
     ),
     "HTML": ([sent(body, ONE + head) for head, body in IN_HTML], Habits("Ann Lee", SIGNED, True, DIV)),
