@@ -101,7 +101,7 @@ def watch(
     on it. It runs until Ctrl-C and reconnects by itself; stopped at any moment, it goes on where it was.
     """
     from service.commands.common import open_database
-    from service.commands.writing import KeptWriter
+    from service.commands.writing import DraftWriter
     from service.mail.account import account_of, load_secret
     from service.mail.state import State
     from service.mail.watch import MailWatcher, WatchOptions
@@ -130,7 +130,7 @@ def watch(
         with writing(str(path)):
             private_folder(path.parent)
         try:
-            with FileLock(path.with_suffix(".lock"), timeout=0), KeptWriter(settings, owner) as writer:
+            with FileLock(path.with_suffix(".lock"), timeout=0), DraftWriter(settings, silent=True) as writer:
                 state = State.load(path, owned)
                 MailWatcher(account, secret, wanted, database, owner, state, writer, _say).run()
         except Timeout:

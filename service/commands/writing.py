@@ -21,52 +21,40 @@ from service.drafting.drafter import Delta, DraftJob, Event, Finished, OnRecord
 from service.process.threads import in_thread
 from service.services import Services, retriever_entry
 from service.store import users
-from service.store.users import User
 
 NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"}
 
 
-async def write(
-    settings: Settings, user: str | None, job: DraftJob, *, silent: bool, on_record: OnRecord = lambda *_: None
-) -> Draft:
-    """Write a draft and show it meanwhile, unless ``silent``; return it. ``on_record`` is called in the transaction
-    that records it. Raises PearlError."""
-    services = open_services(settings)
-    try:
-        return await write_with(services, user, job, silent=silent, on_record=on_record)
-    finally:
-        await services.stop()
+class DraftWriter:
+    """Writes drafts with one set of services, made for the first of them and kept until the end; made anew if the
+    model failed. Each is shown meanwhile, unless the writer is ``silent``."""
 
-
-class KeptWriter:
-    """Writes drafts of one user with one set of services, made for the first of them and kept until the end; made anew
-    if the model failed."""
-
-    def __init__(self, settings: Settings, user: User) -> None:
-        self._settings, self._user = settings, user
+    def __init__(self, settings: Settings, *, silent: bool) -> None:
+        self._settings, self._silent = settings, silent
         self._runner = asyncio.Runner()
         self._services: Services | None = None
 
-    def __enter__(self) -> KeptWriter:
+    def __enter__(self) -> DraftWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._close()
         self._runner.close()
 
-    def write(self, job: DraftJob, on_record: OnRecord) -> Draft:
-        """Write a draft as ``write`` does, in silence."""
-        self._services = self._services or open_services(self._settings)
+    def write(self, user: str | None, job: DraftJob, on_record: OnRecord = lambda *_: None) -> Draft:
+        """Write a draft and return it. ``on_record`` is called in the transaction that records it. Raises
+        PearlError."""
+        self._services = self._services or _open(self._settings)
         try:
-            return self._runner.run(write_with(self._services, self._user.name, job, silent=True, on_record=on_record))
+            return self._runner.run(_write(self._services, user, job, on_record, _Screen(silent=self._silent)))
         except ChatError:
             self._close()
             raise
 
-    def rest(self) -> None:
+    def forget(self, user_id: int) -> None:
         """Drop the user's texts from memory, so that they do not stay there if they are deleted meanwhile."""
         if self._services:
-            self._services.forget(self._user.id)
+            self._services.forget(user_id)
 
     def _close(self) -> None:
         services, self._services = self._services, None
@@ -74,8 +62,7 @@ class KeptWriter:
             self._runner.run(services.stop())
 
 
-def open_services(settings: Settings) -> Services:
-    """Make the services of a command that writes drafts."""
+def _open(settings: Settings) -> Services:
     logging.getLogger("pearl.chat").addHandler(logging.NullHandler())  # its failures are shown as errors and evidence
     encoder = SentenceEncoder(settings.encoder)
     if retriever_entry(settings).needs_encoder:
@@ -86,11 +73,7 @@ def open_services(settings: Settings) -> Services:
     return Services(settings, encoder=encoder)
 
 
-async def write_with(
-    services: Services, user: str | None, job: DraftJob, *, silent: bool, on_record: OnRecord = lambda *_: None
-) -> Draft:
-    """Write a draft as ``write`` does, with these services."""
-    screen = _Screen(silent=silent)
+async def _write(services: Services, user: str | None, job: DraftJob, on_record: OnRecord, screen: _Screen) -> Draft:
     try:
         with services.database.read() as connection:
             author = users.chosen(connection, user)

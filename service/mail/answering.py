@@ -94,7 +94,7 @@ class Waiting:
 
     @property
     def request(self) -> str | None:
-        """What the draft answers: the text, or the subject; None if it has neither."""
+        """The text that the draft answers, else the subject; None if the message has neither."""
         return self.text or self.envelope.subject.strip() or None
 
     @property

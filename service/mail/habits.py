@@ -89,7 +89,7 @@ def _read(raw: bytes) -> _Sent:
 
 
 def _goes_to_all(sent: _Sent, others: Mapping[str, Collection[str]]) -> bool | None:
-    """Whether an answer went to all; None if there was nobody else, or it is no answer."""
+    """True if an answer went to all; None if there was nobody else, or it is no answer."""
     if not sent.envelope.answers:
         return None
     had = others.get(sent.envelope.answers[0])
@@ -99,7 +99,7 @@ def _goes_to_all(sent: _Sent, others: Mapping[str, Collection[str]]) -> bool | N
 
 
 def _signature(text: str) -> str:
-    """What stands below a text as it is put below a draft: without what tells of a device."""
+    """The lines below a text as they are put below a draft: without those that tell of a device."""
     lines = [line.rstrip() for line in text.split("\n")]
     kept = [line for line in lines if not (FOOTERS.match(line) and DEVICES.search(line))]
     signature = re.sub(r"\A\n{3,}", "\n\n", "\n".join("-- " if line == "--" else line for line in kept).rstrip("\n"))

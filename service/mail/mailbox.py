@@ -45,8 +45,8 @@ class Opened:
 
 
 class _Bounded:
-    """What a server sends, read within bounds: no literal is longer than a mail that is asked for, and no answer fills
-    the memory."""
+    """Reads what a server sends within bounds: a literal of the longest mail that is asked for, an answer that fits
+    into memory."""
 
     left = ANSWER_BYTES  # of the answer to the command that runs
 

@@ -50,12 +50,10 @@ Say = Callable[[str], None]
 
 
 class Writer(Protocol):
-    """What writes the drafts of a watch."""
+    """Writes the drafts of a watch, and forgets a user's texts before a wait."""
 
-    def write(self, job: DraftJob, on_record: OnRecord) -> Draft: ...
-
-    def rest(self) -> None:
-        """Drop texts from memory before a wait, during which they may be deleted elsewhere."""
+    def write(self, user: str, job: DraftJob, on_record: OnRecord, /) -> Draft: ...
+    def forget(self, user_id: int, /) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ class MailWatcher:
                         if self._wanted.once and not busy:
                             return
                         if not busy:
-                            self._writer.rest()
+                            self._writer.forget(self._user.id)
                             box.wait(self._wanted.every_s)
             except (MailError, StoreError, Overloaded) as error:
                 if self._wanted.once or not stood:
@@ -307,7 +305,7 @@ class MailWatcher:
             recipient=waiting.recipient,
             thread=waiting.thread,
         )
-        return self._writer.write(job, note)
+        return self._writer.write(self._user.name, job, note)
 
 
 def _last(box: Mailbox, told: Opened) -> int:
