@@ -19,7 +19,7 @@ from service.importers.quotes import QUOTE_MARK
 
 # the element of a signature, as mail programs name it; none in a quote
 SIGNATURE = re.compile(
-    r"<(div|span|table|p)\b[^>]{0,500}?\b(?:class|id)\s{0,3}=\s{0,3}[\"'][^\"'>]{0,200}signature[^>]{0,500}>",
+    r"<(div|span|table|p)\b[^>]{0,200}?\b(?:class|id)\s{0,3}=\s{0,3}[\"'][^\"'>]{0,60}signature[^>]{0,500}>",
     re.IGNORECASE,
 )
 QUOTE = re.compile(r"<blockquote\b|gmail_quote", re.IGNORECASE)
