@@ -169,6 +169,14 @@ class Services:
             log.warning("erasing: %s It is tried again.", error.message)
             return False
 
+    def forget(self, user_id: int) -> None:
+        """Drop from memory what is made of the user's texts."""
+        forget_samples()
+        for kept in (self.likenesses, self.profiles):
+            kept.forget_deleted(user_id)
+        self.histories.forget(user_id)
+        give_back()
+
     def sweep(self) -> None:
         """Store uses of keys, drop what other processes deleted, return free memory, and erase what could not be
         erased at its deletion."""

@@ -14,8 +14,9 @@ import ssl
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -27,19 +28,20 @@ from service.store import documents, feedback, users
 from service.store import drafts as stored_drafts
 from service.store.database import Database
 from service.store.paging import PageQuery
+from tests.imap_server import ImapServer
+from tests.issuer import certificate
 
 DOVECOT = shutil.which("dovecot", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+if os.environ.get("PEARL_TEST_IMAP"):
+    DOVECOT = None
 MISSING = "no Dovecot on this machine: apt-get install dovecot-imapd"
 ADDRESS, PASSWORD = "ann@example.org", "pass wörd"
-SPECIAL = r"""
-  mailbox Sent {
+SPECIAL = {"Sent": r"\Sent", "Drafts": r"\Drafts"}
+MAILBOX = """
+  mailbox "{}" {{
     auto = create
-    special_use = \Sent
-  }
-  mailbox Drafts {
-    auto = create
-    special_use = \Drafts
-  }
+    {}
+  }}
 """
 # as root its own accounts, which it wants apart; else whoever runs the tests
 CONFIG = """
@@ -50,7 +52,7 @@ log_path = {base}/log
 listen = 127.0.0.1
 ssl = required
 ssl_cert = <{base}/cert.pem
-ssl_key = <{base}/key.pem
+ssl_key = <{base}/cert.pem
 auth_mechanisms = plain login {mechanisms}
 mail_location = maildir:{base}/mail
 mailbox_list_index = no
@@ -86,6 +88,7 @@ service anvil {{
 {more}
 """
 
+NO_IDLE = "imap_capability = IMAP4rev1 SASL-IR SPECIAL-USE LITERAL+"
 OAUTH = """
 passdb {{
   driver = oauth2
@@ -93,20 +96,6 @@ passdb {{
   args = {base}/oauth
 }}
 """
-
-
-def certificate(folder: Path) -> Path:
-    """Make a key and a certificate of localhost; return the certificate's file."""
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
-            *("-keyout", folder / "key.pem", "-out", folder / "cert.pem", "-days", "2", "-subj", "/CN=localhost"),
-            *("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    return folder / "cert.pem"
 
 
 def free_port() -> int:
@@ -118,9 +107,9 @@ def free_port() -> int:
 class Dovecot:
     """A running server with one account."""
 
-    def __init__(self, base: Path, mailboxes: str, more: str, oauth: str) -> None:
+    def __init__(self, base: Path, mailboxes: Mapping[str, str], more: str, oauth: str) -> None:
         self.base, self.port, self.starttls_port = base, free_port(), free_port()
-        self.ca = certificate(base)
+        self.ca = certificate(base / "cert.pem", timedelta(days=2))
         root = os.geteuid() == 0
         self._uid, self._gid = (65534, 65534) if root else (os.geteuid(), os.getegid())
         me = getpass.getuser()
@@ -132,8 +121,9 @@ class Dovecot:
         values: dict[str, Any] = {"uid": self._uid, "gid": self._gid, "port": self.port}
         values["starttls_port"] = self.starttls_port
         values |= {"mechanisms": "xoauth2" if oauth else "", "passdb": OAUTH.format(base=base) if oauth else ""}
+        made = "".join(MAILBOX.format(name, use and f"special_use = {use}") for name, use in mailboxes.items())
         (base / "dovecot.conf").write_text(
-            CONFIG.format(base=base, mailboxes=mailboxes, more=more, accounts=accounts, **values)
+            CONFIG.format(base=base, mailboxes=made, more=more, accounts=accounts, **values)
         )
         self._owned()
 
@@ -177,6 +167,8 @@ class Dovecot:
         place = self.base / "mail" / (f".{folder}" if folder else "")
         for part in ("tmp", "new", "cur"):
             (place / part).mkdir(parents=True, exist_ok=True)
+        if "a" in flags:
+            (place / "dovecot-keywords").write_text("0 $todo\n")
         self._owned()
         for mail in mails:
             path = place / "tmp" / uuid4().hex
@@ -192,21 +184,44 @@ class Dovecot:
         place = self.base / "mail" / (f".{folder}" if folder else "")
         return [path.read_bytes() for part in ("cur", "new") for path in sorted((place / part).glob("*"))]
 
-    def admin(self, *words: str) -> None:
+    def flags(self, folder: str) -> list[str]:
+        """The flags of the mails that programs have seen, as letters."""
+        return [path.name.rpartition(",")[2] for path in (self.base / "mail" / f".{folder}" / "cur").iterdir()]
+
+    def empty(self, folder: str) -> None:
+        for path in (self.base / "mail" / f".{folder}" / "cur").iterdir():
+            path.unlink()
+
+    def renumber(self, folder: str, validity: int) -> None:
+        """Give all mails of a folder other UIDs, and tell so."""
+        self._admin("mailbox", "update", "--uid-validity", str(validity), folder, "-u", ADDRESS)
+
+    def kick(self) -> None:
+        """Cut all lines."""
+        self._admin("kick", ADDRESS)
+
+    def _admin(self, *words: str) -> None:
         subprocess.run(
             ["doveadm", "-c", str(self.base / "dovecot.conf"), *words], check=True, capture_output=True, timeout=60
         )
 
 
 @contextmanager
-def dovecot(mailboxes: str = SPECIAL, *, more: str = "", oauth: str = "") -> Iterator[Dovecot]:
-    """Start a server with these folders, which checks tokens as ``oauth`` says; end it.
+def mail_server(
+    mailboxes: Mapping[str, str] = SPECIAL, *, idle: bool = True, oauth: str = ""
+) -> Iterator[Dovecot | ImapServer]:
+    """Start a Dovecot with these folders and their special use, which checks tokens as ``oauth`` says; where there is
+    none, or PEARL_TEST_IMAP is set, a server of ours. End it.
 
     Its folder lies where its own account may reach it."""
-    base = Path(tempfile.mkdtemp(prefix="pearl-dovecot-"))
+    base = Path(tempfile.mkdtemp(prefix="pearl-imap-"))
     base.chmod(0o755)
     try:
-        server = Dovecot(base, mailboxes, more, oauth)
+        if DOVECOT is None:
+            ca = certificate(base / "cert.pem", timedelta(days=2))
+            server: Dovecot | ImapServer = ImapServer(ca, mailboxes, (ADDRESS, PASSWORD), idle)
+        else:
+            server = Dovecot(base, mailboxes, "" if idle else NO_IDLE, oauth)
         with server.running():
             yield server
     finally:
@@ -235,7 +250,7 @@ def waiting(number: int, text: str = RAILS, more: str = "") -> bytes:
 class Ann:
     """Her account, and the history that comes of it."""
 
-    def __init__(self, server: Dovecot, home: Path, run: Callable[..., Any], folder: Path) -> None:
+    def __init__(self, server: Dovecot | ImapServer, home: Path, run: Callable[..., Any], folder: Path) -> None:
         self.server, self.home, self.run = server, home, run
         self.secret = folder / "secret"
         self.secret.write_text(f"{PASSWORD}\n")

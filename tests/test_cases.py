@@ -19,6 +19,7 @@ from starlette.testclient import TestClient
 from pearl.chat.fake import FakeChatModel
 from pearl.settings import load_settings
 from service.app import create_app
+from tests.dovecot import Ann, mail_server
 
 CASES = Path(os.environ.get("PEARL_SHARED", Path(__file__).parents[1] / ".." / "shared")) / "cases"
 
@@ -170,6 +171,26 @@ class Pairs:
         assert wrong == []
 
 
+@dataclass(frozen=True)
+class Watched:
+    """`pearl mail watch` asks the model about the flagged mails with these Message-IDs alone, and puts a draft to these
+    addresses into Drafts for each."""
+
+    drafts: dict[str, tuple[str, ...]]
+
+    def check(self, folder: Path, tools: Tools) -> None:
+        tools.endpoint().says = lambda body: "<document>\nThe oars are in the shed.\n</document>"
+        with mail_server() as server:
+            for place, flags in (("inbox", "F"), ("sent", "S")):
+                mails = sorted((folder / "mails" / place).glob("*.eml"))
+                server.put("" if place == "inbox" else "Sent", *(mail.read_bytes() for mail in mails), flags=flags)
+            ann = Ann(server, tools.path / "home", tools.pearl, tools.path)
+            ann.look("--answer-flag", "flagged", "--llm", "openai")
+            found = {draft["In-Reply-To"]: draft["To"].addresses for draft in ann.laid()}
+        assert {id: tuple(each.addr_spec for each in to) for id, to in found.items()} == self.drafts
+        assert len(tools.endpoint().bodies) == len(self.drafts)
+
+
 @dataclass
 class Tools:
     """What a case is run with."""
@@ -277,6 +298,11 @@ ROWS = {
             *(Text(f"I can do Sunday at one, with the long oars.{number}", SUNDAY) for number in ("", " (2)", " (3)")),
             Text("The dates are these:\n2013/11/5 rowing\n2013/11/6 tea, with bob@example.net"),
         ),
+    ),
+    "56": Watched({"<open@example.net>": ("nan@example.net",)}),
+    **dict.fromkeys(("57", "58"), Watched({"<ask@example.net>": ("nan@example.net",)})),
+    "59": Watched(
+        {"<two@example.net>": ("desk@example.net", "boss@example.net"), "<form@example.net>": ("form@example.net",)}
     ),
 }
 FOLDERS = {folder.name[:2]: folder for folder in sorted(CASES.glob("[0-9][0-9]-*"))}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import typer
 
 from pearl.answers.marks import CLOSING
@@ -64,7 +62,7 @@ def draft(
     """
     # imported here: they load the store and the models, which help does not need
     from service.commands.common import open_database, read_text
-    from service.commands.writing import write
+    from service.commands.writing import DraftWriter
     from service.drafting.drafter import ALWAYS, AUTO, NEVER, DraftJob
     from service.store.voices import chosen
 
@@ -89,8 +87,8 @@ def draft(
         length=wanted,
         edges=edges,
     )
-    with open_database(settings):
-        written = asyncio.run(write(settings, user, job, silent=json is not None))
+    with open_database(settings), DraftWriter(settings, silent=json is not None) as writer:
+        written = writer.write(user, job)
     if json:
         from service.api.draft_form import DraftOut
 

@@ -162,7 +162,7 @@ def _draft(user: str | None, voice: str | None) -> str:
     from pearl.chat.base import Decoding
     from pearl.templates import change_template
     from service.commands.common import open_database
-    from service.commands.writing import write
+    from service.commands.writing import DraftWriter
     from service.drafting.drafter import NEVER, DraftJob
     from service.hook.staged import staged_request
     from service.importers.git import whole_message
@@ -177,8 +177,8 @@ def _draft(user: str | None, voice: str | None) -> str:
         template=change_template(),
         shown_as=whole_message,
     )
-    with open_database(settings):
-        written = asyncio.run(write(settings, user, job, silent=True))
+    with open_database(settings), DraftWriter(settings, silent=True) as writer:
+        written = writer.write(user, job)
     text = written.text.strip()
     if not text or ("\n" not in text and text.endswith(":")):  # a small model announces a message and stops
         raise InputError("the model wrote no message.")

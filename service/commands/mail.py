@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sys
 from pathlib import Path
@@ -15,7 +14,6 @@ from pearl.cli.commands import epilog, group
 from pearl.cli.options import ENCODER_OPTION, LLM_OPTION, USER_OPTION, writing
 from pearl.errors import Conflict, InputError
 from pearl.files.private import private_folder
-from pearl.records import Draft
 from pearl.settings import load_settings
 from pearl.text.usable import check_id
 from service.store.voices import check_name
@@ -103,11 +101,10 @@ def watch(
     on it. It runs until Ctrl-C and reconnects by itself; stopped at any moment, it goes on where it was.
     """
     from service.commands.common import open_database
-    from service.commands.writing import write
-    from service.drafting.drafter import DraftJob, OnRecord
+    from service.commands.writing import DraftWriter
     from service.mail.account import account_of, load_secret
     from service.mail.state import State
-    from service.mail.watch import Wanted, Watch
+    from service.mail.watch import MailWatcher, WatchOptions
     from service.store import users, voices
     from service.store.ids import digest
     from service.store.replies import MAIL
@@ -125,21 +122,17 @@ def watch(
             if voice is not None:
                 voices.ensure(connection, {owner.id: {voice}})
         owned = digest(settings.resolved_database_url, str(owner.id)).hex()
-        wanted = Wanted(
+        wanted = WatchOptions(
             (address, *me), voice, answer_folder, answer_flag, sent, drafts, new, every, once,
             settings.max_draft_tokens,
         )  # fmt: skip
-
-        def written(job: DraftJob, note: OnRecord) -> Draft:
-            return asyncio.run(write(settings, owner.name, job, silent=True, on_record=note))
-
         path = settings.home / MAIL / f"{owner.id}.{quote(address, safe='@+')}.json"
         with writing(str(path)):
             private_folder(path.parent)
         try:
-            with FileLock(path.with_suffix(".lock"), timeout=0):
+            with FileLock(path.with_suffix(".lock"), timeout=0), DraftWriter(settings, silent=True) as writer:
                 state = State.load(path, owned)
-                Watch(account, secret, wanted, database, owner, state, written, _say).run()
+                MailWatcher(account, secret, wanted, database, owner, state, writer, _say).run()
         except Timeout:
             raise Conflict(f"Another `pearl mail watch {address}` is running.", code="already_running") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from contextlib import AbstractContextManager, aclosing, nullcontext
 import typer
 
 from pearl.editing.shown import editing_lines
-from pearl.errors import PearlError
+from pearl.errors import ChatError, PearlError
 from pearl.records import Draft, ScoredDocument
 from pearl.settings import Settings
 from pearl.text.usable import printable
@@ -24,20 +25,55 @@ from service.store import users
 NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"}
 
 
-async def write(
-    settings: Settings, user: str | None, job: DraftJob, *, silent: bool, on_record: OnRecord = lambda *_: None
-) -> Draft:
-    """Write a draft and show it meanwhile, unless ``silent``; return it. ``on_record`` is called in the transaction
-    that records it. Raises PearlError."""
+class DraftWriter:
+    """Writes drafts with one set of services, made for the first of them and kept until the end; made anew if the
+    model failed. Each is shown meanwhile, unless the writer is ``silent``."""
+
+    def __init__(self, settings: Settings, *, silent: bool) -> None:
+        self._settings, self._silent = settings, silent
+        self._runner = asyncio.Runner()
+        self._services: Services | None = None
+
+    def __enter__(self) -> DraftWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+        self._runner.close()
+
+    def write(self, user: str | None, job: DraftJob, on_record: OnRecord = lambda *_: None) -> Draft:
+        """Write a draft and return it. ``on_record`` is called in the transaction that records it. Raises
+        PearlError."""
+        self._services = self._services or _open(self._settings)
+        try:
+            return self._runner.run(_write(self._services, user, job, on_record, _Screen(silent=self._silent)))
+        except ChatError:
+            self._close()
+            raise
+
+    def forget(self, user_id: int) -> None:
+        """Drop the user's texts from memory, so that they do not stay there if they are deleted meanwhile."""
+        if self._services:
+            self._services.forget(user_id)
+
+    def _close(self) -> None:
+        services, self._services = self._services, None
+        if services:
+            self._runner.run(services.stop())
+
+
+def _open(settings: Settings) -> Services:
     logging.getLogger("pearl.chat").addHandler(logging.NullHandler())  # its failures are shown as errors and evidence
-    screen = _Screen(silent=silent)
     encoder = SentenceEncoder(settings.encoder)
     if retriever_entry(settings).needs_encoder:
         # Its weights are compiled without the interpreter's lock, while this thread imports an endpoint's library.
         loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
         loader.submit(encoder.load)  # a failure is raised again where the encoder is needed
         loader.shutdown(wait=False)
-    services = Services(settings, encoder=encoder)
+    return Services(settings, encoder=encoder)
+
+
+async def _write(services: Services, user: str | None, job: DraftJob, on_record: OnRecord, screen: _Screen) -> Draft:
     try:
         with services.database.read() as connection:
             author = users.chosen(connection, user)
@@ -52,8 +88,6 @@ async def write(
     except PearlError:
         screen.break_off()
         raise
-    finally:
-        await services.stop()
 
 
 class _Screen:

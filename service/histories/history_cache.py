@@ -117,6 +117,13 @@ class HistoryCache:
             for key in keys:
                 self._keep_only(key, stored, version)
 
+    def forget(self, user_id: int) -> None:
+        """Drop this user's histories from memory."""
+        with self._lock:
+            for kept in (self._kept, self._building):
+                for key in [key for key in kept if key[0] == user_id]:
+                    del kept[key]
+
     def sweep(self) -> None:
         """Drop what another process deleted, so that its texts do not stay in memory."""
         with self._lock:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from imapclient import IMAPClient, SocketTimeout
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginError, ProtocolError
+from imapclient.imap4 import IMAP4WithTimeout
+from imapclient.tls import IMAP4_TLS
 
 from pearl.errors import AccessError, InputError, MailError
 from pearl.text.usable import printable
 from service.importers.mails.boxes import MESSAGE_BYTES
+from service.importers.mails.headers import HEADER_BYTES
 from service.mail.account import Account, Secret
 from service.mail.oauth import Tokens
 
 CONNECT_S, ANSWER_S = 20.0, 90.0
+ANSWER_BYTES = 100_000_000  # of all mails or headers that one command asks for
 NOT_NOW = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]")  # of a login that may succeed later (RFC 5530)
 SHOWN = 10  # folders in an error
 
@@ -40,6 +44,43 @@ class Opened:
     next_uid: int | None
 
 
+class _Bounded:
+    """Reads what a server sends within bounds: a literal of the longest mail that is asked for, an answer that fits
+    into memory."""
+
+    left = ANSWER_BYTES  # of the answer to the command that runs
+
+    def read(self, size: int) -> bytes:
+        self.left -= size
+        if size > MESSAGE_BYTES + 1 or self.left < 0:
+            self.shutdown()  # type: ignore[attr-defined]
+            raise IMAPClientAbortError(f"it announced {size:,} bytes, more than were asked for")
+        return super().read(size)  # type: ignore[misc, no-any-return]
+
+    def readline(self) -> bytes:
+        line: bytes = super().readline()  # type: ignore[misc]
+        self.left -= len(line)
+        if self.left < 0:
+            self.shutdown()  # type: ignore[attr-defined]
+            raise IMAPClientAbortError("its answer does not end")
+        return line
+
+
+class _Tls(_Bounded, IMAP4_TLS):  # type: ignore[misc]
+    pass
+
+
+class _Plain(_Bounded, IMAP4WithTimeout):  # type: ignore[misc]
+    pass
+
+
+class _Client(IMAPClient):  # type: ignore[misc]
+    def _create_IMAP4(self) -> _Bounded:
+        if self.ssl:
+            return _Tls(self.host, self.port, self.ssl_context, CONNECT_S)
+        return _Plain(self.host, self.port, CONNECT_S)
+
+
 class Mailbox:
     """A session of an account."""
 
@@ -52,9 +93,9 @@ class Mailbox:
             if rb"\noselect" not in (flag.lower() for flag in flags)
         ]
 
-    def folder(self, given: str | None, option: str, special: bytes, names: Container[str]) -> str:
-        """The folder that an option names, else the one with this special use (RFC 6154), else the highest that is
-        called like one of ``names``, in small letters. Raises InputError if there is none."""
+    def folder(self, given: str | None, option: str, special: bytes, named: Callable[[str], bool]) -> str:
+        """The folder that an option names, else the one with this special use (RFC 6154), else the highest whose name,
+        in small letters, is ``named`` so. Raises InputError if there is none."""
         listed = [name for _, _, name in self._folders]
         shown = ", ".join(map(printable, listed[:SHOWN])) + (
             f" and {len(listed) - SHOWN:,} more" if len(listed) > SHOWN else ""
@@ -64,7 +105,7 @@ class Mailbox:
                 return given
             raise InputError(f"{option} {given}: there is no such folder; there are {shown}.", param=option.strip("-"))
         found = [name for flags, _, name in self._folders if special.lower() in flags]
-        found = found or sorted((name for _, by, name in self._folders if _last(name, by) in names), key=len)
+        found = found or sorted((name for _, by, name in self._folders if named(_last(name, by))), key=len)
         if not found:
             raise InputError(
                 f"{self._host} does not say which folder {option} is; name it, as in {option} NAME. There are {shown}.",
@@ -86,9 +127,11 @@ class Mailbox:
         """The UIDs in the open folder that match, in order, each once."""
         return sorted({int(uid) for uid in self._call("search", list(criteria))})
 
-    def find(self, message_id: str) -> list[int]:
-        """The UIDs in the open folder of the mails with this Message-ID."""
-        return self.search(["HEADER", "Message-ID", f"<{message_id}>"])
+    def find(self, message_id: str, *fields: str) -> list[int]:
+        """The UIDs in the open folder of the mails with this Message-ID, or that name it in one of ``fields``."""
+        names = fields or ("Message-ID",)
+        each = [word for name in names for word in ("HEADER", name, f"<{message_id}>")]
+        return self.search([*["OR"] * (len(names) - 1), *each]) if message_id.isascii() else []
 
     def sizes(self, uids: Sequence[int]) -> dict[int, int]:
         """The bytes of each mail of the open folder, as the server says."""
@@ -96,9 +139,10 @@ class Mailbox:
         return {uid: int(told[uid].get(b"RFC822.SIZE", 0)) for uid in uids if uid in told}
 
     def heads(self, uids: Sequence[int]) -> dict[int, bytes]:
-        """The headers of these mails."""
-        told = self._call("fetch", list(uids), ["BODY.PEEK[HEADER]"]) if uids else {}
-        return {uid: told[uid].get(b"BODY[HEADER]") or b"" for uid in uids if uid in told}
+        """The headers of these mails, the first HEADER_BYTES of each."""
+        told = self._call("fetch", list(uids), [f"BODY.PEEK[HEADER]<0.{HEADER_BYTES}>"]) if uids else {}
+        found = {uid: told[uid] for uid in uids if uid in told}
+        return {uid: each.get(b"BODY[HEADER]<0>") or each.get(b"BODY[HEADER]") or b"" for uid, each in found.items()}
 
     def mails(self, uids: Sequence[int]) -> list[Mail]:
         """The mails of the open folder with these UIDs, without those that are gone; the first 4 MB of each."""
@@ -128,6 +172,7 @@ class Mailbox:
         self._call("idle_done")
 
     def _call(self, name: str, *arguments: Any) -> Any:
+        self._client._imap.left = ANSWER_BYTES
         try:
             return getattr(self._client, name)(*arguments)
         except (OSError, IMAPClientAbortError) as error:
@@ -147,7 +192,7 @@ def connected(account: Account, secret: Secret, tokens: Tokens | None) -> Iterat
     where = f"{account.host}:{account.port}"
     try:
         trusted = ssl.create_default_context(cafile=account.ca_file)
-        client = IMAPClient(
+        client = _Client(
             account.host,
             account.port,
             ssl=not account.starttls,

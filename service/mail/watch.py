@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from pearl.answers.marks import CLOSING
 from pearl.chat.base import Decoding
 from pearl.errors import ChatError, InputError, MailError, NotFound, Overloaded, StoreError
 from pearl.records import Draft
 from pearl.text.usable import counted, printable
-from service.drafting.drafter import AUTO, NEVER, DraftJob, OnRecord
+from service.drafting.drafter import AUTO, DraftJob, OnRecord
 from service.importers.base import Options, stable_id
 from service.importers.identities import Identities
 from service.importers.mails.boxes import MESSAGE_BYTES
+from service.importers.mails.headers import parse_addresses
 from service.importers.mails.message import read_envelope
 from service.importers.mails.phrases import PHRASES
 from service.importers.mbox import SENT, quotes_nothing
 from service.mail.account import Account, Secret
-from service.mail.answering import Waiting, as_mail, draft_id_of, id_key, key_of
+from service.mail.answering import USABLE_ID, Waiting, as_mail, as_note, draft_id_of, id_key, key_of
+from service.mail.habits import Habits, read_habits
 from service.mail.learning import learn
 from service.mail.mailbox import Mail, Mailbox, Opened, connected
 from service.mail.oauth import Tokens
 from service.mail.state import Answer, ReadTo, State
+from service.mail.unanswered import why_unanswered
 from service.store import drafts, users
 from service.store.database import Database
 from service.store.users import User
@@ -36,15 +41,23 @@ LOOKED_AT = 500  # UIDs at a time
 BATCH_BYTES = 16_000_000
 BEFORE = 20  # sent mails read beside new ones, by which a signature is known
 BEFORE_BYTES = 200_000  # each; larger ones are left out
+LATEST = 40  # sent mails that habits are read from
+ANSWERS = 20  # sent mails that name a message, the latest
 DAY = timedelta(days=1)  # IMAP searches by days, of any time zone
 INBOX = "INBOX"
 
-Write = Callable[[DraftJob, OnRecord], Draft]
 Say = Callable[[str], None]
 
 
+class Writer(Protocol):
+    """Writes the drafts of a watch, and forgets a user's texts before a wait."""
+
+    def write(self, user: str, job: DraftJob, on_record: OnRecord, /) -> Draft: ...
+    def forget(self, user_id: int, /) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WatchOptions:
     """The options of a watch."""
 
     me: tuple[str, ...]  # all addresses and names of the person
@@ -63,19 +76,21 @@ class Wanted:
         return self.answer_folder is not None or self.answer_flag is not None
 
 
-class Watch:
+class MailWatcher:
     """One account of one user."""
 
     def __init__(
-        self, account: Account, secret: Secret, wanted: Wanted, database: Database, user: User, state: State,
-        write: Write, say: Say,
+        self, account: Account, secret: Secret, wanted: WatchOptions, database: Database, user: User, state: State,
+        writer: Writer, say: Say,
     ) -> None:  # fmt: skip
         self._account, self._secret, self._wanted = account, secret, wanted
         self._database, self._user, self._state = database, user, state
-        self._write, self._say = write, say
+        self._writer, self._say = writer, say
         self._tokens = Tokens(secret.grant, secret.keep) if secret.grant else None
         self._me = Identities(wanted.me)
         self._looked_at: set[tuple[int, int]] = set()  # validity and UID of waiting messages that are done
+        self._sent = ""  # the folder of sent mail
+        self._habits: Habits | None = None  # as of this look; None: not read yet
 
     def run(self) -> None:
         """Watch until interrupted; once, if that is wanted. What fails after a first connection is tried again.
@@ -92,6 +107,7 @@ class Watch:
                         if self._wanted.once and not busy:
                             return
                         if not busy:
+                            self._writer.forget(self._user.id)
                             box.wait(self._wanted.every_s)
             except (MailError, StoreError, Overloaded) as error:
                 if self._wanted.once or not stood:
@@ -103,16 +119,17 @@ class Watch:
     def _places(self, box: Mailbox) -> tuple[str, str, str]:
         """The folders of sent mail, of drafts, and of messages that wait; the last two are empty if none wait."""
         wanted = self._wanted
-        sent = box.folder(wanted.sent, "--sent", rb"\Sent", _Sent())
+        sent = box.folder(wanted.sent, "--sent", rb"\Sent", lambda name: SENT.fullmatch(name) is not None)
         if not wanted.answers:
             return sent, "", ""
         names = frozenset(map(str.casefold, PHRASES.entries("draft_folders")))
-        laid = box.folder(wanted.drafts, "--drafts", rb"\Drafts", names)
-        return sent, laid, box.folder(wanted.answer_folder or INBOX, "--answer-folder", b"", ())
+        laid = box.folder(wanted.drafts, "--drafts", rb"\Drafts", names.__contains__)
+        return sent, laid, box.folder(wanted.answer_folder or INBOX, "--answer-folder", b"", lambda name: False)
 
     def round(self, box: Mailbox, sent: str, laid: str, waiting: str) -> bool:
         """Do what there is to do; return False if there was nothing, with the folder to wait in open."""
         self._check_user()
+        self._sent, self._habits = sent, None
         busy = self._learn(box, sent)
         return self._answer(box, laid, waiting) or busy if waiting else busy
 
@@ -177,8 +194,7 @@ class Watch:
         if message_ids:
             box.open(box.special(rb"\All") or INBOX)
             for message_id in message_ids:
-                if message_id.isascii():
-                    yield from box.mails(box.find(message_id)[:1])
+                yield from box.mails(box.find(message_id)[:1])
 
     def _kept(self, answer: Answer) -> drafts.StoredDraft | None:
         """The stored draft of an answer, None if it was deleted."""
@@ -203,10 +219,13 @@ class Watch:
                     self._looked_at.add((validity, uid))
                 else:
                     waiting.append(uid)
+        left_out = Counter[str]()
         for uid in reversed(waiting):  # the latest first
             for mail in box.mails([uid]):
                 try:
-                    done += self._lay(box, laid, Waiting.read(mail.raw))
+                    why = self._answer_one(box, laid, Waiting.read(mail.raw, mail.received, self._me))
+                    done += why is None
+                    left_out.update(filter(None, [why]))
                     self._looked_at.add((validity, uid))
                 except ChatError as error:  # it may write later
                     self._say(f"No draft yet: {error.message}")
@@ -217,54 +236,76 @@ class Watch:
                     self._looked_at.add((validity, uid))
                     self._say(f"No draft: {error.message}")
             box.open(folder)
+        if left_out:
+            reasons = ", ".join(f"{number:,} {reason}" for reason, number in left_out.most_common())
+            self._say(f"No draft for {counted(left_out.total(), 'message')} that need none: {reasons}.")
         return bool(done)
 
-    def _lay(self, box: Mailbox, folder: str, waiting: Waiting) -> bool:
-        """Lay the draft for a message into Drafts, unless it is there; return True if it was laid there now.
+    def _answer_one(self, box: Mailbox, folder: str, waiting: Waiting) -> str | None:
+        """Append the draft for a message to Drafts, unless it is there. Return why the message gets none.
 
         The order makes each step safe to repeat: what is found on the server is not written again, and what the store
         has recorded is not drafted again.
         """
         answer = self._state.answers.setdefault(waiting.key, Answer())
-        message_id = draft_id_of(waiting.key, self._account.address)
+        why = None if answer.draft else why_unanswered(waiting, partial(self._is_answered, box))
         box.open(folder)
-        new = waiting.request is not None and not box.find(message_id)
-        if new:
-            written = self._kept(answer) if answer.draft else None
-            text, id = (written.text, written.id) if written else self._draft(waiting, answer)
-            box.append(folder, as_mail(waiting, self._account.address, text))
-            self._say(f"A draft is in {printable(folder)}: {id}")
+        if why is None and not box.find(draft_id_of(waiting.key, self._account.address)):
+            self._append_draft(box, folder, waiting, answer)
         answer.laid = True
         self._state.save()
-        return new
+        return why
 
-    def _draft(self, waiting: Waiting, answer: Answer) -> tuple[str, str]:
+    def _is_answered(self, box: Mailbox, waiting: Waiting) -> bool:
+        """True if a sent mail answers this message, from whatever program."""
+        if not (waiting.envelope.id and USABLE_ID.fullmatch(waiting.envelope.id)):
+            return False
+        box.open(self._sent)
+        named = box.heads(box.find(waiting.envelope.id, "In-Reply-To", "References")[-ANSWERS:])
+        return any(waiting.is_answered_by(read_envelope(head)) for head in named.values())
+
+    def _append_draft(self, box: Mailbox, folder: str, waiting: Waiting, answer: Answer) -> None:
+        """Write the draft, or the questions whose answers it would take, and append it to Drafts."""
+        written = (self._kept(answer) if answer.draft else None) or self._draft(waiting, answer)
+        if written.questions:
+            box.append(folder, as_note(waiting, self._account.address, written.questions))
+            self._say(f"No draft: nothing written so far helps. Questions that would are in {printable(folder)}.")
+            return
+        self._habits = self._habits or self._read_habits(box)
+        box.append(folder, as_mail(waiting, self._account.address, written.text, self._habits))
+        self._say(f"A draft is in {printable(folder)}: {written.id}")
+
+    def _read_habits(self, box: Mailbox) -> Habits:
+        box.open(self._sent)
+        sizes = box.sizes(box.search(["ALL"])[-LATEST:])
+        mails = [mail.raw for mail in box.mails([uid for uid, size in sizes.items() if size < BEFORE_BYTES])]
+        answered = {answer for raw in mails for answer in read_envelope(raw).answers[:1]}
+        box.open(box.special(rb"\All") or INBOX)
+        heads = box.heads([uid for answer in answered for uid in box.find(answer)[:1]])
+        others: dict[str, set[str]] = {}
+        for envelope in map(read_envelope, heads.values()):
+            got = [each for name in ("to", "cc") for each in parse_addresses(envelope.fields.get(name, ""))]
+            others[envelope.id or ""] = {each for each in got if not self._me.match("", each)} - {
+                envelope.sender[1].lower()
+            }
+        return read_habits(mails, others)
+
+    def _draft(self, waiting: Waiting, answer: Answer) -> Draft:
         def note(_: Any, draft: Draft) -> None:
             """In the transaction that records the draft: either both are kept, or the state names no draft there is."""
             if not draft.questions:
                 answer.draft = draft.id
                 self._state.save()
 
-        for revise in (AUTO, NEVER):  # no one can answer questions here, and a draft with gaps is better than none
-            job = DraftJob(
-                waiting.request or "",
-                self._wanted.voice,
-                revise=revise,
-                decoding=Decoding(self._wanted.draft_tokens, stop=(CLOSING,)),
-                recipient=waiting.recipient,
-                thread=waiting.thread,
-            )
-            written = self._write(job, note)
-            if not written.questions:
-                break
-        return written.text, written.id
-
-
-class _Sent:
-    """Names of folders of sent mail, as a collection."""
-
-    def __contains__(self, name: object) -> bool:
-        return SENT.fullmatch(str(name)) is not None
+        job = DraftJob(
+            waiting.request or "",
+            self._wanted.voice,
+            revise=AUTO,
+            decoding=Decoding(self._wanted.draft_tokens, stop=(CLOSING,)),
+            recipient=waiting.recipient,
+            thread=waiting.thread,
+        )
+        return self._writer.write(self._user.name, job, note)
 
 
 def _last(box: Mailbox, told: Opened) -> int:

@@ -39,7 +39,7 @@ CALENDAR_SUBJECT = PHRASES.compile(r"{calendar}: (?>.*?@ ).*\d")  # and a date
 
 def why_left_out(fields: dict[str, str], parts: list[MailPart]) -> str | None:
     """The reason why a mail is no text of its sender's, in the words of the summary; None if it is one."""
-    return _place(fields) or _automatic(fields) or _kind(fields, parts)
+    return _place(fields) or why_automatic(fields) or why_no_letter(fields, parts)
 
 
 def why_out_of(place: str) -> str | None:
@@ -99,7 +99,7 @@ def _place(fields: dict[str, str]) -> str | None:
     return TRASH if "D" in marks else DRAFT if "T" in fields.get("x-status", "")[:20] else None
 
 
-def _automatic(fields: dict[str, str]) -> str | None:
+def why_automatic(fields: dict[str, str]) -> str | None:
     submitted = fields.get("auto-submitted", "no").partition(";")[0].strip().lower()
     automatic = (
         submitted not in ("", "no")
@@ -111,7 +111,7 @@ def _automatic(fields: dict[str, str]) -> str | None:
     return AUTOMATIC if automatic else None
 
 
-def _kind(fields: dict[str, str], parts: list[MailPart]) -> str | None:
+def why_no_letter(fields: dict[str, str], parts: list[MailPart]) -> str | None:
     whole = content_kind(fields)
     kinds = {part.kind for part in parts}
     if whole == "multipart/report" or "message/disposition-notification" in kinds:

@@ -129,7 +129,7 @@ def text_of(parts: list[MailPart]) -> str:
     """The text a reader sees: plain text, and HTML as text where no plain text is its alternative."""
     alone = len(parts) == 1 and "content-disposition" not in parts[0].fields  # some programs give a mail's text a name
     shown = [part for part in parts if part.kind in {"text/plain", *RICH} and (alone or not part.is_file)]
-    texts = [(part, _decoded(part)) for part in shown]
+    texts = [(part, decoded(part)) for part in shown]
     chosen = {part.choice for part, text in texts if part.kind not in RICH and text.strip()}
     seen: list[str] = []
     for part, text in texts:
@@ -142,7 +142,7 @@ def text_of(parts: list[MailPart]) -> str:
     return "\n\n".join(text for text in seen if text.strip())
 
 
-def _decoded(part: MailPart) -> str:
+def decoded(part: MailPart) -> str:
     charset = parameter(part.fields.get("content-type", ""), "charset")
     meta = META_CHARSET.search(part.body, 0, HEAD_BYTES) if charset is None and part.kind == "text/html" else None
     with suppress(UnicodeDecodeError):

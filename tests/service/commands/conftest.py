@@ -19,7 +19,7 @@ from keyring.backend import KeyringBackend
 
 from pearl.weights import shelf, table
 from pearl.weights.table import TABLE
-from tests.dovecot import Ann, dovecot
+from tests.dovecot import Ann, mail_server
 from tests.tiny_weights import TINY, put_wheel
 
 
@@ -126,10 +126,10 @@ def endpoint(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Instan
 
 @pytest.fixture
 def start(own_home: Path, endpoint: Any, run_pearl: Any, tmp_path: Path) -> Iterator[Callable[..., Ann]]:
-    """Start a Dovecot and give Ann's account on it; the options are those of tests.dovecot."""
+    """Start a mail server and give Ann's account on it; the options are those of tests.dovecot."""
     with ExitStack() as stack:
         yield lambda *words, **options: Ann(
-            stack.enter_context(dovecot(*words, **options)), own_home, run_pearl, tmp_path
+            stack.enter_context(mail_server(*words, **options)), own_home, run_pearl, tmp_path
         )
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import io
-import socket
-import ssl
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 
+from service.mail import mailbox
 from tests.dovecot import (
     ADDRESS,
     DOVECOT,
@@ -23,90 +22,55 @@ from tests.dovecot import (
     SPECIAL,
     Ann,
     RememberingKeyring,
-    certificate,
     sent,
     waiting,
 )
+from tests.imap_server import Folder, ImapServer, Stored
+from tests.issuer import certificate
 
 needs_dovecot = pytest.mark.skipif(DOVECOT is None, reason=MISSING)
 
 
-class ScriptedServer:
-    """What a wrong server needs of an IMAP server: a folder Sent with the mails 5 and 6."""
+class LyingServer(ImapServer):
+    """A server with the mails 5 and 6 in its folder Sent."""
 
     def __init__(self, lie: str, folder: Path) -> None:
-        self.lie, self.ca = lie, certificate(folder)
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.load_cert_chain(self.ca, folder / "key.pem")
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self._ended = False
+        super().__init__(certificate(folder / "cert.pem", timedelta(days=2)), {"Sent": r"\Sent"}, (ADDRESS, "word"))
+        self.lie = lie
+        self.folders["Sent"].next_uid = 5
+        self.put("Sent", sent(5), sent(6))
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        thread = threading.Thread(target=self._serve)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._ended = True
-            socket.create_connection(("127.0.0.1", self.port)).close()  # wakes the thread
-            thread.join()
-            self._listener.close()
+    @property
+    def greeting(self) -> bytes:  # type: ignore[override]
+        lies = {"another protocol": b"HTTP/1.1 400 Bad Request\r\n", "a greeting of 1.5 GB": b"* OK {1500000000}"}
+        return lies.get(self.lie, b"* OK ready")
 
-    def _serve(self) -> None:
-        while not self._ended:
-            plain, _ = self._listener.accept()
-            with plain, suppress(OSError), self._context.wrap_socket(plain, server_side=True) as line:
-                self._talk(line.makefile("rwb"))
+    def ends(self, command: str) -> bool:
+        return super().ends(command) or (self.lie == "a line cut in a mail" and "BODY" in command)
 
-    def _talk(self, file: Any) -> None:
-        if self.lie == "another protocol":
-            file.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            file.flush()
-            return
-        file.write(b"* OK [CAPABILITY IMAP4rev1 SPECIAL-USE] ready\r\n")
-        file.flush()
-        for command in file:
-            tag, _, rest = command.decode().strip().partition(" ")
-            answer = self._answer(rest)
-            if answer is None:
-                return
-            file.write(answer + f"{tag} OK done\r\n".encode())
-            file.flush()
-            if self.lie == "a line cut in a mail" and "BODY" in rest:
-                return
+    def told(self, folder: Folder) -> list[bytes]:
+        validity, next_uid = super().told(folder)
+        shown = [] if self.lie == "no UIDVALIDITY" else [validity]
+        lies = {"a UIDNEXT that went back": [b"OK [UIDNEXT 2] ."], "no UIDNEXT": []}
+        return [*shown, *lies.get(self.lie, [next_uid])]
 
-    def _answer(self, command: str) -> bytes | None:
-        if command.startswith("CAPABILITY"):
-            return b"* CAPABILITY IMAP4rev1 SPECIAL-USE\r\n"
-        if command.startswith("LIST"):
-            return b'* LIST (\\Sent) "/" Sent\r\n'
-        if command.startswith("EXAMINE"):
-            validity = b"" if self.lie == "no UIDVALIDITY" else b"* OK [UIDVALIDITY 1] .\r\n"
-            next_uid = {"a UIDNEXT that went back": b"2", "no UIDNEXT": b""}.get(self.lie, b"7")
-            return b"* 2 EXISTS\r\n" + validity + (b"* OK [UIDNEXT " + next_uid + b"] .\r\n" if next_uid else b"")
-        if "SEARCH" in command:
-            found = {"UIDs that are not there": b"5 6 9 4294967295", "a UID twice": b"5 5 6 6 5"}
-            return b"* SEARCH " + found.get(self.lie, b"5 6") + b"\r\n"
-        if "FETCH" in command:
-            asked = command.split()[2]
-            return b"".join(self._fetched(uid, command) for uid in (5, 6, 77) if self._tells(uid, asked))
-        return b""
+    def found(self, uids: list[int]) -> list[int]:
+        lies = {"UIDs that are not there": [*uids, 9, 4294967295], "a UID twice": sorted([*uids, *uids, *uids])}
+        return lies.get(self.lie, uids)
 
-    def _tells(self, uid: int, asked: str) -> bool:
-        return self.lie == "mails that were not asked for" or str(uid) in asked.replace(":", ",").split(",")
+    def fetches(self, uid: int, asked: set[int]) -> bool:
+        return super().fetches(uid, asked) or self.lie == "mails that were not asked for"
 
-    def _fetched(self, uid: int, command: str) -> bytes:
-        if "RFC822.SIZE" in command:
-            size = b"-3" if self.lie == "a size below nothing" else b"300"
-            return b"* 1 FETCH (UID %d RFC822.SIZE %s)\r\n" % (uid, size)
-        if self.lie == "an answer that is no IMAP":
-            return b"* 1 FETCH (UID x5 )) ((\r\n"
-        raw = sent(uid).replace(b"\n", b"\r\n")
-        told = len(raw) + 10_000 if self.lie == "a line cut in a mail" else len(raw)
-        when = b'INTERNALDATE "02-Mar-2026 09:00:00 +0000" ' if self.lie != "no times" else b""
-        return b"* 1 FETCH (UID %d %sBODY[]<0> {%d}\r\n%s)\r\n" % (uid, when, told, raw)
+    def fetched(self, mail: Stored, asked: str) -> bytes:
+        told = super().fetched(mail, asked.replace("INTERNALDATE", "") if self.lie == "no times" else asked)
+        lies: dict[str, tuple[bytes, bytes]] = {
+            "a size below nothing": (rb"SIZE \d+", b"SIZE -3"),
+            "an answer that is no IMAP": (rb"(?s).*BODY\[\].*", b"FETCH (UID x5 )) (("),
+            "a line cut in a mail": (rb"\{\d+\}", b"{10000}"),
+            "a mail of 1.5 GB": (rb"\{\d+\}", b"{1500000000}"),
+            "an answer without an end": (rb"(?s).*", b"FETCH (FLAGS ())\r\n* 1 " * 9000 + b"FETCH (FLAGS ())"),
+        }
+        return re.sub(*lies[self.lie], told, count=1) if self.lie in lies else told
 
 
 @pytest.mark.parametrize(
@@ -124,12 +88,18 @@ class ScriptedServer:
         ("a line cut in a mail", "ended"),
         ("an answer that is no IMAP", "cannot be read"),
         ("another protocol", "cannot be reached"),
+        ("a greeting of 1.5 GB", "it announced 1,500,000,000 bytes, more than were asked for"),
+        ("a mail of 1.5 GB", "it announced 1,500,000,000 bytes, more than were asked for"),
+        ("an answer without an end", "its answer does not end"),
     ],
 )
-def test_a_server_that_lies(lie: str, said: str, own_home: Path, run_pearl: Any, tmp_path: Path) -> None:
-    server = ScriptedServer(lie, tmp_path)
+def test_a_server_that_lies(
+    lie: str, said: str, own_home: Path, run_pearl: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailbox, "ANSWER_BYTES", 100_000)
+    server = LyingServer(lie, tmp_path)
     with server.running():
-        ann = Ann(server, own_home, run_pearl, tmp_path)  # type: ignore[arg-type]
+        ann = Ann(server, own_home, run_pearl, tmp_path)
         ann.secret.write_text("word")
         if said and said != "nothing":
             for _ in range(2):
@@ -148,19 +118,18 @@ def test_a_server_that_lies(lie: str, said: str, own_home: Path, run_pearl: Any,
 
 
 def test_a_server_without_auth_plain(own_home: Path, run_pearl: Any, tmp_path: Path) -> None:
-    server = ScriptedServer("nothing", tmp_path)
+    server = LyingServer("nothing", tmp_path)
+    server.capabilities = "IMAP4rev1 SPECIAL-USE"
     with server.running():
-        ann = Ann(server, own_home, run_pearl, tmp_path)  # type: ignore[arg-type]
+        ann = Ann(server, own_home, run_pearl, tmp_path)
         assert "takes no password with letters beyond ASCII" in ann.look(status=2)
 
 
-FOLDERS = "".join(f'\n  mailbox "Project {number}" {{\n    auto = create\n  }}' for number in range(200))
-GERMAN = '\n  mailbox Gesendet {\n    auto = create\n  }\n  mailbox "Entwürfe" {\n    auto = create\n  }'
+FOLDERS = {f"Project {number}": "" for number in range(200)}
 
 
-@needs_dovecot
 def test_two_hundred_folders(start: Callable[..., Ann]) -> None:
-    ann = start(SPECIAL + FOLDERS)
+    ann = start(SPECIAL | FOLDERS)
     ann.server.put("Sent", sent(1))
     assert "1 sent mail learnt" in ann.look()
     said = ann.look("--answer-folder", "Project 200", status=2)
@@ -168,9 +137,8 @@ def test_two_hundred_folders(start: Callable[..., Ann]) -> None:
     assert "and 193 more" in said
 
 
-@needs_dovecot
 def test_folders_are_known_by_their_names_where_the_server_says_nothing(start: Callable[..., Ann]) -> None:
-    ann = start(GERMAN)
+    ann = start({"Gesendet": "", "Entwürfe": ""})
     ann.server.put("Gesendet", sent(1))
     ann.server.put("", waiting(1), flags="F")
     ann.look("--answer-flag", "flagged")
@@ -178,10 +146,9 @@ def test_folders_are_known_by_their_names_where_the_server_says_nothing(start: C
     assert len(ann.server.mails("Entw&APw-rfe")) == 1
 
 
-@needs_dovecot
 @pytest.mark.parametrize("name", ["Outbox", "Postausgang", "Templates"])
 def test_no_draft_goes_where_a_server_may_send_it(start: Callable[..., Ann], name: str) -> None:
-    ann = start(f'\n  mailbox Sent {{\n    auto = create\n  }}\n  mailbox "{name}" {{\n    auto = create\n  }}')
+    ann = start({"Sent": "", name: ""})
     ann.server.put("", waiting(1), flags="F")
     said = ann.look("--answer-flag", "flagged", status=2)
     assert "does not say which folder --drafts is; name it, as in --drafts NAME. There are" in said
@@ -189,7 +156,6 @@ def test_no_draft_goes_where_a_server_may_send_it(start: Callable[..., Ann], nam
     assert len(ann.server.mails("")) == 2
 
 
-@needs_dovecot
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
@@ -260,7 +226,7 @@ HOSTILE = {
     ),
     "several addresses to answer to": Hostile(
         "From: nan@example.net\nReply-To: desk@example.net, eve@example.com\nSubject: Rails\n",
-        {"To": "desk@example.net", "Cc": None},
+        {"To": "desk@example.net, eve@example.com", "Cc": None},
     ),
     "no address": Hostile("From: Nan\nSubject: Rails\n", {"To": None}),
     "an address that is none": Hostile('From: <a@b"c\\@example.net>\nSubject: Rails\n', {"To": None}),
@@ -285,7 +251,6 @@ HOSTILE = {
 }
 
 
-@needs_dovecot
 def test_hostile_headers(ann: Ann) -> None:
     """One server for all of them: each is told by the message that it answers."""
     for number, case in enumerate(HOSTILE.values()):
@@ -301,14 +266,13 @@ def test_hostile_headers(ann: Ann) -> None:
             field: value and value.replace("<hostile@", f"<hostile-{number}@") for field, value in case.expected.items()
         }
         assert found == expected, name
-        assert draft.get_content().strip() == "Kettle's on, come by at nine."
+        assert draft.get_content().startswith("Kettle's on, come by at nine.")
         assert set(draft.keys()) <= {
             *("Message-ID", "In-Reply-To", "References", "From", "To", "Subject", "Date"),
             *("Content-Type", "Content-Transfer-Encoding", "MIME-Version"),
         }
 
 
-@needs_dovecot
 def test_messages_without_an_id_or_a_text(ann: Ann) -> None:
     ann.server.put("", b"From: nan@example.net\nSubject: How many rails?\n\n", flags="F")
     ann.server.put("", b"From: nan@example.net\n\n\n", flags="F")  # there is nothing to answer
@@ -320,7 +284,6 @@ def test_messages_without_an_id_or_a_text(ann: Ann) -> None:
     assert len(ann.laid()) == 1
 
 
-@needs_dovecot
 def test_a_mail_of_fifty_megabytes(ann: Ann) -> None:
     head = sent(1).partition(b"\n\n")[0] + b'\nContent-Type: multipart/mixed; boundary="B"\n\n'
     line = b"A" * 76 + b"\n"
@@ -333,7 +296,6 @@ def test_a_mail_of_fifty_megabytes(ann: Ann) -> None:
     assert len(ann.laid()) == 1
 
 
-@needs_dovecot
 def test_a_model_that_is_away_costs_no_message(ann: Ann, endpoint: Any) -> None:
     ann.server.put("", waiting(1), flags="F")
     endpoint.status = 500
@@ -343,7 +305,6 @@ def test_a_model_that_is_away_costs_no_message(ann: Ann, endpoint: Any) -> None:
     assert len(ann.laid()) == 1
 
 
-@needs_dovecot
 def test_a_state_that_is_damaged_or_anothers(ann: Ann) -> None:
     ann.server.put("Sent", sent(1))
     ann.look()
@@ -358,7 +319,6 @@ def test_a_state_that_is_damaged_or_anothers(ann: Ann) -> None:
     assert len(ann.history()) == 1
 
 
-@needs_dovecot
 def test_the_password_comes_from_the_keyring(
     ann: Ann, system_keyring: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
