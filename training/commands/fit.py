@@ -56,6 +56,7 @@ def fit(
     """
     from rich.console import Console
 
+    from pearl.budget import Budget
     from training.files import work_folder
     from training.finish import measured
     from training.options import LOSSES, RELEVANCE, TrainingOptions
@@ -89,5 +90,5 @@ def fit(
     )
     artifact = fit_retriever(options, console)
     if artifact.training["test_requests"]:
-        artifact = measured(options)
+        artifact = measured(options, Budget(None), console)
     console.print(artifact.inherited(), highlight=False, soft_wrap=True)
