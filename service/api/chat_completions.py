@@ -208,7 +208,7 @@ class ModelList(BaseModel):
 class ModelInfo(ListedEntry):
     """A model id as Anthropic's clients list it."""
 
-    type: Literal["model"] = Field("model", description="Always `model`.")
+    type: Literal["model"] = Field(description="Always `model`.")
     id: str = Field(description="`pearl` or a voice.", examples=["email"])
     display_name: str = Field(description="The same.", examples=["email"])
     created_at: datetime = Field(description="When the voice was made.", examples=["2026-03-01T09:30:00Z"])
@@ -271,7 +271,7 @@ def _model(name: str, created: float, owner: str) -> ModelOut:
 
 
 def _info(name: str, created: float) -> ModelInfo:
-    return ModelInfo(id=name, display_name=name, created_at=datetime.fromtimestamp(int(created), UTC))
+    return ModelInfo(type="model", id=name, display_name=name, created_at=datetime.fromtimestamp(int(created), UTC))
 
 
 CHUNK = 'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n'

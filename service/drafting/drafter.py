@@ -159,6 +159,14 @@ class Drafter:
         self.model = model
         self.here = here
 
+    def check(self, user: User, job: DraftJob) -> None:
+        """Refuse what no history would help, before the work: an unknown voice, one that the model may not see,
+        candidates that nothing can choose among, a request that fits no prompt. Raises what ``draft`` raises."""
+        check_wish(job.candidates, self._polisher)
+        with self._database.read() as connection:
+            voice, _ = self._voice(connection, user, replace(job, elsewhere=job.elsewhere or not self.here))
+        self._prompt(voice, job.request, (), job)
+
     async def draft(
         self, user: User, job: DraftJob, on_record: OnRecord = lambda connection, draft: None
     ) -> AsyncGenerator[Event, None]:
@@ -324,7 +332,7 @@ class Drafter:
                 shortlist = self._shortlist(user, job, budget)
             clock.timings |= budget.timings | {"retrieve_ms": budget.read()["total_ms"]}  # with the wait for the thread
             with clock.stage("prompt_ms"):
-                inputs, prompt = self._prompt(shortlist, job)
+                inputs, prompt = self._prompt(shortlist.voice, shortlist.request, shortlist.chosen, job)
             retrieval, point = evidence(shortlist, job.voice, prompt), shortlist.point
             decision = decide(job.revise, shortlist.ranking, retrieval, point.calibration)
             draft = Draft(draft_id, "", "draft", retrieval, decision, decided_by=point.decided_by)
@@ -332,16 +340,18 @@ class Drafter:
 
         return await self._threads.run(user.id, prepare)
 
-    def _prompt(self, shortlist: Shortlist, job: DraftJob) -> tuple[PromptInputs, Prompt]:
-        samples = tuple(job.shown_as(shown.document) for shown in shortlist.chosen)
-        instructions = "\n".join(filter(None, (shortlist.voice.instructions.strip(), job.instructions.strip())))
+    def _prompt(
+        self, voice: Voice, request: str, chosen: Sequence[ScoredDocument], job: DraftJob
+    ) -> tuple[PromptInputs, Prompt]:
+        samples = tuple(job.shown_as(shown.document) for shown in chosen)
+        instructions = "\n".join(filter(None, (voice.instructions.strip(), job.instructions.strip())))
         inputs = PromptInputs(
-            job.template or load_template(shortlist.voice.template),
-            shortlist.request,
+            job.template or load_template(voice.template),
+            request,
             samples,
             instructions,
             job.before.exchanges,
-            job.request if shortlist.request != job.request else "",
+            job.request if request != job.request else "",
             language_to_name(job.request, instructions, samples),
             job.length,
         )
@@ -372,6 +382,16 @@ class Drafter:
             draft = replace(draft, likeness=probability)
         return draft
 
+    def _voice(self, connection: Connection, user: User, job: DraftJob) -> tuple[Voice, frozenset[str]]:
+        """The voice of a job, and those whose texts its model may not see. Raises NotFound; AccessError for one of
+        these."""
+        voice = profiles.instructed_voice(connection, user.id, job.voice)
+        local = voices.local_only(connection, user.id) if job.elsewhere else frozenset()
+        if job.voice in local:
+            model = f"'{self.model.name}' runs elsewhere"
+            raise voices.kept_here(voice.name, "a model that calls tools may run elsewhere" if self.here else model)
+        return voice, local
+
     def _retrieve(
         self, user: User, job: DraftJob, clock: Clock
     ) -> tuple[Voice, DecisionPoint, str, list[ScoredDocument], int]:
@@ -380,12 +400,8 @@ class Drafter:
         retriever = self._histories.retriever
         key = CalibrationKey(job.voice, retriever.fingerprint, self.model.name)
         with self._database.read() as connection:
-            voice = profiles.instructed_voice(connection, user.id, job.voice)
+            voice, local = self._voice(connection, user, job)
             stored = calibrations.find(connection, user.id, key)
-            local = voices.local_only(connection, user.id) if job.elsewhere else frozenset()
-        if job.voice in local:
-            model = f"'{self.model.name}' runs elsewhere"
-            raise voices.kept_here(voice.name, "a model that calls tools may run elsewhere" if self.here else model)
         if local:  # the card of the whole history may quote their texts
             voice = replace(voice, instructions="") if job.voice is None else voice
         # the trained values alone say what a new subject is: theta by hand does not make untrained scores mean more

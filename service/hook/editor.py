@@ -14,43 +14,10 @@ from service.importers.git_process import git_answer
 
 # variables of the services that build and test; no one sees a draft there
 UNATTENDED = ("CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION")
-NO_EDITORS = {
-    *(
-        ":",
-        "true",
-        "false",
-        "[",
-        "test",
-        "exit",
-        "return",
-        "sleep",
-        "echo",
-        "printf",
-        "cat",
-        "touch",
-        "tee",
-        "cp",
-        "mv",
-    ),
-    *(
-        "head",
-        "tail",
-        "sort",
-        "tac",
-        "wc",
-        "ls",
-        "grep",
-        "cd",
-        "export",
-        "set",
-        "unset",
-        "umask",
-        "rm",
-        "chmod",
-        "date",
-    ),
-    *("awk", "gawk", "mawk", "git", "perl", "sed", "gnome-open", "start", "xdg-open"),
-}
+NO_EDITOR = re.compile(
+    r":|\[|true|false|test|exit|return|sleep|echo|printf|cat|touch|head|tail|sort|tac|wc|ls|grep|cd|export|set|unset|"
+    r"umask|rm|chmod|date|[gm]?awk|git|perl|sed|gnome-open|start|xdg-open"
+)
 # programs that leave at once where one of their options matches
 TOLD_TO_LEAVE = {
     **dict.fromkeys(("vi", "vim", "nvim", "ex"), re.compile(r"\+?:?(?:w?q|x|quit|exit)(?:a|all)?!?|-[eE]?s|-es")),
@@ -111,7 +78,7 @@ def _is_no_editor(command: list[str], within_script: bool) -> bool:
             return _ends_by_itself("".join(options[:1]), within_script)
     path = Path(shutil.which(program) or Path(os.path.expandvars(program)).expanduser())
     names = {path.name, path.resolve().name}
-    if names & NO_EDITORS:  # with its output in a file the draft goes on to someone
+    if any(map(NO_EDITOR.fullmatch, names)):  # with its output in a file the draft goes on to someone
         return not any(word.lstrip("0123456789").startswith(">") for word in options)
     if told := names & TOLD_TO_LEAVE.keys():
         return any(TOLD_TO_LEAVE[name].fullmatch(option) for name in told for option in options)

@@ -117,9 +117,9 @@ class McpTools:
     prompts: tuple[McpPrompt, ...] = ()
 
     def about(self, capabilities: Any) -> dict[str, Any]:
-        """What the server says of itself; the app only to clients that show it."""
+        """Return what the server says of itself; the app only to clients that show it."""
         parts = {"tools": True, "resources": self.app is not None, "prompts": bool(self.prompts)}
-        more = {"extensions": {APPS: {}}} if self.app is not None and _shows_apps(capabilities) else {}
+        more: dict[str, Any] = {"extensions": {APPS: {}}} if self.app is not None and _shows_apps(capabilities) else {}
         return {**ABOUT, "capabilities": {name: {} for name, there in parts.items() if there} | more}
 
     def listed_for(self, shows_apps: bool) -> list[dict[str, Any]]:

@@ -38,8 +38,6 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         *("code", "code -n", "subl", "gvim", "xdg-open", "nothing", "sh ~/nothing"),
         *(
             "cat >&2",
-            "tee",
-            "cp /dev/null",
             "ls -l",
             "vim -es",
             "vim -c wq",
