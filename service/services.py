@@ -7,7 +7,7 @@ import ctypes
 import logging
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -29,7 +29,7 @@ from retriever.models.encoder import Encoder, ReadingEncoder, SentenceEncoder
 from retriever.registry import SERVED, RetrieverEntry, find_entry, make_retriever
 from service.drafting.drafter import Drafter
 from service.drafting.polishing import make_polisher
-from service.histories.embedding import BackgroundEmbedder, Precedence, StoredEncoder
+from service.histories.embedding import BATCH, BackgroundEmbedder, Precedence, StoredEncoder
 from service.histories.history_cache import HistoryCache
 from service.histories.likeness import LikenessCache
 from service.histories.profile import ProfileCache
@@ -145,14 +145,18 @@ class Services:
         """The retriever of the settings with this user's embeddings, however long it takes."""
         return self._retriever_of(user_id, Clock())
 
-    def embed(self, user_id: int) -> None:
-        """Embed all of the user's texts, however long it takes: for commands, which have no background work."""
+    def embed(self, user_id: int, told: Callable[[int, int], None] = lambda done, total: None) -> None:
+        """Embed all of the user's texts, however long it takes: for commands, which have no background work. ``told``
+        hears how many are done, and of how many."""
         if not self.needs_encoder:
             return
         with self.database.read() as connection:
-            texts = embeddings.missing(connection, user_id, self.encoder.name, ALL)
-        if texts:
-            StoredEncoder(self.database, self.encoder, user_id, self._precedence).encode_documents(texts)
+            texts = sorted(embeddings.missing(connection, user_id, self.encoder.name, ALL), key=len)
+        encoder = StoredEncoder(self.database, self.encoder, user_id, self._precedence)
+        for start in range(0, len(texts), BATCH):
+            told(start, len(texts))
+            encoder.encode_documents(texts[start : start + BATCH])
+        told(len(texts), len(texts))
 
     def forget_deleted(self, user_id: int) -> bool:
         """Remove what was deleted from memory and, as far as the database can, from its files. Return False if it is

@@ -20,6 +20,8 @@ from pearl.chat.fake import FakeChatModel
 from pearl.settings import load_settings
 from service.app import create_app
 from tests.dovecot import Ann, mail_server
+from service.hook.editor import UNATTENDED
+from service.hook.message import is_unwanted
 
 CASES = Path(os.environ.get("PEARL_SHARED", Path(__file__).parents[1] / ".." / "shared")) / "cases"
 
@@ -191,6 +193,45 @@ class Watched:
         assert len(tools.endpoint().bodies) == len(self.drafts)
 
 
+@dataclass(frozen=True)
+class Editors:
+    """In a hook of git, no draft is wanted for the editors of ``none``, however git is told of them, and one is for
+    those of ``real``."""
+
+    none: tuple[str, ...]
+    real: tuple[str, ...]
+
+    def check(self, folder: Path, tools: Tools) -> None:
+        for name in [name for name in os.environ if name.startswith("GIT_") or name in (*UNATTENDED, "PEARL_NO_DRAFT")]:
+            tools.patch.delenv(name)
+        subprocess.run(["git", "init", "-q", str(tools.path)], check=True)
+        for editor in (*self.none, *self.real):
+            for name, value in (("GIT_EDITOR", editor), ("GIT_CONFIG_PARAMETERS", f"'core.editor'='{editor}'")):
+                with tools.patch.context() as patch:
+                    patch.setenv(name, value)
+                    assert is_unwanted(tools.path, None) is (editor in self.none), (name, editor)
+
+
+@dataclass(frozen=True)
+class Models:
+    """Every one of these calls of Anthropic's clients, and OpenAI's without a parameter, lists these model ids."""
+
+    pages: dict[str, list[str]]
+
+    def check(self, folder: Path, tools: Tools) -> None:
+        key = tools.pearl("keys", "create", "--user", "ann", "--json", "-").json["key"]
+        settings = load_settings(home=tools.path / "home", retriever="bm25", embed_in_background=False)
+        app = create_app(settings, model=FakeChatModel(), encoder=tools.encoder())
+        with TestClient(app, headers={"x-api-key": key}) as client:
+            client.put("/v1/voices/email", json={}).raise_for_status()
+            for query, ids in self.pages.items():
+                headers = {"anthropic-version": "2023-06-01"} if query else {}
+                answer = client.get(f"/v1/models{query}", headers=headers)
+                assert answer.status_code == 200, (query, answer.text)
+                assert [model["id"] for model in answer.json()["data"]] == ids, query
+                assert "display_name" in str(answer.json()["data"]) or not query or not ids
+
+
 @dataclass
 class Tools:
     """What a case is run with."""
@@ -282,6 +323,9 @@ ROWS = {
             **dict.fromkeys(("cross", "doubt"), "invalid"),
         }
     ),
+    "29": Editors(
+        ("true", ":", "/bin/true", "cat", "echo", "sh -c true", "vim -c wq"), ("vim", "/opt/ed", "code --wait")
+    ),
     "30": Import(
         f"mbox Out.mbx {ANN}",
         (
@@ -303,6 +347,15 @@ ROWS = {
     **dict.fromkeys(("57", "58"), Watched({"<ask@example.net>": ("nan@example.net",)})),
     "59": Watched(
         {"<two@example.net>": ("desk@example.net", "boss@example.net"), "<form@example.net>": ("form@example.net",)}
+    "62": Models(
+        {
+            "": ["pearl", "email"],
+            "?limit=1000": ["pearl", "email"],
+            "?limit=1": ["pearl"],
+            "?limit=20&after_id=pearl": ["email"],
+            "?limit=20&after_id=email": [],
+            "?before_id=email": ["pearl"],
+        }
     ),
 }
 FOLDERS = {folder.name[:2]: folder for folder in sorted(CASES.glob("[0-9][0-9]-*"))}

@@ -82,7 +82,7 @@ def test_help_that_is_made_from_parts_begins_so_too() -> None:
     shown = [
         help for name, (module, _) in COMMANDS.items() for help in helps(name, click_command(import_module(module)))
     ]
-    assert "import mbox me" in dict(shown)
+    assert "import me" in dict(shown)
     assert [f"{words}: {help}" for words, help in shown if unidiomatic(help) or help[:1].islower()] == []
 
 

@@ -9,6 +9,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from rich.console import Console
+
+from pearl.budget import Budget
 from pearl.cli.main import run
 from pearl.errors import PearlError
 from pearl.history.split import DEV, TEST
@@ -52,12 +55,20 @@ def draft_template(name: str) -> str:
     return name if name in template_names() else "free"
 
 
-def measured(options: TrainingOptions) -> Artifact:
-    """Write the figures on held-back users into the artifact; none where there are none. Raises PearlError where they
-    cannot be measured, and InputError for an artifact that is not whole."""
+def measured(options: TrainingOptions, budget: Budget, console: Console) -> Artifact:
+    """Write the figures on held-back users into the artifact; none where there are none, or no time is left. Raises
+    PearlError where they cannot be measured, and InputError for an artifact that is not whole."""
     artifact = read_whole(options.out)
     if not artifact.training["test_requests"]:
         return artifact
+    if budget.seconds_until(1.0) == 0.0:
+        note = "the budget ended before the figures were measured; the same command with more minutes measures them"
+        console.print(f"Note: {note}.", highlight=False, soft_wrap=True)
+        write_manifest(
+            options.out,
+            replace(artifact, training=artifact.training | {"notes": [*artifact.training["notes"], note]}),
+        )
+        return read_manifest(options.out)
     models = [word for model in (str(options.out), "bm25", "dense", "recent") for word in ("--model", model)]
     measured = json.loads(_report(options, "retrieval", TEST, *models).read_text(encoding="utf-8"))
     own = measured["models"][0]

@@ -9,27 +9,34 @@ from contextlib import AbstractContextManager, contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+SAID_EACH_S = 10.0
 Advance = Callable[[int, bool], None]
 ProgressOf = Callable[[str, int, Console], AbstractContextManager[Advance]]  # of a label and the number of items
 
 
 @contextmanager
 def progress_of(label: str, total: int, console: Console) -> Iterator[Advance]:
-    """A bar; what it yields is told of finished items, and whether they were computed now.
+    """A bar, or off a terminal a line every SAID_EACH_S; what it yields is told of finished items, and whether they
+    were computed now.
 
     Rate and time left are of what is computed now: what an earlier run left takes no time and says nothing of the rest.
     """
     columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rest]}"))
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         bar = progress.add_task("", total=total, rest="")
         started, done, computed = time.monotonic(), 0, 0
+        said = started - SAID_EACH_S
 
         def advance(items: int, now: bool) -> None:
-            nonlocal done, computed
+            nonlocal done, computed, said
             done += items
             computed += items if now else 0
-            rate = computed / (time.monotonic() - started)
+            passed = time.monotonic()
+            rate = computed / (passed - started)
             left = f"{rate:.1f}/s, {(total - done) / rate / 60:.0f} min left" if rate else ""
             progress.update(bar, completed=done, rest=left)
+            if not console.is_terminal and (passed - said >= SAID_EACH_S or done == total):
+                said = passed
+                console.print(f"{label} {done:,}/{total:,} {left}".rstrip(), highlight=False, soft_wrap=True)
 
         yield advance

@@ -14,6 +14,7 @@ from pearl.errors import InputError
 from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document
 from pearl.runtime.ray_workers import Cluster
+from pearl.text.usable import counted
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.word_weights import WordWeights
@@ -21,6 +22,7 @@ from retriever.models.encoder import SentenceEncoder
 from retriever.models.hardware import device_named
 from training.account import Stages, described
 from training.choices import CALIBRATED, CROSS_ENCODER_CHOICES, DISTILL, KEPT_SHARE, RELEVANCE, SEARCH, preset_values
+from training.choose.worth import LEAST_REQUESTS
 from training.data.division import Division
 from training.data.histories import Corpus, read_corpora, untimed_users
 from training.data.records import Example, check_gains
@@ -70,20 +72,22 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
         return _to_measure(run, artifact, scored.test)
 
 
-def train_retriever(options: TrainingOptions, console: Console, share: float = 1.0) -> Artifact:
-    """Train the artifact within this share of the options' budget; theta and figures, measured with it, come later.
+def train_retriever(options: TrainingOptions, console: Console, budget: Budget | None = None) -> Artifact:
+    """Train the artifact within this budget, or the options'; theta and figures, measured with it, come later.
 
     What an interrupted run has computed in ``work`` is not computed again. Raises InputError for histories that
     nothing can be learned from.
     """
     auxiliary_template(options.template)
-    run = _begun(options, console, share)
+    run = _begun(options, console, budget)
     work = options.work
     with alone_in(work, "work"), closing(SplitScoring(run)) as scoring:
-        examples = {
-            TRAIN: scoring.examples(TRAIN, 0.0, SCORED_TRAIN, least=1),
-            DEV: scoring.examples(DEV, SCORED_TRAIN, SCORED_DEV, least=1),
-        }
+        if (planned := scoring.planned(DEV)) < LEAST_REQUESTS:
+            said = f"Too little history: {counted(planned, 'request')} to choose by, fewer than {LEAST_REQUESTS}."
+            run.console.print(f"{said} The artifact will say not to use it.", highlight=False, soft_wrap=True)
+        examples = {TRAIN: scoring.examples(TRAIN, 0.0, SCORED_TRAIN, least=1)}
+        in_time = not examples[TRAIN] or run.budget.seconds_until(1.0) != 0.0  # else it is chosen by what it learned
+        examples[DEV] = scoring.examples(DEV, SCORED_TRAIN, SCORED_DEV, least=int(in_time))
         if not any(examples.values()):
             examples[TEST] = scoring.examples(TEST, SCORED_DEV, EMBEDDED_BY, least=1)
         division = Division.of(examples, left_unscored(run.corpora, examples, work), scoring.way)
@@ -108,10 +112,10 @@ def _to_measure(run: Run, artifact: Artifact, tested: Sequence[Example], **more:
     return read_manifest(run.options.out)
 
 
-def _begun(options: TrainingOptions, console: Console, share: float = 1.0) -> Run:
-    """Begin a run within this share of the options' budget: read the histories, load the encoder, and read no more
-    tokens than the base does. Raises InputError for what would show after hours."""
-    budget = Budget(options.budget_minutes and options.budget_minutes * share)
+def _begun(options: TrainingOptions, console: Console, budget: Budget | None = None) -> Run:
+    """Begin a run within this budget, or the options': read the histories, load the encoder, and read no more tokens
+    than the base does. Raises InputError for what would show after hours."""
+    budget = budget or Budget(options.budget_minutes)
     check_normalize(options.normalize)
     check_replaceable(options.out, options.work)
     of_the_cross_encoder = {
@@ -171,6 +175,9 @@ def fit_artifact(run: Run, division: Division, origins: Mapping[str, Origin]) ->
     histories = histories_of(corpora, division.learned, division.way, options.seed)
     material = material_of(run, division, WordWeights.of_histories(histories.values()))
     first = fit_first_stage(run, material)
+    if first.cut_short:
+        notes.append(f"the budget ended before every tau and y0 was tried: {len(first.tried)} were")
+        run.say(notes[-1])
     second: SecondStage | None = None
     if not options.first_stage_only and budget.seconds_until(FITTED) != 0.0:
         second = _fit_second(run, histories, material, first)
@@ -185,7 +192,11 @@ def fit_artifact(run: Run, division: Division, origins: Mapping[str, Origin]) ->
         run.say(notes[-1])
     stages = Stages(first, second)
     chosen_by = division.asked != division.learned  # of what it learned from a forest knows the gains
-    if options.loss == CALIBRATED and chosen_by and (second is None or second.cascade.weight == 0):
+    levels = options.loss == CALIBRATED and chosen_by and (second is None or second.cascade.weight == 0)
+    if levels and budget.seconds_until(WRITTEN) == 0.0:
+        notes.append("the budget ended before the level: it says less of how much the chosen document helps")
+        run.say(notes[-1])
+    elif levels:
         learned = [*material.warm, *material.train]
         stages = replace(stages, level=fit_level(first.head, first.anchor, learned, material.dev, options.seed))
     artifact = described(run, division, origins, material, stages)

@@ -16,8 +16,8 @@ from training.data.histories import Corpus
 from training.options import TrainingOptions
 
 # the share of the budget that has passed when a step ends; what is measured with is scored last, and measured in what
-# is left: a cross-encoder reads a pair in a sixth of the time that scoring it takes. The first requests to train on and
-# to choose by are scored however small the budget is: an artifact that says not to use it says more than an error
+# is left: a cross-encoder reads a pair in a sixth of the time that scoring it takes. The first requests to train on
+# are scored however small the budget is: an artifact that says not to use it says more than an error
 SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, WRITTEN, SCORED_TEST = 0.32, 0.42, 0.52, 0.80, 0.88, 0.95
 
 

@@ -111,6 +111,10 @@ class GgufChatModel:
             again = f"install it again: {REINSTALL}" if PACKAGE_FOLDER in self._path.parts else "get it again."
             raise ChatError(f"{self._path} cannot be loaded ({error}); {again}", code="llm_failed") from error
 
+    def check_file(self) -> None:
+        """Read what the file says of itself. Raises ChatError for one that is cut off, or a part of several."""
+        _ = self._file
+
     @property
     def identity(self) -> str:
         """The model and our rules, on which kept answers depend: a part of their keys."""

@@ -19,6 +19,8 @@ GONE = {
         for name in ("rank", "alpha", "dropout", "epochs", "rate", "batch", "accumulate", "max_tokens", "patience")
     },
     **{f"{command} --replay": KEPT for command in ("judge", "forensics")},
+    "search": "use pearl documents list WORDS, or for drafts pearl drafts list WORDS",
+    "documents search": "use pearl documents list WORDS",
     "train --lora": "a cross-encoder is trained whole; leave it out",
 }
 

@@ -11,6 +11,7 @@ try:
     import errno
     import gc
     import os
+    import re
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import contextmanager
     from io import TextIOWrapper
@@ -20,58 +21,72 @@ try:
     from typer._click.exceptions import NoArgsIsHelpError, NoSuchOption, UsageError
 
     from pearl import __version__
-    from pearl.cli.commands import LazyGroup
+    from pearl.cli.commands import LazyGroup, epilog
     from pearl.cli.gone import gone
     from pearl.errors import InputError, PearlError
     from pearl.extras import missing_extra
 except KeyboardInterrupt:  # a tenth of a second goes by before main() could say so
     sys.exit(INTERRUPTED)
 
-# name -> (module, one line of help)
-COMMANDS = {
-    "serve": ("service.commands.serve", "Serve the HTTP API."),
-    "mcp": ("service.commands.mcp", "Serve drafts to a model over the Model Context Protocol, on standard input."),
-    "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
-    "hook": ("service.commands.hook", "Draft commit messages where `git commit` opens the editor."),
-    "edit": (
-        "service.commands.edit",
-        "Edit a draft: find its weak spans and rewrite them; of several edits, take the best.",
-    ),
-    "check": ("service.commands.check", "Find what a draft states that nobody said."),
-    "likeness": ("service.commands.likeness", "Say how likely it is that a user wrote a text."),
-    "feedback": ("service.commands.feedback", "Say what became of a draft."),
-    "mail": (
-        "service.commands.mail",
-        "Learn from the mail you send, and lay drafts of answers into your mail program.",
-    ),
-    "import": ("service.commands.imports", "Bring a user's own writing into their history."),
-    "export": ("service.commands.export", "Write everything PEARL keeps of a user, or their history, into a file."),
-    "calibrate": ("service.commands.calibrate", "Choose theta, margin and k for a user from their own past texts."),
-    "imports": ("service.commands.past_imports", "List past imports, and undo one."),
-    "documents": ("service.commands.documents", "Look at the documents of a history, search and delete them."),
-    "voices": ("service.commands.voices", "Look at a user's voices and set their instructions, template and k."),
-    "profile": (
-        "service.commands.profile",
-        "Show a user's voice card: habits with rates, and what their edits change.",
-    ),
-    "users": ("service.commands.users", "List the users, and delete one."),
-    "rank": ("retriever.commands.rank", "Score the documents of each line of a file for its request."),
-    "train": ("training.commands", "Train a retriever from histories, step by step, or a reward model."),
-    "eval": ("eval.commands", "Measure retrieval, calibration, generation and revision."),
-    "judge": ("eval.commands.judge", "Let a chat model judge texts, and measure the judge."),
-    "forensics": ("eval.commands.forensics", "Find out what a manner is made of: traits of feedback and of models."),
-    "compare": (
-        "eval.commands.compare",
-        "Draft with two retrievers, let a judge compare the drafts, get win rates.",
-    ),
-    "ratings": ("eval.commands.ratings", "Collect ratings by people, on a page that needs no network."),
-    "keys": ("service.commands.keys", "Make, list and revoke API keys."),
-    "models": ("service.commands.models", "Fetch the weights of chat models for this machine, list and remove them."),
-    "backup": ("service.commands.backup", "Write a backup of the database into a file."),
-    "restore": ("service.commands.restore", "Read a backup into an empty database, or check it."),
-    "doctor": ("service.commands.doctor", "Check everything that PEARL needs to run, with a text for an issue."),
-    "move": ("service.commands.move", "Copy everything into another database, SQLite or PostgreSQL."),
+# what people do -> name of a command -> (module, one line of help)
+GROUPS = {
+    "Bring your writing in": {
+        "import": ("service.commands.imports", "Bring a user's own writing into their history."),
+        "imports": ("service.commands.past_imports", "List past imports, and undo one."),
+        "documents": ("service.commands.documents", "Look at the documents of a history, keep and delete them."),
+        "export": ("service.commands.export", "Write everything PEARL keeps of a user, or their history, into a file."),
+    },
+    "Draft": {
+        "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
+        "drafts": ("service.commands.drafts", "List a user's latest drafts, and what became of them."),
+        "check": ("service.commands.check", "Find what a draft states that nobody said."),
+        "edit": (
+            "service.commands.edit",
+            "Rewrite a draft's weak spans; of several edits, take the best.",
+        ),
+        "likeness": ("service.commands.likeness", "Say how likely it is that a user wrote a text."),
+        "feedback": ("service.commands.feedback", "Say what became of a draft."),
+    },
+    "Draft in other programs": {
+        "serve": ("service.commands.serve", "Serve the HTTP API."),
+        "mcp": ("service.commands.mcp", "Serve drafts to a model over the Model Context Protocol, on standard input."),
+        "hook": ("service.commands.hook", "Draft commit messages where `git commit` opens the editor."),
+        "mail": (
+            "service.commands.mail",
+            "Learn from the mail you send, and put drafts into your mail program.",
+        ),
+    },
+    "Your manner": {
+        "voices": ("service.commands.voices", "Look at a user's voices and set their instructions, template and k."),
+        "profile": ("service.commands.profile", "Show a user's voice card: habits with rates, and what edits change."),
+        "calibrate": ("service.commands.calibrate", "Choose theta, margin and k for a user from their own past texts."),
+    },
+    "Keep it running": {
+        "doctor": ("service.commands.doctor", "Check everything that PEARL needs to run, with a text for an issue."),
+        "users": ("service.commands.users", "List the users, and delete one."),
+        "keys": ("service.commands.keys", "Make, list and revoke API keys."),
+        "models": ("service.commands.models", "Fetch the weights of chat models, list and remove them."),
+        "backup": ("service.commands.backup", "Write a backup of the database into a file."),
+        "restore": ("service.commands.restore", "Read a backup into an empty database, or check it."),
+        "move": ("service.commands.move", "Copy everything into another database, SQLite or PostgreSQL."),
+    },
+    "Train and measure": {
+        "rank": ("retriever.commands.rank", "Score the documents of each line of a file for its request."),
+        "train": ("training.commands", "Train a retriever from histories, step by step, or a reward model."),
+        "compare": ("eval.commands.compare", "Draft with two retrievers, let a judge compare, get win rates."),
+        "eval": ("eval.commands", "Measure retrieval, calibration, generation and revision."),
+        "judge": ("eval.commands.judge", "Let a chat model judge texts, and measure the judge."),
+        "forensics": ("eval.commands.forensics", "Find out what a manner is made of: traits of feedback and models."),
+        "ratings": ("eval.commands.ratings", "Collect ratings by people, on a page that needs no network."),
+    },
 }
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
+# words that were a command, or may be taken for one -> what does it
+EXAMPLES = """
+  pearl import ~/mail/Sent.mbox --user me --me me@example.org
+  pearl draft "Ask Nan for the costume rails again"
+  pearl serve
+"""
 
 COLLECTED_AFTER = 50_000  # new objects; Python's own threshold is 700
 
@@ -116,8 +131,9 @@ class Commands(LazyGroup):
         return super().get_command(context, name)
 
     def format_commands(self, context: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, text) for name, (_, text) in group.items()])
 
 
 app = typer.Typer(
@@ -126,6 +142,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="PEARL drafts text the way this person would have written it, from their own past writing.",
+    epilog=epilog(EXAMPLES) + "\n\nHow to go on: README.md and docs/, and /docs of `pearl serve` for the API.",
 )
 
 

@@ -17,7 +17,7 @@ import typer
 from pearl.errors import InputError
 from pearl.files.whole import opened
 from pearl.settings import AUTO, ENGINES
-from pearl.text.usable import storable
+from pearl.text.usable import meant, storable
 
 USER_OPTION = typer.Option(None, "--user", metavar="U", help="User; may be left out when there is only one.")
 LLM_OPTION = typer.Option(
@@ -84,10 +84,10 @@ def parameter(name: str, annotation: Any, default: object = None) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
-def known(option: str, name: str, among: Iterable[str]) -> str:
+def known(option: str, name: str, among: Collection[str]) -> str:
     """Return the name given for an option. Raises InputError if it is unknown."""
     if name not in among:
-        raise InputError(f"--{option} {name}: there are {', '.join(among)}.", param=option)
+        raise InputError(f"--{option} {name}: there are {', '.join(among)}.{meant(name, among)}", param=option)
     return name
 
 

@@ -6,7 +6,9 @@ import math
 import re
 import time
 import unicodedata
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Any
 
 import regex
@@ -169,6 +171,13 @@ def json_type(value: Any) -> str:
         dict: "an object",
     }
     return names.get(type(value), type(value).__name__)
+
+
+def meant(name: str, among: Iterable[str]) -> str:
+    """Ask, after a blank, for the name that ``name`` may be a misspelling of; empty if none is near."""
+    names = {each.casefold(): each for each in among}
+    near = get_close_matches(name.casefold(), names, n=1)
+    return f" Did you mean '{names[near[0]]}'?" if near else ""
 
 
 def counted(count: int, noun: str) -> str:

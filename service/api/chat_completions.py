@@ -9,12 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from pearl.errors import InputError
 from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
@@ -37,6 +39,7 @@ from service.api.openai_calls import (
     voice_of_model,
 )
 from service.api.openai_fields import UNUSED, describe, passed_over
+from service.api.pages import EntryPage, ListedEntry
 from service.api.streaming import DONE, EventStream, event
 from service.drafting.drafter import Delta, Ended, Event, Finished, Retrieved
 from service.drafting.variants import MOST
@@ -202,12 +205,48 @@ class ModelList(BaseModel):
     )
 
 
+class ModelInfo(ListedEntry):
+    """A model id as Anthropic's clients list it."""
+
+    type: Literal["model"] = Field(description="Always `model`.")
+    id: str = Field(description="`pearl` or a voice.", examples=["email"])
+    display_name: str = Field(description="The same.", examples=["email"])
+    created_at: datetime = Field(description="When the voice was made.", examples=["2026-03-01T09:30:00Z"])
+
+
+class ModelPage(EntryPage[ModelInfo]):
+    """A page of model ids, for clients that send `anthropic-version`."""
+
+
+AnthropicVersion = Annotated[
+    str | None, Header(description="Sent by Anthropic's clients, which get their own shape.", examples=["2023-06-01"])
+]
+Cursor = Annotated[Name | None, Query(description="Id at which Anthropic's clients go on.", examples=["email"])]
+
+
 @router.get("/models", summary="List models: each voice is one")
-async def list_models(services: ServicesDep, caller: Caller) -> ModelList:
+async def list_models(
+    services: ServicesDep,
+    caller: Caller,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Number per page, for Anthropic's clients.")] = 20,
+    after_id: Cursor = None,
+    before_id: Cursor = None,
+    anthropic_version: AnthropicVersion = None,
+) -> ModelList | ModelPage:
+    """All at once, as OpenAI's API lists them; with `anthropic-version` a page, as Anthropic's does."""
     listed = await in_thread(_voices, services, caller.user.id)
     named = [(voice.name, voice.created_at) for voice in listed if voice.name != WHOLE_HISTORY]
     models = [(WHOLE_HISTORY, 0.0), *named]
-    return ModelList(object="list", data=[_model(name, created, caller.user.name) for name, created in models])
+    if anthropic_version is None:
+        return ModelList(object="list", data=[_model(name, created, caller.user.name) for name, created in models])
+    ids = [name for name, _ in models]
+    for param, cursor in (("after_id", after_id), ("before_id", before_id)):
+        if cursor is not None and cursor not in ids:
+            raise InputError(f"'{param}' must be the id of a model of yours.", param=param, code="invalid_cursor")
+    first = 0 if after_id is None else ids.index(after_id) + 1
+    last = len(ids) if before_id is None else ids.index(before_id)
+    page = models[first:last][-limit:] if before_id is not None else models[first:last][:limit]
+    return ModelPage.of([_info(*model) for model in page], has_more=last - first > limit)
 
 
 def _voices(services: Services, user_id: int) -> list[Voice]:
@@ -217,14 +256,22 @@ def _voices(services: Services, user_id: int) -> list[Voice]:
 
 @router.get("/models/{id:path}", summary="Get a model")
 async def get_model(
-    services: ServicesDep, caller: Caller, id: Annotated[Name, Path(description="The model's id.", examples=["email"])]
-) -> ModelOut:
+    services: ServicesDep,
+    caller: Caller,
+    id: Annotated[Name, Path(description="The model's id.", examples=["email"])],
+    anthropic_version: AnthropicVersion = None,
+) -> ModelOut | ModelInfo:
     voice = await in_thread(voice_of_model, services, caller.user.id, id)
-    return _model(id, 0.0 if voice is None else voice.created_at, caller.user.name)
+    created = 0.0 if voice is None else voice.created_at
+    return _model(id, created, caller.user.name) if anthropic_version is None else _info(id, created)
 
 
 def _model(name: str, created: float, owner: str) -> ModelOut:
     return ModelOut(id=name, object="model", created=int(created), owned_by=owner)
+
+
+def _info(name: str, created: float) -> ModelInfo:
+    return ModelInfo(type="model", id=name, display_name=name, created_at=datetime.fromtimestamp(int(created), UTC))
 
 
 CHUNK = 'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n'

@@ -6,12 +6,14 @@ import asyncio
 import logging
 import math
 import re
+from difflib import get_close_matches
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -54,8 +56,14 @@ def error_headers(error: PearlError) -> dict[str, str]:
     return headers | ({"www-authenticate": "Bearer"} if error.http_status == 401 else {})
 
 
-def error_response(error: PearlError) -> JSONResponse:
-    return JSONResponse(error_body(error), error.http_status, error_headers(error))
+def error_response(error: PearlError, scope: Scope) -> JSONResponse:
+    return _answer(error_body(error), error.http_status, error_headers(error), scope)
+
+
+def _answer(body: dict[str, Any], status: int, headers: dict[str, str], scope: Scope) -> JSONResponse:
+    """The answer; Anthropic's clients find their own mark of an error in it, too."""
+    of_anthropic = scope["path"].startswith("/v1/messages") or "anthropic-version" in Headers(scope=scope)
+    return JSONResponse({"type": "error", **body} if of_anthropic else body, status, headers)
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -67,7 +75,7 @@ def install_error_handlers(app: FastAPI) -> None:
 
 async def _pearl_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, PearlError)
-    answer = error_response(error)
+    answer = error_response(error, request.scope)
     if error.http_status == 401:
         answer.headers["www-authenticate"] = request.app.state.sign_on.challenge(request.url.path, error.code)
     return answer
@@ -77,7 +85,7 @@ async def _validation_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     if request.method == "GET" and "" in request.path_params.values():  # a list's path with a slash too many
         return await _http_error(request, HTTPException(404))
-    return error_response(explain_validation(error.errors()[0]))
+    return error_response(explain_validation(error.errors()[0]), request.scope)
 
 
 def explain_validation(problem: dict[str, Any]) -> PearlError:
@@ -107,17 +115,18 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
         if meant := [route for route in _without_extra_slash(request) if request.method in (route.methods or ())]:
             message += f" {_shortest(meant)} does, without the extra slash."
     body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
-    return JSONResponse(body, error.status_code, headers)
+    return _answer(body, error.status_code, headers, request.scope)
 
 
 def _meant(request: Request) -> str:
-    """Name the route that is probably meant, or else all routes."""
+    """Name the route that is probably meant, or else those most like it."""
     path = request.scope["path"]
     if below := _routes_at(request, f"/v1{path}"):
         return f"it is {_shortest(below)}, and a client's base URL ends in /v1"
     if meant := _without_extra_slash(request):
         return f"it is {_shortest(meant)}, without the extra slash"
-    return f"there are {', '.join(request.app.state.routes)}"
+    alike = get_close_matches(f"{request.method} {path[:200]}", request.app.state.routes)
+    return f"the nearest are {', '.join(alike)}" if alike else "GET / lists all routes"
 
 
 def _without_extra_slash(request: Request) -> list[Route]:
@@ -166,10 +175,10 @@ class CatchUnexpected:
             known = unexpected(error, scope["method"])
             if started:  # too late for another status: the server hangs up
                 raise known from None
-            await error_response(known)(scope, receive, send)
+            await error_response(known, scope)(scope, receive, send)
         except asyncio.CancelledError:  # by the server, which stops and has waited its time
             if not started:  # else it hangs up
-                await error_response(STOPPING)(scope, receive, send)
+                await error_response(STOPPING, scope)(scope, receive, send)
 
 
 def unexpected(error: Exception, where: str) -> PearlError:

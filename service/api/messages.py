@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
@@ -166,11 +166,7 @@ DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","delta"
     responses={200: {"content": {"text/event-stream": {"example": DELTA}}}},
 )
 async def create_message(
-    request: Request,
-    services: ServicesDep,
-    caller: Caller,
-    body: MessagesIn,
-    beta: Annotated[str | None, Query(description="Passed over; some of Anthropic's clients send it.")] = None,
+    request: Request, services: ServicesDep, caller: Caller, body: MessagesIn
 ) -> Response | dict[str, Any]:
     """Run the pipeline of `POST /v1/chat/completions`, in Anthropic's shape.
 
@@ -192,12 +188,7 @@ async def create_message(
 
 
 @router.post("/messages/count_tokens", summary="Count tokens as Anthropic's API does")
-async def count_tokens(
-    services: ServicesDep,
-    caller: Caller,
-    body: MessagesIn,
-    beta: Annotated[str | None, Query(description="Passed over; some of Anthropic's clients send it.")] = None,
-) -> dict[str, int]:
+async def count_tokens(services: ServicesDep, caller: Caller, body: MessagesIn) -> dict[str, int]:
     """Count the tokens of the messages and instructions in `input_tokens`. A draft reads your own texts besides, as far
     as the model's context has room. An endpoint's model is estimated, rather too high."""
     call = body.call()

@@ -15,7 +15,7 @@ from pydantic.config import JsonDict
 from pearl.records import Draft
 from pearl.text.usable import format_timestamp
 from service.api.bodies import KeyedRoute
-from service.api.chat_completions import list_models
+from service.api.chat_completions import ModelList, list_models
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import whole
 from service.api.fields import Limit
@@ -286,6 +286,7 @@ def _end(model: str, said: dict[str, Any], draft: Draft) -> dict[str, Any]:
 @router.get("/tags", summary="List models as Ollama does: each voice is one")
 async def list_tags(services: ServicesDep, caller: Caller) -> dict[str, list[dict[str, Any]]]:
     listed = await list_models(services, caller)
+    assert isinstance(listed, ModelList)  # without the header of Anthropic's clients
     return {
         "models": [
             {

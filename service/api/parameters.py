@@ -12,6 +12,9 @@ from fastapi.routing import APIRoute
 
 from pearl.errors import InputError, Malformed
 
+# routes in the shape of another's API, whose clients add parameters of theirs: ?beta=true, ?api-version=2024-10-21
+OF_OTHERS = {"OpenAI-compatible", "Anthropic-compatible", "Ollama-compatible", "rerank", "Model Context Protocol"}
+
 
 async def refuse_other_encodings(request: Request) -> None:
     """Check the address, for every route. Raises Malformed for a path or query that is not UTF-8."""
@@ -25,11 +28,13 @@ async def refuse_other_encodings(request: Request) -> None:
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
-    """Check the query, for every route. Raises InputError with the first unknown parameter and the known ones."""
-    if not request.query_params:
-        return
+    """Check the query, for every route but those of other APIs. Raises InputError with the first unknown parameter and
+    the known ones."""
     route = request.scope["route"]
-    known = sorted(_names(route.dependant)) if isinstance(route, APIRoute) else []
+    needed, tags = (route.dependant, route.tags) if isinstance(route, APIRoute) else (Dependant(), [])
+    if not request.query_params or not OF_OTHERS.isdisjoint(tags):
+        return
+    known = sorted(_names(needed))
     for name in request.query_params:
         if name not in known:
             offered = f"There are {', '.join(known)}." if known else "This route has none."

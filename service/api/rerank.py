@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any
 
+import regex
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from pearl.errors import InputError
-from pearl.records import Document
+from pearl.records import Document, ScoredDocument
 from pearl.records import Request as PearlRequest
 from pearl.text.usable import check_text
-from pearl.text.words import count_words
+from pearl.text.words import count_words, rouge_words
+from retriever.models.encoder import NAMES
 from retriever.registry import SERVED
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, add_headers
@@ -26,6 +29,8 @@ from service.store.ids import new_id
 router = APIRouter(tags=["rerank"], route_class=KeyedRoute)
 
 CHARACTERS_A_TOKEN = 4  # approximately, for a client's limit on a document's tokens
+RELATED_FROM = 0.2  # cosine: the sample's requests have a document above .25, made-up words and greetings none above .2
+OTHER_LETTER = regex.compile(r"(?V1)[\p{L}--\p{Latin}]")
 
 
 TEXT = {"type": "string"}
@@ -102,8 +107,9 @@ class RerankOut(BaseModel):
     )
     usage: dict[str, int] = Field(description="Words read, as Jina's clients expect.", examples=[{"total_tokens": 12}])
     meta: dict[str, Any] = Field(
-        description="For Cohere's clients; `calibrated` is true when `relevance_score` is a probability. `left_out` "
-        "counts the documents that could not be read by what is wrong with them, where there are any.",
+        description="For Cohere's clients; `calibrated` is true when `relevance_score` is a probability. Where a "
+        "trained retriever's does not hold for this request, `warnings` says why. `left_out` counts the documents that "
+        "could not be read by what is wrong with them, where there are any.",
         examples=[{"api_version": {"version": "2"}, "calibrated": True}],
     )
 
@@ -142,6 +148,7 @@ def _rerank(services: Services, encoder: WantedEncoder, body: RerankIn, name: st
     texts, left_out = body.texts()
     ranking = retriever.rank(PearlRequest(body.query), [Document(str(index), text) for index, text in texts.items()])
     calibration = retriever.calibration
+    outside = calibration.helps and _outside(body.query, ranking, encoder.name)
     results = []
     for scored in ranking[: None if body.top_n == NO_LIMIT else body.top_n]:
         index = int(scored.document.id)
@@ -163,7 +170,20 @@ def _rerank(services: Services, encoder: WantedEncoder, body: RerankIn, name: st
         meta={
             "api_version": {"version": version},
             "billed_units": {"search_units": 0},
-            "calibrated": calibration.helps is not None,
+            "calibrated": calibration.helps is not None and outside is None,
+            **({"warnings": [f"{outside}, so its scores are no probabilities."]} if outside else {}),
             **({"left_out": left_out} if left_out else {}),
         },
     )
+
+
+def _outside(request: str, ranking: Sequence[ScoredDocument], encoder: str) -> str | None:
+    """Say why a request is unlike all that the probabilities were fitted on; None where it is not."""
+    if encoder in NAMES.values() and 2 * len(OTHER_LETTER.findall(request)) > sum(map(str.isalpha, request)):
+        return "The request is in a script that the encoder was not trained on"
+    if not (words := set(rouge_words(request))):
+        return "The request has no words"
+    if any((scored.relatedness or 0.0) >= RELATED_FROM for scored in ranking):
+        return None
+    known = words.intersection(word for scored in ranking for word in rouge_words(scored.document.text))
+    return "No document has to do with the request" if 2 * len(known) < len(words) else None

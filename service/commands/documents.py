@@ -16,12 +16,16 @@ from pearl.text.language import detect, names
 from pearl.text.usable import counted
 from service.commands.common import erase, open_database
 from service.commands.shown import (
+    AFTER_OPTION,
+    LIMIT_OPTION,
+    WORDS_ARGUMENT,
     confirm,
     excerpt,
     excerpt_with,
     for_terminal,
     moment,
     not_a_sample,
+    searched,
     show_fields,
     show_table,
 )
@@ -30,17 +34,14 @@ from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
 from service.store.user_counts import count_documents
 
-app = group("Look at the documents of a history, search, keep and delete them.")
+app = group("Look at the documents of a history, keep and delete them.")
 
 LIST_EXAMPLES = """
   pearl documents list
   pearl documents list --user ada --voice email --limit 50
+  pearl documents list swap Saturday --voice email
   pearl documents list --set-apart
   pearl documents list --json -
-"""
-SEARCH_EXAMPLES = """
-  pearl documents search kettle
-  pearl documents search "swap Saturday" --voice email
 """
 KEEP_EXAMPLES = """
   pearl documents keep mail-2041 mail-2042
@@ -52,49 +53,25 @@ DELETE_EXAMPLES = """
   pearl documents delete --voice old-blog
   pearl documents delete --import import_0192f0c4b1aa7d0e5c2f9b1c --yes
 """
-VOICE_OPTION = typer.Option(None, "--voice", metavar="V", help="List only documents of this voice.")
-LIMIT_OPTION = typer.Option(20, "--limit", min=1, max=1000, help="List at most this many documents.")
-AFTER_OPTION = typer.Option(None, "--after", metavar="ID", help="Go on after this document.")
-OLDEST_OPTION = typer.Option(False, "--oldest-first", help="Begin with the oldest document.")
 
 
 @app.command("list", epilog=epilog(LIST_EXAMPLES))
 def list_documents(
+    words: list[str] = WORDS_ARGUMENT,
     user: str | None = USER_OPTION,
-    voice: str | None = VOICE_OPTION,
+    voice: str | None = typer.Option(None, "--voice", metavar="V", help="List only documents of this voice."),
     limit: int = LIMIT_OPTION,
     after: str | None = AFTER_OPTION,
-    oldest_first: bool = OLDEST_OPTION,
+    oldest_first: bool = typer.Option(False, "--oldest-first", help="Begin with the oldest document."),
     set_apart: bool = typer.Option(False, "--set-apart", help="List only documents from which drafts do not learn."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """List documents, the newest first."""
-    _show_page(user, voice, PageQuery(limit, after, not oldest_first), json, only_apart=set_apart)
-
-
-@app.command(epilog=epilog(SEARCH_EXAMPLES))
-def search(
-    words: str = typer.Argument(metavar="WORDS", help="Words that the text must contain, all of them, in any order."),
-    user: str | None = USER_OPTION,
-    voice: str | None = VOICE_OPTION,
-    limit: int = LIMIT_OPTION,
-    after: str | None = AFTER_OPTION,
-    oldest_first: bool = OLDEST_OPTION,
-    json: str | None = JSON_OPTION,
-) -> None:
-    """List the documents whose text contains all the words, in upper or lower case."""
-    if not words.split():
-        raise InputError("Give at least one word to search for.", param="words", code="empty_text")
-    _show_page(user, voice, PageQuery(limit, after, not oldest_first, words), json)
-
-
-def _show_page(
-    user: str | None, voice: str | None, wanted: PageQuery, json: str | None, *, only_apart: bool = False
-) -> None:
+    """List documents, the newest first; with WORDS those that contain all of them, in upper or lower case."""
+    wanted = PageQuery(limit, after, not oldest_first, searched(words))
     with open_database(load_settings()) as database, database.read() as connection:
         owner = users.chosen(connection, user)
         chosen = voices.chosen_there(connection, owner.id, voice)
-        page = documents.page(connection, owner.id, wanted, chosen, only_apart=only_apart)
+        page = documents.page(connection, owner.id, wanted, chosen, only_apart=set_apart)
         marks = apart.marks(connection, owner.id, [document.id for document in page.documents])
     if json:
         listed = [_fields(document, marks.get(document.id)) for document in page.documents]

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from pearl.cli.options import write_json
-from pearl.errors import InputError
+from pearl.errors import InputError, StoreError
+from pearl.settings import Settings
 from pearl.text.language import names
 from pearl.text.usable import counted, printable
 from service.importing.run import ImportSummary
+from service.store import users
+from service.store.database import Database
+from service.store.embeddings import missing_size
 
 PROBLEMS_SHOWN = 20
+WORTH_TELLING = 200  # texts; fewer are embedded in seconds
+READ_A_SECOND, OVERHEAD = 40_000, 60  # characters, by the embedded encoder on two quiet cores
 
 
 def report(summary: ImportSummary, removed: int, source: Path, json: str | None) -> None:
@@ -112,3 +120,20 @@ def show_summary(
         ids = list(summary.import_ids.values())
         which = ids[0] if len(ids) == 1 else "ID, for each user; their ids: pearl imports list --user U"
         console.print(f"To undo it: pearl imports undo {which}", highlight=False, soft_wrap=True)
+
+
+def tell_embedding(database: Database, settings: Settings, names: Iterable[str]) -> None:
+    """Say how many texts of these users are embedded before their first draft, and about how long."""
+    from retriever.models.encoder import encoder_name  # only here: small imports start without them
+    from retriever.registry import find_entry
+
+    count = characters = 0
+    with suppress(StoreError, InputError), database.read() as connection:
+        for name in names if find_entry(settings.retriever).needs_encoder else ():
+            found = missing_size(connection, users.get(connection, name).id, encoder_name(settings.encoder))
+            count, characters = count + found[0], characters + found[1]
+    seconds = (characters + count * OVERHEAD) / READ_A_SECOND
+    if count:
+        takes = f"{max(seconds, 1):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+        said = f"The first draft, or `pearl serve` meanwhile, embeds {count:,} texts: about {takes} on two quiet cores."
+        typer.echo(said, err=True)

@@ -1,12 +1,13 @@
-"""``pearl import``: one subcommand per importer that is installed."""
+"""``pearl import``: one command for every importer that is installed."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from inspect import Signature, signature
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from functools import cache
+from inspect import Signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,189 +15,214 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
-from typer._click.exceptions import MissingParameter
-from typer.core import TyperCommand, TyperGroup
+from typer._click.exceptions import MissingParameter, NoArgsIsHelpError, NoSuchOption
+from typer.core import TyperCommand
 
 from pearl.cli.commands import epilog
 from pearl.cli.options import JSON_OPTION, check_writable, parameter
 from pearl.errors import InputError
-from pearl.settings import load_settings
-from pearl.text.usable import check_id, printable
+from pearl.settings import Settings, load_settings
+from pearl.text.usable import check_id, meant, printable
 from service.commands.common import open_database
-from service.commands.import_export import EXPORT_SUMMARY, export_command
-from service.commands.import_report import report
+from service.commands.import_report import PROBLEMS_SHOWN, WORTH_TELLING, report, show_summary, tell_embedding
 from service.importers.base import Importer, Options, importer_names, load_importer
 from service.importers.guessing.guess import guess_importer
 from service.importing.import_record import remove_gone
-from service.importing.restore import EXPORT
-from service.importing.run import BATCH_DOCUMENTS, ImportSummary, run_import
+from service.importing.restore import EXPORT, ExportReader
+from service.importing.restore import import_export as import_export_of
+from service.importing.run import ImportSummary, run_import
 from service.store.database import Database
 from service.store.voices import check_name
 
 STANDARD_INPUT = "-"
-SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="File or folder to import, '-' for standard input.")
-UPDATE_OPTION = typer.Option(
-    False, "--update", help="Replace documents that changed in the source, and ask about those gone from it."
-)
+OF_EXPORT = ("source", "user", "json")
 
 
-class ImporterCommand(TyperCommand):
-    """An importer's command; explains what to do if its name, given alone, was meant as a path."""
+class ImportCommand(TyperCommand):
+    """``pearl import``: the first word names the kind of the source, or is the source itself, whose kind is guessed."""
+
+    importer: Importer | None = None  # of the kind, once it is known
+    given: frozenset[str]  # the importer's own flags
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
-        try:
+        if not args:
+            raise NoArgsIsHelpError(context)
+        if args[0] == "--help":
             return super().parse_args(context, args)
+        named = args[0] in kinds()
+        kind = args[0] if named else _guessed(args[0])
+        self.importer, context.info_name = _importer(kind), f"{context.info_name} {kind}"
+        try:
+            rest = super().parse_args(context, args[named:])
+        except NoSuchOption as error:
+            others = _flags(kinds()).get(error.option_name.lstrip("-").replace("-", "_"))
+            if others is None:
+                raise
+            whose = f"it is an option of {' and '.join(others[1])}"
+            raise InputError(f"No such option: {error.option_name} for {kind}; {whose}.", param=kind) from None
         except MissingParameter:
-            if not Path(str(self.name)).exists():
+            if not Path(kind).exists():
                 raise
             raise InputError(
-                f"'{self.name}' is taken as the kind of the source; for the file or folder of that name write "
-                f"./{self.name}",
+                f"'{kind}' is taken as the kind of the source; for the file or folder of that name write ./{kind}",
                 param="source",
                 code="missing_source",
             ) from None
+        self.given = frozenset(flag for flag in _flags([kind]) if context.params.pop(flag))
+        return rest
+
+    def get_params(self, context: Any) -> list[Any]:
+        """The options with the importer's own flags; those of every importer while the kind is not known."""
+        known = _flags(kinds() if self.importer is None else [self.importer.name])
+        return [*super().get_params(context), *(_flag(name, *told) for name, told in known.items())]
+
+    def collect_usage_pieces(self, context: Any) -> list[str]:
+        return [*([] if self.importer else ["[KIND]"]), "SOURCE [OPTIONS]"]
+
+    def format_help_text(self, context: Any, formatter: Any) -> None:
+        if self.importer is None:
+            super().format_help_text(context, formatter)
+            with formatter.section("Sources"):
+                formatter.write_dl([(name, _summary_of(name)) for name in kinds()])
+            return
+        needed = " and ".join(f"--{name}" for name in ("user", "me") if getattr(self.importer, f"needs_{name}"))
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(f"{self.importer.summary} {needed and f'Needs {needed}.'}")
+
+    def format_epilog(self, context: Any, formatter: Any) -> None:
+        if self.importer is not None:
+            self.epilog = epilog("\n".join(f"  {example}" for example in self.importer.examples))
+        super().format_epilog(context, formatter)
 
 
-class ImporterGroup(TyperGroup):
-    """The importers as subcommands, found by entry point, those of other packages included."""
-
-    def list_commands(self, context: Any) -> list[str]:
-        return sorted([*importer_names(), EXPORT])
-
-    def get_command(self, context: Any, name: str) -> Any:
-        if name == EXPORT:
-            return export_command()
-        return _command(name) if name in importer_names() else None
-
-    def parse_args(self, context: Any, args: list[str]) -> list[str]:
-        """Parse the source, then its importer's options. Raises InputError for options before the source."""
-        if args and args[0].startswith("-") and args[0] not in (STANDARD_INPUT, "--help"):
-            raise InputError(
-                f"'{args[0]}' stands before the source; options come after it: pearl import SOURCE {args[0]} ...",
-                param="source",
-                code="misplaced_option",
-            )
-        return super().parse_args(context, args)
-
-    def resolve_command(self, context: Any, args: list[str]) -> Any:
-        """Find the importer that the first word names, or else take the word for a path and guess the importer."""
-        if args[0] in self.list_commands(context):
-            return super().resolve_command(context, args)
-        if args[0] == STANDARD_INPUT or Path(args[0]).is_fifo():
-            raise InputError(
-                f"{args[0]}: is a pipe, from which no importer can be guessed; name it: pearl import KIND {args[0]}",
-                param="source",
-                code="is_a_pipe",
-            )
-        if not Path(args[0]).exists():
-            known = ", ".join(self.list_commands(context))
-            raise InputError(
-                f"There is no file or folder '{args[0]}', and no importer of that name; there are {known}.",
-                param="source",
-                code="missing_file",
-            )
-        guess = guess_importer(Path(args[0]))
-        guessed = printable(f"{args[0]} looks like {guess.looks}: pearl import {guess.kind}")
-        Console(stderr=True).print(Text(guessed), soft_wrap=True)
-        return guess.kind, self.get_command(context, guess.kind), args
-
-    def format_commands(self, context: Any, formatter: Any) -> None:
-        with formatter.section("Sources"):
-            formatter.write_dl([(name, _summary_of(name)) for name in self.list_commands(context)])
+def kinds() -> list[str]:
+    """The kinds of sources: the importers that are installed, by entry point, and exports."""
+    return sorted([*importer_names(), EXPORT])
 
 
-app = typer.Typer(
-    cls=ImporterGroup,
-    subcommand_metavar="[KIND] SOURCE [OPTIONS]",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-    help="Bring a user's own writing into their history. Nothing is imported twice.",
-    epilog="Without KIND it is guessed from what the file or folder is; one that is named like a kind is given as "
-    "./git. 'pearl import KIND --help' has examples.",
-)
+def _importer(kind: str) -> Importer:
+    return ExportReader() if kind == EXPORT else load_importer(kind)
 
 
-@app.callback()
-def root() -> None:
-    pass
+def _guessed(source: str) -> str:
+    """Guess the kind of a source, and say so. Raises InputError for what cannot be one."""
+    if source.startswith("-") and source != STANDARD_INPUT:
+        raise InputError(
+            f"'{source}' stands before the source; options come after it: pearl import SOURCE {source} ...",
+            param="source",
+            code="misplaced_option",
+        )
+    if source == STANDARD_INPUT or Path(source).is_fifo():
+        raise InputError(
+            f"{source}: is a pipe, from which no importer can be guessed; name it: pearl import KIND {source}",
+            param="source",
+            code="is_a_pipe",
+        )
+    if not Path(source).exists():
+        raise InputError(
+            f"There is no file or folder '{source}', and no importer of that name; there are {', '.join(kinds())}."
+            f"{meant(source, kinds())}",
+            param="source",
+            code="missing_file",
+        )
+    guess = guess_importer(Path(source))
+    guessed = printable(f"{source} looks like {guess.looks}: pearl import {guess.kind}")
+    Console(stderr=True).print(Text(guessed), soft_wrap=True)
+    return guess.kind
 
 
-def _summary_of(name: str) -> str:
+def _summary_of(kind: str) -> str:
     try:
-        return EXPORT_SUMMARY if name == EXPORT else load_importer(name).summary
+        return _importer(kind).summary
     except InputError as error:  # a plug-in that does not load must not hide the others
         return error.message
 
 
-def _command(name: str) -> TyperCommand:
-    """Make the subcommand of an importer. Raises InputError if it cannot be loaded."""
-    importer = load_importer(name)
-    examples = "\n".join(f"  {example}" for example in importer.examples)
-    me_option = typer.Option([], "--me", metavar="IDENTITY", help=_me_help(importer))
+def _flags(names: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The flags of these kinds by name: the help, and the kinds that have it."""
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for kind in names:
+        with suppress(InputError):
+            for flag, text in getattr(_importer(kind), "flags", {}).items():
+                found[flag] = text, (*found.get(flag, ("", ()))[1], kind)
+    return found
+
+
+@cache  # click compares options by identity
+def _flag(name: str, text: str, having: tuple[str, ...]) -> Any:
+    option = typer.Option(f"--{name.replace('_', '-')}", help=f"{text} ({', '.join(having)})")
+
+    def of(**flags: bool) -> None: ...
+
+    of.__signature__ = Signature([parameter(name, Annotated[bool, option], False)])  # type: ignore[attr-defined]
     single = typer.Typer(rich_markup_mode=None, add_completion=False)
+    single.command()(of)
+    return typer.main.get_command(single).params[0]
 
-    def import_command(
-        source: Path = SOURCE_ARGUMENT,
-        user: str = typer.Option(None, "--user", metavar="U", help=_user_help(importer)),
-        me: list[str] = me_option,
-        voice: str = typer.Option(
-            None, "--voice", metavar="V", help="Voice of documents for which the source names none."
-        ),
-        least_words: int = typer.Option(
-            0, "--least-words", metavar="N", min=0, help="Leave out documents of fewer words than this."
-        ),
-        strict: bool = typer.Option(False, "--strict", help="Import nothing if anything in the source is wrong."),
-        update: bool = UPDATE_OPTION,
-        yes: bool = typer.Option(
-            False, "--yes", help="With --update, remove documents gone from the source without asking."
-        ),
-        with_machine: bool = typer.Option(
-            False, "--with-machine", help="Take texts that read like an assistant's prose as yours, not set apart."
-        ),
-        json: str = JSON_OPTION,
-        batch_size: int = typer.Option(BATCH_DOCUMENTS, "--batch-size", min=1, hidden=True),
-        **flags: bool,
-    ) -> None:
-        check_writable("--json", json)
-        source = Path("/dev/stdin") if str(source) == STANDARD_INPUT else source
-        options = replace(_options(importer, user, tuple(me), voice), least_words=least_words)
-        options = replace(options, flags=frozenset(flag for flag, given in flags.items() if given))
-        with open_database(load_settings()) as database:
-            with _progress(importer, source) as advance:
-                followed = replace(options, advance=advance)
-                summary = run_import(
-                    database,
-                    importer,
-                    source,
-                    followed,
-                    strict=strict,
-                    update=update,
-                    with_machine=with_machine,
-                    batch_documents=batch_size,
-                )
-            removed = settle_gone(database, summary, source, yes=yes)
+
+def import_source(
+    context: typer.Context,
+    source: Path = typer.Argument(
+        metavar="SOURCE", help="File or folder to import, '-' for standard input; the kind may stand before it."
+    ),
+    user: str | None = typer.Option(
+        None, "--user", metavar="U", help="User whose history it is, or whose are the lines without a user_id."
+    ),
+    me: list[str] = typer.Option(
+        [], "--me", metavar="IDENTITY", help="Name, address or id of the user in the source; repeatable."
+    ),
+    voice: str | None = typer.Option(
+        None, "--voice", metavar="V", help="Voice of documents for which the source names none."
+    ),
+    least_words: int = typer.Option(
+        0, "--least-words", metavar="N", min=0, help="Leave out documents of fewer words than this."
+    ),
+    strict: bool = typer.Option(False, "--strict", help="Import nothing if anything in the source is wrong."),
+    update: bool = typer.Option(
+        False, "--update", help="Replace documents that changed in the source, and ask about those gone from it."
+    ),
+    yes: bool = typer.Option(
+        False, "--yes", help="With --update, remove documents gone from the source without asking."
+    ),
+    with_machine: bool = typer.Option(
+        False, "--with-machine", help="Take texts that read like an assistant's prose as yours, not set apart."
+    ),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Bring a user's own writing into their history. Nothing is imported twice."""
+    command = context.command
+    assert isinstance(command, ImportCommand)
+    assert command.importer is not None
+    importer = command.importer
+    check_writable("--json", json)
+    settings = load_settings()
+    if importer.name == EXPORT:
+        if others := [name for name, value in context.params.items() if value and name not in OF_EXPORT]:
+            named = f"--{others[0].replace('_', '-')}"
+            raise InputError(f"No such option: {named} for export; all other kinds have it.", param=others[0])
+        _import_export(settings, source, user, json)
+        return
+    source = Path("/dev/stdin") if str(source) == STANDARD_INPUT else source
+    options = replace(_options(importer, user, tuple(me), voice), least_words=least_words, flags=command.given)
+    with open_database(settings) as database:
+        with _progress(importer, source) as advance:
+            followed = replace(options, advance=advance)
+            summary = run_import(
+                database, importer, source, followed, strict=strict, update=update, with_machine=with_machine
+            )
+        removed = settle_gone(database, summary, source, yes=yes)
         report(summary, removed, source, json)
-
-    *options, _ = signature(import_command, eval_str=True).parameters.values()
-    own = [
-        parameter(flag, Annotated[bool, typer.Option(help=text)], False)
-        for flag, text in getattr(importer, "flags", {}).items()
-    ]
-    import_command.__signature__ = Signature([*options, *own])  # type: ignore[attr-defined]
-    single.command(name=name, cls=ImporterCommand, help=importer.summary, epilog=epilog(examples))(import_command)
-    command = typer.main.get_command(single)
-    command.name = name
-    return command  # type: ignore[return-value]
+        if summary.imported + summary.replaced >= WORTH_TELLING:
+            tell_embedding(database, settings, summary.import_ids)
 
 
-def _user_help(importer: Importer) -> str:
-    return "User whose history it is (required)." if importer.needs_user else "User of lines without a user_id."
-
-
-def _me_help(importer: Importer) -> str:
-    required = " (required)" if importer.needs_me else ""
-    return f"Name, address or id of the user in the source{required}; repeatable."
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command(
+    cls=ImportCommand,
+    epilog="Without KIND it is guessed from what the file or folder is; one that is named like a kind is given as "
+    "./git. 'pearl import KIND --help' has examples.",
+)(import_source)
 
 
 def _options(importer: Importer, user: str | None, me: tuple[str, ...], voice: str | None) -> Options:
@@ -246,3 +272,20 @@ def settle_gone(database: Database, summary: ImportSummary, source: Path, *, yes
     if not yes and not typer.confirm(f"{finding} Remove them from the history?", err=True):
         return 0
     return remove_gone(database, summary.gone)
+
+
+def _import_export(settings: Settings, source: Path, user: str | None, json: str | None) -> None:
+    """Import an export for this user, or for the one that it names; show the outcome by kind."""
+    from service.api.draft_form import check_listed  # loads the models of the API, which other imports do not need
+
+    options = Options(user=None if user is None else check_id(user, param="--user"))
+    with open_database(settings) as database:
+        summary, restored = import_export_of(database, ExportReader(), source, options, check_listed)
+    show_summary(summary, 0, json, {kind: asdict(outcome) for kind, outcome in restored.items()})
+    for kind, outcome in restored.items():
+        for problem in outcome.problems[:PROBLEMS_SHOWN]:
+            typer.echo(printable(f"{source}: {problem}"), err=True)
+        if (hidden := len(outcome.problems) - PROBLEMS_SHOWN) > 0:
+            typer.echo(f"and {hidden:,} more", err=True)
+        if json is None and (outcome.restored or outcome.already_there or outcome.problems):
+            typer.echo(f"{kind}: {outcome.restored:,} restored, {outcome.already_there:,} already there", err=True)

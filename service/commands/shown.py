@@ -16,11 +16,24 @@ from pearl.text.usable import printable
 from pearl.text.words import SIGN, character_start
 from service.store.apart import NOT_MINE, REASONS, Mark
 
+# of the commands that list something page by page
+WORDS_ARGUMENT = typer.Argument(None, metavar="[WORDS]", help="Words that the text must contain, in any order.")
+LIMIT_OPTION = typer.Option(20, "--limit", min=1, max=1000, help="List at most this many.")
+AFTER_OPTION = typer.Option(None, "--after", metavar="ID", help="Go on after this one.")
 EXCERPT = 70  # characters
 BEFORE_WORD = 20  # characters of an excerpt before the word that was searched for
 PIPED_WIDTH = 160  # characters per line if there is no terminal
 GAP = 2  # blanks between columns
 WHOLE = 16  # characters of a cell that is never broken: a date with its time, the beginning of a key
+
+
+def searched(words: Sequence[str] | None) -> str | None:
+    """The words to search for, None without any. Raises InputError for blanks alone."""
+    if not words:
+        return None
+    if not any(word.strip() for word in words):
+        raise InputError("Give at least one word to search for.", param="words", code="empty_text")
+    return " ".join(words)
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -18,10 +18,12 @@ from pearl.text.usable import printable
 from retriever.models.encoder import SentenceEncoder
 from service.commands.shown import claim_lines, excerpt, for_terminal, moment
 from service.drafting.drafter import Delta, DraftJob, Event, Finished, OnRecord
+from service.histories.embedding import BATCH
 from service.process.threads import in_thread
-from service.services import Services, retriever_entry
-from service.store import users
+from service.services import Services
+from service.store import users, voices
 
+WAITING = "Reading the history and writing..."
 NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"}
 
 
@@ -65,11 +67,6 @@ class DraftWriter:
 def _open(settings: Settings) -> Services:
     logging.getLogger("pearl.chat").addHandler(logging.NullHandler())  # its failures are shown as errors and evidence
     encoder = SentenceEncoder(settings.encoder)
-    if retriever_entry(settings).needs_encoder:
-        # Its weights are compiled without the interpreter's lock, while this thread imports an endpoint's library.
-        loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
-        loader.submit(encoder.load)  # a failure is raised again where the encoder is needed
-        loader.shutdown(wait=False)
     return Services(settings, encoder=encoder)
 
 
@@ -77,8 +74,15 @@ async def _write(services: Services, user: str | None, job: DraftJob, on_record:
     try:
         with services.database.read() as connection:
             author = users.chosen(connection, user)
+            voices.chosen_there(connection, author.id, job.voice)
+        if services.needs_encoder and isinstance(services.encoder, SentenceEncoder):
+            # Its weights are compiled without the interpreter's lock, while a thread imports an endpoint's library.
+            loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
+            loader.submit(services.encoder.load)  # a failure is raised again where the encoder is needed
+            loader.shutdown(wait=False)
         with screen.waiting():
-            await in_thread(services.embed, author.id)
+            await in_thread(services.drafter.check, author, job)
+            await in_thread(services.embed, author.id, screen.embedding)
             async with aclosing(services.drafter.draft(author, job, on_record)) as events:
                 async for event in events:
                     screen.show(event)
@@ -105,8 +109,16 @@ class _Screen:
             from rich.console import Console
             from rich.status import Status
 
-            self.status = Status("Reading the history and writing...", console=Console(stderr=True))
+            self.status = Status(WAITING, console=Console(stderr=True))
         return self.status
+
+    def embedding(self, done: int, total: int) -> None:
+        """Show how many texts are embedded; off a terminal say once that there are some."""
+        update = getattr(self.status, "update", None)
+        if update is not None:
+            update(WAITING if done == total else f"Embedding {total:,} texts, once: {done / total:.0%} done...")
+        elif not done and total > BATCH:
+            typer.echo(f"Embedding {total:,} texts first, once.", err=True)
 
     def show(self, event: Event) -> None:
         if self.silent:

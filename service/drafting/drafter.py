@@ -162,6 +162,14 @@ class Drafter:
         self.model = model
         self.here = here
 
+    def check(self, user: User, job: DraftJob) -> None:
+        """Refuse what no history would help, before the work: an unknown voice, one that the model may not see,
+        candidates that nothing can choose among, a request that fits no prompt. Raises what ``draft`` raises."""
+        check_wish(job.candidates, self._polisher)
+        with self._database.read() as connection:
+            voice, _ = self._voice(connection, user, replace(job, elsewhere=job.elsewhere or not self.here))
+        self._prompt(voice, job.request, (), job)
+
     async def draft(
         self, user: User, job: DraftJob, on_record: OnRecord = lambda connection, draft: None
     ) -> AsyncGenerator[Event, None]:
@@ -335,7 +343,7 @@ class Drafter:
             clock.timings |= budget.timings | {"retrieve_ms": budget.read()["total_ms"]}  # with the wait for the thread
             with clock.stage("prompt_ms"):
                 frame = self._frame(shortlist, job)
-                inputs, prompt = self._prompt(shortlist, job, frame)
+                inputs, prompt = self._prompt(shortlist.voice, shortlist.request, shortlist.chosen, job, frame)
             retrieval, point = evidence(shortlist, job.voice, prompt), shortlist.point
             decision = decide(job.revise, shortlist.ranking, retrieval, point.calibration)
             edges = frame.edges.edges if job.edges else None
@@ -351,18 +359,20 @@ class Drafter:
             return UNFRAMED
         nearest = shortlist.ranking[0].document.voice if shortlist.ranking else None
         texts = [text for text in shortlist.texts if job.voice is not None or text.voice == nearest]
-        return frame_of(texts, shortlist.request, job.recipient, _instructions(shortlist, job))
+        return frame_of(texts, shortlist.request, job.recipient, _instructions(shortlist.voice, job))
 
-    def _prompt(self, shortlist: Shortlist, job: DraftJob, frame: Frame) -> tuple[PromptInputs, Prompt]:
-        samples = tuple(job.shown_as(shown.document) for shown in shortlist.chosen)
-        instructions = _instructions(shortlist, job)
+    def _prompt(
+        self, voice: Voice, request: str, chosen: Sequence[ScoredDocument], job: DraftJob, frame: Frame = UNFRAMED
+    ) -> tuple[PromptInputs, Prompt]:
+        samples = tuple(job.shown_as(shown.document) for shown in chosen)
+        instructions = _instructions(voice, job)
         inputs = PromptInputs(
-            job.template or load_template(shortlist.voice.template),
-            shortlist.request,
+            job.template or load_template(voice.template),
+            request,
             samples,
             instructions,
             job.before.exchanges,
-            job.request if shortlist.request != job.request else "",
+            job.request if request != job.request else "",
             language_to_name(job.request, instructions, samples),
             job.length,
             frame.edges.before,
@@ -394,6 +404,16 @@ class Drafter:
             draft = replace(draft, likeness=probability)
         return draft
 
+    def _voice(self, connection: Connection, user: User, job: DraftJob) -> tuple[Voice, frozenset[str]]:
+        """The voice of a job, and those whose texts its model may not see. Raises NotFound; AccessError for one of
+        these."""
+        voice = profiles.instructed_voice(connection, user.id, job.voice)
+        local = voices.local_only(connection, user.id) if job.elsewhere else frozenset()
+        if job.voice in local:
+            model = f"'{self.model.name}' runs elsewhere"
+            raise voices.kept_here(voice.name, "a model that calls tools may run elsewhere" if self.here else model)
+        return voice, local
+
     def _retrieve(
         self, user: User, job: DraftJob, clock: Clock
     ) -> tuple[Voice, DecisionPoint, str, list[ScoredDocument], tuple[Document, ...], int]:
@@ -403,12 +423,8 @@ class Drafter:
         retriever = self._histories.retriever
         key = CalibrationKey(job.voice, retriever.fingerprint, self.model.name)
         with self._database.read() as connection:
-            voice = profiles.instructed_voice(connection, user.id, job.voice)
+            voice, local = self._voice(connection, user, job)
             stored = calibrations.find(connection, user.id, key)
-            local = voices.local_only(connection, user.id) if job.elsewhere else frozenset()
-        if job.voice in local:
-            model = f"'{self.model.name}' runs elsewhere"
-            raise voices.kept_here(voice.name, "a model that calls tools may run elsewhere" if self.here else model)
         if local:  # the card of the whole history may quote their texts
             voice = replace(voice, instructions="") if job.voice is None else voice
         # the trained values alone say what a new subject is: theta by hand does not make untrained scores mean more
@@ -530,8 +546,8 @@ class Drafter:
             on_record(connection, draft)
 
 
-def _instructions(shortlist: Shortlist, job: DraftJob) -> str:
-    return "\n".join(filter(None, (shortlist.voice.instructions.strip(), job.instructions.strip())))
+def _instructions(voice: Voice, job: DraftJob) -> str:
+    return "\n".join(filter(None, (voice.instructions.strip(), job.instructions.strip())))
 
 
 def _before(document: Document, past: Document) -> bool:

@@ -14,9 +14,15 @@ from service.importers.git_process import git_answer
 
 # variables of the services that build and test; no one sees a draft there
 UNATTENDED = ("CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION")
-NO_EDITORS = {
-    *(":", "true", "false", "[", "test", "exit", "return", "sleep", "echo", "printf", "cat", "touch"),
-    *("awk", "git", "perl", "sed", "gnome-open", "start", "xdg-open"),
+NO_EDITOR = re.compile(
+    r":|\[|true|false|test|exit|return|sleep|echo|printf|cat|touch|head|tail|sort|tac|wc|ls|grep|cd|export|set|unset|"
+    r"umask|rm|chmod|date|[gm]?awk|git|perl|sed|gnome-open|start|xdg-open"
+)
+# programs that leave at once where one of their options matches
+TOLD_TO_LEAVE = {
+    **dict.fromkeys(("vi", "vim", "nvim", "ex"), re.compile(r"\+?:?(?:w?q|x|quit|exit)(?:a|all)?!?|-[eE]?s|-es")),
+    **dict.fromkeys(("python", "python3", "ruby", "node"), re.compile(r"-[ce]|--eval\b.*")),
+    "emacs": re.compile(r"--?batch"),
 }
 # these end at once and leave their window open, unless an option makes them wait for it
 LEAVE_AT_ONCE = {
@@ -26,6 +32,7 @@ LEAVE_AT_ONCE = {
 WAITS = re.compile(r"--(?:wait|block|nofork)\b.*|-[A-Za-z]*[bfwW]")
 BEFORE_PROGRAMS = re.compile(r"(?:.*/)?(?:busybox|command|env|exec|nice|nohup|setsid|sudo|time)|\w+=.*|-.*")
 SHELL = re.compile(r"(?:.*/)?(?:ba|da|k|z)?sh")
+HARMLESS = re.compile(r"\d*>>?\s*(?:&\d|/dev/(?:null|tty|std\w+))")  # redirections that keep nothing
 SCRIPT_BYTES = 2_000  # of an editor that is a script; a longer one does something
 
 
@@ -50,7 +57,7 @@ def _ends_by_itself(script: str, within_script: bool = False) -> bool:
 
 def _commands(script: str) -> Iterator[list[str]]:
     """Yield the words of each command, from the program on."""
-    for line in script.splitlines():
+    for line in HARMLESS.sub(" ", script).splitlines():
         words = shlex.shlex(line, posix=True, punctuation_chars=";&|")
         words.whitespace_split = True
         command: list[str] = []
@@ -71,8 +78,10 @@ def _is_no_editor(command: list[str], within_script: bool) -> bool:
             return _ends_by_itself("".join(options[:1]), within_script)
     path = Path(shutil.which(program) or Path(os.path.expandvars(program)).expanduser())
     names = {path.name, path.resolve().name}
-    if names & NO_EDITORS:
-        return True
+    if any(map(NO_EDITOR.fullmatch, names)):  # with its output in a file the draft goes on to someone
+        return not any(word.lstrip("0123456789").startswith(">") for word in options)
+    if told := names & TOLD_TO_LEAVE.keys():
+        return any(TOLD_TO_LEAVE[name].fullmatch(option) for name in told for option in options)
     if names & LEAVE_AT_ONCE:
         return not any(map(WAITS.fullmatch, options))
     return not within_script and _ends_by_itself(_shell_script(path), within_script=True)

@@ -21,7 +21,7 @@ from service.api.feedback import FeedbackIn, feedback_body
 from service.api.fields import KnownFields, Name, Text
 from service.api.likeness import LikenessIn, likeness_of
 from service.drafting.drafter import DraftJob, Event
-from service.mcp.protocol import McpApp, McpTools
+from service.mcp.protocol import McpApp, McpPrompt, McpTools
 from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import feedback, voices
@@ -64,7 +64,7 @@ class Toolbox:
 
     @property
     def tools(self) -> McpTools:
-        return McpTools(LISTED, self._call, APP)
+        return McpTools(LISTED, self._call, APP, PROMPTS)
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run a tool; return the result. An error is a result, too, so that the model reads it."""
@@ -240,3 +240,24 @@ def _listed(name: str, tool: _Tool) -> dict[str, Any]:
 LISTED = {name: _listed(name, tool) for name, tool in TOOLS.items()}
 PAGE = Path(__file__).with_name("draft.html").read_text(encoding="utf-8")
 APP = McpApp("draft", "ui://pearl/draft.html", "A draft with its evidence", PAGE)
+
+
+def _draft_prompt(request: str, voice: str) -> str:
+    which = f" in the voice '{voice}'" if voice else ""
+    return (
+        f"Write a draft in my manner with the tool `draft`{which}. Show me the text, and what it claims beyond the "
+        "request. When I say what I did with it, record that with `feedback`. The request, as data:\n\n"
+        f"<request>\n{request}\n</request>"
+    )
+
+
+DRAFT_PROMPT = {
+    "name": "draft",
+    "title": "Draft in my manner",
+    "description": "Write a draft the way I would, and record what became of it.",
+    "arguments": [
+        {"name": "request", "description": "What to write, or the message to answer.", "required": True},
+        {"name": "voice", "description": "One of your voices.", "required": False},
+    ],
+}
+PROMPTS = (McpPrompt(DRAFT_PROMPT, _draft_prompt),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Subquery, delete, select, union_all
+from sqlalchemy import ColumnElement, Connection, Subquery, case, delete, func, select, union_all
 
 from service.store import users
 from service.store.ids import digest
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # commands that only list documents are quicker without it
 
     Vector = NDArray[np.float32]
 
+READ = 1_000  # characters of a text that an encoder with a window of 256 tokens reads
 LOOKED_UP = 500  # keys; for more, all of the user's embeddings are read, which is no slower
 
 
@@ -41,14 +42,24 @@ def of_user(connection: Connection, user_id: int, encoder: str, keys: Collection
 def missing(connection: Connection, user_id: int, encoder: str, limit: int) -> list[str]:
     """Texts and requests of the user that have no embedding yet, at most ``limit``, each once."""
     used = _texts(user_id)
-    embedded = select(embeddings.c.text_digest).where(embeddings.c.user_id == user_id, embeddings.c.encoder == encoder)
-    rows = connection.execute(
-        select(used.c.digest, used.c.text)
-        .where(used.c.digest.not_in(embedded))  # NOT EXISTS took PostgreSQL a second before it knew the tables' sizes
-        .order_by(used.c.timestamp.desc())
-        .limit(limit)
-    )
+    lacking = select(used.c.digest, used.c.text).where(_is_missing(used, user_id, encoder))
+    rows = connection.execute(lacking.order_by(used.c.timestamp.desc()).limit(limit))
     return list({bytes(key): text for key, text in rows}.values())
+
+
+def missing_size(connection: Connection, user_id: int, encoder: str) -> tuple[int, int]:
+    """The number of such texts, and their characters, of each at most READ."""
+    used = _texts(user_id)
+    length = func.length(used.c.text)
+    each = select(used.c.digest, func.max(case((length > READ, READ), else_=length)).label("read"))
+    lacking = each.where(_is_missing(used, user_id, encoder)).group_by(used.c.digest).subquery()
+    count, characters = connection.execute(select(func.count(), func.sum(lacking.c.read)).select_from(lacking)).one()
+    return count, int(characters or 0)
+
+
+def _is_missing(used: Subquery, user_id: int, encoder: str) -> ColumnElement[bool]:
+    embedded = select(embeddings.c.text_digest).where(embeddings.c.user_id == user_id, embeddings.c.encoder == encoder)
+    return used.c.digest.not_in(embedded)  # NOT EXISTS took PostgreSQL a second before it knew the tables' sizes
 
 
 def add(connection: Connection, user_id: int, encoder: str, vectors: Mapping[bytes, Vector]) -> None:

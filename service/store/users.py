@@ -9,6 +9,7 @@ from shlex import quote
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from pearl.errors import AccessError, InputError, NotFound
+from pearl.text.usable import meant
 from pearl.text.words import composed
 from service.store import erasures
 from service.store.tables import tenants, users
@@ -104,12 +105,12 @@ def check_room(connection: Connection, most: int) -> None:
 
 
 def get(connection: Connection, name: str) -> User:
-    """The user of this name. Raises NotFound with what to do about it."""
+    """The user of this name, for commands. Raises NotFound with what to do about it."""
     user = find(connection, name)
     if user is None:
         raise NotFound(
-            f"There is no user '{name}'; `pearl users list` lists those there are, and an import or "
-            f"`pearl keys create --user {quote(name)}` makes one.",
+            f"There is no user '{name}'; `pearl users list` lists those there are, and an import or `pearl keys create "
+            f"--user {quote(name)}` makes one.{meant(name, connection.scalars(select(users.c.name)))}",
             param="user",
             code="user_not_found",
         )

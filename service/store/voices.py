@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, delete, exists, func, select, upda
 
 from pearl.errors import AccessError, Conflict, InputError, NotFound, TooLarge
 from pearl.templates import DEFAULT_TEMPLATE
-from pearl.text.usable import check_characters, check_id
+from pearl.text.usable import check_characters, check_id, meant
 from service.store import erasures
 from service.store.tables import calibrations, documents, drafts, profiles, voices
 from service.store.upsert import upsert
@@ -117,9 +117,10 @@ def get(connection: Connection, user_id: int, name: str, *, param: str = "voice"
             code="voice_not_found",
         )
     if row is None:
+        theirs = connection.scalars(select(voices.c.name).where(voices.c.user_id == user_id))
         raise NotFound(
             f"There is no voice '{name}'; `pearl voices list` and GET /v1/voices list yours, "
-            f"`pearl voices set {quote(name)}` and PUT /v1/voices/{name} make it.",
+            f"`pearl voices set {quote(name)}` and PUT /v1/voices/{name} make it.{meant(name, theirs)}",
             param=param,
             code="voice_not_found",
         )

@@ -35,9 +35,6 @@ def fault(line: str) -> str | None:
         command, words = below, words[1:]
     if hasattr(command, "get_command"):
         return None if not words or words[0].startswith("-") or "/" in words[0] else f"no command {words[0]}"
-    retired = {name for option in command.params if getattr(option, "hidden", False) for name in option.opts}
-    if old := retired & {word.partition("=")[0] for word in words}:
-        return f"retired: {', '.join(old)}"
     try:
         command.make_parser(Context(command)).parse_args(words)
     except UsageError as error:
@@ -61,7 +58,8 @@ def test_commands_of_results(file: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("pearl import jsonl FILE --user me --batch-size 10", "retired: --batch-size"),
+        ("pearl import jsonl FILE --user me --batch-size 10", "No such option: --batch-size"),
+        ("pearl import markdown vault --user me --folders-as-voices", None),
         ("pearl eval retrieval --gain FILE", "No such option: --gain (Possible options: --baseline, --gains)"),
         ("pearl evaluate", "no command evaluate"),
         ("pearl import ~/mail/Sent.mbox --user me", None),

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from pearl.budget import Budget
 from pearl.errors import InputError
 from pearl.templates import load_template
 from retriever.calibrated.artifact import load_artifact
 from training import finish
-from training.finish import draft_template, with_threshold
+from training.finish import draft_template, measured, with_threshold
 from training.options import TrainingOptions
 
 
@@ -36,3 +39,13 @@ def test_drafts_are_measured_with_the_artifact_as_it_stands(
     with pytest.raises(InputError, match="There is no draft") as failed:
         with_threshold(TrainingOptions((), folder, tmp_path), "embedded", "rouge2", None)
     assert failed.value.message.endswith("The artifact is whole, but without what 'pearl eval revision' measures.")
+
+
+def test_when_the_time_is_over_nothing_is_measured(
+    make_artifact: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, said = make_artifact(training={"test_requests": 4, "notes": []}), StringIO()
+    monkeypatch.setattr(finish, "run", None)
+    artifact = measured(TrainingOptions((), folder, tmp_path), Budget(0.0), Console(file=said, width=500))
+    assert artifact.training["notes"] == [said.getvalue().removeprefix("Note: ").removesuffix(".\n")]
+    assert artifact.training["notes"][0].startswith("the budget ended before the figures were measured")

@@ -274,7 +274,13 @@ def test_however_small_the_budget_the_first_requests_are_scored(
     assert artifact.training["requests"]["train"] > 0
     assert artifact.training["requests"]["dev"] > 0
     assert artifact.training["test_requests"] == 0
-    assert artifact.do_not_use[0].endswith(f"to choose by, fewer than {LEAST_REQUESTS}")
+    assert artifact.training["split"]["asked"] == artifact.training["split"]["learned"]
+    assert artifact.do_not_use[0] == "nothing was left to choose by but what it was trained on"
+    assert artifact.do_not_use[1].endswith(f"to choose by, fewer than {LEAST_REQUESTS}")
+    assert said.startswith("Too little history: ")  # before the work
+    assert "\nscoring mine-train 0/" in said  # off a terminal, too
+    assert len(artifact.training["heads"]) == 1
+    assert "Note: the budget ended before every tau and y0 was tried: 1 were" in said
     assert "Note: the budget ended before the cross-encoder: the first stage alone" in said
     assert "Note: the budget ended before a request was scored to measure with: there are no figures" in said
     assert np.isfinite(scores_of(wanted)).all()
@@ -311,7 +317,7 @@ def test_a_share_of_the_budget_is_left_to_measure_in(
     minutes: list[float] = []
     for name in ("with_margin", "with_threshold"):
         monkeypatch.setattr(f"training.finish.{name}", lambda *told: minutes.append(told[-1]))
-    monkeypatch.setattr("training.finish.measured", lambda told: read_manifest(told.out))
+    monkeypatch.setattr("training.finish.measured", lambda told, *more: read_manifest(told.out))
     named = {name: getattr(wanted, name) for name in ("aux", "encoder", "out", "work")}
     named["choose"] = ["candidates=4", "proxies=3"]
     told = named | {"history": wanted.histories[0], "llm": "embedded", "first_stage_only": None}

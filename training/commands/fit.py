@@ -55,6 +55,7 @@ def fit(
     """
     from rich.console import Console
 
+    from pearl.budget import Budget
     from training.files import work_folder
     from training.finish import measured
     from training.options import TrainingOptions
@@ -85,5 +86,5 @@ def fit(
     )
     artifact = fit_retriever(options, console)
     if artifact.training["test_requests"]:
-        artifact = measured(options)
+        artifact = measured(options, Budget(None), console)
     console.print(artifact.inherited(), highlight=False, soft_wrap=True)

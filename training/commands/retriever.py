@@ -50,9 +50,16 @@ def retriever(
     Users are split by their ids into those to train on, to choose by, and to measure with. Repeat an interrupted
     command and it goes on where it stopped.
     """
+    from pearl.budget import Budget
+
+    llm, metric = drafts.llm, drafts.metric
+    minutes = fitting.budget_minutes
+    budget = Budget(minutes)
+    to_train = Budget(minutes and minutes * (TRAINED if llm else 1.0))
+    typer.echo("Loading the libraries that train, and the histories...", err=True)  # which takes seconds
+
     from rich.console import Console
 
-    from pearl.budget import Budget
     from pearl.chat.choose import make_chat_model
     from pearl.errors import InputError, PearlError
     from pearl.history.split import TRAIN
@@ -65,7 +72,6 @@ def retriever(
     from training.recipe import train_retriever
     from training.run import SCORED_TEST
 
-    llm, metric = drafts.llm, drafts.metric
     check_metric(metric)
     check_writable("--json", json, history)
     names = (*SCORED_CHOICES, *FITTED_CHOICES, *SELECTION_CHOICES)
@@ -76,7 +82,6 @@ def retriever(
     settings = load_settings(llm=llm)
     if llm:
         asyncio.run(make_chat_model(settings).close())  # what it lacks shows now, not after the training
-    budget = Budget(fitting.budget_minutes)
     out = out.absolute()
     console = Console(stderr=True)
     options = TrainingOptions(
@@ -89,7 +94,7 @@ def retriever(
         **asdict(run),
         ray=ray,
     )
-    train_retriever(options, console, TRAINED if llm else 1.0)
+    train_retriever(options, console, to_train)
     failure: PearlError | None = None
     try:
         if llm:
@@ -97,7 +102,7 @@ def retriever(
             with_threshold(options, llm, metric, budget.minutes_until(SCORED_TEST))
     except PearlError as error:  # the figures do not need them
         failure = error
-    artifact = measured(options)
+    artifact = measured(options, budget, console)
     console.print(artifact.inherited(), highlight=False, soft_wrap=True)
     if json:
         write_json(json, {"model": str(out), **manifest_json(artifact)})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -41,6 +42,7 @@ class FirstStage:
     anchor: Anchor
     dev_scores: list[Floats]
     tried: list[dict[str, Any]]
+    cut_short: bool = False  # the budget ended before all were tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +75,21 @@ def fit_first_stage(run: Run, material: FitMaterial, options: HeadOptions | None
     examples = select_requests(material.warm, selection.share) + material.chosen.requests
     temperatures = (tau,) if isinstance(tau, float) else taus(material.train, selection.normalize)
     tried: dict[Anchor, tuple[SignalHead, Fit]] = {}
+    longest, left_out = 0.0, 0  # seconds of an attempt; attempts that there was no time for
     asked = [*material.dev, *material.warm_dev]
 
     def attempt(anchor: Anchor) -> None:
+        nonlocal longest, left_out
+        started = time.monotonic()
+        if tried and run.budget.left(FITTED)() < longest:
+            left_out += 1
+            return
         module = new_head(examples, options)
         fit_head(module, examples, loss_of(loss, anchor), options)
         head = module.frozen()
         scores, gains = [head.logits(example.signals) for example in asked], [example.gains for example in asked]
         tried[anchor] = head, measure_domains(scores, gains, [example.domain for example in asked])[0]
+        longest = max(longest, time.monotonic() - started)
 
     def best() -> Anchor:
         return max(tried, key=lambda anchor: tried[anchor][1].quality)
@@ -97,7 +106,7 @@ def fit_first_stage(run: Run, material: FitMaterial, options: HeadOptions | None
                     attempt(Anchor(quartiles[quartile], chosen))
         anchor, head = best(), tried[best()][0]
     report = [asdict(attempted) | asdict(fit) for attempted, (_, fit) in tried.items()]
-    return FirstStage(head, anchor, [head.logits(example.signals) for example in material.dev], report)
+    return FirstStage(head, anchor, [head.logits(example.signals) for example in material.dev], report, left_out > 0)
 
 
 def taus(train: Sequence[Example], normalize: str) -> tuple[float, ...]:

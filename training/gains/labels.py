@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -58,14 +59,13 @@ class SplitScoring:
         if isinstance(model := self.__dict__.get("_model"), RayAuxiliary):
             model.close()
 
-    def examples(self, split: str, since: float, until: float, *, least: int = 0) -> list[Example]:
-        """The scored examples of a split; each corpus gets as much of the time between the two shares of the budget,
-        and its ``least`` smallest units are scored however little that is."""
+    def _extent(self, split: str) -> GainOptions:
+        """Return what is to be scored of a split."""
         options, corpora = self._run.options, self._run.corpora
         plan = options.plans[split]
         users = sum(len(corpus.histories) for corpus in corpora)
         partition = options.partition if split == TRAIN else ROLLING
-        extent = GainOptions(
+        return GainOptions(
             options.template,
             split,
             partition,
@@ -77,6 +77,20 @@ class SplitScoring:
             seed=options.seed,
             way=self.way,
         )
+
+    def planned(self, split: str) -> int:
+        """The number of requests of a split that would be scored with unlimited time."""
+        requests: set[tuple[str, str, str]] = set()
+        for corpus in self._run.corpora:
+            with suppress(InputError):  # nothing to score
+                units = plan_units(corpus.histories, self._extent(split))
+                requests |= {(corpus.name, unit.user_id, target.id) for unit in units for target, _ in unit.pairs}
+        return len(requests)
+
+    def examples(self, split: str, since: float, until: float, *, least: int = 0) -> list[Example]:
+        """The scored examples of a split; each corpus gets as much of the time between the two shares of the budget,
+        and its ``least`` smallest units are scored however little that is."""
+        corpora, extent = self._run.corpora, self._extent(split)
         examples: list[Example] = []
         for number, corpus in enumerate(corpora, start=1):
             left = self._run.budget.left(since + (until - since) * number / len(corpora))

@@ -19,11 +19,13 @@ from types import SimpleNamespace
 import pytest
 
 from pearl.chat.base import Chunk, Decoding, Message, Reply, complete
+from pearl.chat.choose import make_chat_model
 from pearl.chat.gguf_chat import LEAST, GgufChatModel, _Answer
 from pearl.chat.llama_cpp import LlamaCpp, check_processor, load_library
 from pearl.errors import ChatError, ContextExceeded
 from pearl.prompts import PromptInputs, draft_prompt
 from pearl.records import Document, Usage
+from pearl.settings import load_settings
 from pearl.templates import load_template
 from pearl.weights.smollm2 import embedded_model_file
 from tests.read_back import read_back
@@ -281,6 +283,22 @@ def test_a_file_that_is_cut_off(kept: int, tmp_path: Path) -> None:
     with embedded_model_file().open("rb") as whole:
         path.write_bytes(whole.read(kept if kept >= 0 else embedded_model_file().stat().st_size + kept))
     assert re.fullmatch(rf"{path} cannot be loaded \(it is .*cut off.*\); get it again\.", failing(path))
+
+
+def test_a_part_of_three_alone(tmp_path: Path) -> None:
+    first, second, third = (tmp_path / f"tiny-0000{number}-of-00003.gguf" for number in (1, 2, 3))
+    for number, path in enumerate((first, second, third)):
+        write_tiny_gguf(path, part=(number, 3))
+    assert "(it is part 2 of 3: put all into one folder, and name tiny-00001-of-00003.gguf)" in failing(second)
+    GgufChatModel(first).check_file()
+    third.write_bytes(third.read_bytes()[:-5_000])
+    os.utime(first, (0, 0))  # else it is known to be whole
+    assert "it is cut off" in failing(first)
+    third.unlink()
+    os.utime(first, (1, 1))
+    assert "(it is part 1 of 3: " in failing(first)
+    with pytest.raises(ChatError, match="part 2 of 3"):  # before any text is embedded or asked for
+        make_chat_model(load_settings(llm="embedded", llm_model=str(second)))
 
 
 def test_a_file_of_the_package_is_installed_again(tmp_path: Path) -> None:

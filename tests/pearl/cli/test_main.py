@@ -13,7 +13,7 @@ import pytest
 
 from pearl import __version__
 from pearl.cli.commands import click_command
-from pearl.cli.main import COMMANDS
+from pearl.cli.main import COMMANDS, GROUPS
 
 PEARL = Path(sys.executable).with_name("pearl")
 
@@ -29,7 +29,8 @@ def test_help_lists_every_command(run_pearl):
 def test_without_anything_it_shows_help(run_pearl):
     run = run_pearl()
     assert run.status == 2
-    assert "Commands" in run.out + run.err
+    assert all(f"\n{title}:\n" in run.err for title in GROUPS)
+    assert "pearl draft" in run.err.partition("Examples:")[2]
 
 
 def test_the_version(run_pearl):
@@ -73,8 +74,8 @@ def test_unusable_words_are_one_line(run_pearl, arguments, said):
 def every_command() -> Iterator[tuple[list[str], Any]]:
     for name, (module, _) in COMMANDS.items():
         command = click_command(import_module(module))
-        if name == "import":  # its commands are found by entry point
-            yield [name, "jsonl"], command.get_command(None, "jsonl")
+        if name == "import":  # its first word is a kind
+            yield [name, "jsonl"], command
         elif below := getattr(command, "commands", None):
             yield from (([name, word], one) for word, one in below.items())
         else:

@@ -341,6 +341,36 @@ def test_a_base_url_that_lacks_its_end(ann: Any, path: str, meant: str) -> None:
     assert error["message"] == f"There is no such route; it is {meant}, and a client's base URL ends in /v1."
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/v1/draft", "the nearest are POST /v1/drafts, GET /v1/drafts, POST /v1/rerank."),
+        ("/v1/zzzz/ü/q", "GET / lists all routes."),
+    ],
+)
+def test_an_unknown_route_names_the_nearest(ann: Any, path: str, said: str) -> None:
+    error = check_shape(ann.post(path, json={}), 404, "unknown_route", "not_found_error")
+    assert error["message"] == f"There is no such route; {said}"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status"),
+    [
+        ("POST", "/v1/messages", {}, 422),
+        ("POST", "/v1/messages/count_tokens", {"Authorization": "Bearer wrong"}, 401),
+        ("GET", "/v1/models/nobody", {"anthropic-version": "2023-06-01"}, 404),
+        ("GET", "/v1/model", {"anthropic-version": "2023-06-01"}, 404),
+        ("PUT", "/v1/messages", {}, 405),
+    ],
+)
+def test_anthropics_clients_find_their_mark_of_an_error(
+    ann: Any, method: str, path: str, headers: dict[str, str], status: int
+) -> None:
+    answer = ann(method, path, {}, headers=headers)
+    assert (answer.status_code, answer.json()["type"]) == (status, "error")
+    assert set(answer.json()["error"]) == {"message", "type", "param", "code"}
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize(
     ("path", "meant"), [("/v1/drafts/", "/v1/drafts"), ("//v1/drafts", "/v1/drafts"), ("/docs/", "/docs")]
@@ -373,8 +403,10 @@ def test_a_call_that_the_server_cuts_short_as_it_stops(begun: bool) -> None:
     async def send(message: Any) -> None:
         sent.append(message)
 
+    scope = {"type": "http", "method": "POST", "path": "/v1/drafts", "headers": []}
+
     async def cut_short() -> None:
-        call = asyncio.create_task(CatchUnexpected(endless)({"type": "http", "method": "POST"}, send, send))
+        call = asyncio.create_task(CatchUnexpected(endless)(scope, send, send))
         await asyncio.sleep(0)
         call.cancel("Task cancelled, timeout graceful shutdown exceeded")
         await call

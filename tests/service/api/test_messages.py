@@ -64,6 +64,20 @@ def test_anthropics_client_streams(served: Any, claude: Any) -> None:
     assert events[0].message.id == served.house.rows("drafts")[0].id
 
 
+def test_anthropics_client_lists_the_models(served: Any, claude: Any) -> None:
+    for name in ("email", "work/blog"):
+        served.house.as_user("ann").put(f"/v1/voices/{name}", {}).raise_for_status()
+    assert [model.id for model in claude.models.list(limit=2)] == ["pearl", "email", "work/blog"]  # two pages
+    page = claude.models.list(limit=1, before_id="work/blog")
+    assert ([model.id for model in page.data], page.has_more, page.first_id) == (["email"], True, "email")
+    assert not claude.models.list(after_id="work/blog").data
+    [blog] = claude.models.list(after_id="email").data
+    assert (blog.type, blog.display_name) == ("model", "work/blog")
+    assert blog == claude.models.retrieve("work/blog")
+    with pytest.raises(Exception, match="'after_id' must be the id of a model"):
+        claude.models.list(after_id="nothing")
+
+
 def test_the_streaming_helper_and_the_beta_client(claude: Any) -> None:
     with claude.messages.stream(**WHOLE) as stream:
         assert "".join(stream.text_stream) == "A fake reply."

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pearl.settings import EMBEDDED
+from retriever.models.encoder import SentenceEncoder
 from retriever.registry import SERVED
 
 TEXTS = ["The rear wheel is true.", "Reset the index after a failed merge.", "Mind the tide."]
@@ -137,6 +138,22 @@ def test_the_probability_that_a_document_helps(house: Any, make_artifact: Any) -
         "calibrated": True,
     }
     assert answer.headers["x-pearl-model"] == answer.json()["model"] == "tiny"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("blorf snizzle wug", "No document has to do with"),
+        ("mind когда придёт прилив", "in a script that"),
+        ("?! 🙂", "has no words"),
+        ("the rear wheel", None),
+    ],
+)
+def test_it_says_where_its_probabilities_do_not_hold(house: Any, query: str, said: str | None) -> None:
+    ann = house(encoder=SentenceEncoder(), retriever="embedded").as_user("ann")
+    meta = ann.post("/v1/rerank", {"query": query, "documents": TEXTS}).json()["meta"]
+    assert meta["calibrated"] is (said is None)
+    assert said is None or said in meta["warnings"][0]
 
 
 def test_only_as_much_is_read_as_is_asked_for(ann: Any) -> None:

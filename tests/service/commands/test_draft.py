@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from pearl.settings import load_settings
 from service.api.draft_form import DraftOut
 from service.commands.common import open_database
 from service.sample import load_sample, sample_documents
+from service.store.tables import embeddings
 
 
 @pytest.fixture
@@ -58,6 +60,11 @@ def test_an_unreachable_model_is_status_1(command: Any, sample: None, monkeypatc
     [
         (("write", "--user", "nobody"), "There is no user 'nobody'"),
         (("write", "--user", "sample", "--voice", "nobody"), "There is no voice 'nobody'"),
+        (("write", "--user", "sampel"), "Did you mean 'sample'?"),
+        (("write", "--voice", "emial"), "Did you mean 'email'?"),
+        (("write", "--intent", "declin"), "Did you mean 'decline'?"),
+        (("write", "--candidates", "2"), "needs a reward model"),
+        (("write", "--instructions", "short, " * 60_000), "are too long for the model"),
         (("", "--user", "sample"), "'request' is empty"),
         (("write", "--user", "sample", "--revise", "perhaps"), "revise"),
         (("write", "--user", "sample", "-k", "0"), "-k"),
@@ -80,6 +87,36 @@ def test_options_that_cannot_be(
     assert message in ran.err
     assert "Traceback" not in ran.err
     assert endpoint.requests == []  # before the model is asked
+    with open_database(load_settings()) as database, database.read() as connection:
+        assert connection.scalars(select(embeddings.c.encoder)).all() == []  # and before any text is embedded
+
+
+def test_a_draft_is_listed_with_what_became_of_it(command: Any, sample: None, endpoint: Any) -> None:
+    assert command("drafts", "list").err == "No drafts.\n"
+    first = command("draft", "Ask about the costume rails", "--voice", "email", "--json", "-").json["id"]
+    second = command("draft", "Thank Nan for the kettle", "--json", "-").json["id"]
+    command("feedback", first, "--rejected")
+    shown = command("drafts", "list").out.splitlines()
+    assert [line.split()[0] for line in shown] == ["id", second, first]
+    assert shown[2].endswith(" email  rejected  Ask about the costume rails")
+    found = command("drafts", "list", "nan", "KETTLE", "--json", "-").json
+    assert [(each["id"], each["outcome"], each["voice"]) for each in found["drafts"]] == [(second, None, None)]
+    assert f"go on with --after {second}" in command("drafts", "list", "--limit", "1").err
+    assert command("drafts", "list", "tea").err == "No draft contains 'tea'.\n"
+
+
+def test_texts_to_embed_are_told(
+    command: Any, write_lines: Any, endpoint: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PEARL_RETRIEVER", "fusion")
+    lines = [
+        {"user_id": "ann", "id": str(number), "timestamp": 1.7e9 + number, "text": f"Tea {number}."}
+        for number in range(200)
+    ]
+    said = "embeds 200 texts: about 1 s on two quiet cores."
+    assert said in command("import", "jsonl", write_lines(lines)).err
+    assert command("draft", "Boil", "--user", "ann").err.startswith("Embedding 200 texts first, once.\n")
+    assert said not in command("import", "jsonl", write_lines([{**lines[0], "id": "x", "text": "Milk."}])).err
 
 
 def test_help_has_examples(command: Any) -> None:

@@ -80,7 +80,7 @@ def test_list_documents(pearl: Any) -> None:
     ("words", "found"), [("tea", ["p-1", "m-1"]), ("köln TEA", ["p-1"]), ("Ko\u0308ln", ["p-1"]), ("%", ["m-2"])]
 )
 def test_search(pearl: Any, words: str, found: list[str]) -> None:
-    assert listed(pearl, "search", words) == found
+    assert listed(pearl, "list", words) == found
 
 
 @pytest.mark.parametrize(
@@ -93,15 +93,18 @@ def test_search(pearl: Any, words: str, found: list[str]) -> None:
 )
 def test_search_shows_the_word(pearl: Any, write_lines: Any, text: str, word: str, shown: str) -> None:
     assert pearl("import", "jsonl", write_lines([{**LINES[0], "id": "k", "text": text}], "k.jsonl")).status == 0
-    row = pearl("documents", "search", word).out.splitlines()[1]
+    row = pearl("documents", "list", word).out.splitlines()[1]
     assert shown in row
     assert word.casefold() in row
 
 
 def test_nothing_found(pearl: Any) -> None:
-    run = pearl("documents", "search", "coffee")
-    assert (run.status, run.out, run.err) == (0, "", "No document contains 'coffee'.\n")
-    assert pearl("documents", "search", " ").err == "pearl: Give at least one word to search for.\n"
+    run = pearl("documents", "list", "coffee", "pot")
+    assert (run.status, run.out, run.err) == (0, "", "No document contains 'coffee pot'.\n")
+    assert pearl("documents", "list", " ").err == "pearl: Give at least one word to search for.\n"
+    instead = "pearl: There is no command 'pearl documents search'; use pearl documents list WORDS.\n"
+    assert pearl("documents", "search", "tea").err == instead
+    assert "pearl drafts list WORDS" in pearl("search", "tea").err
     assert "no voice 'emial'" in pearl("documents", "list", "--voice", "emial").err
 
 
@@ -284,7 +287,7 @@ def test_undo_says_what_it_cannot_bring_back(pearl: Any, write_lines: Any) -> No
 
 
 def test_what_only_reads_and_writes_rows_starts_without_numpy() -> None:
-    names = ("documents", "imports", "past_imports", "export", "import_export", "move", "users")
+    names = ("documents", "imports", "past_imports", "export", "drafts", "move", "users")
     lines = [f"import service.commands.{name}; print('{name}', 'numpy' in sys.modules)" for name in names]
     program = "\n".join(("import sys", *lines))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

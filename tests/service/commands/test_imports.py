@@ -204,7 +204,10 @@ def test_nothing_usable(command, tmp_path, content, message):
         (["telegraph", "/"], "There is no file or folder 'telegraph', and no importer of that name; there are "),
         (["jsonl"], "Missing argument"),
         (["jsonl", "/", "--colour"], "No such option"),
-        (["jsonl", "/", "--subjects"], "No such option: --subjects"),
+        (["jsonl", "/", "--subjects"], "No such option: --subjects for jsonl; it is an option of git."),
+        (["markdown", "/", "--day-first"], "it is an option of whatsapp."),
+        (["export", "/", "--me", "ann"], "No such option: --me for export; all other kinds have it."),
+        (["whatsap", "/"], "Did you mean 'whatsapp'?"),
     ],
 )
 def test_unusable_options(command, arguments, message):
@@ -264,7 +267,6 @@ def test_help_lists_the_sources_and_keeps_the_examples_lines(command):
         assert f"\n  {name} " in run.out
     run = command("import", "jsonl", "--help")
     assert "\n    pearl import jsonl history.jsonl.gz\n" in run.out
-    assert "--batch-size" not in run.out
     assert "--subjects" not in run.out
     assert "--subjects" in command("import", "git", "--help").out
 

@@ -10,6 +10,7 @@ from service.hook.editor import UNATTENDED, nobody_looks
 
 SCRIPTS = {
     "nothing": "#!/bin/sh\n# the message stays as it is\nexit 0\n",
+    "hands_on": '#!/bin/sh\ncat "$1" > seen\n',
     "opens": '#!/usr/bin/env bash\nexec vim "$@"\n',
     "program": "#!/usr/bin/env python3\nexit()\n",
 }
@@ -35,6 +36,15 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         *(":", "true", "/bin/true", "cat", "cat >/dev/null", "true;", "true #", "touch", "sed -i s/a/b/"),
         *("env true", "LANG=C true", "exec true", "sh -c 'exit 0'", "bash -c : --", "echo hi && true"),
         *("code", "code -n", "subl", "gvim", "xdg-open", "nothing", "sh ~/nothing"),
+        *(
+            "cat >&2",
+            "ls -l",
+            "vim -es",
+            "vim -c wq",
+            "vi +x",
+            "python3 -c pass",
+            "emacs -batch",
+        ),
     ],
 )
 def test_programs_that_show_a_draft_to_nobody(repository: Path, editor: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,6 +61,10 @@ def test_programs_that_show_a_draft_to_nobody(repository: Path, editor: str, mon
             "sh -c 'vim \"$1\"' --",
             "vim 'no end",
             "opens",
+            "hands_on",
+            "cat >/tmp/seen",
+            "vim -c startinsert",
+            "python3 editor.py",
             "sh ~/opens",
             "program",
             "no-such-program",

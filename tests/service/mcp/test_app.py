@@ -67,15 +67,27 @@ def of_client(capabilities: Any) -> Any:
 
 
 def test_a_client_that_shows_no_apps_hears_of_none(pearl: Any) -> None:
-    for capabilities, more in (
-        *((each, {}) for each in OTHERS),
-        (UI, {"resources": {}, "extensions": {EXTENSION_ID: {}}}),
-    ):
+    for capabilities, more in (*((each, {}) for each in OTHERS), (UI, {"extensions": {EXTENSION_ID: {}}})):
         found = asked(pearl, "server/discover", _meta=of_client(capabilities))
         met = asked(pearl, "initialize", protocolVersion="2025-11-25", capabilities=capabilities)
-        assert found["capabilities"] == met["capabilities"] == {"tools": {}, **more}
+        assert found["capabilities"] == met["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}, **more}
         listed = asked(pearl, "tools/list", _meta=of_client(capabilities))["tools"]
         assert [tool["name"] for tool in listed if "_meta" in tool] == (["draft"] if more else [])
+
+
+def test_what_is_declared_is_answered(pearl: Any) -> None:
+    for part in asked(pearl, "initialize", protocolVersion="2025-11-25", capabilities={})["capabilities"]:
+        assert asked(pearl, f"{part}/list")[part], part
+    [prompt] = asked(pearl, "prompts/list")["prompts"]
+    assert [(each["name"], each["required"]) for each in prompt["arguments"]] == [("request", True), ("voice", False)]
+    got = asked(pearl, "prompts/get", name="draft", arguments={"request": "Ask {Nan}", "voice": "email"})
+    [message] = got["messages"]
+    assert message["role"] == "user"
+    assert "in the voice 'email'" in message["content"]["text"]
+    assert message["content"]["text"].endswith("<request>\nAsk {Nan}\n</request>")
+    for params in ({"name": "x"}, {"name": "draft"}, {"name": "draft", "arguments": ["a"]}):
+        body = {"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": params}
+        assert pearl.as_user("ann").post("/mcp", body).json()["error"]["code"] == -32602
 
 
 def test_the_page_needs_nothing_from_elsewhere() -> None:

@@ -60,6 +60,7 @@ def test_the_stateless_revision() -> None:
     ("method", "params", "code"),
     [
         ("resources/list", {}, -32601),
+        ("prompts/list", {}, -32601),
         ("server/discover", {}, -32601),
         ("tools/call", {}, -32602),
         ("tools/call", {"name": "other"}, -32602),

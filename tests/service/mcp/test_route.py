@@ -113,4 +113,4 @@ def test_the_status_of_an_error_of_the_protocol(ann: Any) -> None:
     for described in (answer, ann.post("/mcp", PING)):
         McpOut.model_validate(described.json(), extra="forbid")
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32022)
-    assert ann.post("/mcp", {**PING, "method": "prompts/list"}).json()["error"]["code"] == -32601
+    assert ann.post("/mcp", {**PING, "method": "logging/setLevel"}).json()["error"]["code"] == -32601
