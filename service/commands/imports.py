@@ -26,7 +26,7 @@ from service.commands.common import open_database
 from service.commands.import_export import EXPORT_SUMMARY, export_command
 from service.commands.import_report import report
 from service.importers.base import Importer, Options, importer_names, load_importer
-from service.importers.guessing.guess import guess_importer
+from service.importing.guessing.guess import guess_importer
 from service.importing.import_record import remove_gone
 from service.importing.restore import EXPORT
 from service.importing.run import BATCH_DOCUMENTS, ImportSummary, run_import
