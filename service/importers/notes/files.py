@@ -31,10 +31,10 @@ NOTION_ID = re.compile(r"(?<=\S) [0-9a-f]{32}$")  # behind the title in a file's
 NAMED_BY_FOLDER = {"index", "_index", "readme"}
 KEYWORD = re.compile(r"[ \t]*#\+(\w+):(?:[ \t]+(.*))?$")
 HEADLINE = re.compile(r"(\*+)[ \t]+(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)[ \t]+)?(?:\[#[A-Z]\][ \t]+)?(.*)$")
-TAGS = re.compile(r"[ \t]:[\w@#%:]{1,200}:[ \t]{0,20}$")
+TAGS = re.compile(r"[ \t]\[\d{0,4}(?:%|/\d{0,4})\]|[ \t]:[\w@#%:]{1,200}:[ \t]{0,20}$")
 PROPERTY = re.compile(r"[ \t]*:(\w+):[ \t]+(.*)$")
 LINK = re.compile(r"\[\[([^\[\]\n]{1,1000})\](?:\[([^\[\]\n]{1,500})\])?\]")
-COMMENT_LINE = re.compile(r"[ \t]*#(?:[ \t]|$)")
+COMMENT_LINE = re.compile(r"[ \t]*[#:](?:[ \t]|$)")  # with a colon what a program put out
 LIST_ITEM = re.compile(r"[ \t]*(?:[-+]|\d+[.)])[ \t]")
 
 

@@ -32,6 +32,7 @@ LINK_ATTRIBUTES = re.compile(r"(?<=\))\{[^{}\n]{1,300}\}")
 INLINE_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9.-]{0,40}(?:\s[^<>]{0,1000})?/?>")
 HIGHLIGHT = re.compile(r"==([^=\n]{1,1000})==")
 BLOCK_ID = re.compile(r"(?:^|[ \t])\^[A-Za-z0-9-]{1,64}[ \t]{0,20}$", re.MULTILINE)
+TASK_DATE = re.compile(r"[ \t][✅❌➕⏳🛫📅]\ufe0f?[ \t]?\d{4}-\d\d-\d\d(?![\w-])")  # of Obsidian's Tasks
 BLOCK_REFERENCE = re.compile(r"\(\([0-9a-fA-F-]{36}\)\)")
 ATTRIBUTE_LIST = re.compile(
     r"\{:[^{}\n]{0,300}\}|[ \t]\{[#.][^{}\n]{0,300}\}[ \t]{0,20}$|\{\s?\.[^{}\n]{0,300}\}", re.MULTILINE
@@ -75,7 +76,7 @@ def clean_markup(text: str, mdx: bool = False, note: Callable[[str], None] = lam
     text = WIKILINK.sub(_wikilink, text)
     text = IMAGE_BY_NAME.sub("", IMAGE.sub("", text))
     text = _without_brackets(text)
-    return BLOCK_REFERENCE.sub("", BLOCK_ID.sub("", text))
+    return TASK_DATE.sub("", BLOCK_REFERENCE.sub("", BLOCK_ID.sub("", text)))
 
 
 def clean_inline(text: str) -> str:

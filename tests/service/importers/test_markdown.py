@@ -371,7 +371,7 @@ HEADS = {
 
 
 ORG = """#+DATE: [2024-03-01 Fri]
-* TODO Row :boat:
+* TODO Row [1/2] :boat:
   DEADLINE: <2024-03-12 Tue> SCHEDULED: <2024-03-11 Mon>
   :PROPERTIES:
   :Effort:
@@ -391,6 +391,8 @@ My own note.
 #+BEGIN: clocktable :maxlevel 2
 | a | b |
 #+END:
+#+RESULTS:
+: 42
 %%(diary-anniversary 3 12 2000) Party
 :tea: is a sign.
 """
@@ -398,7 +400,9 @@ My own note.
 
 def test_what_org_logs_by_itself_goes(read, tmp_path):
     write(tmp_path, "row.org", ORG)
-    (text,) = read("markdown", tmp_path).texts
+    (document,) = read("markdown", tmp_path).documents
+    assert document.request == "Row"
+    text = document.text
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     assert lines == [
         "Because of rain.",

@@ -50,6 +50,7 @@ def cleaned(text: str, **options: bool) -> str:
         ("- Tea.\n  :LOGBOOK:\n  CLOCK: [2024]\n  :END:\n- Milk.", "- Tea.\n- Milk."),
         ("- Tea.\n- #+BEGIN_QUOTE\n  Bob's words.\n  #+END_QUOTE\n- > Bob's, too.\n- Milk.", "- Tea.\n- Milk."),
         ("- Tea.\n  logseq.order-list-type:: number\n- #+BEGIN_QUERY\n  {:title x}\n  #+END_QUERY", "- Tea."),
+        ("- [x] Buy tea 📅 2024-03-01 ✅ 2024-03-02\n- 2024-03-01 ✅", "- [x] Buy tea\n- 2024-03-01 ✅"),
         # Templater, EJS, PHP, Jinja's comments, Handlebars
         (
             "Tea. <% tp.date.now() %>\n\n<%* const a = 1;\ntR += a; -%>\n\n5 % longer, < 3 m.",
