@@ -1,8 +1,9 @@
-"""What programs write among a person's texts: notices in place of messages, marks of edited ones, commands to bots."""
+"""Notices of programs among a person's texts: in place of messages, marks of edited ones, lines to bots."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from pearl.text.phrases import Phrases
 from service.importers.base import NO_TEXT
@@ -10,7 +11,6 @@ from service.importers.quotes import LINE_CHARACTERS
 
 PHRASES = Phrases.of("service", "notices")
 LONGEST_NOTICE = 120  # characters
-NOTICE = PHRASES.compile(r"\W{0,3}(?:{gone}|{calls}|{live}|{waiting}|{absent})\W{0,3}|null")
 IN_BRACKETS = re.compile(r"<[^<>\n]{0,60}(?![\w<>])[^\n][^<>\n]{0,60}>")  # alone they are no word of one's own
 PLACE = PHRASES.compile(
     r"(?:(?:{location}|\w{1,20}):? ?)?https?://maps\.(?:google|apple)\.com/(?:maps)?\?(?:q|ll)=-?[\d.]+,-?[\d.]+"
@@ -31,6 +31,12 @@ VOTES = re.compile(r"[^\n]*\(\D{0,9}\d{1,9}\D{0,20}\)")
 COMMAND = re.compile(r"[/!][a-z]\w{0,31}(?:@\w{1,40})?(?: [^\n]*)?|[.$?;%&][a-z][\w-]{2,31}")
 
 
+@cache
+def _notice() -> re.Pattern[str]:
+    """Match a whole short text in place of a message, in any of fifty languages; compiled when a chat is read."""
+    return PHRASES.compile(r"\W{0,3}(?:{gone}|{calls}|{live}|{waiting}|{absent})\W{0,3}|null")
+
+
 def without_notices(text: str) -> str:
     """A message without what its program wrote; "" where that is all. Of a poll the question stays."""
     lines = text.split("\n")
@@ -42,7 +48,7 @@ def without_notices(text: str) -> str:
 
 
 def _is_notice(text: str) -> bool:
-    rules = [NOTICE]
+    rules = [_notice()]
     rules += [rule for sign, rule in ((".", OF_FILE), ("://maps", PLACE), ("<", IN_BRACKETS)) if sign in text]
     return any(rule.fullmatch(text) for rule in rules)
 
