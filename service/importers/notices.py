@@ -12,8 +12,8 @@ from service.importers.quotes import LINE_CHARACTERS
 PHRASES = Phrases.of("service", "notices")
 LONGEST_NOTICE = 120  # characters
 IN_BRACKETS = re.compile(r"<[^<>\n]{0,60}(?![\w<>])[^\n][^<>\n]{0,60}>")  # alone they are no word of one's own
-PLACE = PHRASES.compile(
-    r"(?:(?:{location}|\w{1,20}):? ?)?https?://maps\.(?:google|apple)\.com/(?:maps)?\?(?:q|ll)=-?[\d.]+,-?[\d.]+"
+PLACE = re.compile(  # below a label of one or two words in any language
+    r"(?:[^\s:]{1,20}(?: [^\s:]{1,12})?: ?)?https?://maps\.(?:google|apple)\.com/(?:maps)?\?(?:q|ll)=-?[\d.]+,-?[\d.]+"
 )
 FILE_NAME = re.compile(r"[^\n/]{1,150}[^\s./]\.(?=\w{0,4}[a-z])\w{2,5}", re.IGNORECASE)
 NAMED = r"[^\n<>]{1,150}\.\w{1,5}"
