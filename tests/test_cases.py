@@ -19,9 +19,9 @@ from starlette.testclient import TestClient
 from pearl.chat.fake import FakeChatModel
 from pearl.settings import load_settings
 from service.app import create_app
-from tests.dovecot import Ann, mail_server
 from service.hook.editor import UNATTENDED
 from service.hook.message import is_unwanted
+from tests.dovecot import Ann, mail_server
 
 CASES = Path(os.environ.get("PEARL_SHARED", Path(__file__).parents[1] / ".." / "shared")) / "cases"
 
@@ -34,11 +34,13 @@ class Text:
     request: str | None = None
     time: str = ""  # how it begins, in UTC
     file: str = ""  # whose time it has
+    voice: str = ""  # other than the one that all have
 
     def matches(self, found: dict[str, Any], folder: Path) -> bool:
         return (
             re.sub(r"\n+", "\n", found["text"]) == self.text
             and self.request in (None, found.get("request"))
+            and self.voice in ("", found.get("voice"))
             and f"{datetime.fromtimestamp(found['timestamp'], UTC)}".startswith(self.time)
             and (not self.file or abs((folder / self.file).stat().st_mtime - found["timestamp"]) < 2)
         )
@@ -278,6 +280,14 @@ ROWS = {
         (Text("Dear landlord, the roof leaks, and so does my patience."),),
         says='"[^"]*draft[^"]*": ?1',
     ),
+    "10": Commits(
+        (
+            "The lid was closed before the water was in.\nOpen it first.\n\nboiled two eggs",
+            "It pours without a gulp now.",
+            "Reviewers: they drink tea, so the kettle must be loud.",
+        ),
+        left_out={},
+    ),
     "11": Commits(
         (
             "A seed was in it.",
@@ -309,7 +319,24 @@ ROWS = {
         ),
         says=r"season\.md.*tbd\.md|: [23]\b[^\n]*time of the file",
     ),
+    "17": Import(
+        "markdown notes",
+        (
+            Text(
+                "# Mails\nI answer mails before noon, or never.\n"
+                "# Drawers\nI keep this in a drawer of my own.\nText below it."
+            ),
+        ),
+    ),
     "18": Import("markdown export", (Text("What lies in the shed, lies in the shed.", "The shed", time="2021-03-04"),)),
+    "19": Import(
+        f"slack export {ANN}",
+        (
+            Text("The new oars came today, and they are too short."),
+            Text("Only the blocks hold these words."),
+            Text("Plain words, with blocks that say the same."),
+        ),
+    ),
     "20": Conversation("status of part 3", as_for=(1, 0)),
     "21": Conversation("status of part 4", as_for=(0, 2), refused={"role": "user", "content": None}),
     "26": Ratings(lines=(7, 8)),
@@ -335,7 +362,6 @@ ROWS = {
             Text("A plain mail, as they were in 2002."),
         ),
     ),
-    **dict.fromkeys(("69", "70", "71", "73", "76", "77", "78", "79"), Pairs()),
     "31": Import(
         f"mbox Sent.mbox {ANN}",
         (
@@ -343,10 +369,59 @@ ROWS = {
             Text("The dates are these:\n2013/11/5 rowing\n2013/11/6 tea, with bob@example.net"),
         ),
     ),
+    "32": Import(
+        f"mbox Sent.mbox {ANN}",
+        tuple(Text(f"I can do Sunday at one, with the long oars.{number}", SUNDAY) for number in ("", " (2)", " (3)")),
+    ),
+    "41": Import(
+        "whatsapp chat.txt --me 'Ann Lee'",
+        (
+            *(Text(text) for text in ("It stood on the slipway", "It left at noon,\nand came back", "Morgen wieder")),
+            Text("Fill in <your name here> and send it back"),
+        ),
+    ),
+    "42": Import("whatsapp chat.txt --me 'Ann Lee'", (Text("Son söz bu."),)),
+    "44": Import(
+        "whatsapp . --me 'Ann Lee'",
+        (
+            *(
+                Text(f"They hang {where}.", time="2024-03-12 15:04")
+                for where in ("in the shed", "under the roof", "by the door")
+            ),
+            *(Text(f"The boat {does}.", time="2024-03-25 15:04") for does in ("waits", "is long", "is old")),
+        ),
+    ),
+    "45": Import("telegram result.json --me 'Ann Lee'", (Text("My own words about oars."),), says='"forwarded": ?2'),
+    "47": Import("x archive", (Text("The long rope floats, it does."), Text("A post by itself."))),
+    "48": Import(
+        "mastodon archive",
+        (Text("Bob is right about oars"), Text("So is Eve"), Text("RE: the oars, they are dry")),
+    ),
+    "49": Import(
+        "mastodon archive --voice posts",
+        (
+            Text("The shed is open.", voice="posts"),
+            Text("@bob a private word about money", voice="chat"),
+            Text("For followers alone.", voice="posts"),
+        ),
+    ),
+    "53": Import(
+        "chatgpt conversations.json",
+        tuple(
+            each
+            for boat, wet in (("rowing boat", "when wet"), ("sailing boat", "in frost"))
+            for each in (
+                Text(f"Name five knots for a {boat}."),
+                Text(f"Which one holds {wet}?", "The bowline and four more."),
+            )
+        ),
+    ),
+    "54": Import("markdown vault", (Text("The shed is dry.\nThe oars are 5 % longer, < 3 m."),)),
     "56": Watched({"<open@example.net>": ("nan@example.net",)}),
     **dict.fromkeys(("57", "58"), Watched({"<ask@example.net>": ("nan@example.net",)})),
     "59": Watched(
         {"<two@example.net>": ("desk@example.net", "boss@example.net"), "<form@example.net>": ("form@example.net",)}
+    ),
     "62": Models(
         {
             "": ["pearl", "email"],
@@ -357,6 +432,7 @@ ROWS = {
             "?before_id=email": ["pearl"],
         }
     ),
+    **dict.fromkeys(("69", "70", "71", "73", "76", "77", "78", "79"), Pairs()),
 }
 FOLDERS = {folder.name[:2]: folder for folder in sorted(CASES.glob("[0-9][0-9]-*"))}
 

@@ -11,7 +11,6 @@ try:
     import errno
     import gc
     import os
-    import re
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import contextmanager
     from io import TextIOWrapper

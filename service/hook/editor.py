@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pearl.errors import InputError
-from service.importers.git_process import git_answer
+from service.process.git_process import git_answer
 
 # variables of the services that build and test; no one sees a draft there
 UNATTENDED = ("CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pearl.errors import InputError
 from service.hook.editor import nobody_looks
-from service.importers.git_process import git_answer, git_path
+from service.process.git_process import git_answer, git_path
 
 # files that git keeps while it makes commits by itself or continues one
 UNDER_WAY = ("rebase-merge", "rebase-apply", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD")

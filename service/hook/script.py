@@ -11,7 +11,7 @@ from pathlib import Path
 from pearl.cli.options import writing
 from pearl.errors import Conflict, InputError
 from pearl.files.whole import opened
-from service.importers.git_process import git_path
+from service.process.git_process import git_path
 
 NAME = "prepare-commit-msg"
 OURS = "# Written by `pearl hook install`, which renews it; `pearl hook remove` removes it."

@@ -12,7 +12,7 @@ from pearl.errors import InputError
 from pearl.prompts import fair_shares
 from pearl.text.usable import counted
 from service.importers.git import PATHS_SHOWN, changed_paths
-from service.importers.git_process import git_answer, run_git
+from service.process.git_process import git_answer, run_git
 
 DIFF = ("diff", "--cached", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--submodule=short")
 READ_BYTES = 20_000  # read of a file's diff, which may be huge

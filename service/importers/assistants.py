@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pearl.errors import InputError
@@ -10,9 +11,10 @@ from pearl.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, ArchiveImporter
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
-from service.importers.fields import missing_field, object_or_empty
+from service.importers.fields import list_or_empty, missing_field, object_or_empty
 
 VOICE = "prompts"  # nobody writes to a person as to a program
+REPLACED = "replaced by an edited prompt"
 HIDDEN = "is_visually_hidden_from_conversation"
 
 
@@ -67,15 +69,14 @@ class ChatGptImporter(AssistantImporter):
     program = "ChatGPT"
 
     def turns(self, conversation: dict[str, Any]) -> Iterator[Turn | LeftOut]:
-        """The turns on the way to the newest one; prompts that were edited later are other ways."""
-        nodes = as_object(conversation.get("mapping"))
-        way: dict[str, dict[str, Any]] = {}  # from the newest turn back
-        at = conversation.get("current_node")
-        while isinstance(at, str) and at in nodes and at not in way:
-            way[at] = object_or_empty(nodes[at])
-            at = way[at].get("parent")
+        nodes = {id_: object_or_empty(node) for id_, node in as_object(conversation.get("mapping")).items()}
+        above = {str(child): id_ for id_, node in nodes.items() for child in list_or_empty(node.get("children"))}
+        above |= {id_: node["parent"] for id_, node in nodes.items() if isinstance(node.get("parent"), str)}
+        times = {id_: object_or_empty(node.get("message")).get("create_time") for id_, node in nodes.items()}
+        way = _way(above, times, conversation.get("current_node"))
         said = None
-        for id_, node in reversed(way.items()):
+        for id_ in way:
+            node = nodes[id_]
             message = object_or_empty(node.get("message"))
             role, text = _role(node), _written(object_or_empty(message.get("content")))
             if role == "user" and not object_or_empty(message.get("metadata")).get(HIDDEN):
@@ -83,8 +84,8 @@ class ChatGptImporter(AssistantImporter):
             elif role == "assistant":
                 yield LeftOut("", NOT_MINE)
                 said = text or said
-        edited = sum(_role(object_or_empty(node)) == "user" for id_, node in nodes.items() if id_ not in way)
-        yield from [LeftOut("", "replaced by an edited prompt")] * edited
+        edited = sum(_role(nodes[id_]) == "user" for id_ in nodes.keys() - set(way))
+        yield from [LeftOut("", REPLACED)] * edited
 
 
 class ClaudeImporter(AssistantImporter):
@@ -98,7 +99,15 @@ class ClaudeImporter(AssistantImporter):
         if not isinstance(messages, list):
             raise missing_field("chat_messages")
         said = None
-        for message in map(object_or_empty, messages):
+        turns = {str(turn.get("uuid") or number): turn for number, turn in enumerate(map(object_or_empty, messages))}
+        above = {id_: str(turn.get("parent_message_uuid")) for id_, turn in turns.items()}
+        times = {id_: turn.get("created_at") for id_, turn in turns.items()}
+        is_tree = not turns.keys().isdisjoint(above.values())
+        way = set(_way(above, times, conversation.get("current_leaf_message_uuid")) if is_tree else turns)
+        for id_, message in turns.items():
+            if id_ not in way:
+                yield LeftOut("", REPLACED if message.get("sender") == "human" else NOT_MINE)
+                continue
             content = message.get("content")
             blocks = [object_or_empty(block) for block in content] if isinstance(content, list) else []
             texts = [str(block.get("text") or "") for block in blocks if block.get("type") == "text"]
@@ -108,6 +117,25 @@ class ClaudeImporter(AssistantImporter):
             else:
                 yield LeftOut("", NOT_MINE)
                 said = text or said
+
+
+def _way(above: Mapping[str, str], times: Mapping[str, Any], current: Any) -> list[str]:
+    """The turns from the first one to the current one, else to the newest that nothing follows; prompts that were
+    edited later are other ways. ``above`` is what each turn follows."""
+    followed = {above[id_] for id_ in times if id_ in above}
+    newest = max((id_ for id_ in times if id_ not in followed), key=lambda id_: _moment(times[id_]), default=None)
+    at: str | None = current if isinstance(current, str) and current in times else newest
+    way = dict[str, None]()
+    while at is not None and at in times and at not in way:
+        way[at] = None
+        at = above.get(at)
+    return list(reversed(way))
+
+
+def _moment(time: Any) -> float:
+    with suppress(InputError):
+        return parse_timestamp(time)
+    return 0
 
 
 def _role(node: dict[str, Any]) -> Any:

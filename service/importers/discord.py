@@ -13,19 +13,10 @@ from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import (
-    NO_TEXT,
-    NOT_MINE,
-    Importer,
-    Items,
-    LeftOut,
-    Options,
-    SourceDocument,
-    as_request,
-    read_each,
-)
+from service.importers.base import NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument, as_request, read_each
 from service.importers.disk_index import DiskIndex
-from service.importers.fields import check_given, object_or_empty
+from service.importers.fields import check_given, list_or_empty, object_or_empty
+from service.importers.notices import why_unsaid
 from service.importers.quotes import Parts, split_quotes
 
 PACKAGE_FILES = ("c[0-9]*/messages.json", "c[0-9]*/messages.csv", "[0-9]*/messages.json", "[0-9]*/messages.csv")
@@ -134,8 +125,9 @@ def _place(channel: dict[str, Any]) -> Place:
 
 
 def _note_text(written: DiskIndex, message: Any) -> None:
-    if isinstance(message, dict) and isinstance(message.get("content"), str):
-        written.put(str(message.get("id")), _parts(message["content"]).own)
+    if isinstance(message, dict):
+        parts = _parts(_content(message, "content"))
+        written.put(str(message.get("id")), parts.own or parts.quoted)
 
 
 def _exported_item(
@@ -160,12 +152,21 @@ def _item(
     """``names`` are what the format calls the id, the time and the text."""
     fields, (id_, time, text) = as_object(message), names
     check_given(fields, id_, time)
-    parts = _parts(str(fields.get(text) or ""))
-    if not parts.own.strip():
-        return LeftOut(where, NO_TEXT)
+    parts = _parts(_content(fields, text))
+    if reason := why_unsaid(parts.own):
+        return LeftOut(where, reason)
     timestamp, request = parse_timestamp(fields[time], param=time), as_request(answered) or parts.quoted
     recipient, thread = place
     return options.document(where, str(fields[id_]), parts.own, timestamp, request, recipient=recipient, thread=thread)
+
+
+def _content(message: dict[str, Any], field: str) -> str:
+    """The text of a message; where it has none the words of its embeds, as quotes where they come from a link."""
+    if message.get(field):
+        return str(message[field])
+    embeds = map(object_or_empty, list_or_empty(message.get("embeds")))
+    said = ((">>> " if each.get("url") else "", each.get("description") or each.get("title") or "") for each in embeds)
+    return "\n".join(f"{mark}{words}" for mark, words in said)
 
 
 def _parts(content: str) -> Parts:

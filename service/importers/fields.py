@@ -26,5 +26,9 @@ def check_given(fields: Mapping[str, Any], *names: str) -> None:
             raise missing_field(name)
 
 
+def list_or_empty(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def object_or_empty(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}

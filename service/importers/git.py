@@ -18,7 +18,7 @@ from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.commits.footers import own_text
 from service.importers.commits.programs import is_assisted, is_generated, is_programs, own_subject, unsigned
-from service.importers.git_process import git_answer, run_git, split_at_nul
+from service.process.git_process import git_answer, run_git, split_at_nul
 
 # hash, parents, author's time, name and address as written and as .mailmap has them, committer, subject, body
 FIELDS = ("%H", "%P", "%at", "%an", "%ae", "%aN", "%aE", "%cn <%ce>", "%s", "%b")

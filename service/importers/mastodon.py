@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,11 +11,15 @@ from pearl.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive
 from service.importers.base import LeftOut, Options
-from service.importers.fields import check_strings
+from service.importers.fields import check_strings, object_or_empty
 from service.importers.html_text import html_to_text
 from service.importers.posts import Placed, Post, PostImporter, without_mentions
 
 WRITTEN = ("Note", "Question", "Article")
+DIRECT_VOICE = "chat"  # also with --voice, which is that of posts
+# what servers set before or below a post that quotes another
+QUOTING, QUOTES = "quote-inline", {"quote", "quoteUri", "quoteUrl", "_misskey_quote"}
+QUOTED = re.compile(r"\A(?:RE|QT|RT): ?https?://\S{1,2000}(?:\s+|\Z)|(?:(?<=\s)|^)(?:RE|QT|RT): ?https?://\S{1,2000}\Z")
 
 
 class MastodonImporter(PostImporter):
@@ -33,12 +38,14 @@ class MastodonImporter(PostImporter):
 
 
 def _post(activity: dict[str, Any]) -> Post | LeftOut:
-    note = activity.get("object")
-    if activity.get("type") != "Create" or not isinstance(note, dict) or note.get("type") not in WRITTEN:
+    note, is_update = object_or_empty(activity.get("object")), activity.get("type") == "Update"
+    if not (is_update or activity.get("type") == "Create") or note.get("type") not in WRITTEN:
         return LeftOut("", "shared from others")
     check_strings(note, "id", "content")
     published = note.get("published") or activity.get("published")
     text, answers = html_to_text(note["content"]).strip(), note.get("inReplyTo")
+    if QUOTING in note["content"] or note.keys() & QUOTES:
+        text = QUOTED.sub("", text).strip()
     tags = note.get("tag") if isinstance(note.get("tag"), list) else []
     named = [tag.get("name") for tag in tags or () if isinstance(tag, dict) and tag.get("type") == "Mention"]
     to_somebody = bool(answers) or text.startswith("@")
@@ -51,4 +58,15 @@ def _post(activity: dict[str, Any]) -> Post | LeftOut:
         next((name for name in named if isinstance(name, str)), None) if to_somebody else None,
         conversation if isinstance(conversation, str) else None,
         warning if isinstance(warning, str) else None,
+        DIRECT_VOICE if _is_direct(note) else None,
+        note["id"],
+        parse_timestamp(note.get("updated") or activity.get("published")) if is_update else 0,
     )
+
+
+def _is_direct(note: dict[str, Any]) -> bool:
+    """True for a post that goes neither to everybody nor to the followers."""
+    fields = [note.get(field) or [] for field in ("to", "cc")]
+    to = [each for field in fields for each in (field if isinstance(field, list) else [field])]
+    public = any(str(each).rpartition("#")[2].removeprefix("as:") == "Public" for each in to)
+    return bool(to) and not public and not any(str(each).endswith("/followers") for each in to)

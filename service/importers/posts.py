@@ -28,6 +28,9 @@ class Post:
     recipient: str | None
     thread: str | None = None  # where the archive names it
     title: str | None = None  # its request where nothing else is
+    voice: str | None = None  # of a post that is for somebody alone
+    original: str = ""  # the id of the first version
+    version: float = 0  # of one that was edited; the highest one counts
 
 
 Placed = tuple[str, Post | LeftOut | InputError]
@@ -42,6 +45,7 @@ class PostImporter(ArchiveImporter):
 
     def items(self, archive: Archive, names: list[str], options: Options) -> Items:
         """Read twice, for the newest stand first: what can be answered, then the answers."""
+        newest: dict[str, float] = {}  # version of those that were edited
         with DiskIndex() as index:
             for name in names:
                 with suppress(InputError):  # reported when the same place is reached below
@@ -50,20 +54,26 @@ class PostImporter(ArchiveImporter):
                             index.put(post.id, post.text)
                             index.put(f"{post.id}<", post.answers or "")
                             index.put(f"{post.answers}>", post.id)
-            yield from archive.each(names, lambda name: self._items(archive, name, index, options))
+                            if post.version:
+                                newest[post.original] = max(post.version, newest.get(post.original, 0))
+            yield from archive.each(names, lambda name: self._items(archive, name, index, newest, options))
 
     def posts(self, archive: Archive, name: str, options: Options) -> Iterator[Placed]:
         """Yield each post with its place, or why there is none."""
         raise NotImplementedError
 
     def _items(
-        self, archive: Archive, name: str, index: DiskIndex, options: Options
+        self, archive: Archive, name: str, index: DiskIndex, newest: dict[str, float], options: Options
     ) -> Iterator[SourceDocument | LeftOut]:
-        return read_each(self.posts(archive, name, options), partial(self._item, index, options))
+        return read_each(self.posts(archive, name, options), partial(self._item, index, newest, options))
 
-    def _item(self, index: DiskIndex, options: Options, post: Post | LeftOut, where: str) -> SourceDocument | LeftOut:
+    def _item(
+        self, index: DiskIndex, newest: dict[str, float], options: Options, post: Post | LeftOut, where: str
+    ) -> SourceDocument | LeftOut:
         if isinstance(post, LeftOut):
             return LeftOut(where, post.reason)
+        if post.version < newest.get(post.original, 0):
+            return LeftOut(where, "replaced by an edited version")
         if not post.text:
             return LeftOut(where, NO_TEXT)
         answered = as_request(index.get(post.answers)) if post.answers else None
@@ -79,6 +89,7 @@ class PostImporter(ArchiveImporter):
             post.text,
             post.timestamp,
             answered or post.title,
+            post.voice,
             recipient=post.recipient,
             thread=f"{self.name}:{thread}" if thread else None,
         )

@@ -14,10 +14,12 @@ from pearl.errors import InputError
 from pearl.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, ArchiveImporter
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument, as_request, read_each
+from service.importers.base import NOT_MINE, Items, LeftOut, Options, SourceDocument, as_request, read_each
 from service.importers.disk_index import DiskIndex
 from service.importers.fields import check_strings, object_or_empty
+from service.importers.notices import why_unsaid
 from service.importers.quotes import split_quotes
+from service.importers.slack_blocks import written_in
 
 USER_FILES = ("users.json", "org_users.json")  # the second in exports of an Enterprise Grid
 DIRECT_FILE = "dms.json"
@@ -125,15 +127,13 @@ def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
 def _item(day: _Day, options: Options, value: Any, where: str) -> SourceDocument | LeftOut:
     message = as_object(value)
     check_strings(message, "ts")
-    ts, text = message["ts"], message.get("text")
-    if message.get("subtype") not in WRITTEN_SUBTYPES or message.get("bot_id"):
-        day.written.put(f"{day.channel}:{ts}", _readable(str(text or ""), day.people))  # a bot can be answered
-        return LeftOut(where, "bot or system message")
-    written = text if isinstance(text, str) else ""
+    ts, text = message["ts"], written_in(message)
     if message.get("subtype") == "file_share":
-        written = UPLOAD.sub("", written, count=1)
-    parts = split_quotes(_readable(written, day.people), mark_of_all=QUOTE_OF_ALL)
-    day.written.put(f"{day.channel}:{ts}", parts.own)
+        text = UPLOAD.sub("", text, count=1)
+    parts = split_quotes(_readable(text, day.people), mark_of_all=QUOTE_OF_ALL)
+    day.written.put(f"{day.channel}:{ts}", parts.own or parts.quoted)  # a bot can be answered, too
+    if message.get("subtype") not in WRITTEN_SUBTYPES or message.get("bot_id"):
+        return LeftOut(where, "bot or system message")
     user = message.get("user")
     person = day.people.get(user) if isinstance(user, str) else None
     profile = message.get("user_profile")  # of somebody from another workspace, whom no list names
@@ -141,8 +141,8 @@ def _item(day: _Day, options: Options, value: Any, where: str) -> SourceDocument
         person = _person(profile, profile, str(user))
     if not options.identities.match(*(person.names if person else ()), user, account=user):
         return LeftOut(where, NOT_MINE)
-    if not parts.own.strip():
-        return LeftOut(where, NO_TEXT)
+    if reason := why_unsaid(parts.own):
+        return LeftOut(where, reason)
     request = _request(day, message, parts.quoted)
     opened, recipient = message.get("thread_ts"), day.recipient(user)
     thread = f"{day.channel}:{opened}" if opened else None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from itertools import chain
 
 from pearl.errors import InputError
 from pearl.text.usable import parse_timestamp
-from service.importers.notes.kinds import NARROW_SPACES
-from service.importers.quotes import INVISIBLE, LINE_CHARACTERS
+from service.importers.dates import LANGUAGES
+from service.importers.quotes import INVISIBLE
 
 ORDERS = {"day_first": (2, 1, 0), "month_first": (2, 0, 1), "year_first": (0, 1, 2)}  # where year, month, day stand
 FLAGS: Mapping[str, str] = {
@@ -19,21 +21,22 @@ FLAGS: Mapping[str, str] = {
     "year_first": "Read 13/04/03 as 3 April 2013.",
 }
 FIRST_DAY = date(2009, 1, 1)  # there was no WhatsApp before
-STAMP = re.compile(
-    r"(\[?)(\d{1,4})([./-]) ?(\d{1,2})\3 ?(\d{1,4})\.?,? (?:([^\W\d][^\d\n:]{0,14}?|ч\.) ?)?"
-    r"(\d{1,2})[:.](\d\d)(?:[:.](\d\d))?(?: ?([^\W\d][^\d\n:\]]{0,14}?))?(\] ?| - )"
+STAMP_CHARACTERS = 100
+# the spaces of the world, which locales put between date, time and "PM"; and the Arabic comma
+PLAIN = {0xA0: " ", 0x202F: " ", 0x205F: " ", 0x3000: " ", 0x060C: ",", **dict.fromkeys(range(0x2000, 0x200B), " ")}
+DATE = r"(?P<first>\d{1,4})(?P<sign>[./-]) ?(?P<second>\d{1,2})(?P=sign) ?(?P<third>\d{1,4})"
+TIME = r"(?P<hour>\d{1,2})(?:[:.]| ?h ?)(?P<minute>\d\d)(?:(?:[:.]| min )(?P<seconds>\d\d)(?: s)?)?"
+BETWEEN = r"(?P<before>(?=\S{0,6} )[^\d\n:\[\]-]{1,24})"
+STAMPS = tuple(
+    re.compile(rf"(?P<open>\[?){first}{BETWEEN}{second}(?P<after>(?:[^\d\n:\[\]-]|\b-\b){{0,22}}?)(?P<end>\] ?| - |, )")
+    for first, second in ((DATE, TIME), (TIME, DATE))
 )
-NO_HALF = {"", "à", "às", "kl", "klo", "um", "om", "в", "o", "alle", "saat"}  # only words between date and time
-# by Unicode's locale data, without dots and spaces
-MORNING = {
-    *("am", "오전", "上午", "午前", "凌晨", "早上", "清晨", "ص", "πμ", "de", "öö", "sa", "fm", "ap", "vm", "pg", "dop"),
-    *("पूर्वाह्न", "ก่อนเที่ยง", "קודםהצהריים", "לפנהצ", "קבל"),
-}
-AFTERNOON = {
-    *("pm", "오후", "下午", "午後", "晚上", "中午", "م", "μμ", "du", "ös", "ch", "em", "ip", "nm", "ptg", "odp"),
-    *("अपराह्न", "หลังเที่ยง", "אחהצ"),
-}
-SIGNS = re.compile(r"[\s.'\"׳״]")
+SIGNS = re.compile(r"[\s.'\"׳״,()]")
+BETWEEN_WORDS = re.compile(r"[\s,()]+")
+LITERAL = re.compile(r"'([^']+)'|([^\W\d_a-zA-Z][^\s{}]*)")  # of a pattern of Unicode's, in which letters are fields
+Hours = tuple[float, ...]  # the first and the one past the last, none for words that only belong to a time
+HALVES: dict[str, Hours] = {"am": (0, 12), "pm": (12, 24)}
+MOST_WORDS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,57 +47,77 @@ class Stamp:
     form: tuple[object, ...]
     date: tuple[str, str, str]
     dotted: bool
-    half: str  # the word for the half of the day, "" on a clock of 24 hours
+    words: tuple[str, str]  # before and behind what stands second, such as "г." and "PM"
     clock: tuple[int, int, int]
+
+
+def match_stamp(line: str) -> re.Match[str] | None:
+    """Match a stamp of any chat program at the beginning of a line, whose spaces are plain (:func:`plain_spaces`)."""
+    return STAMPS[0].match(line) or STAMPS[1].match(line)
+
+
+def plain_spaces(line: str) -> str:
+    """The line with simple spaces, without invisible characters."""
+    return line if line.isascii() else INVISIBLE.sub("", line).translate(PLAIN)
 
 
 def find_stamp(line: str) -> tuple[Stamp, str] | None:
     """The stamp at the line's beginning and what follows it, None where there is none."""
     if "A" <= line[:1] <= "Z" or "\\" <= line[:1] <= "~":  # as most lines of a long message begin
         return None
-    match = STAMP.match(INVISIBLE.sub("", line[:LINE_CHARACTERS]).translate(NARROW_SPACES))
-    if match is None:
+    match = match_stamp(plain_spaces(line[:STAMP_CHARACTERS]))
+    if match is None or bool(match["open"]) != match["end"].startswith("]") or match["end"] == ", ":
         return None
-    bracket, first, sign, second, third, before, hour, minute, seconds, after, end = match.groups()
-    if bool(bracket) != end.startswith("]"):
-        return None
-    rest = line.partition("]" if bracket else " - ")[2]
-    form = (bracket, sign, len(first) == 4, len(third) == 4, seconds is None)
-    half = SIGNS.sub("", before or after or "").casefold()
-    clock = int(hour), int(minute), int(seconds or 0)
-    stamp = Stamp(match[0].strip("[] -"), form, (first, second, third), sign == ".", half, clock)
-    return stamp, rest.removeprefix(" ") if bracket else rest
+    part = match.group
+    rest = line.partition("]" if match["open"] else " - ")[2]
+    form = (match.re, part("open"), part("sign"), len(part("first")) == 4, len(part("third")) == 4, not part("seconds"))
+    stamp = Stamp(
+        match[0].strip("[] -"),
+        form,
+        (part("first"), part("second"), part("third")),
+        part("sign") == ".",
+        (part("before").strip(" ,"), part("after").strip(" ,")),
+        (int(part("hour")), int(part("minute")), int(part("seconds") or 0)),
+    )
+    return stamp, rest.removeprefix(" ") if match["open"] else rest
 
 
 class StampReader:
-    """Finds out in which order an export writes its dates, and reads them. It never guesses."""
+    """Finds out in which order and language an export writes its dates, and reads them. It never guesses."""
 
     def __init__(self, flags: frozenset[str]) -> None:
         self._asked = [order for order in ORDERS if order in flags]
         self._possible = list(self._asked or ORDERS)
         self._days: dict[tuple[str, str, str], tuple[str, bool]] = {}  # the days met, as text, and whether with dots
+        self._words: dict[str, str] = {}  # those met, with a stamp that only their meaning tells
+        self._meanings: dict[str, Hours | None] = {}
 
     def note(self, stamp: Stamp) -> None:
-        """Note the order that a stamp allows. Raises InputError for a word that is no known half of the day."""
-        if stamp.half not in NO_HALF | MORNING | AFTERNOON:
-            raise InputError(
-                f"'{stamp.text}': '{stamp.half}' is not known as a half of the day; set the phone to a clock of 24 "
-                "hours or to English and export the chat again.",
-                code="unknown_locale",
-            )
+        """Note the day and the words of a stamp."""
         if stamp.date not in self._days:
             self._days[stamp.date] = (stamp.text, stamp.dotted)
+        for word, is_before in zip(stamp.words, (True, False), strict=True):
+            by_24 = is_before and stamp.clock[0] > 12  # so that it is no half of the day
+            if word and (by_24 or (word not in self._words and len(self._words) < MOST_WORDS)):
+                self._words[word] = "" if by_24 else stamp.text
 
     def decide(self) -> None:
-        """Choose the order. Raises InputError that names the options where several orders can be, or where none can."""
+        """Choose the order and the language. Raises InputError that names the options where several orders can be, or
+        where none can, and for a word that no language has in a time."""
         if len(self._asked) > 1:
             raise InputError(f"Give one of {_named(self._asked)}.", code="ambiguous_dates")
+        self._meanings = _meanings(list(self._words))
+        for word, text in self._words.items():
+            if text and self._meanings[word] is None:
+                raise InputError(
+                    f"'{text}': '{word}' is not known as a half of the day; set the phone to a clock of 24 hours or to "
+                    "English and export the chat again.",
+                    code="unknown_locale",
+                )
         if self._asked:
             return
-        for parts, (text, dotted) in self._days.items():
-            # with dots and the year in two digits no language has another order
-            orders = ["day_first"] if dotted and len(parts[0]) < 4 else self._possible
-            left = [order for order in orders if order in self._possible and _day(parts, order)]
+        for parts, (text, _) in self._days.items():
+            left = [order for order in self._possible if _day(parts, order)]
             if not left:
                 raise InputError(
                     f"'{text}': its date cannot be read in the calendar and order of the others; export the chat with "
@@ -102,6 +125,11 @@ class StampReader:
                     code="unknown_locale",
                 )
             self._possible = left
+        # with dots and the year in two digits the day comes first wherever it can
+        if "day_first" in self._possible and any(
+            dotted and len(parts[0]) < 4 for parts, (_, dotted) in self._days.items()
+        ):
+            self._possible = ["day_first"]
         readings = {tuple(_day(parts, order) for parts in self._days) for order in self._possible}
         if len(readings) > 1:
             text = next(iter(self._days.values()))[0]
@@ -114,9 +142,9 @@ class StampReader:
     def seconds(self, stamp: Stamp) -> float:
         """Unix seconds, the clock taken as UTC. Raises InputError for a day or time that cannot be."""
         day, (hour, minute, second) = _day(stamp.date, self._possible[0]), stamp.clock
-        if stamp.half in MORNING | AFTERNOON and 1 <= hour <= 12:
-            noon = stamp.half == "中午" and hour == 11
-            hour = hour % 12 + (12 if stamp.half in AFTERNOON and not noon else 0)
+        period = next(filter(None, map(self._meanings.get, stamp.words)), None)
+        if period and hour <= 12:
+            hour = min(hour % 12, hour % 12 + 12, key=lambda each: _hours_away(each + minute / 60, period))
         if day is None or hour > 23 or minute > 59 or second > 59:
             raise InputError(f"'{stamp.text}' is no date and time.", param="date", code="invalid_timestamp")
         moment = datetime(day.year, day.month, day.day, hour, minute, second, tzinfo=UTC)
@@ -139,6 +167,74 @@ def _day(parts: tuple[str, str, str], order: str) -> date | None:
     except ValueError:
         return None
     return found if FIRST_DAY <= found <= datetime.now(UTC).date() + timedelta(days=1) else None
+
+
+def _hours_away(hour: float, period: Hours) -> float:
+    """The hours from a time of the day to a part of it, which may go past midnight."""
+    start, end = period
+    inside = start <= hour < end if start < end else hour >= start or hour < end
+    return 0 if inside else min(abs(hour - start), abs(hour - end))
+
+
+def _meanings(words: list[str]) -> dict[str, Hours | None]:
+    """The hours that each word stands for, () for those that only belong to a time, None for unknown ones: in the first
+    language that knows all of them, else in the first one that knows the word."""
+    found: dict[str, Hours | None] = dict.fromkeys(words)
+    for language in _languages() if words else ():
+        here = {word: _meaning(word, _vocabulary(language)) for word in words}
+        if None not in here.values():
+            return here
+        found = {word: here[word] if known is None else known for word, known in found.items()}
+    return found
+
+
+def _languages() -> Iterator[str]:
+    """Those of dates first, and all others of Unicode's, without countries."""
+    from babel.localedata import locale_identifiers
+
+    others = (name for name in locale_identifiers() if not re.search(r"_(?:[A-Z]{2}|\d{3})\b", name))
+    return chain(LANGUAGES, (name for name in others if name not in LANGUAGES))
+
+
+def _meaning(word: str, known: Mapping[str, Hours]) -> Hours | None:
+    """The hours of a word or a phrase, which words that only belong to a time may stand around."""
+    parts = BETWEEN_WORDS.split(word)
+    while len(parts) > 1 and known.get(_folded(parts[0])) == ():
+        parts = parts[1:]
+    return known.get(_folded("".join(parts)))
+
+
+def _folded(word: str) -> str:
+    return SIGNS.sub("", plain_spaces(word)).casefold()
+
+
+@cache
+def _vocabulary(language: str) -> Mapping[str, Hours]:
+    """The words of a language's short dates and times, by Unicode's locale data, with the hours they stand for."""
+    from babel.localedata import exists, load  # takes a twentieth of a second
+
+    if not exists(language):
+        return {}
+    data = load(language, merge_inherited=False)
+    patterns = [data.get("date_formats", {}).get("short")]
+    for kind in ("time_formats", "datetime_formats", "datetime_formats_relative", "datetime_skeletons"):
+        named = data.get(kind, {}).items()
+        patterns += [text for name, text in named if kind != "datetime_skeletons" or set(name) <= set("BHhms")]
+    literals = (part for text in patterns for part in LITERAL.findall(str(text)))
+    known: dict[str, Hours] = {_folded(word): () for quoted, bare in literals for word in (quoted or bare).split()}
+    rules = (data.get("day_period_rules") or {}).get(None, {})
+    hours = {name: _hours(rule[0]) for name, rule in rules.items()} | HALVES
+    for period in sorted(hours, key=lambda name: name in HALVES):
+        for words in (words for context in data.get("day_periods", {}).values() for words in context.values()):
+            if isinstance(words.get(period), str):
+                known[_folded(words[period])] = hours[period]
+    return known | {"": ()}
+
+
+def _hours(rule: Mapping[str, int]) -> Hours:
+    start = rule.get("from", rule.get("at", 0)) / 3600
+    end = rule.get("before", 3600 * (start + 1)) / 3600
+    return 0 if end == 12 else start, end  # the forenoon's word is that of the first half, too
 
 
 def _named(orders: list[str]) -> str:

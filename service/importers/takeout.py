@@ -14,21 +14,12 @@ from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, ArchiveImporter
-from service.importers.base import (
-    NO_TEXT,
-    NOT_MINE,
-    Items,
-    LeftOut,
-    Options,
-    SourceDocument,
-    as_request,
-    read_each,
-)
+from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument, as_request, read_each
 from service.importers.dates import read_date
 from service.importers.disk_index import DiskIndex
 from service.importers.fields import missing_field, object_or_empty
 from service.importers.mbox import MboxImporter
-from service.importers.notes.kinds import NARROW_SPACES
+from service.importers.stamps import PLAIN
 from service.importers.turns import Turns
 
 MAIL, CHAT = ("*.mbox",), ("google chat/*/*/messages.json", "groups/*/messages.json")
@@ -74,13 +65,7 @@ def _group(archive: Archive, name: str) -> dict[str, Any]:
 
 
 def _item(
-    group: str,
-    info: dict[str, Any],
-    turns: Turns | None,
-    opened: DiskIndex,
-    options: Options,
-    value: Any,
-    where: str,
+    group: str, info: dict[str, Any], turns: Turns | None, opened: DiskIndex, options: Options, value: Any, where: str
 ) -> SourceDocument | LeftOut:
     message = as_object(value)
     creator = object_or_empty(message.get("creator"))
@@ -123,7 +108,7 @@ def _seconds(value: Any) -> float:
     """Unix seconds from Google's English or, more slowly, its date in another language."""
     if not isinstance(value, str):
         raise missing_field("created_date")
-    text = value.translate(NARROW_SPACES)
+    text = value.translate(PLAIN)
     try:
         moment = datetime.strptime(text, WRITTEN).replace(tzinfo=UTC).timestamp()
     except ValueError:

@@ -11,12 +11,14 @@ from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, ArchiveImporter
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument, as_request, read_each
+from service.importers.base import NOT_MINE, Items, LeftOut, Options, SourceDocument, as_request, read_each
 from service.importers.disk_index import DiskIndex
 from service.importers.fields import check_given
+from service.importers.notices import why_unsaid
 from service.importers.turns import Turns
 
 CHATS = frozenset({"chats", "left_chats", "list"})  # around the chats of an export of all
+FORWARDED = {"forwarded_from", "forwarded_from_id", "saved_from"}  # null where the account is gone
 PERSON, BOT = "personal_chat", "bot_chat"
 
 
@@ -80,10 +82,10 @@ def _item(chat: _Chat, options: Options, value: Any, where: str) -> SourceDocume
     if message.get("type") != "message" or message.get("via_bot") or chat.fields.get("type") == BOT:
         return LeftOut(where, "bot or system message")
     check_given(message, "id", "date")
-    own, quoted = _parts(message.get("text"))
+    own, quoted = _parts(message.get("text") or message.get("text_entities"))
     unix = str(message.get("date_unixtime") or "")
     seconds = parse_timestamp(float(unix) if unix.isdecimal() else message["date"], param="date")
-    if message.get("forwarded_from") or message.get("forwarded_from_id") or message.get("saved_from"):
+    if message.keys() & FORWARDED:
         return LeftOut(where, "forwarded")
     key, replied = chat.key(message["id"]), message.get("reply_to_message_id")
     chat.written.put(key, own)
@@ -96,8 +98,8 @@ def _item(chat: _Chat, options: Options, value: Any, where: str) -> SourceDocume
     if not options.identities.match(message.get("from"), str(sender), number, account=str(sender)):
         chat.turns.hear(own, seconds)
         return LeftOut(where, NOT_MINE)
-    if not own:
-        return LeftOut(where, NO_TEXT)
+    if reason := why_unsaid(own):
+        return LeftOut(where, reason)
     heard = chat.turns.answered(seconds) if chat.fields.get("type") == PERSON else None
     request = as_request(chat.written.get(answered)) if answered else heard
     return options.document(

@@ -12,24 +12,16 @@ from pathlib import Path
 
 from pearl.errors import InputError
 from service.importers.archive import Archive, ArchiveImporter
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument, read_each
+from service.importers.base import NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument, read_each
 from service.importers.identities import Identities
 from service.importers.notes.kinds import is_chat
+from service.importers.notices import why_unsaid, without_notices
 from service.importers.quotes import INVISIBLE
 from service.importers.stamps import FLAGS, Stamp, StampReader, find_stamp
 from service.importers.turns import Turns
 
 MARK = "\u200e"  # WhatsApp sets it before what it writes itself, in every language
 ISOLATES = re.compile("[\u2066-\u2069]")  # around names
-EDITED = re.compile(rf"{MARK}<[^<>\n]{{1,80}}>\s*\Z")
-OMITTED = re.compile(r"<[^<>\n]{1,60}>|null")  # Android's "<Media omitted>"
-DELETED = re.compile(  # Android sets no mark before it
-    r"(?:You deleted this message|This message was deleted|Du hast diese Nachricht gelöscht"
-    r"|Diese Nachricht wurde gelöscht|(?:Eliminaste|Se eliminó) este mensaje|Vous avez supprimé ce message"
-    r"|Ce message a été supprimé|(?:Hai eliminato q|Q)uesto messaggio(?: è stato eliminato)?|Você apagou esta mensagem"
-    r"|Mensagem apagada|Je hebt dit bericht verwijderd|Dit bericht is verwijderd"
-    r"|(?:Вы удалили д|Д)анное сообщение(?: удалено)?)\.?"
-)
 TITLE = re.compile(r"(?i)(?:.*\W)?WhatsApp\b.{0,10}? (?:-|with|mit|con|com|avec|met|med) (.+?)(?: ?\(\d+\))?$")
 LINE_CHARACTERS = 1_100_000  # at once; a text of more is refused
 SENDER_CHARACTERS, MOST_SENDERS = 80, 1_000  # of a name; that are told apart
@@ -84,7 +76,9 @@ def _read_chat(archive: Archive, name: str, options: Options) -> Iterator[Source
     others: set[str] = set()
     for said in _messages(archive, name, options):
         reader.note(said.stamp)
-        if said.sender and len(others) < MOST_SENDERS and _own_words(said.text) and not me.match(said.sender):
+        if said.sender in others or not said.sender or len(others) >= MOST_SENDERS or me.match(said.sender):
+            continue
+        if _own_words(said.text):
             others.add(said.sender)
     reader.decide()
     title = TITLE.match(Path(name).stem) or TITLE.match(archive.source.stem)
@@ -104,19 +98,21 @@ def _item(
     if not options.identities.match(said.sender):
         turns.hear(text, seconds)
         return LeftOut(where, NOT_MINE)
-    if not text:
-        return LeftOut(where, NO_TEXT)
+    if reason := why_unsaid(text):
+        return LeftOut(where, reason)
     request = turns.answered(seconds) if alone else None
     name = f"{said.stamp.text}\0{said.sender}\0{text}"  # of which the id is a digest
     return options.document(where, name, text, seconds, request, recipient=recipient)
 
 
 def _own_words(text: str) -> str:
-    """The text without notices, names of files, and the mark that it was edited; "" if nothing else is left."""
+    """The text without what WhatsApp wrote itself; "" if nothing else is left."""
     if MARK in text:
-        text = EDITED.sub("", "\n".join(line for line in text.split("\n") if not line.startswith(MARK)))
-    text = ISOLATES.sub("", text.replace(MARK, "")).strip()
-    return "" if OMITTED.fullmatch(text) or DELETED.fullmatch(text) else text
+        text = "\n".join(line for line in text.split("\n") if not line.startswith(MARK))
+        mark = text.rfind(f"{MARK}<")  # that it was edited, or a file's name, in whatever language
+        if text.find(">", mark) == len(text.rstrip()) - 1 > mark >= 0:
+            text = text[:mark] + ("<attached: a>" if ":" in text[mark:] else "")
+    return without_notices(ISOLATES.sub("", text.replace(MARK, "")).strip())
 
 
 def _messages(archive: Archive, name: str, options: Options) -> Iterator[Said]:

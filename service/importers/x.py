@@ -121,6 +121,7 @@ def _post(tweet: dict[str, Any], owner: object, notes: dict[int | None, dict[str
         text, links = whole, core
     answers, answered = tweet.get("in_reply_to_status_id_str"), tweet.get("in_reply_to_screen_name")
     text = _with_links(text, links)
+    versions = _versions(tweet)
     others = isinstance(answered, str) and tweet.get("in_reply_to_user_id_str") != owner
     return Post(
         tweet["id_str"],
@@ -128,7 +129,17 @@ def _post(tweet: dict[str, Any], owner: object, notes: dict[int | None, dict[str
         (without_mentions(text) if answered else text).strip(),
         answers if isinstance(answers, str) else None,
         f"@{answered}" if others else None,
+        original=str(versions[0]) if versions else "",
+        version=versions.index(tweet["id_str"]) if tweet["id_str"] in versions else 0,
     )
+
+
+def _versions(tweet: dict[str, Any]) -> list[Any]:
+    """The ids of all versions of an edited post, in order."""
+    info = object_or_empty(tweet.get("edit_info"))
+    edit = object_or_empty(info.get("edit")).get("editControlInitial") or info.get("initial")
+    ids = object_or_empty(edit).get("editTweetIds")
+    return ids if isinstance(ids, list) else []
 
 
 def _time(value: str) -> float | str:

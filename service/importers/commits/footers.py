@@ -22,8 +22,9 @@ TOKEN = PHRASES.compile(
     0,
 )
 SUBJECT_OF_HASH = re.compile(r"(?<=: )([0-9a-f]{7,64}) \(.*\)\Z", re.DOTALL)
-KEY = re.compile(r"([A-Za-z][\w-]*(?: [A-Za-z]+){0,2})(?: ?:(?=[\s#]|\Z)|(?<=[A-Z])=(?=\S))")
+KEY = re.compile(r"([A-Za-z][\w-]*(?: [A-Za-z]+){0,3})(?: ?:(?=[\s#]|\Z)|(?:(?<=[A-Z])|(?<=\b[ar]))=(?=\S))")
 KNOWN_KEY = PHRASES.compile("{keys}", 0)
+LABEL = PHRASES.compile(r"^{labels}:[ \t]*\n?", re.IGNORECASE | re.MULTILINE)
 NOTHING = ("", "none", "n/a")
 ADDRESS = re.compile(r"<[^<>\s@]+@[^<>\s@]+>|(?<!\S)@\w")
 PLAIN_WORD = re.compile(r"(?<!\S)[a-z]+(?=[.;!?]?(?:\s|\Z))")
@@ -40,7 +41,16 @@ FRAMES = PHRASES.compile(r"{frames}|(?:^|(?<=[.!?)]) )(?i:{marks})(?: (?i:{marks
 
 
 def own_text(body: str) -> str:
-    """The body without footers, and without what programs put between its paragraphs."""
+    """The body without footers, and without what programs put between its paragraphs.
+
+    Where a review tool's fields went, the labels before the author's own words go, too.
+    """
+    without = LABEL.sub("", body)
+    text = _without_footers(without)
+    return text if without == body or text != tidy(without.split("\n")) else _without_footers(body)
+
+
+def _without_footers(body: str) -> str:
     paragraphs = tidy(FRAMES.sub("", body).split("\n")).split("\n\n")
     kept: list[str] = []  # from the last one up
     for number in reversed(range(len(paragraphs))):

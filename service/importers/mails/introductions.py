@@ -30,7 +30,8 @@ ATTRIBUTION_CHARACTERS = 400
 HEADER_LINES = 12
 RULE = re.compile(r"\s*[_=\-\u2010-\u2015]{5,}\s*")
 DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015_ \t*"
-LABEL = re.compile(r"[\s*_|]{0,8}([^\s:：*][^:：*]{0,29}?)\s{0,3}\*?[:：]\*?(?:\s|$|[^\s/])")
+LABEL = re.compile(r"[\s*_|]{0,8}([^\s:：*][^:：*]{0,29}?)\s{0,14}\*?[:：]\*?(?:\s|$|[^\s/])")
+FIELD = re.compile(r"[^\W\d_][^\s:：]{0,19}(?: [^\s:：]{1,12}){0,2} ?[:：](?: |$)")
 ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}")
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 # the year first may be 1403 or 2568: calendars differ
@@ -98,11 +99,14 @@ def _introduction(short: list[str], marked: list[bool], following: list[int], st
     if below == start + 1 and is_frame(line) and _is_of_desk(short, below):
         return below + 1
     if RULE.fullmatch(line):
-        return _header_end(short, marked, below, least=2)
+        return _header_end(short, marked, _past_date(short, below), least=2)
     if FORWARD_LINES.fullmatch(line) or _is_separator(line):
-        return _header_end(short, marked, below, least=2) or start + 1
-    header = _header_end(short, marked, start, least=3)
-    if header and _is_of_mail(short[start:header]):
+        return _header_end(short, marked, _past_date(short, below), least=2, labelled=False) or start + 1
+    if _bare_label(line) == "from" and BRACKETED_ADDRESS.search(line):
+        return _header_end(short, marked, start, least=4, labelled=False)
+    first = _past_date(short, start)
+    header = _header_end(short, marked, first, least=3)
+    if header and _is_of_mail(short[first:header]):
         return header
     return _notes_end(short, following, start) or _attribution_end(short, marked, following, start)
 
@@ -144,20 +148,37 @@ def _is_separator(line: str) -> bool:
     )
 
 
-def _header_end(short: list[str], marked: list[bool], start: int, least: int) -> int | None:
-    """The line after a mail's header that begins here, with a sender and ``least`` fields or more; None without one."""
+def _header_end(short: list[str], marked: list[bool], start: int, least: int, *, labelled: bool = True) -> int | None:
+    """The line after a mail's header that begins here, with a sender and ``least`` fields or more; None without one.
+
+    ``labelled`` is False below a line that says that a mail follows: its labels may lack their colons.
+    """
     kinds: list[str] = []
     end = start
     for number in range(start, min(start + HEADER_LINES, len(short))):
         if not short[number] or marked[number]:
             break
-        kind = _label(short[number])
+        kind = _label(short[number]) or (None if labelled else _bare_label(short[number]))
         if kind is None and number == start:
             return None
-        if kind is not None:
-            kinds.append(kind)
+        # a label of the program's own, among or below those that are known
+        if kind is not None or (len(set(kinds)) >= least and FIELD.match(short[number])):
+            kinds.append(kind or "other")
             end = number + 1
     return end if "from" in kinds and len(set(kinds)) >= least else None
+
+
+def _bare_label(line: str) -> str | None:
+    words = line.casefold().split(maxsplit=2)
+    return LABELS.get(" ".join(words[:2])) or LABELS.get(words[0]) if words[1:] else None
+
+
+def _past_date(short: list[str], number: int) -> int:
+    """The number of the line, or of the next one where this one is of few words with a time at its end, as Orange's
+    webmail sets it above a header: "Message du 05/11/19 12:11"."""
+    line = short[number] if number < len(short) else ""
+    is_dated = TIME.search(line[-12:]) and len(line.split()) <= DATE_WORDS and _has_date(line)
+    return number + 1 if is_dated and _label(line) is None else number
 
 
 def _is_of_mail(header: list[str]) -> bool:

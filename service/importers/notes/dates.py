@@ -15,7 +15,7 @@ from pearl.errors import InputError
 from pearl.text.usable import parse_timestamp
 from service.importers.base import SHOWN, Flaws, Remark
 from service.importers.dates import DATED_NAME, NamedDate, date_in_name, possible_orders, read_date
-from service.importers.git_process import git_answer, run_git, split_at_nul
+from service.process.git_process import git_answer, run_git, split_at_nul
 
 # when it was published comes before when it was begun; when it was last changed is better than nothing
 FIELDS = (

@@ -22,7 +22,7 @@ from service.importers.notes.front_matter import (
 )
 from service.importers.notes.joplin import split_record
 from service.importers.notes.kinds import OFFICE_SUFFIXES, TEMPLATE, is_unfilled
-from service.importers.notes.markup import DRAWER, ORG_BLOCK, block_ends, clean_markup
+from service.importers.notes.markup import DRAWER, ORG_BLOCK, OWN_DRAWER, block_ends, clean_markup
 from service.importers.notes.office import office_blocks, read_office
 from service.importers.quotes import split_quotes
 
@@ -32,10 +32,10 @@ NOTION_ID = re.compile(r"(?<=\S) [0-9a-f]{32}$")  # behind the title in a file's
 NAMED_BY_FOLDER = {"index", "_index", "readme"}
 KEYWORD = re.compile(r"[ \t]*#\+(\w+):(?:[ \t]+(.*))?$")
 HEADLINE = re.compile(r"(\*+)[ \t]+(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)[ \t]+)?(?:\[#[A-Z]\][ \t]+)?(.*)$")
-TAGS = re.compile(r"[ \t]:[\w@#%:]{1,200}:[ \t]{0,20}$")
+TAGS = re.compile(r"[ \t]\[\d{0,4}(?:%|/\d{0,4})\]|[ \t]:[\w@#%:]{1,200}:[ \t]{0,20}$")
 PROPERTY = re.compile(r"[ \t]*:(\w+):[ \t]+(.*)$")
 LINK = re.compile(r"\[\[([^\[\]\n]{1,1000})\](?:\[([^\[\]\n]{1,500})\])?\]")
-COMMENT_LINE = re.compile(r"[ \t]*#(?:[ \t]|$)")
+COMMENT_LINE = re.compile(r"[ \t]*[#:](?:[ \t]|$)")  # with a colon what a program put out
 LIST_ITEM = re.compile(r"[ \t]*(?:[-+]|\d+[.)])[ \t]")
 
 
@@ -101,7 +101,7 @@ def blocks_of(note: NoteFile, flaws: Flaws) -> list[Block]:
         flaws.note(kind, note.name)
 
     body = note.body if suffix == ".org" else without_code(note.body, say)
-    return own_blocks(clean_markup(body, mdx=suffix == ".mdx", text_first=suffix == ".mdwn", note=say), say)
+    return own_blocks(clean_markup(body, mdx=suffix == ".mdx", note=say), say)
 
 
 def title_of(note: NoteFile, blocks: list[Block]) -> str:
@@ -131,11 +131,15 @@ def read_org(text: str) -> tuple[dict[str, Any], str]:
     lines = []
     has_heading = False
     all_lines = text.split("\n")
-    ends, end = block_ends(all_lines), -1
+    ends, end, within = block_ends(all_lines), -1, False
     for number, line in enumerate(all_lines):
         keyword = KEYWORD.match(line)
         headline = HEADLINE.match(line)
         end = max(end, ends.get(number, -1) if not DRAWER.match(line) else -1)
+        mark, is_drawer = OWN_DRAWER.fullmatch(line), bool(DRAWER.match(line))
+        if mark and not (within or is_drawer):
+            continue  # around a drawer of one's own, whose words stay
+        within = is_drawer or (within and not headline and not (mark and mark[1].upper() == "END"))
         if number <= end or ORG_BLOCK.match(line):
             lines.append(line)
         elif keyword:

@@ -1,4 +1,4 @@
-"""The metadata of a note: YAML, TOML or JSON front matter, and the headers of Pelican, Nikola and ikiwiki."""
+"""The metadata of a note: YAML, TOML or JSON front matter, and the headers of Pelican and Hexo."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ NOTION_PROPERTY = re.compile(r"([^\W\d][^:\n]{0,40}):(?: +(.*))?$")  # named in 
 # to another page or table of the export; on a line by itself it says nothing
 NOTION_PAGE = r"\[([^\[\]\n]{1,500})\]\([^()\s]{0,1000}[0-9a-f]{32}(?:_all)?\.(?:md|csv)\)"
 NOTION_LINK = re.compile(rf"^(?:[-*] )?{NOTION_PAGE}[ \t]*$|{NOTION_PAGE}", re.MULTILINE)
-NIKOLA_LINE = re.compile(r"\.\. ([a-z_]{1,30}): ?(.*)$")
-IKIWIKI_META = re.compile(r'\[\[!meta\s+(\w{1,30})="([^"\[\]]{0,500})"\s*\]\]')
 PROPERTY_LINE = re.compile(r"(?:- )?([A-Za-z][\w \-]{0,40}):: (.*)$")
 
 
@@ -41,12 +39,12 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     Raises UnreadableHead when front matter is there but cannot be understood.
     """
     text = text.lstrip("\n")
-    for read in (_yaml, _toml, _json, _nikola, _pelican):
+    for read in (_yaml, _toml, _json, _pelican):
         split = read(text)
         if split is not None:
             fields, body = split
             return _normalized(fields), body
-    return _normalized(dict(IKIWIKI_META.findall(text[:MAX_HEAD_CHARACTERS])) | _properties(text)), text
+    return _normalized(_properties(text)), text
 
 
 def split_notion(text: str) -> tuple[dict[str, Any], str]:
@@ -129,16 +127,6 @@ def _json(text: str) -> tuple[dict[str, Any], str] | None:
     except (ValueError, RecursionError):
         return None
     return (fields, text[end:]) if isinstance(fields, dict) and text.startswith("\n", end) else None
-
-
-def _nikola(text: str) -> tuple[dict[str, Any], str] | None:
-    """``.. title: Tea`` on lines of a comment at the beginning."""
-    if not text.startswith("<!--"):
-        return None
-    head, mark, _ = text[4 : 4 + MAX_HEAD_CHARACTERS].partition("-->")
-    matches = (NIKOLA_LINE.match(line.strip()) for line in head.split("\n"))
-    fields = {match[1]: match[2] for match in matches if match}
-    return (fields, text[4 + len(head) + len(mark) :]) if mark and fields else None
 
 
 def _pelican(text: str) -> tuple[dict[str, Any], str] | None:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from service.importers.quotes import INVISIBLE, LINE_CHARACTERS
+from service.importers.quotes import LINE_CHARACTERS
+from service.importers.stamps import match_stamp, plain_spaces
 
 NOTE_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mkdn", ".mdwn", ".mdx", ".qmd", ".rmd", ".org")
 OFFICE_SUFFIXES = (".docx", ".odt")
@@ -30,15 +31,8 @@ CLIPPING_TAGS = {"clippings", "clipping", "clipped", "readwise", "omnivore", "in
 CLIPPING_FIELDS = {"readwiseurl", "omnivore", "datesaved", "kindlesync", "clipped", "clippedat", "highlightsurl"}
 LEGAL = re.compile(r"(?:licen[cs]e|copying|code[-_ ]of[-_ ]conduct|pull_request_template)(?:\.[\w-]+)?$")
 TEMPLATE_MARK = re.compile(r"<%[^\n%]{0,300}%>|\{\{\s*(?:title|date|time|\.\w+|Title|now|cursor)[^{}\n]{0,80}\}\}")
-# "[01.03.24, 09:12:33] ", "3/1/24, 9:12 PM - ", "2024. 3. 1. 오후 9:12, ": a date and time, as chat programs write them
-# before each message in the languages of the world, in any digits; then "Bob: ", which their notices lack
-STAMP = re.compile(
-    r"\[?\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?,?(?: \w{1,4})?[, ]{1,2}(?:\w{1,4} ?)??\d{1,2}[:.]\d\d(?:[:.]\d\d)?"
-    r"[^\n\d:]{0,12}?(?:\]| -|,) "
-)
 SPEAKER = re.compile(r"[^:\n]{1,60}?: ")
 SPEAKER_WORDS = 5
-NARROW_SPACES = {0xA0: " ", 0x202F: " ", 0x060C: ","}  # between a time and its "PM"; and the Arabic comma
 HEAD_CHARACTERS = 16_000
 CHAT_LINES = 50
 STATES = ("draft", "published", "status")
@@ -50,8 +44,8 @@ def is_chat(head: str) -> bool:
     """True for the export of a chat (WhatsApp, Signal): on most lines with a date and time somebody speaks."""
     stamps = speakers = 0
     for line in head[:HEAD_CHARACTERS].split("\n")[:CHAT_LINES]:
-        line = INVISIBLE.sub("", line[:LINE_CHARACTERS]).translate(NARROW_SPACES)
-        stamp = STAMP.match(line)
+        line = plain_spaces(line[:LINE_CHARACTERS])
+        stamp = match_stamp(line)
         if stamp:
             stamps += 1
             speaker = SPEAKER.match(line, stamp.end())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from service.importers.html_text import without_data
+from service.importers.notices import PHRASES
 
 MAX_TAG_CHARACTERS = 4_000
 # what stands between such a tag and its end is somebody else's, or no prose
@@ -17,8 +18,6 @@ DROPPED_PAIRS = {
 }
 TAG_NAME = re.compile(r"[-\s]*+(/?)\s*+([\w./-]+)")
 WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n]{1,500})\]\]")
-DIRECTIVE = re.compile(r"\[\[!\w{1,40}(?:[^\[\]]|\[[^\[\]]{0,200}\]){0,2000}\]\]")  # ikiwiki's
-DIRECTIVE_AROUND_TEXT = re.compile(r'\[\[!\w{1,40}[^\[\]\n]{0,300}?"""|"""\s{0,20}\]\]')
 IMAGE = re.compile(
     r"!\[[^\[\]\n]{0,1000}\]"
     r"(?:\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,500})?\)|\[[^\[\]\n]{0,200}\])(?:\{[^{}\n]{0,300}\})?"
@@ -33,6 +32,7 @@ LINK_ATTRIBUTES = re.compile(r"(?<=\))\{[^{}\n]{1,300}\}")
 INLINE_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9.-]{0,40}(?:\s[^<>]{0,1000})?/?>")
 HIGHLIGHT = re.compile(r"==([^=\n]{1,1000})==")
 BLOCK_ID = re.compile(r"(?:^|[ \t])\^[A-Za-z0-9-]{1,64}[ \t]{0,20}$", re.MULTILINE)
+TASK_DATE = re.compile(r"[ \t][✅❌➕⏳🛫📅]\ufe0f?[ \t]?\d{4}-\d\d-\d\d(?![\w-])")  # of Obsidian's Tasks
 BLOCK_REFERENCE = re.compile(r"\(\([0-9a-fA-F-]{36}\)\)")
 ATTRIBUTE_LIST = re.compile(
     r"\{:[^{}\n]{0,300}\}|[ \t]\{[#.][^{}\n]{0,300}\}[ \t]{0,20}$|\{\s?\.[^{}\n]{0,300}\}", re.MULTILINE
@@ -44,39 +44,39 @@ QUOTED = re.compile(r"[ \t]{0,3}>[ \t]?")
 # lines that are no prose: directives' ends, table of contents, properties, tags alone, task meta data, references
 DROPPED_LINE = re.compile(
     r"\s*(?::::.*|\[\[?_?toc_?\]?\]|\{:toc\}|\\newpage|\\pagebreak|(?:#[\w/-]++[ \t]*+)++"
-    r"|(?:[-*+] )?(?:[A-Za-z][\w-]{0,40}|[A-Z][\w -]{0,40}):: .*|(?:[-*+] )?[a-z][\w-]{0,40}::"
-    r"|(?:SCHEDULED|DEADLINE|CLOSED|CLOCK): ?[<\[].*)\s*$",
+    r"|(?:[-*+] )?(?:[A-Za-z][\w./-]{0,40}|[A-Z][\w -]{0,40}):: .*|(?:[-*+] )?[a-z][\w./-]{0,40}::"
+    r"|(?:[-*+] )?(?:(?:SCHEDULED|DEADLINE|CLOSED|CLOCK): ?[<\[]|%%\().*)\s*$",
     re.IGNORECASE,
 )
+TIME = r"[\[<]\d{4}-\d\d-\d\d[^\]>\n]{0,30}[\]>]"
+# what Org writes below a heading by itself: "- State "DONE" from "TODO" [2024-03-01 Fri 09:12]"
+LOGGED = PHRASES.compile(rf'[ \t]*[-+*] {{logged}} *"?{TIME}"?(?: on {TIME})?(?: {{0,4}}\\\\)?[ \t]{{0,20}}')
+OWN_DRAWER = re.compile(r"[ \t]*:([A-Za-z][\w-]{0,40}):[ \t]{0,20}")
 DRAWER = re.compile(r"[ \t]*:(?:LOGBOOK|PROPERTIES):[ \t]*$", re.IGNORECASE)
 PROPERTY = re.compile(r"[ \t]*:[\w-]{1,40}:(?:[ \t]|$)")
 HEADING = re.compile(r"(?:#{1,6}|\*{1,20})[ \t]")
-ORG_BLOCK = re.compile(r"[ \t]*(?:[-*+] )?#\+BEGIN_(\w+)", re.IGNORECASE)  # in an item of a list in Logseq
-ORG_END = re.compile(r"[ \t]*(?:#\+END_(\w+)\b|:END:[ \t]*$)", re.IGNORECASE)
-ORGS_OWN = {"SRC", "QUOTE", "EXAMPLE", "EXPORT", "COMMENT"}  # blocks of no prose of the author's
+ORG_BLOCK = re.compile(r"[ \t]*(?:[-*+] )?#\+BEGIN(?:_|(?=:))([\w:]+)", re.IGNORECASE)  # in an item of a list in Logseq
+ORG_END = re.compile(r"[ \t]*(?:#\+END(?:_|(?=:))([\w:]+)|:END:[ \t]*$)", re.IGNORECASE)
+ORGS_OWN = {"SRC", "QUOTE", "EXAMPLE", "EXPORT", "COMMENT", "QUERY", ":"}  # blocks of no prose of the author's
 OPEN_BLOCK = "Drawers and blocks that are never closed, of which only the marks are left out"
 ADMONITION = ("!!! ", "??? ", "???+ ", "=== ")
 MDX_CODE = re.compile(r"(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export\s+(?:const|default|function|let|async)\b)")
 
 
-def clean_markup(
-    text: str, mdx: bool = False, text_first: bool = False, note: Callable[[str], None] = lambda kind: None
-) -> str:
+def clean_markup(text: str, mdx: bool = False, note: Callable[[str], None] = lambda kind: None) -> str:
     """The text without comments, tags of templates, embeds and marks of note-taking programs.
 
-    ``note`` is told of what is never closed; ``text_first``: a wikilink is
-    ``[[words|page]]`` as in ikiwiki, not ``[[page|words]]``.
+    ``note`` is told of what is never closed.
     """
     text = without_data(text)
-    for start, end in (("<!--", "-->"), ("{/*", "*/}"), ("%%", "%%")):
+    for start, end in (("<!--", "-->"), ("{/*", "*/}"), ("%%", "%%"), ("<%", "%>"), ("{# ", "#}"), ("<?", "?>")):
         text = _without_pairs(text, start, end)
     text = _without_tags(text)
     text = _without_lines(text, mdx, note)
-    text = WIKILINK.sub(lambda match: _wikilink(match, text_first), text)
-    text = DIRECTIVE.sub("", DIRECTIVE_AROUND_TEXT.sub("", text))
+    text = WIKILINK.sub(_wikilink, text)
     text = IMAGE_BY_NAME.sub("", IMAGE.sub("", text))
     text = _without_brackets(text)
-    return BLOCK_REFERENCE.sub("", BLOCK_ID.sub("", text))
+    return TASK_DATE.sub("", BLOCK_REFERENCE.sub("", BLOCK_ID.sub("", text)))
 
 
 def clean_inline(text: str) -> str:
@@ -96,7 +96,8 @@ def _without_pairs(text: str, start: str, end: str) -> str:
         closing = text.find(end, opening + len(start))
         if closing < 0:
             break
-        pieces.append(text[at:opening])
+        in_code = text[opening - 1 : opening] == "`"  # which tells of such marks
+        pieces.append(text[at : closing + len(end) if in_code else opening])
         at = closing + len(end)
     return "".join(pieces) + text[at:]
 
@@ -164,17 +165,18 @@ def _template_tags(text: str) -> Iterator[TemplateTag]:
         name = TAG_NAME.match(inside)
         word = name[2].lower() if name else ""
         is_end = bool(name and (name[1] or (closing == "%}" and word.startswith("end"))))
+        end += text[at + 2] == "{" and text[end + 2 : end + 3] == "}"  # {{{ name }}}
         yield TemplateTag(at, end + 2, word.removeprefix("end") if is_end else word, word, is_end)
         at = text.find("{", end + 2)
 
 
-def _wikilink(match: re.Match[str], text_first: bool) -> str:
+def _wikilink(match: re.Match[str]) -> str:
     embed, inside = match.groups()
     if embed or inside.startswith("!"):
         return "" if embed else match[0]
     page, bar, words = inside.partition("|")
     if bar:
-        shown = (page if text_first else words).strip()
+        shown = words.strip()
     else:
         page, _, heading = page.partition("#")
         shown = page.strip().rpartition("/")[2] or heading.strip(" ^")
@@ -201,7 +203,7 @@ def _without_lines(text: str, mdx: bool, note: Callable[[str], None]) -> str:
             while at < len(lines) and lines[at].strip():
                 at += 1
             prose.append("")
-        elif not DROPPED_LINE.match(line):
+        elif not DROPPED_LINE.match(line) and not LOGGED.fullmatch(line):
             prose.append(line)
     return "\n".join(_admonitions(_callouts(prose)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,10 @@ from service.importers.notes.blocks import Block
 from service.importers.quotes import tidy
 from service.importers.xml_events import read_xml
 
-BODIES, PROPERTIES = {"word/document.xml", "content.xml"}, ("docProps/core.xml", "meta.xml")
+BODIES, PROPERTIES = ("word/document.xml", "content.xml"), ("docProps/core.xml", "meta.xml")
+RELATIONS, RELATIONS_BYTES = "_rels/.rels", 1 << 16
+# where a document of Word stands; Word on the web calls it word/document2.xml
+MAIN = re.compile(rb'<(?=[^<>]{0,500}?Type="[^"<>]{1,200}/officeDocument")[^<>]{0,500}?Target="/?([^"<>]{1,200})"')
 FIELDS = {"title": "title", "created": "created", "creation-date": "created"}
 FIELDS |= {"creator": "author", "initial-creator": "author"}
 # deleted text, copies for older programs, notes and comments
@@ -27,7 +32,8 @@ HEADINGS = (
     "Kop",
 )  # style ids lack what is not ASCII
 QUOTES = ("Quote", "IntenseQuote", "Quotations", "Zitat", "Citation")
-BREAKS = {"br": "\n", "cr": "\n", "line-break": "\n", "tab": " "}
+BREAKS = {"br": "\n", "cr": "\n", "line-break": "\n", "tab": " ", "ptab": " ", "noBreakHyphen": "-"}
+HYPHENS = {0x2011: "-", 0xAD: None}  # one that does not break a line, and one that shows only where it does
 MOST_CHARACTERS, MOST_SPACES = 10_000_000, 100  # of a document; in a row
 PARAGRAPH = 20  # characters as which each counts
 
@@ -37,15 +43,24 @@ def read_office(path: Path) -> tuple[dict[str, Any], str]:
     body, properties = _Body(), _Properties()
     try:
         with open_zip(path) as packed:
-            for name in (*BODIES, *PROPERTIES):
-                if name in packed.NameToInfo:
-                    with packed.open(name) as stream:
-                        read_xml(stream, body if name in BODIES else properties)
-            if not packed.NameToInfo.keys() & BODIES:
+            bodies = [name for name in (_main(packed), *BODIES) if name in packed.NameToInfo]
+            for name in (*bodies[:1], *(name for name in PROPERTIES if name in packed.NameToInfo)):
+                with packed.open(name) as stream:
+                    read_xml(stream, body if name in bodies else properties)
+            if not bodies:
                 raise InputError("is no document of Word or LibreOffice.", code="not_a_document")
     except DAMAGED as error:
         raise InputError(f"cannot be read: {error}", code="unreadable_file") from error
     return properties.fields, "\n\n".join(body.paragraphs)
+
+
+def _main(packed: zipfile.ZipFile) -> str:
+    """The name of the part that the document's relations say it is, "" where they say none."""
+    if RELATIONS not in packed.NameToInfo:
+        return ""
+    with packed.open(RELATIONS) as stream:
+        found = MAIN.search(stream.read(RELATIONS_BYTES))
+    return found[1].decode(errors="replace") if found else ""
 
 
 def office_blocks(body: str) -> list[Block]:
@@ -125,4 +140,4 @@ class _Body:
             self._size += len(data)
             if self._size > MOST_CHARACTERS:
                 raise InputError(f"has more than {MOST_CHARACTERS:,} characters, the limit.", code="file_too_large")
-            self._open[-1][0].append(data)
+            self._open[-1][0].append(data.translate(HYPHENS))

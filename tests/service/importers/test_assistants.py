@@ -111,6 +111,37 @@ def test_claude(read, tmp_path):
     assert [error.where.rpartition("/")[2] for error in reading.errors] == ["4", "conversations.json:2"]
 
 
+@pytest.mark.parametrize("current", [None, "gone", "b2"])
+def test_the_newest_way_is_taken_where_the_current_one_is_not_said(read, tmp_path, current):
+    nodes = {
+        **node("a1", None, "user", "Which tea?", time=1),
+        **node("b1", "a1", "assistant", "Green.", time=2),
+        **node("a2", "b1", "user", "And mlk?", time=3),
+        **node("b2", None, "user", "And milk?", time=4),
+    }
+    nodes["b1"]["children"] = ["a2", "b2"]  # all that says what b2 follows
+    reading = read("chatgpt", packed(tmp_path / "a.zip", [{"mapping": nodes, "current_node": current}]))
+    assert [(each.text, each.request) for each in reading.documents] == [("Which tea?", None), ("And milk?", "Green.")]
+    assert reading.reasons.count("replaced by an edited prompt") == 1
+
+
+def test_an_edited_prompt_to_claude_is_one_text(read, tmp_path):
+    turns = [("1", "0", "Which tea?"), ("2", "1", "Green."), ("3", "2", "And mlk?"), ("4", "2", "And milk?")]
+    messages = [
+        {
+            "uuid": id_,
+            "parent_message_uuid": parent,
+            "text": text,
+            "sender": "assistant" if id_ == "2" else "human",
+            "created_at": f"2024-03-01T09:00:0{id_}Z",
+        }
+        for id_, parent, text in turns
+    ]
+    reading = read("claude", packed(tmp_path / "a.zip", [{"uuid": "k", "chat_messages": messages}]))
+    assert reading.texts == ["Which tea?", "And milk?"]
+    assert reading.reasons.count("replaced by an edited prompt") == 1
+
+
 @pytest.mark.parametrize("kind", ["chatgpt", "claude"])
 def test_what_is_no_export(read, tmp_path, kind):
     with pytest.raises(InputError, match=r"no conversations\.json"):

@@ -144,3 +144,22 @@ def test_what_is_not_discords(read, tmp_path):
 def test_quotes_are_marked_with_a_space(read, tmp_path, content, text, request_):
     documents = read("discord", package(tmp_path, c1=json.dumps([sent(5, content)]))).documents
     assert [(document.text, document.request) for document in documents] == ([] if text is None else [(text, request_)])
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "request_"),
+    [
+        ({"content": "", "embeds": [{"title": "T", "description": "Tea at four"}]}, "Tea at four", None),
+        ({"content": "", "embeds": [{"url": "http://e.org", "description": "Theirs"}]}, None, None),
+        ({"content": "Yes", "embeds": [{"url": "http://e.org", "description": "Theirs"}]}, "Yes", None),
+        ({"content": "Yes", "type": "Reply", "reference": {"messageId": "1"}}, "Yes", "Tea?"),
+        ({"content": "!play tea"}, None, None),
+    ],
+)
+def test_words_in_embeds(read, tmp_path, fields, text, request_):
+    asked = {"id": "1", "timestamp": "2024-03-01T09:00:00Z", "content": "", "embeds": [{"description": "Tea?"}]}
+    mine = {"id": "2", "timestamp": "2024-03-01T09:01:00Z", "author": {"id": "7", "name": "ann"}, **fields}
+    messages = [{**asked, "author": {"id": "8", "name": "pot", "isBot": True}}, mine]
+    (tmp_path / "tea.json").write_text(json.dumps({"guild": {}, "channel": {"id": "2"}, "messages": messages}))
+    found = read("discord", tmp_path / "tea.json", "ann").documents
+    assert [(each.text, each.request) for each in found] == ([(text, request_)] if text else [])

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 import service.importers
+import service.importing
 
 Rule = re.Pattern[str] | re.Pattern[bytes]
 SAMPLES, PUMPED, PIECE = 100, 16, 2
@@ -34,14 +35,15 @@ ANCHORED = {"match", "fullmatch"}
 def rules() -> dict[str, Rule]:
     """The expressions by the module's name and theirs."""
     found: dict[str, Rule] = {}
-    for info in pkgutil.walk_packages(service.importers.__path__, "service.importers."):
+    rooms = ((room, f"{room.__name__}.") for room in (service.importers, service.importing))
+    for info in (info for room, prefix in rooms for info in pkgutil.walk_packages(room.__path__, prefix)):
         for name, value in vars(importlib.import_module(info.name)).items():
             several = (
                 value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else [value]
             )
             for number, rule in enumerate(several):
                 if isinstance(rule, re.Pattern) and rule not in found.values():
-                    found[f"{info.name.removeprefix('service.importers.')}.{name}.{number}"] = rule
+                    found[f"{info.name.removeprefix('service.').removeprefix('importers.')}.{name}.{number}"] = rule
     return found
 
 
@@ -49,7 +51,7 @@ def rules() -> dict[str, Rule]:
 def uses() -> dict[str, set[str]]:
     """The methods that are called on an expression, by its name; what is passed on is matched at the start of lines."""
     used: dict[str, set[str]] = {}
-    for path in service.importers.__path__:
+    for path in (*service.importers.__path__, *service.importing.__path__):
         for file in Path(path).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

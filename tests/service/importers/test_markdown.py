@@ -370,6 +370,49 @@ HEADS = {
 }
 
 
+ORG = """#+DATE: [2024-03-01 Fri]
+* TODO Row [1/2] :boat:
+  DEADLINE: <2024-03-12 Tue> SCHEDULED: <2024-03-11 Mon>
+  :PROPERTIES:
+  :Effort:
+  :END:
+  - State "DONE"       from "TODO"       [2024-03-01 Fri 21:46]
+  - State "WAITING"    from              [2024-03-01 Fri 10:00] \\\\
+    Because of rain.
+  - CLOSING NOTE [2024-03-01 Fri 21:47] \\\\
+    It was fine.
+  - Rescheduled from "[2024-03-01 Fri]" on [2024-03-02 Sat 10:00]
+  - Refiled on [2024-03-02 Sat 10:00]
+  CLOCK: [2024-03-12 Tue 09:00]--[2024-03-12 Tue 09:30] =>  0:30
+  - Called Bob [2024-03-02 Sat]
+:Notes:
+My own note.
+:END:
+#+BEGIN: clocktable :maxlevel 2
+| a | b |
+#+END:
+#+RESULTS:
+: 42
+%%(diary-anniversary 3 12 2000) Party
+:tea: is a sign.
+"""
+
+
+def test_what_org_logs_by_itself_goes(read, tmp_path):
+    write(tmp_path, "row.org", ORG)
+    (document,) = read("markdown", tmp_path).documents
+    assert document.request == "Row"
+    text = document.text
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    assert lines == [
+        "Because of rain.",
+        "It was fine.",
+        "- Called Bob [2024-03-02 Sat]",
+        "My own note.",
+        ":tea: is a sign.",
+    ]
+
+
 def test_front_matter_that_cannot_be_read_does_not_cost_the_text(read, tmp_path):
     for name, head in HEADS.items():
         write(tmp_path, f"2024-03-01 {name}", f"{head}Tea.")

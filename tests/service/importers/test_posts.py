@@ -243,3 +243,47 @@ def test_tweets_in_parts_of_a_folder(read, tmp_path):
 def test_what_is_no_archive(read, tmp_path, kind, missing):
     with pytest.raises(InputError, match=missing):
         read(kind, packed(tmp_path / "a.zip", tea_md="Tea"))
+
+
+def outbox(tmp_path, *activities):
+    return packed(tmp_path / "a.zip", outbox_json=json.dumps({"orderedItems": activities}))
+
+
+@pytest.mark.parametrize(
+    ("content", "fields", "text"),
+    [
+        (f'<p class="quote-inline">RE: {LINK}</p><p>Right</p>', {}, "Right"),
+        (f'<p>So is Eve<span class="quote-inline"><br/><br/><bdi>RT:</bdi> {LINK}</span></p>', {}, "So is Eve"),
+        (f"<p>So it is</p><p>QT: {LINK}</p>", {"quoteUrl": "https://e.org/1"}, "So it is"),
+        (f"<p>RE: {LINK}</p>", {}, "RE: https://example.org/very/long"),
+    ],
+)
+def test_what_a_server_sets_to_a_quoting_post_goes(read, tmp_path, content, fields, text):
+    assert read("mastodon", outbox(tmp_path, created(1, content, **fields))).texts == [text]
+
+
+@pytest.mark.parametrize(
+    ("to", "cc", "voice"),
+    [
+        (["as:Public"], [], "social"),
+        (["https://e.org/users/ann/followers"], ["https://www.w3.org/ns/activitystreams#Public"], "social"),
+        (["https://e.org/users/ann/followers"], ["https://e.org/users/bob"], "social"),
+        (["https://e.org/users/bob"], [], "chat"),
+        ("https://e.org/users/bob", None, "chat"),
+    ],
+)
+def test_a_post_to_somebody_alone_is_a_chat(read, tmp_path, to, cc, voice):
+    reading = read("mastodon", outbox(tmp_path, created(1, "<p>Tea?</p>", to=to, cc=cc)), voice="social")
+    assert [document.voice for document in reading.documents] == [voice]
+
+
+def test_of_an_edited_post_the_last_version_is_the_text(read, tmp_path):
+    updated = {**created(1, "<p>Green tea</p>", updated="2024-03-02T09:00:00Z"), "type": "Update"}
+    reading = read("mastodon", outbox(tmp_path, updated, created(1, "<p>Gren tea</p>"), created(2, "<p>Milk</p>")))
+    assert (reading.texts, reading.reasons) == (["Green tea", "Milk"], ["replaced by an edited version"])
+    first, ids = {"editTweetIds": ["1", "3"]}, [("3", "Green tea"), ("1", "Gren tea"), ("2", "Milk")]
+    tweets = [
+        tweet(id_, text, edit_info={"edit": {"editControlInitial": first}} if id_ != "2" else {}) for id_, text in ids
+    ]
+    reading = read("x", packed(tmp_path / "x.zip", data__tweets_js=script("tweets", tweets)))
+    assert (reading.texts, reading.reasons) == (["Green tea", "Milk"], ["replaced by an edited version"])

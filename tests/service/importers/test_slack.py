@@ -154,3 +154,69 @@ def test_people_whom_only_the_organisation_or_a_message_names(read, tmp_path):
     (tmp_path / "tea" / "2024-03-01.json").write_text(json.dumps(day))
     assert read("slack", tmp_path, "Ann Lee").texts == ["Tea, @bob?"]
     assert read("slack", tmp_path, "Carl Cook").texts == ["Milk."]
+
+
+def section(*elements, kind="rich_text_section"):
+    return {
+        "type": kind,
+        "elements": [{"type": "text", "text": each} if isinstance(each, str) else each for each in elements],
+    }
+
+
+ITEMS = {"type": "rich_text_list", "style": "ordered", "elements": [section("milk"), section("tea")]}
+STAND_IN = "This content can't be displayed."
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "request_"),
+    [
+        ({"blocks": [{"type": "rich_text", "elements": [section("Buy:"), ITEMS]}]}, "Buy:\n1. milk\n2. tea", None),
+        (
+            {
+                "blocks": [
+                    {
+                        "type": "rich_text",
+                        "elements": [section("When?\nwhere?", kind="rich_text_quote"), section("Now")],
+                    }
+                ]
+            },
+            "Now",
+            "When?\nwhere?",
+        ),
+        (
+            {"blocks": [{"type": "rich_text", "elements": [section("a < b", kind="rich_text_preformatted")]}]},
+            "a < b",
+            None,
+        ),
+        (
+            {
+                "blocks": [
+                    {
+                        "type": "rich_text",
+                        "elements": [
+                            section(
+                                {"type": "user", "user_id": "U2"},
+                                " ",
+                                {"type": "emoji", "name": "tea"},
+                                {"type": "link", "url": "http://e.org", "text": "menu"},
+                                {"type": "broadcast", "range": "here"},
+                            )
+                        ],
+                    }
+                ]
+            },
+            "@bob :tea:menu@here",
+            None,
+        ),
+        ({"blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "Tea &amp; milk"}}]}, "Tea & milk", None),
+        ({"blocks": [{"type": "markdown", "text": "Tea"}], "text": STAND_IN}, "Tea", None),
+        ({"attachments": [{"text": "Tea at four", "fallback": "x"}]}, "Tea at four", None),
+    ],
+)
+def test_words_that_stand_elsewhere_than_in_the_text(read, tmp_path, fields, text, request_):
+    message = said("U1", 1709283700, fields.pop("text", ""), **fields)
+    (tmp_path / "tea").mkdir()
+    (tmp_path / "users.json").write_text(json.dumps(USERS))
+    (tmp_path / "tea" / "2024-03-03.json").write_text(json.dumps([message]))
+    found = read("slack", tmp_path, "ann").documents
+    assert [(each.text, each.request) for each in found] == [(text, request_)]

@@ -37,6 +37,9 @@ DIRECT = {
         said(6, 1, "", photo="(File not included.)"),
         said(7, 1, "Old news", forwarded_from="Carl"),
         said(8, 1, "A picture of tea", via_bot="@pic"),
+        said(10, 1, "Gone's news", forwarded_from=None),
+        said(11, 1, "/start@tea_bot"),
+        said(12, 1, "", text_entities=[{"type": "plain", "text": "In "}, {"type": "bold", "text": "pieces"}]),
         said(9, 1, [{"type": "blockquote", "text": "Where?"}, "\nAt mine."]),
     ],
 }
@@ -76,12 +79,19 @@ def test_a_chat_of_two(read, tmp_path, me):
     assert [(document.id, document.text, document.request) for document in reading.documents] == [
         ("telegram:700:3", "Yes, please @bob", "Tea?\nSee https://example.org."),
         ("telegram:700:4", "And milk.", None),
+        ("telegram:700:12", "In pieces", None),
         ("telegram:700:9", "At mine.", "Where?"),
     ]
     assert {(document.recipient, document.thread) for document in reading.documents} == {("Bob", None)}
     assert reading.documents[0].timestamp == START + 180
     assert sorted(reading.reasons) == sorted(
-        [*["bot or system message"] * 2, "no text", "forwarded", *["not written by --me"] * 2]
+        [
+            *["bot or system message"] * 2,
+            "no text",
+            *["forwarded"] * 2,
+            "command to a bot",
+            *["not written by --me"] * 2,
+        ]
     )
 
 
@@ -102,7 +112,7 @@ def test_an_export_of_all_says_whose_it_is(read, tmp_path):
     (tmp_path / "chats" / "sent.json").write_text("{}")
     reading = read("telegram", tmp_path)
     assert [(document.text, document.recipient) for document in reading.documents] == [
-        *[(text, "Bob") for text in ("Yes, please @bob", "And milk.", "At mine.")],
+        *[(text, "Bob") for text in ("Yes, please @bob", "And milk.", "In pieces", "At mine.")],
         ("Buy tea.", None),
         *[(text, "Tea club") for text in ("At four.", "Five then", "Bring cups")],
     ]

@@ -91,6 +91,15 @@ def test_a_group_from_android_in_its_zip(read, tmp_path):
         ("\u200f١٣\u200f/٣\u200f/٢٠٢٤، ٩:١٢ م - ", (21, 12)),
         ("2024. 03. 13. 9:12 - ", (9, 12)),
         ("13/03/2024, 9:12 μ.μ. - ", (21, 12)),
+        ("21:12, 13/03/2024 - ", (21, 12)),
+        ("[9:12:33 CH, 13/03/2024] ", (21, 12, 33)),
+        ("2024-03-13 21 h 12 - ", (21, 12)),
+        ("[2024-03-13 21 h 12 min 33 s] ", (21, 12, 33)),
+        ("13.03.24\u202fг., 21:12 ч. - ", (21, 12)),
+        ("2024-03-13 kl. 21:12 - ", (21, 12)),
+        ("2024-03-13 9:12\u2009em - ", (21, 12)),
+        ("2024/3/13\u2009凌晨3:12 - ", (3, 12)),
+        ("13.03.2024 saat 21:12 - ", (21, 12)),
     ],
 )
 def test_dates_as_phones_write_them(read, tmp_path, stamp, moment):
@@ -137,7 +146,7 @@ def test_one_date_that_tells_is_enough(read, tmp_path):
 @pytest.mark.parametrize(
     ("text", "code", "says"),
     [
-        ("13/03/24, 9:12 ZZ - Ann: Tea.\n", "unknown_locale", "'zz' is not known as a half of the day"),
+        ("13/03/24, 9:12 ZZ - Ann: Tea.\n", "unknown_locale", "'ZZ' is not known as a half of the day"),
         ("13/03/2567, 9:12 - Ann: Tea.\n", "unknown_locale", "cannot be read in the calendar"),
         ("1402/12/23, 9:12 - Ann: Tea.\n", "unknown_locale", "cannot be read in the calendar"),
         ("13/03/24, 9:12 - Ann: Tea.\n03/14/24, 9:12 - Ann: Tea.\n", "unknown_locale", "'03/14/24, 9:12'"),

@@ -38,6 +38,18 @@ HASH = "0123456789abcdef0123456789abcdef01234567"
         f'Fixes: {HASH[:12]} ("lid: make close_lid() return how\nmany it closed")\nCc: <a@b.c> # 4.9+: in the sea',
         "Change-Id: I0123\nReviewed-on: https://review.example.org/12\nTested-by: Ann Lee",
         "BUG=b:1234\nBRANCH=none\nTEST=none",
+        "Reviewers: O12, mary (blocking), #pots\n\n"
+        "Maniphest Tasks: T123, T124\n\nSubscribers: tomas\n\nDepends On: D12",
+        "Reviewers:\n  bob\n  mary\n\nAuditors: tomas\n\nJIRA Issues: ABC-12\n\nRevert Plan: none",
+        "Reviewed By: mary\nBlame Revision:\nMaster Task: T12\nPlatform Impact of Changes: none",
+        "PR:\t\t12\nReviewed by:\tmary, tomas (earlier version)\n"
+        "Obtained from:\tOpenBSD\nMFC after:\t1 week\nEvent:\tTea 2023",
+        "Bugs closed: 1234\n\nReviewed at https://reviews.example.org/r/123/",
+        "RELNOTES: None\n"
+        "COPYBARA_INTEGRATE_REVIEW=https://example.org/pull/12 from ann:lid 0123456\nMOE_MIGRATED_REVID=12",
+        "Closes-Bug: #123\nImplements: blueprint lid\nDocImpact\nAPIImpact\nDepends-On: https://review.example.org/12",
+        "Submitted by: Mary\nReview: bob, mary\nApproved by: portmgr (blanket)",
+        "Bugzilla ID: 12\nr=bob, a=mary",
         "Bug: none\nRelease-Notes: none\nChange-Id: I2",
         "Reviewed By: ann\n\nTags: #pots\n\nDifferential Revision: https://example.org/D12",
         "Reviewed by:\tkib\nMFC after:\t1 week\nPR:\t12345",
@@ -137,3 +149,17 @@ def test_the_authors_lines_stay_between_those_of_programs(body: str, text: str) 
 )
 def test_a_long_body_is_read_in_time(piece: str, grows_linearly: Callable[..., None]) -> None:
     grows_linearly(lambda text: own_text("Two cups.\n\n" + text), piece, 3_000)
+
+
+@pytest.mark.parametrize(
+    ("body", "own"),
+    [
+        ("Summary:\nIt leaked.\n\nTest Plan: Boiled eggs.\n\nReviewed By: bob", "It leaked.\n\nBoiled eggs."),
+        ("It leaked.\n\nTesting Done:\nBoiled eggs.\n\nBugs closed: 12", "It leaked.\n\nBoiled eggs."),
+        ("Summary: it is wet.", "Summary: it is wet."),
+        ("Test Plan: I have none yet, which worries me.", "Test Plan: I have none yet, which worries me."),
+        ("Tags: they are never sorted, so nobody finds them.", "Tags: they are never sorted, so nobody finds them."),
+    ],
+)
+def test_the_labels_of_a_review_tool_go_with_its_fields(body, own):
+    assert own_text(body) == own

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.importers.mails.quotes import split_mail
+from service.importers.mails.quotes import latest_quoted, split_mail
 from service.importers.quotes import Parts
 
 TOP_POSTED = """Yes, at four.
@@ -122,3 +122,49 @@ def test_the_line_of_a_help_desk_in_its_language(line, frame):
 )
 def test_a_strange_text_takes_no_more_than_its_length(grows_linearly, begin, piece, times):
     grows_linearly(lambda text: split_mail(begin + text), piece, times)
+
+
+ASKED = "Can you row on Sunday?"
+COLONLESS = 'From "Bob Smith" <bob@e.org>\nTo "Ann Lee" <ann@e.org>\nDate 05/11/2022 12:11:10\nSubject Sunday\n\n'
+ORANGE = 'Message du 05/11/19 12:11\nDe : "Bob" <bob@e.org>\nA : ann@e.org\nCopie à : \nObjet : dimanche\n\n'
+
+
+def marked(text: str, mark: str = "> ") -> str:
+    return "\n".join((mark + line).rstrip() for line in text.split("\n"))
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        f"------ Original Message ------\n{COLONLESS}{ASKED}",
+        marked(f"------ Original Message ------\n{COLONLESS}{ASKED}"),
+        marked(COLONLESS + ASKED),
+        f'------ Originalnachricht ------\nVon "Bob" <b@e.org>\n'
+        f'An "Ann" <a@e.org>\nCc "Eve" <e@e.org>\nDatum 05.11.2022\n\n{ASKED}',
+        marked(ORANGE + ASKED),
+        marked(f"{'=' * 40}\n{ORANGE.replace('Objet', 'Sujet')}{ASKED}"),
+        marked(
+            f"----Messaggio originale----\nDa: bob@e.org\n"
+            f"Data: 5-nov-2019 12.11\nA: ann@e.org\nOgg: R: domenica\n\n{ASKED}",
+            ">",
+        ),
+        marked(
+            f"---- Oorspronkelijk bericht ----\nVan: b@e.org\n"
+            f"Datum: 05-11-2019 12:11\nAan: a@e.org\nBetr: zondag\n\n{ASKED}"
+        ),
+        f"---- Wiadomość oryginalna ----\nTemat: a\nData: 5 listopada 2019\n"
+        f"Nadawca: b@e.org\nAdresat: a@e.org\n\n{marked(ASKED)}",
+        marked(
+            f"---------- Initial Header -----------\n\n"
+            f"From      : b@e.org\nTo          : a@e.org\nSubject : a\n\n{ASKED}"
+        ),
+    ],
+)
+def test_the_request_has_no_line_of_the_header(quote):
+    parts = split_mail(f"I can.\n\n{quote}\n")
+    assert (parts.own, latest_quoted(parts.quoted)) == ("I can.", ASKED)
+
+
+def test_prose_with_labels_of_its_own_is_no_header():
+    text = "To sum up:\n\nFrom London to Paris\nTo Rome by train\nDate of the tea: Monday"
+    assert split_mail(text).own == text

@@ -49,9 +49,15 @@ def cleaned(text: str, **options: bool) -> str:
         ("- Tea ((65f0c0de-0000-4000-8000-000000000000)) {{embed ((x))}}", "- Tea"),
         ("- Tea.\n  :LOGBOOK:\n  CLOCK: [2024]\n  :END:\n- Milk.", "- Tea.\n- Milk."),
         ("- Tea.\n- #+BEGIN_QUOTE\n  Bob's words.\n  #+END_QUOTE\n- > Bob's, too.\n- Milk.", "- Tea.\n- Milk."),
-        # ikiwiki
-        ('[[!meta title="Tea"]]\n\nTea. [[!tag tea]]', "Tea."),
-        ('[[!toggleable text="""\nHidden tea.\n"""]]', "Hidden tea."),
+        ("- Tea.\n  logseq.order-list-type:: number\n- #+BEGIN_QUERY\n  {:title x}\n  #+END_QUERY", "- Tea."),
+        ("- [x] Buy tea 📅 2024-03-01 ✅ 2024-03-02\n- 2024-03-01 ✅", "- [x] Buy tea\n- 2024-03-01 ✅"),
+        # Templater, EJS, PHP, Jinja's comments, Handlebars
+        (
+            "Tea. <% tp.date.now() %>\n\n<%* const a = 1;\ntR += a; -%>\n\n5 % longer, < 3 m.",
+            "Tea.\n\n5 % longer, < 3 m.",
+        ),
+        ("Tea <%= name %> <?= $name ?>and{# not\nthis #} milk {{{raw}}}.", "Tea  and milk ."),
+        ("Write `<% tp.date %>`. 5 %> 4", "Write `<% tp.date %>`. 5 %> 4"),
         # Docusaurus, Material for MkDocs
         (":::note Mind\n\nThe pot is hot.\n\n:::", "The pot is hot."),
         ('!!! note "Mind"\n\n    The pot is hot.\n\n    Very.\n\nMilk.', "Mind\n\nThe pot is hot.\n\nVery.\n\nMilk."),
@@ -78,10 +84,6 @@ def test_mdx():
     text = "import Cup from '../cup'\nexport const meta = {\n  a: 1\n}\n\n# Tea\n\n<Cup size={2} />\n\n"
     text += "import tea from China.\n{/* not this */}"
     assert cleaned(text, mdx=True) == "# Tea\n\nimport tea from China."
-
-
-def test_ikiwiki_writes_the_words_first():
-    assert cleaned("See [[the black|black_tea]].", text_first=True) == "See the black."
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,17 @@ def test_a_document_of_word(read, tmp_path):
     assert read("markdown", path, "Bob").reasons == ["not written by --me"]
 
 
+@pytest.mark.parametrize("main", ["/word/document2.xml", "word/main.xml", None])
+def test_a_document_of_word_on_the_web_and_a_hyphen_that_does_not_break(read, tmp_path, main):
+    relations = f'<Relationships><Relationship Id="r" Type="http://x/officeDocument" Target="{main}"/></Relationships>'
+    text = "<w:r><w:t>long</w:t><w:noBreakHyphen/><w:t>haul, e\u2011mail, so\u00adfter</w:t><w:softHyphen/></w:r>"
+    path = tmp_path / "letter.docx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("_rels/.rels", relations if main else "<Relationships/>")
+        archive.writestr((main or "word/document.xml").lstrip("/"), f"<w:document {W}><w:p>{text}</w:p></w:document>")
+    assert read("markdown", path).texts == ["long-haul, e-mail, softer"]
+
+
 def test_a_document_of_libreoffice(read, tmp_path):
     reading = read("markdown", document(tmp_path / "letter.odt", content_xml=ODT, meta_xml=META))
     assert [(item.text, item.request) for item in reading.documents] == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from service.importers.guessing.sight import FileSniff
+from service.importing.guessing.sight import FileSniff
 
 HISTORY_FILE = "write it as a history file (JSON Lines with id, timestamp and text), then 'pearl import jsonl FILE'."
 PANDOC = "convert it, for example 'pandoc FILE -t gfm -o FILE.md', and import that."

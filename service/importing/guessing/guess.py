@@ -11,15 +11,15 @@ import orjson
 
 from pearl.errors import InputError
 from service.importers.folders import walk
-from service.importers.guessing.lookalikes import NOTIONS, advice, only_chats, only_notes
-from service.importers.guessing.sight import FileSniff, look
 from service.importers.mails.spans import is_mbox
 from service.importers.notes.kinds import NOTE_SUFFIXES, is_chat
+from service.importing.guessing.lookalikes import NOTIONS, advice, only_chats, only_notes
+from service.importing.guessing.sight import FileSniff, look
 
 NOTES = rf".*(?:{'|'.join(map(re.escape, NOTE_SUFFIXES))})"
 TEXTS = rf"{NOTES}|.*\.(?:txt|docx|odt)"
 MAIL = r".*\.(?:mbo?x|eml)(?:\.gz)?|.*\.msf|mbox|(?:inbox|sent)(?:\.gz)?|(?:cur|new)/\d[^/]*"  # Thunderbird: Sent.msf
-OFFICE = r"word/document\.xml|content\.xml"
+OFFICE = r"word/document\d*\.xml|content\.xml"
 BLUESKY = r"app\.bsky\.feed\.post/[^/]*\.json|[^/]*\.car"
 PICTURES = r".*\.(?:png|jpe?g|gif|svg|webp|ico|pdf|mp[34]|css|scss)"
 SITE_FILES = (
