@@ -18,8 +18,9 @@ import threading
 import time
 import warnings
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -28,6 +29,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+import psutil
 import pytest
 import uvicorn
 from sqlalchemy import Engine, create_engine, text
@@ -56,27 +58,60 @@ FIRST = (
     *("benchmarks/test_results.py", "service/test_forgotten.py", "training/test_recipe.py"),
     *("deploy", "eval", "training"),
 )
-TIMEOUT_S = 10.0
+ELSEWHERE = {"chromium", "redis", "start"}  # fixtures of a browser, a Redis and a Dovecot, which few machines have
+TIMEOUT_S = 60.0
+GOES_ON_S = 20.0
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True)  # before the slow ones are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def place(item: pytest.Item) -> int:
         path = item.path.relative_to(ROOT / "tests").as_posix()
         return next((number for number, part in enumerate(FIRST) if path.startswith(part)), len(FIRST))
 
     items.sort(key=place)
-    if not config.getoption("--slow"):
-        for item in items:
-            if item.get_closest_marker("slow"):
-                item.add_marker(pytest.mark.skip(reason="slow; pytest --slow runs it"))
+    for item in items:
+        if ELSEWHERE & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
 
 
 def pytest_collection_finish() -> None:
     gc.freeze()  # what is collected here is never garbage, and there is so much of it that each look takes a second
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped"))
+    if reasons:
+        told = "; ".join(f"{number} because {reason}" for reason, number in reasons.most_common())
+        terminalreporter.write_line(f"skipped: {told}")
+
+
+def _children() -> set[int]:
+    """The processes that this one has started and not waited for; none where the system does not list them."""
+    with suppress(ChildProcessError):  # there is none, which is told at once
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return {int(pid) for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()}
+    return set()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_goes_on() -> Iterator[None]:
+    """No test leaves a process or a thread to the next one; those of a module or the session are there before."""
+    children, threads = _children(), set(threading.enumerate())
+
+    def left() -> list[str]:
+        going = [thread.name for thread in threading.enumerate() if not (thread in threads or thread.daemon)]
+        processes = map(psutil.Process, _children() - children)
+        return going + [f"{process.pid} ({process.status()}): {process.name()}" for process in processes]
+
+    yield
+    deadline = time.monotonic() + GOES_ON_S
+    while left() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    if found := left():
+        for pid in _children() - children:  # or its object would fail another test, when it is garbage
+            psutil.Process(pid).kill()
+        pytest.fail(f"still there after the test: {', '.join(found)}")
 
 
 @pytest.fixture(scope="session", autouse=True)

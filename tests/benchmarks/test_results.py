@@ -16,6 +16,7 @@ from benchmarks.first_stage import QUICK_SIZES, SIZES
 from benchmarks.machine import ROOT
 from benchmarks.many_users import LABELS
 from benchmarks.workers import QUICK_USERS, USERS, WAYS
+from tests.browser import CHROMIUM
 
 
 def first_stage(*sizes: int) -> set[str]:
@@ -114,19 +115,16 @@ def some_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# install makes a whole environment from the package index, each number of workers loads its models, and two of them
-# fill databases of PostgreSQL: half a minute and more
-SLOW = {"install", "many_machines", "many_users", "workers"}
-IN_THE_SUITE = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in NAMES]
-
-
-@pytest.mark.timeout(300)  # each starts servers or loads models several times
-@pytest.mark.parametrize("name", IN_THE_SUITE)
+@pytest.mark.slow
+@pytest.mark.timeout(1200)  # each starts servers or loads models several times
+@pytest.mark.parametrize("name", NAMES)
 def test_a_quick_run(
     embedded_once: None, some_documents: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if name in ("beside_litellm", "flame") and benchmark(name).PROGRAM is None:
         pytest.skip("its program, which is no dependency, is not installed")
+    if name == "page" and CHROMIUM is None:
+        pytest.skip("no Chromium on this machine")
     monkeypatch.setenv("PEARL_SHARED", str(some_documents))
     # in this process: torch and the models' libraries are imported once for all of them
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0

@@ -359,7 +359,7 @@ def test_threads_get_their_own_answers(bert_folder: Path, cross_encoder_folder: 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join()
     assert len(found) == len(inputs)
     assert all(np.array_equal(found[number], each) for number, each in enumerate(expected))
 

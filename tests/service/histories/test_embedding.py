@@ -237,7 +237,7 @@ def test_a_store_that_cannot_be_written_is_said_once(
     monkeypatch.setattr(embedder, "work_once", full)
     embedder.start()
     for _ in range(5):
-        assert tried.acquire(timeout=10)
+        assert tried.acquire(timeout=120)
     embedder.stop()
     assert caplog.messages == ["embedding: The disk is full."]
 

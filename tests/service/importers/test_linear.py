@@ -153,6 +153,7 @@ def growth(rule: Rule, method: str, attack: tuple[str, str], end: str) -> float:
     return grown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "rule"), rules().items(), ids=rules().keys())
 def test_a_rule_takes_linear_time_on_what_it_half_matches(name, rule):
     used = uses().get(name.split(".")[-2], set())

@@ -26,10 +26,12 @@ def test_so_many_and_no_more() -> None:
     assert three.take("b")[0]
 
 
-def test_the_window_moves_on() -> None:
+def test_the_window_moves_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     one = limits("1/second")
     assert [one.take("a")[0] for _ in range(2)] == [True, False]
-    time.sleep(1.05)
+    now += 1.05
     assert one.take("a")[0]
 
 

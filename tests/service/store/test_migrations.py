@@ -168,6 +168,7 @@ for after in count(1):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("revision", [None, revisions()[0]])
 def test_a_migration_that_is_killed_is_done_by_the_next_start(empty_database_url, revision):
     if revision:
@@ -304,6 +305,7 @@ def test_threads_that_migrate_at_once(empty_database_url, at_once):
     assert at_once([migrate] * 4) == [None] * 4
 
 
+@pytest.mark.slow
 def test_processes_that_migrate_at_once(empty_database_url):
     program = "import sys; from service.store.database import Database; Database(sys.argv[1]).migrate()"
     started = [

@@ -149,6 +149,7 @@ def test_a_draft_may_be_as_long_as_the_services(writer, pearl_eval, write_lines,
     assert load_settings().max_draft_tokens == 512
 
 
+@pytest.mark.slow
 def test_drafts_go_to_a_judge(generation, writer, run_pearl, tmp_path):
     items = tmp_path / "drafts.jsonl"
     assert generation("--drafts", items, "--json", "-", *ENDPOINT).status == 0
