@@ -351,7 +351,7 @@ def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
 def fresh_database(admin: Engine, template: str = "migrated") -> Iterator[str]:
     """The URL of a copy of "migrated" or of "template1", which is empty; it is dropped afterwards."""
     name = f"test_{next(_numbers)}"
-    _run(admin, f"CREATE DATABASE {name} TEMPLATE {template}")
+    _run(admin, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")  # in half the time
     try:
         yield _url(admin, name)
     finally:
