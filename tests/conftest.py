@@ -247,10 +247,10 @@ def grows_linearly() -> Callable[..., None]:
 
 @pytest.fixture
 def until() -> Callable[[Callable[[], bool]], None]:
-    """Wait until something is so, a minute at most."""
+    """Wait until something is so, four minutes at most."""
 
     def wait(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         while not condition():
             assert time.monotonic() < deadline, "it did not come true"
             time.sleep(0.005)

@@ -90,6 +90,7 @@ def test_the_processors_flags_say_who_multiplies_bytes(tmp_path: Path) -> None:
     assert not multiplies_bytes(tmp_path / "absent")
 
 
+@pytest.mark.slow
 def test_where_openvino_may_not_use_them_bytes_are_not_multiplied() -> None:
     program = "from retriever.models.rounded import multiplies_bytes; print(multiplies_bytes())"
     environment = {**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"}

@@ -152,7 +152,7 @@ def opened(folder: Path, max_tokens: int = 128) -> BertFolder:
     return found
 
 
-@pytest.mark.parametrize("arithmetic", [Arithmetic.BFLOAT16, Arithmetic.FLOAT32])
+@pytest.mark.parametrize("arithmetic", [pytest.param(Arithmetic.BFLOAT16, marks=pytest.mark.slow), Arithmetic.FLOAT32])
 def test_vectors_are_the_references(arithmetic: Arithmetic, real_texts: list[str], exact_vectors: np.ndarray) -> None:
     folder = sentence_folder(embedded_encoder_folder())
     assert folder is not None
@@ -162,7 +162,7 @@ def test_vectors_are_the_references(arithmetic: Arithmetic, real_texts: list[str
     assert cosines.min() > (0.9995 if arithmetic is Arithmetic.BFLOAT16 else 0.9998)
 
 
-@pytest.mark.parametrize("arithmetic", [Arithmetic.BFLOAT16, Arithmetic.FLOAT32])
+@pytest.mark.parametrize("arithmetic", [pytest.param(Arithmetic.BFLOAT16, marks=pytest.mark.slow), Arithmetic.FLOAT32])
 def test_logits_are_the_references(
     arithmetic: Arithmetic, real_pairs: tuple[list[tuple[str, str]], np.ndarray], real_pairs_folder: Path
 ) -> None:

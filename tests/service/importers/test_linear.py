@@ -168,6 +168,7 @@ def test_a_rule_takes_linear_time_on_what_it_half_matches(name, rule):
     assert next(slow, None) is None
 
 
+@pytest.mark.slow
 def test_the_attacks_find_what_takes_the_square_of_the_time():
     for pattern, method in ((r"#\w+[ ]*\s*$", "match"), (r"(?:ab|cd)*e", "finditer"), (r"x(?:y|z\s+)\s*$", "match")):
         rule = re.compile(pattern)

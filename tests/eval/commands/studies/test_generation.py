@@ -60,6 +60,7 @@ def answers(path: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
 
 
+@pytest.mark.slow
 def test_a_draft_of_the_embedded_model_is_measured(generation, tmp_path):
     run = generation("--no-zero-shot", "--limit", 1, "--json", "-")
     assert run.status == 0
