@@ -24,7 +24,7 @@ def test_so_many_and_no_more() -> None:
     taken = [three.take("a") for _ in range(4)]
     assert [allowed for allowed, _ in taken] == [True, True, True, False]
     assert [allowance.remaining for _, allowance in taken if allowance] == [2, 1, 0, 0]
-    assert all(allowance and allowance.limit == 3 and 3590 < allowance.reset_s <= 3600 for _, allowance in taken)
+    assert all(allowance and allowance.limit == 3 and 3000 < allowance.reset_s <= 3600 for _, allowance in taken)
     assert three.take("b")[0]
 
 
@@ -47,7 +47,7 @@ def test_a_clock_that_is_set_moves_no_window(monkeypatch: pytest.MonkeyPatch, ju
     assert (allowed, refused) == (True, False)
     assert allowance
     assert left
-    assert 3590 < left.reset_s <= allowance.reset_s <= 3600
+    assert 3000 < left.reset_s <= allowance.reset_s <= 3600
 
 
 def test_who_asks_no_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_redis_counts_for_all_processes(redis: Any) -> None:
     taken = [counting.take("a") for counting in (one, other, one, other, one)]
     assert [allowed for allowed, _ in taken] == [True, True, True, False, False]
     assert [allowance.remaining for _, allowance in taken if allowance] == [2, 1, 0, 0, 0]
-    assert all(allowance and 3590 < allowance.reset_s <= 3600 for _, allowance in taken)
+    assert all(allowance and 3000 < allowance.reset_s <= 3600 for _, allowance in taken)
     assert other.take("b")[0]
 
 
