@@ -19,9 +19,7 @@ TARGETS = {
 
 def make(root: Path, *words: str) -> str:
     # not as a part of the `make test` that may be running: its flags and arguments are none of ours
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "ARGS"))
-    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "ARGS"))}
     done = subprocess.run(["make", *words], cwd=root, env=environment, capture_output=True, text=True, check=True)
     return done.stdout
 
