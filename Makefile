@@ -18,11 +18,11 @@ SAY_WHERE = printf 'The command is %s/pearl. To call it pearl in a terminal:\n  
 	'$(CURDIR)/$(BIN)' '$(CURDIR)/$(BIN)' >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test endure lint types format docs bench train lock sbom audit clean
+.PHONY: help setup serve test test-all endure lint types format docs bench train lock sbom audit clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/dev.stamp $(VENV)/package.stamp ## install everything, pinned, into .venv: every extra, and what tests need
 	@$(SAY_WHERE)
@@ -34,9 +34,13 @@ serve: $(VENV)/package.stamp ## serve on 127.0.0.1:8000 with the embedded models
 # files in their order: the slowest come first, and no worker is left alone with them at the end; four workers keep two
 # cores busy, for a fifth of the time a test waits; with bytecode, even where it is switched off, because each of the
 # processes that tests start would compile PEARL anew
-test: export PYTHONDONTWRITEBYTECODE =
-test: setup ## run the whole test suite (ARGS="-k store" for a part)
-	@$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+PYTEST = $(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
+test test-all: export PYTHONDONTWRITEBYTECODE =
+test: setup ## run the tests, which need nothing else: six minutes on two cores (ARGS="-k store" for a part)
+	@$(PYTEST) $(ARGS)
+
+test-all: setup ## run the slow tests too, and those that start Chromium, Dovecot or Redis where they are (ARGS="-m slow": these alone)
+	@$(PYTEST) -m '' $(ARGS)
 
 endure: setup ## run the long forms of the tests that docs/reliability.md names: an hour
 	PEARL_ENDURE=1 $(BIN)/python -m pytest tests/service/test_tenants.py tests/service/test_stateful.py tests/service/test_faults.py \

@@ -18,7 +18,7 @@ import httpx
 from websockets.sync.client import ClientConnection, connect
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
-WAIT_S = 30.0
+WAIT_S = 120.0
 # Scroll to the element; give its middle. The next click on anything else reaches nothing, and sets `missed`.
 AIM = """(selector) => {
     const element = document.querySelector(selector);
@@ -177,7 +177,7 @@ def browser() -> Iterator[Browser]:
                 yield Browser(connection, chromium)
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait()
 
 
 def _tab(process: subprocess.Popen[bytes], profile: Path) -> tuple[str, str]:

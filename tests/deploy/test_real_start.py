@@ -22,6 +22,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import Engine, create_engine, text
 
+pytestmark = pytest.mark.slow
+
 BIN = Path(sys.executable).parent
 DOCUMENTS = [
     {"id": "tea", "text": "Kettle's on. See you at ten, bring the good biscuits.", "request": "When do we meet?"},

@@ -13,21 +13,19 @@ import yaml
 
 TARGETS = {
     *("help", "setup", "serve", "test", "train", "lint", "types", "format", "docs", "bench", "lock", "clean"),
-    *("sbom", "audit", "endure"),
+    *("sbom", "audit", "endure", "test-all"),
 }
 
 
 def make(root: Path, *words: str) -> str:
-    # not as a part of the `make test` that may be running: its flags are none of ours
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"
-    }
+    # not as a part of the `make test` that may be running: its flags and arguments are none of ours
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "ARGS"))}
     done = subprocess.run(["make", *words], cwd=root, env=environment, capture_output=True, text=True, check=True)
     return done.stdout
 
 
 def test_help_lists_every_target(root: Path) -> None:
-    listed = re.findall(r"^make (\w+)  +\S", make(root), flags=re.MULTILINE)
+    listed = re.findall(r"^make ([\w-]+) +\S", make(root), flags=re.MULTILINE)
     assert set(listed) == TARGETS
     phony = re.search(r"^\.PHONY: (.*)$", (root / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert phony is not None
@@ -39,6 +37,7 @@ def test_help_lists_every_target(root: Path) -> None:
     [
         ("serve", ".venv/bin/pearl serve --sample"),
         ("test", ".venv/bin/python -m pytest"),
+        ("test-all", "--no-loadscope-reorder -m ''"),
         ("lint", ".venv/bin/ruff check ."),
         ("types", ".venv/bin/mypy"),
         ("docs", ".venv/bin/python docs/generate.py"),
@@ -66,24 +65,26 @@ def test_serving_does_not_install_what_only_development_needs(root: Path) -> Non
 def test_ci_runs_what_a_person_runs_and_the_tests_last(root: Path) -> None:
     script = root / ".ci" / "run"
     assert os.access(script, os.X_OK)
-    commands = re.findall(r"^make (\w+)", script.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert commands == ["setup", "lint", "audit", "types", "test"]
+    commands = re.findall(r"^make ([\w-]+)", script.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert commands == ["setup", "lint", "audit", "types", "test", "test-all"]
+    assert "\nmake test-all ARGS='-m slow'" in script.read_text(encoding="utf-8"), "what make test ran is not run again"
     assert "set -euo pipefail" in script.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("failing", ["nothing", "setup", "lint", "audit", "types", "test"])
+@pytest.mark.parametrize("failing", ["nothing", "setup", "lint", "audit", "types", "test", "test-all"])
 def test_ci_fails_where_anything_fails(root: Path, tmp_path: Path, failing: str) -> None:
     (tmp_path / ".ci").mkdir()
     shutil.copy(root / ".ci" / "run", tmp_path / ".ci" / "run")
-    make = tmp_path / "make"
-    make.write_text(f'#!/bin/sh\necho "ran $1"\n[ "$1" != {failing} ]\n')
-    make.chmod(0o755)
+    for program, does in (("make", f'echo "ran $1"\n[ "$1" != {failing} ]'), ("apt-get", "false")):
+        (tmp_path / program).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / program).chmod(0o755)
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run([tmp_path / ".ci" / "run"], env=environment, capture_output=True, text=True, check=False)
     # a vulnerability that was found today is said and no fault of a change
     assert (done.returncode == 0) == (failing in ("nothing", "audit"))
     assert ("ran types" in done.stdout) == (failing == "types")  # what it says is shown where it failed
-    assert ("ran test" in done.stdout) == (failing not in ("setup", "lint"))
+    for tests in ("test", "test-all"):
+        assert (f"ran {tests}\n" in done.stdout) == (failing not in ("setup", "lint"))
 
 
 def test_commit_hooks_use_the_same_tools(root: Path) -> None:

@@ -199,6 +199,7 @@ def installed(machine: Machine) -> Path:
     return machine.folder / "env" / "bin"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [title for title in ways() if title not in ("From a clone", "With uvx")])
 def test_each_way_leads_to_a_draft(
     way: str, machine: Machine, installed: Path, monkeypatch: pytest.MonkeyPatch
@@ -210,6 +211,7 @@ def test_each_way_leads_to_a_draft(
     assert '"error"' not in said
 
 
+@pytest.mark.slow
 def test_a_clone_serves_and_drafts(root: Path, tmp_path: Path) -> None:
     """What make would install is there already, and linked."""
     for path in root.iterdir():

@@ -93,6 +93,7 @@ def held() -> int:
     return len(list(OPEN.iterdir()))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.skipif(not OPEN.is_dir(), reason="there is no /proc here")
 def test_every_failure_ends_in_an_answer_and_leaves_nothing_open(

@@ -16,6 +16,7 @@ CLIENTS, SECONDS = (200, 150.0) if LONG else (20, 3.0)
 MORE_MIB = 60  # of the second half; a leak of a kilobyte a draft is more in five minutes
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_no_call_fails_and_memory_does_not_grow(embedded_once: None, tmp_path: Path) -> None:
     person = one_user(list(invented_lines(400)), 60, 300)

@@ -32,6 +32,8 @@ from service.store.keys import KeyTerms
 from tests.conftest import fresh_database
 from tests.real_redis import RealRedis
 
+pytestmark = pytest.mark.slow
+
 LONG = os.environ.get("PEARL_ENDURE")
 ROUNDS, CLIENTS, PACE_S, GRACE = (5, 16, 0.25, "30") if LONG else (1, 6, 0.02, "10")  # a draft has 60 words
 LIMIT = 60  # requests of a key in an hour
@@ -182,7 +184,7 @@ def test_a_server_that_drains_is_not_ready_and_still_answers(servers: Servers, u
         until(lambda: httpx2.get(f"{server.address}/health/ready").json() == {"status": "stopping", "checks": {}})
         answer = httpx2.post(f"{server.address}/v1/drafts", json=body, headers=headers, timeout=60)
         assert (answer.status_code, httpx2.get(f"{server.address}/health/ready").status_code) == (200, 503)
-        psutil.wait_procs([psutil.Process(server.pid)], timeout=30)
+        psutil.wait_procs([psutil.Process(server.pid)], timeout=180)
         with pytest.raises(httpx2.ConnectError):
             httpx2.get(f"{server.address}/health")
 

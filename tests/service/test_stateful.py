@@ -15,6 +15,7 @@ STEPS = 10  # calls of one sequence
 LONGEST_URL = 60_000  # characters; a longer one the HTTP server refuses, in plain text
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_calls_in_any_order_get_documented_answers(listen: Callable[..., Any]) -> None:
     schemathesis = pytest.importorskip("schemathesis")

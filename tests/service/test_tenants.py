@@ -84,6 +84,7 @@ def pearl(house: Callable[..., Any], database_url: str) -> Any:
     return house(database_url=database_url, rate_limit="")
 
 
+@pytest.mark.slow
 def test_no_call_tells_of_another_user_or_changes_what_is_theirs(pearl: Any) -> None:
     moved_in(pearl)
     ada, ben = pearl.user("ada"), pearl.as_user("ben")

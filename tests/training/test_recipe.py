@@ -321,9 +321,10 @@ def test_a_share_of_the_budget_is_left_to_measure_in(
     named = {name: getattr(wanted, name) for name in ("aux", "encoder", "out", "work")}
     named["choose"] = ["candidates=4", "proxies=3"]
     told = named | {"history": wanted.histories[0], "llm": "embedded", "first_stage_only": None}
-    assert train("retriever", **told | {"out": wanted.out, "work": wanted.work / "2"}, budget_minutes=50).status == 0
-    assert minutes[0] <= 0.9 * 50
-    assert 0.9 * 50 < minutes[1] <= 0.95 * 50
+    whole = 5000  # of which a busy machine does not use a twentieth before
+    assert train("retriever", **told | {"out": wanted.out, "work": wanted.work / "2"}, budget_minutes=whole).status == 0
+    assert minutes[0] <= 0.9 * whole
+    assert 0.9 * whole < minutes[1] <= 0.95 * whole
 
 
 def test_an_unfinished_run_of_one_user_has_whole_requests(

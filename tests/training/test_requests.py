@@ -313,6 +313,7 @@ def endpoint() -> Iterator[ThreadingHTTPServer]:
         server.server_close()
 
 
+@pytest.mark.slow
 def test_the_command_survives_kill_and_asks_for_the_rest_only(
     tmp_path: Path, write_lines: Callable[..., Path], train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

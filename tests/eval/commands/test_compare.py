@@ -139,6 +139,7 @@ def test_the_cap_holds_for_both_steps_and_a_second_run_goes_on(compare, judge_en
     assert len(bodies) == len(set(bodies))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [False, True], ids=["while it writes", "while it judges"])
 def test_a_kill_and_no_second_call(compare, judge_endpoint, switchboard, until, tmp_path, write_lines, step):
     """kill -9 of a real process; what was under way is all that is asked again."""

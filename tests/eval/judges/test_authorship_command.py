@@ -283,6 +283,7 @@ def kept(path: Path) -> int:
         connection.close()
 
 
+@pytest.mark.slow
 def test_a_kill_loses_no_reply_and_none_is_asked_for_twice(
     authorship, judge_endpoint, switchboard, until, write_lines, tmp_path
 ):

@@ -179,7 +179,7 @@ def test_nobody_waits_for_a_call_that_the_cap_has_stopped(tmp_path):
 
     judge, terms = AskedModel(ask, "mock", Decoding(max_tokens=0), len), Terms(3, prices=Prices(1e6, 1e6), cap=100.0)
     with open_replies(tmp_path / "replies.sqlite") as kept, pytest.raises(PearlError, match="stopped after 3 calls"):
-        asyncio.run(asyncio.wait_for(elicit(judge, asked, kept, terms, Watch()), 10))
+        asyncio.run(asyncio.wait_for(elicit(judge, asked, kept, terms, Watch()), 120))
     assert made == [90, 60, 61]
 
 
@@ -212,6 +212,6 @@ def test_what_rounding_leaves_is_not_waited_for():
         for usage in most:
             purse.settle(usage, usage)
         assert purse.spent == pytest.approx(11e6 / 9)
-        return await asyncio.wait_for(purse.set_aside(Usage(10)), 30)
+        return await asyncio.wait_for(purse.set_aside(Usage(10)), 120)
 
     assert asyncio.run(spend()) is False

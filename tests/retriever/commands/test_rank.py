@@ -172,7 +172,7 @@ def test_a_pipe_as_output(rank, write_lines, tmp_path):
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
     reader.start()
     run = rank(model="bm25", input=write_lines(LINES), output=pipe)
-    reader.join(5)
+    reader.join()
     assert run.status == 0
     assert read[0].count("\n") == 3
     assert pipe.is_fifo()  # and was not replaced, as a device would be by root

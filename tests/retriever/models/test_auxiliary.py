@@ -270,6 +270,7 @@ def test_devices_and_types_that_are_not_there(options: dict[str, str], complaint
         load_auxiliary("embedded", **options)
 
 
+@pytest.mark.slow
 def test_the_embedded_model_agrees_with_an_independent_script(embedded_once: None, shared: Path) -> None:
     """Same prompts and truncations, another script: git_gains_sample.jsonl.gz, here the first of its requests and
     of their documents."""

@@ -128,7 +128,7 @@ def test_threads_share_it(model: CrossEncoderModel) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join()
     assert len(found) == 4
     assert all(np.array_equal(each, expected) for each in found)
 

@@ -160,6 +160,7 @@ def test_without_the_package_of_the_weights_it_says_what_to_install(monkeypatch,
     assert not (tmp_path / "scores.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_it_ranks_as_the_published_model_does(encoder: SentenceEncoder) -> None:
     """On the texts of the sample user, the cosines of texts."""
     texts = [line.value["text"] for line in read_json_lines(ROOT / "service/sample/history.jsonl")]

@@ -151,7 +151,7 @@ def opened(folder: Path, max_tokens: int = 128) -> BertFolder:
     return found
 
 
-@pytest.mark.parametrize("arithmetic", [Arithmetic.BFLOAT16, Arithmetic.FLOAT32])
+@pytest.mark.parametrize("arithmetic", [pytest.param(Arithmetic.BFLOAT16, marks=pytest.mark.slow), Arithmetic.FLOAT32])
 def test_vectors_are_the_references(arithmetic: Arithmetic, real_texts: list[str], exact_vectors: np.ndarray) -> None:
     folder = sentence_folder(embedded_encoder_folder())
     assert folder is not None
@@ -161,7 +161,7 @@ def test_vectors_are_the_references(arithmetic: Arithmetic, real_texts: list[str
     assert cosines.min() > (0.9995 if arithmetic is Arithmetic.BFLOAT16 else 0.9998)
 
 
-@pytest.mark.parametrize("arithmetic", [Arithmetic.BFLOAT16, Arithmetic.FLOAT32])
+@pytest.mark.parametrize("arithmetic", [pytest.param(Arithmetic.BFLOAT16, marks=pytest.mark.slow), Arithmetic.FLOAT32])
 def test_logits_are_the_references(
     arithmetic: Arithmetic, real_pairs: tuple[list[tuple[str, str]], np.ndarray], real_pairs_folder: Path
 ) -> None:
@@ -358,7 +358,7 @@ def test_threads_get_their_own_answers(bert_folder: Path, cross_encoder_folder: 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join()
     assert len(found) == len(inputs)
     assert all(np.array_equal(found[number], each) for number, each in enumerate(expected))
 

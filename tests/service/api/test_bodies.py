@@ -14,6 +14,7 @@ import pytest
 
 from pearl.errors import Overloaded
 from service.api.bodies import LARGE, LIMITS, USUAL, LargeBodies
+from tests.pieces import read_until
 
 JSON = {"Content-Type": "application/json"}
 BODIES = ["/v1/documents", "/v1/drafts", "/v1/feedback", "/v1/chat/completions", "/v1/responses", "/v1/rerank", "/mcp"]
@@ -182,12 +183,7 @@ def test_a_body_that_does_not_come(listen: Any, monkeypatch: pytest.MonkeyPatch)
     head = f"POST /v1/drafts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {served.house.key('ann')}\r\n"
     with socket.create_connection(("127.0.0.1", port), timeout=60) as slow:
         slow.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
-        answer = slow.recv(10_000)
-        assert answer.startswith(b"HTTP/1.1 408 ")
-        while b"request_timeout" not in answer:  # the body may come after the head
-            piece = slow.recv(10_000)
-            assert piece, answer
-            answer += piece
+        assert read_until(slow, b"request_timeout").startswith(b"HTTP/1.1 408 ")
 
 
 def test_a_time_out_of_something_else_is_not_the_bodys(house: Any) -> None:

@@ -56,7 +56,7 @@ def test_a_start_erases_what_is_owed(pearl: Any, ann: Any, until: Callable[[Call
 def test_a_database_that_cannot_erase_now_is_no_error(
     house: Any, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.store.database.TIMEOUT_S", 0.05)
+    monkeypatch.setattr("service.store.database.TIMEOUT_S", 0.5)
     pearl = house(database_url=postgres_url)
     pearl.add("ann", SECRET)
     ann = pearl.as_user("ann")

@@ -22,6 +22,7 @@ from service.importers.base import SourceDocument
 from service.importers.jsonl import JsonlImporter
 from service.importing import upload
 from service.importing.restore import ExportReader
+from tests.pieces import read_until
 
 CHAT = """[13.02.24, 09:12:01] Bea Rook: Can you take my Saturday?
 [13.02.24, 09:15:40] Ann Lee: Kettle's on. Saturday is fine, swap it.
@@ -198,7 +199,7 @@ def test_only_the_file_itself(ann: Any, kind: str) -> None:
 
 def post_head(address: str, key: str, length: int) -> socket.socket:
     host, _, port = address.removeprefix("http://").partition(":")
-    connection = socket.create_connection((host, int(port)), timeout=20)
+    connection = socket.create_connection((host, int(port)), timeout=120)
     connection.sendall(
         f"POST /v1/imports?name=h.jsonl HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\n"
         f"Content-Length: {length}\r\n\r\n".encode()
@@ -209,9 +210,8 @@ def post_head(address: str, key: str, length: int) -> socket.socket:
 def test_two_gigabytes_are_refused_before_they_come(listen: Any) -> None:
     served = listen()
     with post_head(served.address, served.house.key("ann"), 2_000_000_000) as connection:
-        answer = connection.recv(65_536)
+        answer = read_until(connection, b"over the limit of 1,000,000,000 bytes")
     assert answer.startswith(b"HTTP/1.1 413 ")
-    assert b"over the limit of 1,000,000,000 bytes" in answer
 
 
 def test_a_length_that_is_not_announced_is_counted(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +224,7 @@ def test_a_file_that_comes_too_slowly_is_given_up(listen: Any, monkeypatch: pyte
     monkeypatch.setattr(imports, "READ_TIMEOUT_S", 0.2)
     served = listen()
     with post_head(served.address, served.house.key("ann"), 1000) as connection:
-        assert connection.recv(65_536).startswith(b"HTTP/1.1 408 ")
+        assert read_until(connection, b"request_timeout").startswith(b"HTTP/1.1 408 ")
 
 
 def test_a_cut_upload_imports_nothing_and_frees_the_turn(listen: Any, until: Any) -> None:
@@ -253,7 +253,7 @@ class Held(JsonlImporter):
             yield item
             if isinstance(item, SourceDocument):
                 Held.reading.set()
-                assert Held.go_on.wait(20)
+                assert Held.go_on.wait(120)
 
 
 @pytest.fixture
@@ -268,7 +268,7 @@ def test_two_at_once(pearl: Any, ann: Any, held: type[Held]) -> None:
     ben, answers = pearl.as_user("ben"), list[Any]()
     first = threading.Thread(target=lambda: answers.append(send(ann, history(), "h.jsonl", kind="jsonl")))
     first.start()
-    assert held.reading.wait(20)
+    assert held.reading.wait(120)
     second = send(ann, history(), "h.jsonl", kind="jsonl")
     assert (second.status_code, second.json()["error"]["code"]) == (409, "import_running")
     third = send(ben, history(), "h.jsonl", kind="jsonl")
@@ -294,12 +294,12 @@ def test_an_import_brings_no_deleted_user_back(
         def wait(*given: Any) -> Any:
             yield from read(*given)
             held.reading.set()
-            assert held.go_on.wait(20)
+            assert held.go_on.wait(120)
 
         monkeypatch.setattr(ExportReader, "read", wait)
     sending = threading.Thread(target=lambda: answers.append(send(ann, content, name, kind=kind)))
     sending.start()
-    assert held.reading.wait(20)
+    assert held.reading.wait(120)
     assert ann.delete("/v1/me").status_code in (202, 204)
     held.go_on.set()
     sending.join()
@@ -322,10 +322,10 @@ def test_who_leaves_stops_it_and_the_same_archive_adds_the_rest(
     headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
     params = {"name": "h.jsonl", "kind": "jsonl", "stream": "true"}
     address = f"{served.address}/v1/imports"
-    with httpx2.stream("POST", address, params=params, content=history(), headers=headers, timeout=20) as answer:
+    with httpx2.stream("POST", address, params=params, content=history(), headers=headers, timeout=120) as answer:
         lines = answer.iter_lines()  # which, once it is garbage, closes the answer
         assert next(lines) == "event: progress"
-        assert held.reading.wait(20)
+        assert held.reading.wait(120)
     until(made[0].stop.is_set)
     held.go_on.set()
     assert len(served.house.rows("documents")) < 3

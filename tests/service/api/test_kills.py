@@ -153,6 +153,7 @@ def place(request: pytest.FixtureRequest, house: Any) -> Any:
     return house(database_url=url, retriever="bm25")
 
 
+@pytest.mark.slow
 def test_documents(place: Any, killed_calls: Any) -> None:
     calls = killed_calls("/v1/documents", {"text": "No id."})
     assert len(calls) > 8
@@ -165,6 +166,7 @@ def test_documents(place: Any, killed_calls: Any) -> None:
     assert sorted(stored) == sorted(call["soon"][1]["data"][0]["id"] for call in calls)
 
 
+@pytest.mark.slow
 def test_feedback(place: Any, killed_calls: Any) -> None:
     """One draft: the first feedback that survives its process is the one that every retry tells of."""
     draft = place.as_user("ann").post("/v1/drafts", {"request": "write"}).json()
@@ -177,6 +179,7 @@ def test_feedback(place: Any, killed_calls: Any) -> None:
     assert len(place.rows("feedback")) == len(place.rows("documents")) == 1
 
 
+@pytest.mark.slow
 def test_drafts(place: Any, killed_calls: Any) -> None:
     """A draft claims its key while it is written; the claim of a dead process lapses."""
     calls = killed_calls("/v1/drafts", {"request": "write"})

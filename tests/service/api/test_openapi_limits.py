@@ -97,6 +97,7 @@ def shown(value: Any) -> str:
     return repr(value)[:40]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", BODIES)
 def test_a_body_that_the_document_allows_is_taken(house: Any, operation: str) -> None:
     pearl = house(rewards=lambda texts: np.zeros(len(texts)))

@@ -527,6 +527,7 @@ def killable(url: str) -> Iterator[Callable[..., int]]:
         yield run
 
 
+@pytest.mark.slow
 def test_a_backup_that_is_killed_leaves_the_one_before(backup: Path, database_url: str) -> None:
     statuses = []
     with killable(database_url) as run:
@@ -543,6 +544,7 @@ def test_a_backup_that_is_killed_leaves_the_one_before(backup: Path, database_ur
     assert leftovers(backup.parent) == []
 
 
+@pytest.mark.slow
 def test_a_restore_that_is_killed_restores_all_or_nothing(filled: Database, backup: Path, other_url: str) -> None:
     statuses, whole = [], contents(filled)
     with killable(other_url) as run:
@@ -557,6 +559,7 @@ def test_a_restore_that_is_killed_restores_all_or_nothing(filled: Database, back
     assert contents_at(other_url) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_a_backup_killed_at_any_moment(filled: Database, backup: Path, database_url: str) -> None:
     before, mark, chance, kills = contents(filled), backups.read(backup), random.Random(0), 0
@@ -579,6 +582,7 @@ def test_a_backup_killed_at_any_moment(filled: Database, backup: Path, database_
     assert leftovers(backup.parent) == []
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_a_restore_killed_at_any_moment(
     filled: Database, backup: Path, database_url: str, other_url: str, on: Any, own_home: Path

@@ -293,7 +293,7 @@ def test_a_deleted_user_stays_away(ann: Ann, process: Any, until: Any) -> None:
     until(lambda: ann.state.exists() and "sent" in ann.state.read_text().lower())
     assert ann.run("users", "delete", "ann", yes=None).status == 0
     ann.server.put("Sent", sent(2))
-    assert "This user was deleted." in watching.communicate(timeout=60)[1]
+    assert "This user was deleted." in watching.communicate(timeout=180)[1]
     assert (watching.returncode, ann.state.exists()) == (2, False)
     with ann.database() as database, database.read() as connection:
         assert users.find(connection, "ann") is None

@@ -89,7 +89,7 @@ class Issuer:
         def back() -> None:
             for state, given in (("forged", "code=forged"), (asked["state"], answer)):
                 try:
-                    urllib.request.urlopen(f"{asked['redirect_uri']}/?state={state}&{given}", timeout=10)
+                    urllib.request.urlopen(f"{asked['redirect_uri']}/?state={state}&{given}", timeout=120)
                 except OSError:
                     assert state == "forged"
 

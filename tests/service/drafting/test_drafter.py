@@ -549,7 +549,7 @@ def test_nobody_waits_for_another_users_embeddings(pearl: Any) -> None:
         pearl.encoder.before = wait
         many = [asyncio.create_task(last_event(pearl, ann)) for _ in range(40)]
         await asyncio.to_thread(encoding.wait, 60)
-        assert isinstance(await asyncio.wait_for(last_event(pearl, ben), 30), Finished)
+        assert isinstance(await asyncio.wait_for(last_event(pearl, ben), 120), Finished)
         go_on.set()
         await asyncio.gather(*many)
 

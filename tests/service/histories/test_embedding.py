@@ -13,6 +13,7 @@ from pearl.records import Document
 from retriever.calibrated.artifact import artifact_retriever
 from service.histories.embedding import AT_ONCE, BATCH, BackgroundEmbedder, Precedence, StoredEncoder, encode
 from service.store import documents, embeddings, jobs, users
+from service.store.database import TIMEOUT_S
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_whoever_has_little_time_does_not_wait_for_a_long_write(pearl: Any) -> N
         users.touch_history(held, {ann})  # on PostgreSQL the lock is this row's
         hasty = Clock(300)
         assert np.isfinite(encoded(hasty)).all()
-        assert hasty.read()["total_ms"] < 2_000
+        assert hasty.read()["total_ms"] < 1000 * TIMEOUT_S
     assert pearl.rows("embeddings") == []
     encoded(Clock(60_000))
     assert len(pearl.rows("embeddings")) == 2
@@ -237,7 +238,7 @@ def test_a_store_that_cannot_be_written_is_said_once(
     monkeypatch.setattr(embedder, "work_once", full)
     embedder.start()
     for _ in range(5):
-        assert tried.acquire(timeout=10)
+        assert tried.acquire(timeout=120)
     embedder.stop()
     assert caplog.messages == ["embedding: The disk is full."]
 

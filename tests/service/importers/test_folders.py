@@ -75,6 +75,7 @@ def deep(tmp_path):
     subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
 
 
+@pytest.mark.slow
 def test_no_depth_is_too_deep(read, deep):
     assert guess_importer(deep).kind == "markdown"
     assert read("markdown", deep).texts == ["Tea."]

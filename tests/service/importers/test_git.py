@@ -270,6 +270,7 @@ def test_messages_in_other_encodings(read, repository):
     assert read("git", repository, "ann@example.org").texts == ["Not \N{REPLACEMENT CHARACTER} UTF-8.", "Un thé."]
 
 
+@pytest.mark.slow
 def test_a_message_of_a_megabyte_and_many_commits(read, repository):
     commit(repository, "Long\n\n" + "tea and milk\n" * 80_000)
     for number in range(30):

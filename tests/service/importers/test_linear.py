@@ -155,6 +155,7 @@ def growth(rule: Rule, method: str, attack: tuple[str, str], end: str) -> float:
     return grown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "rule"), rules().items(), ids=rules().keys())
 def test_a_rule_takes_linear_time_on_what_it_half_matches(name, rule):
     used = uses().get(name.split(".")[-2], set())
@@ -169,6 +170,7 @@ def test_a_rule_takes_linear_time_on_what_it_half_matches(name, rule):
     assert next(slow, None) is None
 
 
+@pytest.mark.slow
 def test_the_attacks_find_what_takes_the_square_of_the_time():
     for pattern, method in ((r"#\w+[ ]*\s*$", "match"), (r"(?:ab|cd)*e", "finditer"), (r"x(?:y|z\s+)\s*$", "match")):
         rule = re.compile(pattern)

@@ -130,6 +130,7 @@ app.srcdoc = PAGE;
 </script>"""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_a_host_shows_the_draft_and_takes_the_persons_verdict(tmp_path: Any) -> None:
     def literal(value: Any) -> str:

@@ -14,6 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from service.process.connections import TimedProtocol
+from tests.pieces import read_until
 
 
 class Hasty(TimedProtocol):
@@ -50,15 +51,6 @@ def port(until: Callable[[Callable[[], bool]], None]) -> Iterator[int]:
     yield server.servers[0].sockets[0].getsockname()[1]
     server.should_exit = True
     thread.join()
-
-
-def read_until(connection: socket.socket, words: bytes) -> None:
-    """Head and body of an answer may come apart."""
-    heard = b""
-    while words not in heard:
-        piece = connection.recv(1000)
-        assert piece, heard
-        heard += piece
 
 
 def is_closed(connection: socket.socket) -> bool:

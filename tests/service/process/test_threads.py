@@ -67,7 +67,7 @@ def test_a_failure_gives_its_place_back():
 def test_writers_that_wait_for_a_lock_hold_up_no_reader(
     house: Any, calls: list[tuple[str, str]], status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.store.database.TIMEOUT_S", 1.0)
+    monkeypatch.setattr("service.store.database.TIMEOUT_S", 60.0)
     pearl = house()
     pearl.voice("ann", "email")
     ann = pearl.as_user("ann")
@@ -76,9 +76,8 @@ def test_writers_that_wait_for_a_lock_hold_up_no_reader(
     with ThreadPoolExecutor(max_workers=THREADS + 1) as clients:
         writers = [clients.submit(ann, *call, {}) for call in calls]
         time.sleep(0.3)  # each waits in its thread
-        started = time.monotonic()
         assert clients.submit(ann.get, "/v1/voices").result().status_code == 200
-        assert time.monotonic() - started < 0.5
+        assert not any(writer.done() for writer in writers)
         lock.execute("ROLLBACK")
         assert {writer.result().status_code for writer in writers} == {status}
     lock.close()

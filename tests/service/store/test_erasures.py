@@ -118,7 +118,7 @@ def test_a_voices_instructions_are_erased_as_well(database: Database, ann: Any, 
 
 
 def test_a_vacuum_that_fails_is_tried_again(postgres_url: str) -> None:
-    database = Database(postgres_url, timeout_s=SOON_S)
+    database = Database(postgres_url, timeout_s=0.5)
     with database.write() as connection:
         ann = users.ensure(connection, {"ann"})["ann"]
     with database.write() as connection:

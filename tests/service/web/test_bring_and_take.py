@@ -178,7 +178,7 @@ def test_begin_import_export_and_erase(listen: Any, chromium: Browser, tmp_path:
 def wait_for(file: Path) -> str:
     import time
 
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not file.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     return file.read_text(encoding="utf-8")

@@ -147,7 +147,7 @@ def test_a_proxy_as_it_comes_is_told_by_its_protocol(listen: Any) -> None:
     served.house.app.state.on_loopback = True
     host, _, port = served.address.removeprefix("http://").partition(":")
     for version, offered in (("1.1", True), ("1.0", False)):
-        with socket.create_connection((host, int(port)), timeout=20) as connection:
+        with socket.create_connection((host, int(port)), timeout=120) as connection:
             head = f"GET / HTTP/{version}\r\nHost: {host}:{port}\r\nAccept: text/html\r\nConnection: close\r\n\r\n"
             connection.sendall(head.encode())
             page = b"".join(iter(lambda: connection.recv(65_536), b"")).decode()

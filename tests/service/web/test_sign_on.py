@@ -179,6 +179,7 @@ def test_without_an_issuer_there_is_nothing_to_sign_on_with(pearl: Any) -> None:
     assert pearl.client.get("/page/signed-on?code=1&state=2").status_code == 403
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_in_a_browser_that_keeps_strict_cookies_from_other_sites(listen: Any, theirs: Issuer, write: Any) -> None:
     """The issuer at localhost is another site than the service at 127.0.0.1."""

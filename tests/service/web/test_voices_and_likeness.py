@@ -203,9 +203,9 @@ def test_a_model_that_is_slow_can_be_left(signed_in: Any, chromium: Browser, sil
     served.house.services.drafter.model = model
     go(chromium, "likeness")
     chromium.click("#blind-start button")
-    assert model.asked.wait(10)
+    assert model.asked.wait(120)
     chromium.click("#blind-end")
-    assert model.stopped.wait(10)
+    assert model.stopped.wait(120)
     chromium.until("document.querySelector('#blind-start button').textContent === 'Begin again'")
     assert chromium.run("document.querySelector('#problem').hidden")
 

@@ -40,6 +40,7 @@ def fit(rank: int, processes: int, port: int, base: Path, folder: Path) -> None:
         )
 
 
+@pytest.mark.slow
 def test_two_processes_train_the_model_that_one_does(bert_folder: Path, tmp_path: Path) -> None:
     """Without dropout, whose draws differ: losses and scores to four figures."""
     base = tmp_path / "base"

@@ -158,6 +158,7 @@ def test_the_plan_depends_on_histories_and_options_alone() -> None:
     assert plan_units(found, OPTIONS) == plan_units(dict(reversed(found.items())), OPTIONS)
 
 
+@pytest.mark.slow
 def test_the_command_survives_kill_and_ends_with_every_pair_once(
     causal_folder: Path, tmp_path: Path, write_lines: Callable[..., Path], train: Callable[..., Any]
 ) -> None:

@@ -207,6 +207,7 @@ assert list(map(source_digest, names)) == ["a" * 40, "b" * 40]
 """
 
 
+@pytest.mark.slow
 def test_vectors_of_one_hub_model_are_not_taken_for_anothers(bert_folder: Path, tmp_path: Path) -> None:
     """They are known by their commits, in a cache like the hub's."""
     for name, commit in (("one", "a" * 40), ("two", "b" * 40)):

@@ -60,6 +60,7 @@ def answers(path: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
 
 
+@pytest.mark.slow
 def test_a_draft_of_the_embedded_model_is_measured(generation, tmp_path):
     run = generation("--no-zero-shot", "--limit", 1, "--json", "-")
     assert run.status == 0
@@ -149,6 +150,7 @@ def test_a_draft_may_be_as_long_as_the_services(writer, pearl_eval, write_lines,
     assert load_settings().max_draft_tokens == 512
 
 
+@pytest.mark.slow
 def test_drafts_go_to_a_judge(generation, writer, run_pearl, tmp_path):
     items = tmp_path / "drafts.jsonl"
     assert generation("--drafts", items, "--json", "-", *ENDPOINT).status == 0
