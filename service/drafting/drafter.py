@@ -294,11 +294,10 @@ class Drafter:
             said = (
                 inputs.instructions,
                 job.recipient or "",
-                writing.frame.edges.before,
-                writing.frame.edges.after,
                 *(part for turn in inputs.prior for part in (turn.request or "", turn.text)),
             )
-            found = await in_reading_thread(_claims, draft.text, inputs.request, draft.retrieval, said)
+            edges = (writing.frame.edges.before, writing.frame.edges.after)
+            found = await in_reading_thread(_claims, draft.text, inputs.request, draft.retrieval, said, (), edges)
             draft = replace(draft, claims=tuple(found))
         if draft.finish_reason == "length":
             message = f"raise PEARL_MAX_DRAFT_TOKENS, or {job.limit} where a request has it."
@@ -557,11 +556,16 @@ def _before(document: Document, past: Document) -> bool:
 
 
 def _claims(
-    text: str, request: str, retrieval: Retrieval, said: Sequence[str], samples: Sequence[Sample] = ()
+    text: str,
+    request: str,
+    retrieval: Retrieval,
+    said: Sequence[str],
+    samples: Sequence[Sample] = (),
+    edges: Sequence[str] = (),
 ) -> list[Claim]:
-    """Find the claims of a text beside the documents of its evidence, and more ``samples``."""
+    """Find the claims of a text between its edges, beside the documents of its evidence and more ``samples``."""
     shown = [Sample(scored.document.id, scored.document.text) for scored in retrieval.documents]
-    return claims(text, request, [*samples, *shown], said)
+    return claims(text, request, [*samples, *shown], said, edges)
 
 
 def _variant(draft: Draft) -> Variant:
