@@ -12,7 +12,8 @@ from pearl.text.words import MARK, Spot, is_question
 
 PHRASES = Phrases.of("pearl", "letters")
 GREETING = PHRASES.compile(
-    r"{greetings}(?!\w)(?:[ \t]+[^\s,،;:!.?–—-]+){0,4}?[ \t]*(?:[,،;:!.–—-]|$)", re.IGNORECASE | re.MULTILINE
+    r"(?P<words>{greetings})(?!\w)(?P<name>(?:[ \t]+[^\s,،;:!.?–—-]+){0,4}?)[ \t]*(?:[,،;:!.–—-]|$)",
+    re.IGNORECASE | re.MULTILINE,
 )
 FAREWELL = PHRASES.compile(r"(?:{before_farewells} )*{farewells}[ \t]*[,،，、.。!！–—-]*")
 SIGNED = re.compile(r"(?:[-–—/~][-–—/~ \t]*)?[^\W\d_][\w.'’-]*(?:[ \t]+[^\W\d_][\w.'’-]*){0,2}")

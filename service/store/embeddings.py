@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Subquery, delete, select, union_all
+from sqlalchemy import ColumnElement, Connection, Subquery, delete, func, select, union_all
 
 from service.store import users
 from service.store.ids import digest
@@ -41,14 +41,21 @@ def of_user(connection: Connection, user_id: int, encoder: str, keys: Collection
 def missing(connection: Connection, user_id: int, encoder: str, limit: int) -> list[str]:
     """Texts and requests of the user that have no embedding yet, at most ``limit``, each once."""
     used = _texts(user_id)
-    embedded = select(embeddings.c.text_digest).where(embeddings.c.user_id == user_id, embeddings.c.encoder == encoder)
-    rows = connection.execute(
-        select(used.c.digest, used.c.text)
-        .where(used.c.digest.not_in(embedded))  # NOT EXISTS took PostgreSQL a second before it knew the tables' sizes
-        .order_by(used.c.timestamp.desc())
-        .limit(limit)
-    )
+    wanted = select(used.c.digest, used.c.text).where(_not_embedded(used, user_id, encoder))
+    rows = connection.execute(wanted.order_by(used.c.timestamp.desc()).limit(limit))
     return list({bytes(key): text for key, text in rows}.values())
+
+
+def number_missing(connection: Connection, user_id: int, encoder: str) -> int:
+    """The number of different texts and requests of the user that have no embedding yet."""
+    used = _texts(user_id)
+    different = func.count(func.distinct(used.c.digest))
+    return int(connection.scalar(select(different).where(_not_embedded(used, user_id, encoder))) or 0)
+
+
+def _not_embedded(used: Subquery, user_id: int, encoder: str) -> ColumnElement[bool]:
+    embedded = select(embeddings.c.text_digest).where(embeddings.c.user_id == user_id, embeddings.c.encoder == encoder)
+    return used.c.digest.not_in(embedded)  # NOT EXISTS took PostgreSQL a second before it knew the tables' sizes
 
 
 def add(connection: Connection, user_id: int, encoder: str, vectors: Mapping[bytes, Vector]) -> None:

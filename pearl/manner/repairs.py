@@ -1,0 +1,153 @@
+"""The change that strikes a statement from a text, or puts one in: whole sentences and clauses with their marks, where
+they belong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pearl.manner.ends import greeting
+from pearl.manner.places import CLOSERS
+from pearl.manner.reference import common_words
+from pearl.manner.writing import LIST_ITEM, WORD, Writing
+from pearl.text.words import Spot
+
+WRAPPED = 60  # characters: a shorter line was ended by its writer
+HALF = re.compile(r";\s+|,\s+(?:and|but|so|or|und|aber|oder|et|mais|ou|y|pero|o|e|ma)\s+")
+ASIDE = re.compile(r"[,;]\s+|\s+[—–-]\s+|—")
+LEAST_WORDS = 3  # of the half behind that stays, to stand by itself
+BRACKETS = re.compile(r"\s?\([^()]*\)")
+MARK = re.compile(rf"[.!?…。！？]*[{re.escape(CLOSERS)}]*\Z")
+SHORT = re.compile(r"(?<!\S)([^\W\d_A-Z]{1,4}[ \t]+)\Z")  # before a fact: its preposition
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Put ``by`` in the place of text[start:end]."""
+
+    start: int
+    end: int
+    by: str
+
+
+def struck(text: str, start: int, end: int, body: int) -> Repair:
+    """Strike what text[start:end] states. The text's sign-off begins at ``body``; of that only these words go."""
+    if start >= body:
+        return _cut(text, start, end + len(text[end:]) - len(text[end:].lstrip(",.!;")))
+    writing, end = Writing(text), min(end, body)
+    met = [spot for spot in _sentences(writing, body) if spot[0] < end and start < spot[1]] or [(start, end)]
+    if len(met) == 1 and (clause := _clause(text, met[0], start, end)):
+        return clause
+    first, last = met[0][0], met[-1][1]
+    item = LIST_ITEM.match(text, text.rfind("\n", 0, first) + 1)
+    rest = text[last : (text.find("\n", last) + 1 or len(text)) - 1].strip()
+    if item and item.start() <= first <= item.end() and rest:  # the item goes on: its number stays
+        first = item.end()
+    return _cut(text, first, last)
+
+
+def put_in(text: str, words: str, request: str, body: int) -> Repair:
+    """Put in words of the request: at the end of the sentence that shares most rare words with the request's sentence
+    that has them, else as a sentence of their own before the sign-off, which begins at ``body``."""
+    asked, at = Writing(request), request.find(words)
+    before = SHORT.search(request[:at]) if at > 0 else None
+    said = (before[1] if before else "") + words
+    around = [spot for spot in asked.sentences if spot[0] <= at < spot[1]]
+    wanted = _rare(asked, around) - _rare(Writing(words), None)
+    writing = Writing(text)
+    sentences = [spot for spot in _sentences(writing, body) if not text[slice(*spot)].endswith(":")]
+    alike = [len(wanted & _rare(writing, [spot])) for spot in sentences]
+    if alike and max(alike):
+        place = _without_mark(text, sentences[alike.index(max(alike))])
+        return Repair(place, place, f" {said}")
+    end = len(text[:body].rstrip())
+    item = LIST_ITEM.match(text, text.rfind("\n", 0, end) + 1)
+    if sentences and sentences[-1][1] == end and not item:
+        if _without_mark(text, sentences[-1]) == end:  # nor has what is put in a mark
+            return Repair(end, end, f" {said}")
+        apart = " "
+    else:
+        apart = "\n\n" if end else ""
+    return Repair(end, end, f"{apart}{said[:1].upper()}{said[1:]}.")
+
+
+def _rare(writing: Writing, spots: Sequence[Spot] | None) -> set[str]:
+    """The words in these places, or anywhere, that are not among the commonest."""
+    pairs = zip(writing.words, writing.lower_words, strict=True)
+    found = {word for (at, _), word in pairs if spots is None or any(start <= at < end for start, end in spots)}
+    return {word for word in found if word not in common_words() or len(word) > 4}
+
+
+def _sentences(writing: Writing, body: int) -> list[Spot]:
+    """The sentences between greeting and sign-off; a line that its writer ended ends one, too."""
+    text, greeted, spots = writing.text, greeting(writing), []
+    goes_on = not text.lstrip()[:1].islower()  # with a small letter, as elsewhere a sentence begins
+    for start, stop in writing.sentences:
+        begin, stop = max(start, greeted[0][1] if greeted else 0), min(stop, body)
+        for end in (*_line_ends(text, begin, stop, goes_on), stop):
+            part = text[begin:end]
+            spots.append((end - len(part.lstrip()), begin + len(part.rstrip())))
+            begin = end
+    return [spot for spot in spots if spot[0] < spot[1] and WORD.search(text, *spot)]
+
+
+def _line_ends(text: str, start: int, stop: int, goes_on: bool) -> Iterator[int]:
+    """Yield the ends of short lines, before which a wrapped line would have had room."""
+    begin = text.rfind("\n", 0, start) + 1
+    while (end := text.find("\n", begin, stop)) >= 0:
+        if end - begin < WRAPPED and not (goes_on and text[end + 1 :][:1].islower()):
+            yield end + 1
+        begin = end + 1
+
+
+def _clause(text: str, sentence: Spot, start: int, end: int) -> Repair | None:
+    """Strike less than the sentence: brackets that hold all of it, the half before or behind a semicolon, or a short
+    aside that says nothing else."""
+    for brackets in BRACKETS.finditer(text, *sentence):
+        if brackets.start() <= start and end <= brackets.end():
+            return Repair(*brackets.span(), "")
+    stop = _without_mark(text, sentence)
+    for mark, is_aside in ((ASIDE, True), (HALF, False)):
+        marks = [met.span() for met in mark.finditer(text, sentence[0], stop)]
+        parts = list(
+            zip([sentence[0], *(spot[1] for spot in marks)], [*(spot[0] for spot in marks), stop], strict=True)
+        )
+        met = [at for at, part in enumerate(parts) if part[0] < end and start < part[1]]
+        if not met or len(met) == len(parts):
+            continue
+        whole = parts[met[0]][0], parts[met[-1]][1]
+        if is_aside and not (
+            met[0] and _words(text, whole) <= min(_words(text, (start, end)), _words(text, sentence) / 2)
+        ):
+            continue
+        if met[0]:
+            return Repair(parts[met[0] - 1][1], whole[1], "")
+        behind = parts[met[-1] + 1][0]
+        if _words(text, (behind, stop)) < LEAST_WORDS:
+            continue
+        return Repair(whole[0], behind + 1, text[behind].upper() if text[whole[0]].isupper() else text[behind])
+    return None
+
+
+def _words(text: str, spot: Spot) -> int:
+    return len(WORD.findall(text, *spot))
+
+
+def _without_mark(text: str, sentence: Spot) -> int:
+    """The end of a sentence before its mark."""
+    mark = MARK.search(text, *sentence)
+    return mark.start() if mark else sentence[1]
+
+
+def _cut(text: str, start: int, end: int) -> Repair:
+    """Cut text[start:end] with the blanks on both sides; the wider one of these stays between what is left."""
+    before, behind = text[:start].rstrip(), text[end:].lstrip()
+    start, end, blanks = (
+        len(before),
+        len(text) - len(behind),
+        (text[len(before) : start], text[end : len(text) - len(behind)]),
+    )
+    return Repair(
+        start, end, max(blanks, key=lambda blank: (blank.count("\n"), len(blank))) if before and behind else ""
+    )

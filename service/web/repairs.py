@@ -1,0 +1,59 @@
+"""What the page asks while a draft is worked on: how to strike a claim or put one in, and how many texts are unread."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from pearl.manner.edges import body_end
+from pearl.manner.repairs import Repair, put_in, struck
+from service.api.bodies import KeyedRoute
+from service.api.dependencies import Caller, ServicesDep
+from service.api.fields import KnownFields, Name, Text
+from service.process.threads import in_reading_thread, in_thread
+from service.services import Services
+from service.store import drafts, embeddings
+from service.store.samples import LONGEST
+
+router = APIRouter(prefix="/page", include_in_schema=False, route_class=KeyedRoute)
+
+
+class RepairIn(KnownFields):
+    """A claim to strike from a draft as it is now, or words of its request to put in."""
+
+    draft_id: Name
+    text: Text
+    start: Annotated[int | None, Field(ge=0)] = None  # of the claim, in code points; None: put it in
+    end: Annotated[int | None, Field(ge=0)] = None
+    words: Text  # the claim's
+
+
+@router.post("/repair")
+async def repair(services: ServicesDep, caller: Caller, body: RepairIn) -> Repair:
+    """The part of the text to replace, in code points, and by what. Raises NotFound for another's draft."""
+    return await in_reading_thread(_repair, services, caller.user.id, body)
+
+
+def _repair(services: Services, user_id: int, body: RepairIn) -> Repair:
+    with services.database.read() as connection:
+        draft = drafts.get(connection, user_id, body.draft_id)
+        shown = drafts.evidence_texts(connection, user_id, [draft], LONGEST)
+    ends = body_end(body.text, list(shown.values()))
+    if body.start is None or body.end is None:
+        return put_in(body.text, body.words, draft.request, ends)
+    return struck(body.text, body.start, min(body.end, len(body.text)), ends)
+
+
+@router.get("/unread")
+async def unread(services: ServicesDep, caller: Caller) -> dict[str, int]:
+    """The number of texts and requests that no draft can use in full yet, for they are not embedded."""
+    return {"unread": await in_thread(_unread, services, caller.user.id)}
+
+
+def _unread(services: Services, user_id: int) -> int:
+    if not services.needs_encoder:
+        return 0
+    with services.database.read() as connection:
+        return embeddings.number_missing(connection, user_id, services.encoder.name)
