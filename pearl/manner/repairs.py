@@ -16,6 +16,7 @@ from pearl.text.words import Spot
 WRAPPED = 60  # characters: a shorter line was ended by its writer
 HALF = re.compile(r";\s+|,\s+(?:and|but|so|or|und|aber|oder|et|mais|ou|y|pero|o|e|ma)\s+")
 ASIDE = re.compile(r"[,;]\s+|\s+[—–-]\s+|—")
+RUN = 3  # words in a row that a text shares with another
 LEAST_WORDS = 3  # of the half behind that stays, to stand by itself
 BRACKETS = re.compile(r"\s?\([^()]*\)")
 MARK = re.compile(rf"[.!?…。！？]*[{re.escape(CLOSERS)}]*\Z")
@@ -151,3 +152,26 @@ def _cut(text: str, start: int, end: int) -> Repair:
     return Repair(
         start, end, max(blanks, key=lambda blank: (blank.count("\n"), len(blank))) if before and behind else ""
     )
+
+
+def shared_spans(text: str, others: Sequence[str], but: str) -> list[tuple[int, int, int]]:
+    """The places in a text of three or more words in a row that one of the others has, too, with that one's number;
+    those that ``but`` has do not count."""
+    asked, *held = ({run for run, _ in _runs(other)} for other in (but, *others))
+    found: list[tuple[int, int, int]] = []
+    for run, (start, end) in _runs(text):
+        number = next((number for number, runs in enumerate(held) if run in runs), None)
+        if number is None or run in asked:
+            continue
+        if found and found[-1][2] == number and start <= found[-1][1]:
+            found[-1] = (found[-1][0], end, number)
+        elif not found or start >= found[-1][1]:
+            found.append((start, end, number))
+    return found
+
+
+def _runs(text: str) -> Iterator[tuple[tuple[str, ...], Spot]]:
+    writing = Writing(text)
+    words, spots = writing.lower_words, writing.words
+    for at in range(len(words) - RUN + 1):
+        yield tuple(words[at : at + RUN]), (spots[at][0], spots[at + RUN - 1][1])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import Field
 
 from pearl.manner.edges import body_end
-from pearl.manner.repairs import Repair, put_in, struck
+from pearl.manner.repairs import Repair, put_in, shared_spans, struck
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import KnownFields, Name, Text
+from service.api.fields import KnownFields, MaybeEmptyText, Name, Text
 from service.process.threads import in_reading_thread, in_thread
 from service.services import Services
 from service.store import drafts, embeddings
@@ -19,12 +19,19 @@ from service.store.samples import LONGEST
 
 router = APIRouter(prefix="/page", include_in_schema=False, route_class=KeyedRoute)
 
+MOST_SHOWN = 100_000  # characters of a document
 
-class RepairIn(KnownFields):
-    """A claim to strike from a draft as it is now, or words of its request to put in."""
+
+class Work(KnownFields):
+    """A draft's text as it is now."""
 
     draft_id: Name
-    text: Text
+    text: MaybeEmptyText
+
+
+class RepairIn(Work):
+    """A claim to strike from it, or words of its request to put in."""
+
     start: Annotated[int | None, Field(ge=0)] = None  # of the claim, in code points; None: put it in
     end: Annotated[int | None, Field(ge=0)] = None
     words: Text  # the claim's
@@ -44,6 +51,25 @@ def _repair(services: Services, user_id: int, body: RepairIn) -> Repair:
     if body.start is None or body.end is None:
         return put_in(body.text, body.words, draft.request, ends)
     return struck(body.text, body.start, min(body.end, len(body.text)), ends)
+
+
+@router.post("/shared")
+async def shared(services: ServicesDep, caller: Caller, body: Work) -> dict[str, Any]:
+    """The spans of words that the text shares with its evidence, with the number of the document; and the documents by
+    id, each with its text and spans. Raises NotFound for another's draft."""
+    return await in_reading_thread(_shared, services, caller.user.id, body)
+
+
+def _shared(services: Services, user_id: int, body: Work) -> dict[str, Any]:
+    with services.database.read() as connection:
+        draft = drafts.get(connection, user_id, body.draft_id)
+        shown = drafts.evidence_texts(connection, user_id, [draft], MOST_SHOWN)
+    listed = [shown.get(name, "") for name in draft.evidence]
+    texts = {
+        name: {"text": text, "shared": [spot[:2] for spot in shared_spans(text, [body.text], draft.request)]}
+        for name, text in shown.items()
+    }
+    return {"shared": shared_spans(body.text, listed, draft.request), "texts": texts}
 
 
 @router.get("/unread")

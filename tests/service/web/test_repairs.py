@@ -42,7 +42,7 @@ def test_a_claim_is_struck_or_put_in_before_the_persons_own_sign_off(pearl: Any,
 @pytest.mark.parametrize(
     ("user", "change", "status"),
     [
-        ("ann", {"text": ""}, 422),
+        ("ann", {"words": ""}, 422),
         ("ann", {"start": -1}, 422),
         ("ann", {"more": 1}, 422),
         ("ann", {"draft_id": "x"}, 404),
@@ -54,6 +54,19 @@ def test_what_cannot_be_repaired(pearl: Any, ann: Any, user: str, change: dict[s
     body = {"draft_id": draft, "text": DRAFT, "words": "7:45", "start": 0, "end": 4} | change
     assert pearl.as_user(user).post("/page/repair", body).status_code == status
     assert pearl.client.post("/page/repair", json=body).status_code == 401
+
+
+def test_words_that_draft_and_evidence_share_are_placed_in_both(pearl: Any, ann: Any) -> None:
+    pearl.model.replies.append(DRAFT)
+    draft = ann.post("/v1/drafts", {"request": "Rope 1, and mind the tide"}).json()
+    found = ann.post("/page/shared", {"draft_id": draft["id"], "text": "No. ROPE 1 is here, and rope 2 is not."}).json()
+    listed = [document["id"] for document in draft["retrieval"]["documents"]]
+    assert found["shared"] == [[4, 18, listed.index("m1")], [24, 33, listed.index("m2")]]
+    assert found["texts"].keys() == {"m0", "m1", "m2"}
+    assert found["texts"]["m1"] == {"text": TEXTS[1].text, "shared": [[13, 27]]}
+    whole = ann.post("/page/shared", {"draft_id": draft["id"], "text": DRAFT}).json()
+    assert [DRAFT[start:end] for start, end, _ in whole["shared"]] == ["the tide, Otti"]  # the request says the rest
+    assert pearl.as_user("ben").post("/page/shared", {"draft_id": draft["id"], "text": DRAFT}).status_code == 404
 
 
 def test_texts_count_as_unread_until_they_are_embedded(pearl: Any, ann: Any) -> None:
