@@ -59,7 +59,7 @@ def put_in(text: str, words: str, request: str, body: int) -> Repair:
     writing = Writing(text)
     sentences = [spot for spot in _sentences(writing, body) if not text[slice(*spot)].endswith(":")]
     alike = [len(wanted & _rare(writing, [spot])) for spot in sentences]
-    if alike and max(alike):
+    if any(alike):
         place = _without_mark(text, sentences[alike.index(max(alike))])
         return Repair(place, place, f" {said}")
     end = len(text[:body].rstrip())

@@ -16,7 +16,7 @@ from pearl.claims.claims import CARRIED_OVER, Sample, claims
 from pearl.clock import Clock
 from pearl.editing.best_of import Likenesses
 from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError
-from pearl.manner.edges import body_end
+from pearl.manner.ends import body_end
 from pearl.prompts import (
     Prompt,
     PromptInputs,

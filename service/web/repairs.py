@@ -1,4 +1,5 @@
-"""What the page asks while a draft is worked on: how to strike a claim or put one in, and how many texts are unread."""
+"""Routes for work on a draft on the page: to strike a claim or put one in, to show what the draft shares with its
+evidence, and to count the texts that are not ready yet."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field
 
-from pearl.manner.edges import body_end
+from pearl.manner.ends import body_end
 from pearl.manner.repairs import Repair, put_in, shared_spans, struck
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep

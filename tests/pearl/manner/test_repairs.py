@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.manner.edges import body_end
+from pearl.manner.ends import body_end
 from pearl.manner.repairs import Repair, put_in, struck
 
 SHORT = "Short answer: yes, swap away. You take Saturday the 24th, ten sharp; I moved the pegs (yours is blue)."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pearl.manner.edges import body_end, edges
+from pearl.manner.ends import body_end, edges
 from pearl.records import Document
 
 NAMES = ("Tomas", "Dev", "Mrs Varley", "Nan", "Bea")
