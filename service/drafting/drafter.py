@@ -517,10 +517,11 @@ def _claims(
     shown = [*samples, *(Sample(scored.document.id, scored.document.text) for scored in retrieval.documents)]
     end = body_end(text, [sample.text for sample in shown])
     signed = {sample.id: sample.text[body_end(sample.text) :] for sample in shown}
-    return [before for claim in claims(text, request, shown, said) if (before := _before(end, text, claim, signed))]
+    found = (_unsigned(claim, text, end, signed) for claim in claims(text, request, shown, said))
+    return [claim for claim in found if claim is not None]
 
 
-def _before(end: int, text: str, claim: Claim, signed: Mapping[str, str]) -> Claim | None:
+def _unsigned(claim: Claim, text: str, end: int, signed: Mapping[str, str]) -> Claim | None:
     """The part of a claim before the sign-off, which begins at ``end``; None if it is how its sample was signed."""
     if claim.start is None or claim.end is None or claim.end <= end or claim.kind != CARRIED_OVER:
         return claim

@@ -26,6 +26,7 @@ function showCard(profile, voice) {
   const put = async (line, body) => {
     const path = address(`v1/profile/lines/${encodeURIComponent(line.name)}`, { voice });
     showCard(await (await call("PUT", path, body)).json(), voice);
+    [...document.querySelectorAll("#card details")].find((each) => each.dataset.name === line.name)?.querySelector("summary").focus();
     say("Noted.");
   };
   const word = (line, state, label) => make("button", { "aria-pressed": String(line.state === state), "aria-label": `${label}: ${line.text}`,

@@ -18,7 +18,7 @@ function showLikeness(answer) {
   const { texts, words } = answer.history;
   const said = [make("p", {}, make("b", {}, verdict(answer)))];
   if (answer.probability !== null) {
-    said.push(make("p", {}, `Had you and somebody else been as likely to write it, the chance that it was you would now be ${percent(answer.probability)}.`));
+    said.push(make("p", {}, `The chance that you wrote it is ${percent(answer.probability)}, if beforehand you and somebody else were equally likely.`));
     said.push(make("p", { class: "hint" }, `Its ${count(answer.words, "word")} beside ${count(texts, "text")} of yours (${count(words, "word")}) `
       + `and those of other people (${answer.impostors}).`));
   }

@@ -435,7 +435,7 @@ function showRemarks(draft) {
   if (draft.revision) said.push(draft.revision.message);
   for (const edit of draft.editing?.edits ?? []) said.push(`${edit.category}: “${edit.span}” became “${edit.rewrite}”.`);
   if (draft.calibration) said.push(draft.calibration.message);
-  if (draft.likeness !== null) said.push(`The chance that you would be taken for its writer is ${percent(draft.likeness)}.`);
+  if (draft.likeness !== null) said.push(`By its style alone, the chance that you wrote it is ${percent(draft.likeness)}.`);
   if (draft.quality !== null) said.push(`Its quality is ${draft.quality.toFixed(1)} of 10.`);
   $("notes").replaceChildren(...said.map((message) => make("li", { dir: "auto" }, message)));
   $("remarks").hidden = !said.length;

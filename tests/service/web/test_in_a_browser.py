@@ -36,11 +36,14 @@ def test_write_strike_edit_and_accept(signed_in: Any, chromium: Browser) -> None
     claims = tab.run("[...document.querySelectorAll('#claims q')].map((claim) => claim.textContent)")
     assert any("7:45" in claim for claim in claims), claims
     struck = next(claim for claim in claims if "7:45" in claim)
+    without = "!document.querySelector('#text').innerText.includes('7:45')"
     tab.click(f"[aria-label={json.dumps('Strike: ' + struck)}]")
-    assert "7:45" not in tab.run("document.querySelector('#text').innerText")
+    tab.until(without)
     tab.click("#undo")
     assert "7:45" in tab.run("document.querySelector('#text').innerText")
     tab.click(f"[aria-label={json.dumps('Strike: ' + struck)}]")
+    tab.until(without)
+    assert tab.run("document.querySelector('#text').innerText").endswith("on Saturday. Mind the tide, Otti")
 
     tab.click("#edit")
     tab.until("document.activeElement.id === 'editor'")
