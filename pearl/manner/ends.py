@@ -108,7 +108,7 @@ def edges(documents: Sequence[Document]) -> dict[str, Edge | None]:
 def body_end(text: str, others: Sequence[str] = ()) -> int:
     """The place where the sign-off of a text begins, else the end of the text. It is told by its form, or as the words
     with which two or more of the ``others``, texts of the same person, end too."""
-    writing = Writing(text)
+    writing = Writing(text.replace("\r\n", " \n"))  # places stay
     formal = sign_off(writing)
     end = formal[0][0] if formal else len(text)
     own = _ending(text)

@@ -13,6 +13,7 @@ from pearl.manner.reference import common_words
 from pearl.manner.writing import LIST_ITEM, WORD, Writing
 from pearl.text.words import Spot
 
+NEXT = "\n\n"  # between two paragraphs
 WRAPPED = 60  # characters: a shorter line was ended by its writer
 HALF = re.compile(r";\s+|,\s+(?:and|but|so|or|und|aber|oder|et|mais|ou|y|pero|o|e|ma)\s+")
 ASIDE = re.compile(r"[,;]\s+|\s+[—–-]\s+|—")
@@ -34,6 +35,7 @@ class Repair:
 
 def struck(text: str, start: int, end: int, body: int) -> Repair:
     """Strike what text[start:end] states. The text's sign-off begins at ``body``; of that only these words go."""
+    text = text.replace("\r\n", " \n")  # places stay
     if start >= body:
         return _cut(text, start, end + len(text[end:]) - len(text[end:].lstrip(",.!;")))
     writing, end = Writing(text), min(end, body)
@@ -51,7 +53,7 @@ def struck(text: str, start: int, end: int, body: int) -> Repair:
 def put_in(text: str, words: str, request: str, body: int) -> Repair:
     """Put in words of the request: at the end of the sentence that shares most rare words with the request's sentence
     that has them, else as a sentence of their own before the sign-off, which begins at ``body``."""
-    asked, at = Writing(request), request.find(words)
+    text, asked, at = text.replace("\r\n", " \n"), Writing(request), request.find(words)
     before = SHORT.search(request[:at]) if at > 0 else None
     said = (before[1] if before else "") + words
     around = [spot for spot in asked.sentences if spot[0] <= at < spot[1]]
@@ -64,13 +66,10 @@ def put_in(text: str, words: str, request: str, body: int) -> Repair:
         return Repair(place, place, f" {said}")
     end = len(text[:body].rstrip())
     item = LIST_ITEM.match(text, text.rfind("\n", 0, end) + 1)
-    if sentences and sentences[-1][1] == end and not item:
-        if _without_mark(text, sentences[-1]) == end:  # nor has what is put in a mark
-            return Repair(end, end, f" {said}")
-        apart = " "
-    else:
-        apart = "\n\n" if end else ""
-    return Repair(end, end, f"{apart}{said[:1].upper()}{said[1:]}.")
+    goes_on = bool(sentences) and sentences[-1][1] == end and not item
+    if goes_on and _without_mark(text, sentences[-1]) == end:  # nor has what is put in a mark
+        return Repair(end, end, f" {said}")
+    return Repair(end, end, f"{' ' if goes_on else NEXT if end else ''}{said[:1].upper()}{said[1:]}.")
 
 
 def _rare(writing: Writing, spots: Sequence[Spot] | None) -> set[str]:
@@ -109,30 +108,24 @@ def _clause(text: str, sentence: Spot, start: int, end: int) -> Repair | None:
         if brackets.start() <= start and end <= brackets.end():
             return Repair(*brackets.span(), "")
     stop = _without_mark(text, sentence)
-    for mark, is_aside in ((ASIDE, True), (HALF, False)):
-        marks = [met.span() for met in mark.finditer(text, sentence[0], stop)]
-        parts = list(
-            zip([sentence[0], *(spot[1] for spot in marks)], [*(spot[0] for spot in marks), stop], strict=True)
-        )
+    for marks, is_aside in ((ASIDE, True), (HALF, False)):
+        cuts = [sentence[0], *(at for mark in marks.finditer(text, sentence[0], stop) for at in mark.span()), stop]
+        parts = list(zip(cuts[::2], cuts[1::2], strict=True))
         met = [at for at, part in enumerate(parts) if part[0] < end and start < part[1]]
         if not met or len(met) == len(parts):
             continue
-        whole = parts[met[0]][0], parts[met[-1]][1]
-        if is_aside and not (
-            met[0] and _words(text, whole) <= min(_words(text, (start, end)), _words(text, sentence) / 2)
-        ):
-            continue
-        if met[0]:
-            return Repair(parts[met[0] - 1][1], whole[1], "")
-        behind = parts[met[-1] + 1][0]
-        if _words(text, (behind, stop)) < LEAST_WORDS:
-            continue
-        return Repair(whole[0], behind + 1, text[behind].upper() if text[whole[0]].isupper() else text[behind])
+        begin, until = parts[met[0]][0], parts[met[-1]][1]
+        most = min(_words(text, start, end), _words(text, *sentence) // 2) if is_aside else len(text)
+        if met[0] and _words(text, begin, until) <= most:
+            return Repair(parts[met[0] - 1][1], until, "")
+        behind = stop if met[0] or is_aside else parts[met[-1] + 1][0]
+        if _words(text, behind, stop) >= LEAST_WORDS:
+            return Repair(begin, behind + 1, text[behind].upper() if text[begin].isupper() else text[behind])
     return None
 
 
-def _words(text: str, spot: Spot) -> int:
-    return len(WORD.findall(text, *spot))
+def _words(text: str, start: int, end: int) -> int:
+    return len(WORD.findall(text, start, end))
 
 
 def _without_mark(text: str, sentence: Spot) -> int:
@@ -143,15 +136,10 @@ def _without_mark(text: str, sentence: Spot) -> int:
 
 def _cut(text: str, start: int, end: int) -> Repair:
     """Cut text[start:end] with the blanks on both sides; the wider one of these stays between what is left."""
-    before, behind = text[:start].rstrip(), text[end:].lstrip()
-    start, end, blanks = (
-        len(before),
-        len(text) - len(behind),
-        (text[len(before) : start], text[end : len(text) - len(behind)]),
-    )
-    return Repair(
-        start, end, max(blanks, key=lambda blank: (blank.count("\n"), len(blank))) if before and behind else ""
-    )
+    left, right = text[:start].rstrip(), text[end:].lstrip()
+    blanks = text[len(left) : start], text[end : len(text) - len(right)]
+    wider = max(blanks, key=lambda blank: (blank.count("\n"), len(blank)))
+    return Repair(len(left), len(text) - len(right), wider if left and right else "")
 
 
 def shared_spans(text: str, others: Sequence[str], but: str) -> list[tuple[int, int, int]]:

@@ -331,13 +331,5 @@ def _past_imports(services: Services, user_id: int) -> PastImports:
 
 
 def _past(past: PastImport) -> PastImportOut:
-    return PastImportOut(
-        id=past.id,
-        object="import",
-        kind=past.importer,
-        source=past.source,
-        created_at=past.created_at,
-        undone_at=past.undone_at,
-        brought=past.brought,
-        documents=past.documents,
-    )
+    same = {name: getattr(past, name) for name in ("id", "source", "created_at", "undone_at", "brought", "documents")}
+    return PastImportOut(object="import", kind=past.importer, **same)

@@ -51,7 +51,7 @@ def _repair(services: Services, user_id: int, body: RepairIn) -> Repair:
     ends = body_end(body.text, list(shown.values()))
     if body.start is None or body.end is None:
         return put_in(body.text, body.words, draft.request, ends)
-    return struck(body.text, body.start, min(body.end, len(body.text)), ends)
+    return struck(body.text, body.start, max(body.start, min(body.end, len(body.text))), ends)
 
 
 @router.post("/shared")

@@ -51,6 +51,10 @@ def test_a_strike_takes_the_sentence_or_clause_with_its_mark(claim: str, was: st
     start = LETTER.index(claim)
     repair = struck(LETTER, start, start + len(claim), body_end(LETTER))
     assert applied(LETTER, repair) == LETTER.replace(was, now)
+    mail = LETTER.replace("\n", "\r\n")
+    start = mail.index(claim.replace("\n", "\r\n"))
+    repair = struck(mail, start, start + len(claim.replace("\n", "\r\n")), body_end(mail))
+    assert applied(mail, repair).split() == LETTER.replace(was, now).split()
 
 
 @pytest.mark.parametrize(
