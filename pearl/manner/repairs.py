@@ -21,6 +21,7 @@ RUN = 3  # words in a row that a text shares with another
 LEAST_WORDS = 3  # of the half behind that stays, to stand by itself
 BRACKETS = re.compile(r"\s?\([^()]*\)")
 MARK = re.compile(rf"[.!?…。！？]*[{re.escape(CLOSERS)}]*\Z")
+COUNTED = re.compile(r" ([^\W\d_A-Z]+)")
 SHORT = re.compile(r"(?<!\S)([^\W\d_A-Z]{1,4}[ \t]+)\Z")  # before a fact: its preposition
 
 
@@ -54,8 +55,7 @@ def put_in(text: str, words: str, request: str, body: int) -> Repair:
     """Put in words of the request: at the end of the sentence that shares most rare words with the request's sentence
     that has them, else as a sentence of their own before the sign-off, which begins at ``body``."""
     text, asked, at = text.replace("\r\n", " \n"), Writing(request), request.find(words)
-    before = SHORT.search(request[:at]) if at > 0 else None
-    said = (before[1] if before else "") + words
+    said = _phrase(request, at, words) if at >= 0 else words
     around = [spot for spot in asked.sentences if spot[0] <= at < spot[1]]
     wanted = _rare(asked, around) - _rare(Writing(words), None)
     writing = Writing(text)
@@ -70,6 +70,17 @@ def put_in(text: str, words: str, request: str, body: int) -> Repair:
     if goes_on and _without_mark(text, sentences[-1]) == end:  # nor has what is put in a mark
         return Repair(end, end, f" {said}")
     return Repair(end, end, f"{' ' if goes_on else NEXT if end else ''}{said[:1].upper()}{said[1:]}.")
+
+
+def _phrase(request: str, at: int, words: str) -> str:
+    """The words, with the preposition before them and, of a number, what is counted: "on 4 March", "12 inner tubes"."""
+    before, behind = SHORT.search(request[:at]), ""
+    if words[-1:].isdigit():
+        for word in COUNTED.finditer(request, at + len(words)):
+            if word.start() != at + len(words) + len(behind) or word[1] in common_words():
+                break
+            behind += word[0]
+    return (before[1] if before else "") + words + behind
 
 
 def _rare(writing: Writing, spots: Sequence[Spot] | None) -> set[str]:

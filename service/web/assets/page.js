@@ -166,7 +166,7 @@ const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
 function toCheck() {
   const open = now.claims.filter((claim) => claim.state === "open").length;
-  return open ? `${count(open, "thing")} to check.` : "Nothing stood out to check.";
+  return open ? `${count(open, "thing")} to check.` : now.claims.length ? "Nothing is left to check." : "Nothing stood out to check.";
 }
 
 function clearResult() {
@@ -313,7 +313,7 @@ async function settle(index, state) {
   if (change) replace(...change);
   claim.state = state;
   show();
-  const put = change && now.text.slice(Math.max(0, change[0] - 40), change[0] + change[2].length).trim();
+  const put = change && now.text.slice(Math.max(0, change[0] - 40), change[0] + change[2].length).trim().split("\n").at(-1);
   say(`${{ struck: "Struck", kept: "Kept", added: `Put in: “…${put}”` }[state]}. ${toCheck()}`);
   ($("claims").querySelector(".claim-item.open button") ?? $("accept")).focus();
 }

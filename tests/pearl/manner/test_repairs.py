@@ -93,6 +93,7 @@ def test_strikes_in_other_texts(text: str, claim: str, left: str) -> None:
         ),
         ("Hello Nan,\n\nCheers,\nOtti", "4 March", "Come on 4 March", "Hello Nan,\n\nOn 4 March.\n\nCheers,\nOtti"),
         ("on my way", "7:45", "be there at 7:45", "on my way at 7:45"),
+        ("The rope is here.", "12", "Can you bring 12 inner tubes to the slip?", "The rope is here. 12 inner tubes."),
         ("1) Rope", "Tubes", "Bring Tubes", "1) Rope\n\nTubes."),
         ("", "Bea", "Ask Bea", "Bea."),
     ],
