@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import takewhile
 from statistics import median
 from typing import Any, TypeAlias
 
@@ -112,16 +113,16 @@ def body_end(text: str, others: Sequence[str] = ()) -> int:
     formal = sign_off(writing)
     end = formal[0][0] if formal else len(text)
     own = _ending(text)
-    lengths = sorted((_in_common(own, _ending(other)) for other in others), reverse=True)
+    pairs = (zip(own, _ending(other), strict=False) for other in others)
+    lengths = sorted((sum(1 for _ in takewhile(_alike, both)) for both in pairs), reverse=True)
     shared = lengths[max(1, (len(lengths) - 1) // 2)] if len(lengths) > 1 else 0
     if shared > 1:
         end = min(end, _start(writing, own[shared - 1][1][0]))
     return end
 
 
-def _in_common(one: Sequence[Token], other: Sequence[Token]) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (own, theirs) in pairs if own[0] != theirs[0]), min(len(one), len(other)))
+def _alike(pair: tuple[Token, Token]) -> bool:
+    return pair[0][0] == pair[1][0]
 
 
 def _beginning(text: str) -> list[Token]:

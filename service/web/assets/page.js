@@ -304,11 +304,17 @@ function showClaims(documents) {
 async function settle(index, state) {
   const cursor = $("editor").hidden ? null : $("editor").selectionStart;
   readEditor();
-  const [claim, text] = [now.claims[index], now.text];
+  const claim = now.claims[index];
   let change = null;
-  if (state === "added" && cursor !== null) change = [cursor, cursor, spaced(claim.text, text[cursor - 1], text[cursor])];
-  else if (state !== "kept" && claim.state === "open") change = await repair(claim);
-  if (text !== now.text || now.claims[index] !== claim) return; // it was changed meanwhile
+  if (state === "added" && cursor !== null) {
+    change = [cursor, cursor, spaced(claim.text, now.text[cursor - 1], now.text[cursor])];
+  } else if (state !== "kept") {
+    for (let text = null; text !== now.text;) { // again if the text was changed meanwhile
+      text = now.text;
+      change = await repair(claim);
+      if (now.claims[index] !== claim || claim.state !== "open") return show();
+    }
+  }
   remember();
   if (change) replace(...change);
   claim.state = state;

@@ -44,17 +44,19 @@ def test_a_repair_is_asked_in_code_points_and_moves_what_is_behind_it() -> None:
         now.text = now.draft.text;
         const claim = (text) => ({ kind: "unsupported", text, start: now.text.indexOf(text),
           end: now.text.indexOf(text) + text.length, state: "open" });
-        now.claims = [claim("7"), claim("🦀 rope"), claim("at 7")];
+        now.claims = [claim("7"), claim("🦀 rope"), claim("at 7"), claim("Otti")];
         let sent;
         answers.push((body) => { sent = body; return { start: 2, end: 13, by: "" }; });
-        await settle(0, "struck");
+        answers.push(() => ({ start: 24, end: 29, by: "" })); // of the text as it no longer is
+        answers.push((body) => ({ start: body.start - 1, end: body.end, by: "" }));
+        await Promise.all([settle(0, "struck"), settle(3, "struck")]);
         const claims = now.claims.map(({ state, start, end }) => [state, now.text.slice(start, end)]);
         return [sent, now.text, claims, now.earlier.length];
     """)
     assert (sent["words"], sent["start"], sent["end"], sent["draft_id"]) == ("7", 10, 11, "d")
-    assert (text, earlier) == ("🦀 Bring 🦀 rope. Otti", 1)
+    assert (text, earlier) == ("🦀 Bring 🦀 rope.", 2)
     assert claims[1] == ["open", "🦀 rope"]
-    assert [state for state, _ in claims] == ["struck", "open", "struck"]
+    assert [state for state, _ in claims] == ["struck", "open", "struck", "struck"]
 
 
 def test_a_claim_stays_open_if_its_first_letter_became_a_capital() -> None:
