@@ -55,15 +55,20 @@ def put_in(text: str, words: str, request: str, body: int) -> Repair:
     """Put in words of the request: at the end of the sentence that shares most rare words with the request's sentence
     that has them, else as a sentence of their own before the sign-off, which begins at ``body``."""
     text, asked, at = text.replace("\r\n", " \n"), Writing(request), request.find(words)
-    said = _phrase(request, at, words) if at >= 0 else words
+    before, behind = _around(request, at, words) if at >= 0 else ("", "")
+    said = before + words + behind
     around = [spot for spot in asked.sentences if spot[0] <= at < spot[1]]
     wanted = _rare(asked, around) - _rare(Writing(words), None)
     writing = Writing(text)
     sentences = [spot for spot in _sentences(writing, body) if not text[slice(*spot)].endswith(":")]
-    alike = [len(wanted & _rare(writing, [spot])) for spot in sentences]
+    parts = [part for spot in sentences for part in _parts(text, spot[0], _without_mark(text, spot), HALF)]
+    alike = [len(wanted & _rare(writing, [spot])) for spot in parts]
     if any(alike):
-        place = _without_mark(text, sentences[alike.index(max(alike))])
-        return Repair(place, place, f" {said}")
+        start, end = parts[alike.index(max(alike))]
+        counted = behind and re.compile(rf"\b{re.escape(behind.split()[-1])}\b").search(text, start, end)
+        if counted:  # "the tubes" become "the 12 inner tubes"
+            return Repair(counted.start(), counted.start(), f"{words}{behind}".removesuffix(counted[0]).lstrip())
+        return Repair(end, end, f" {said}")
     end = len(text[:body].rstrip())
     item = LIST_ITEM.match(text, text.rfind("\n", 0, end) + 1)
     goes_on = bool(sentences) and sentences[-1][1] == end and not item
@@ -72,15 +77,15 @@ def put_in(text: str, words: str, request: str, body: int) -> Repair:
     return Repair(end, end, f"{' ' if goes_on else NEXT if end else ''}{said[:1].upper()}{said[1:]}.")
 
 
-def _phrase(request: str, at: int, words: str) -> str:
-    """The words, with the preposition before them and, of a number, what is counted: "on 4 March", "12 inner tubes"."""
+def _around(request: str, at: int, words: str) -> tuple[str, str]:
+    """The preposition before the words and, of a number, what is counted: "on " 4 March, 12 " inner tubes"."""
     before, behind = SHORT.search(request[:at]), ""
     if words[-1:].isdigit():
         for word in COUNTED.finditer(request, at + len(words)):
             if word.start() != at + len(words) + len(behind) or word[1] in common_words():
                 break
             behind += word[0]
-    return (before[1] if before else "") + words + behind
+    return (before[1] if before else ""), behind
 
 
 def _rare(writing: Writing, spots: Sequence[Spot] | None) -> set[str]:
@@ -120,8 +125,7 @@ def _clause(text: str, sentence: Spot, start: int, end: int) -> Repair | None:
             return Repair(*brackets.span(), "")
     stop = _without_mark(text, sentence)
     for marks, is_aside in ((ASIDE, True), (HALF, False)):
-        cuts = [sentence[0], *(at for mark in marks.finditer(text, sentence[0], stop) for at in mark.span()), stop]
-        parts = list(zip(cuts[::2], cuts[1::2], strict=True))
+        parts = _parts(text, sentence[0], stop, marks)
         met = [at for at, part in enumerate(parts) if part[0] < end and start < part[1]]
         if not met or len(met) == len(parts):
             continue
@@ -133,6 +137,11 @@ def _clause(text: str, sentence: Spot, start: int, end: int) -> Repair | None:
         if _words(text, behind, stop) >= LEAST_WORDS:
             return Repair(begin, behind + 1, text[behind].upper() if text[begin].isupper() else text[behind])
     return None
+
+
+def _parts(text: str, start: int, end: int, marks: re.Pattern[str]) -> list[Spot]:
+    cuts = [start, *(at for mark in marks.finditer(text, start, end) for at in mark.span()), end]
+    return list(zip(cuts[::2], cuts[1::2], strict=True))
 
 
 def _words(text: str, start: int, end: int) -> int:

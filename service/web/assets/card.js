@@ -16,7 +16,8 @@ function showCard(profile, voice) {
   const shown = (name, examples) => (examples.length ? folded(`${name} examples`, ["Texts that show it"],
     make("ul", {}, ...examples.map(({ id, excerpt }) => make("li", { dir: "auto" }, excerpt ?? "", " ", make("bdi", { class: "hint" }, id))))) : "");
   $("card-about").textContent = profile.needs ?? `From ${count(profile.texts, "text")} of ${count(profile.occasions, "day")}, `
-    + `compared with ${profile.compared_with}.${profile.standing ? " These lines are standing instructions." : ""}`;
+    + `compared with ${profile.compared_with}. Open a line to see texts that show it, and to say whether it is right.`
+    + (profile.standing ? " These lines are standing instructions." : "");
   const edges = Object.entries(profile.edges).filter(([, edge]) => edge);
   $("card-edges").replaceChildren(...edges.map(([name, edge]) => make("li", {},
     make("p", { class: "text", dir: "auto" }, edge.text),

@@ -114,7 +114,7 @@ function showNeeds() {
 
 async function importFile() {
   const form = new FormData($("import"));
-  given.set(form.get("kind"), { me: form.get("me"), voice: form.get("voice") });
+  given.set(form.get("kind"), { me: form.get("me"), voice: $("import-voice").value });
   const query = new URLSearchParams({ name: archive.name, kind: form.get("kind"), stream: "true" });
   if ($("import-voice").value.trim()) query.set("voice", $("import-voice").value.trim());
   if (!$("import-me-part").hidden) for (const name of form.get("me").split("\n")) if (name.trim()) query.append("me", name.trim());

@@ -116,7 +116,8 @@ function byGuessing(right, of) {
 
 function meaning(right, of) {
   const often = byGuessing(right, of);
-  const guessed = `Guessing gives ${of / 2} of ${of} on average, and ${right === of ? "all of them" : `${right} or more`} in ${percent(often)} of tests. `;
+  const shown = often < 0.01 ? "fewer than 1 % of tests" : `${Math.round(often * 100)} % of tests`;
+  const guessed = `Guessing gives ${of / 2} of ${of} on average, and ${right === of ? "all of them" : `${right} or more`} in ${shown}. `;
   if (often <= LIKELY) return `${guessed}So you can tell the drafts from your own texts.`;
   if (byGuessing(of - right, of) <= LIKELY) return `${guessed}So you took the drafts for your own more often than chance.`;
   return `${guessed}So this may be chance: it does not show that you can tell them apart.`;

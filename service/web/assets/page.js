@@ -319,7 +319,7 @@ async function settle(index, state) {
   if (change) replace(...change);
   claim.state = state;
   show();
-  const put = change && now.text.slice(Math.max(0, change[0] - 40), change[0] + change[2].length).trim().split("\n").at(-1);
+  const put = change && now.text.slice(Math.max(0, change[0] - 40), change[0] + change[2].length).replace(/^\S+\s/, "").trim().split("\n").at(-1);
   say(`${{ struck: "Struck", kept: "Kept", added: `Put in: “…${put}”` }[state]}. ${toCheck()}`);
   ($("claims").querySelector(".claim-item.open button") ?? $("accept")).focus();
 }
@@ -349,6 +349,8 @@ function replace(start, end, by) {
     if (claim.start === null || claim.end <= start || claim.state !== "open") continue;
     if (claim.start >= end - 1) { // of a claim that now begins a sentence, the first letter was replaced
       claim.start = Math.max(start, claim.start + moved);
+      claim.end += moved;
+    } else if (start === end) { // put in among its words
       claim.end += moved;
     } else {
       claim.state = "struck";

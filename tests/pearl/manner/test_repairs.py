@@ -83,7 +83,7 @@ def test_strikes_in_other_texts(text: str, claim: str, left: str) -> None:
             LETTER,
             "4 March",
             "Say that the cone spanners must be here by 4 March.",
-            "where it is by 4 March...\n\nI owe",
+            "Bring back the cone spanners by 4 March, and leave",
         ),
         (
             LETTER,
@@ -94,6 +94,13 @@ def test_strikes_in_other_texts(text: str, claim: str, left: str) -> None:
         ("Hello Nan,\n\nCheers,\nOtti", "4 March", "Come on 4 March", "Hello Nan,\n\nOn 4 March.\n\nCheers,\nOtti"),
         ("on my way", "7:45", "be there at 7:45", "on my way at 7:45"),
         ("The rope is here.", "12", "Can you bring 12 inner tubes to the slip?", "The rope is here. 12 inner tubes."),
+        ("I bring the tubes at 7, and Pim pays.", "12", "Bring 12 inner tubes", "I bring the 12 inner tubes at 7, and"),
+        (
+            "I bring the pumps at 7, and Pim pays.",
+            "4 March",
+            "Bring pumps on 4 March",
+            "at 7 on 4 March, and Pim pays.",
+        ),
         ("1) Rope", "Tubes", "Bring Tubes", "1) Rope\n\nTubes."),
         ("", "Bea", "Ask Bea", "Bea."),
     ],

@@ -59,14 +59,24 @@ def test_a_repair_is_asked_in_code_points_and_moves_what_is_behind_it() -> None:
     assert [state for state, _ in claims] == ["struck", "open", "struck", "struck"]
 
 
-def test_a_claim_stays_open_if_its_first_letter_became_a_capital() -> None:
-    text, claim = in_node("""
+@pytest.mark.parametrize(
+    ("change", "text", "state", "claim"),
+    [
+        ("0, 15, 'B'", "Bea takes it.", "open", "Bea takes"),  # its first letter became a capital
+        ("17, 17, ' Rook'", "Pim pays, and bea Rook takes it.", "open", "bea Rook takes"),
+        ("14, 18, ''", "Pim pays, and takes it.", "struck", None),
+        ("24, 26, 'that'", "Pim pays, and bea takes that.", "open", "bea takes"),
+    ],
+)
+def test_a_claim_moves_with_its_words(change: str, text: str, state: str, claim: str | None) -> None:
+    now, (found,) = in_node(f"""
         now.text = "Pim pays, and bea takes it.";
-        now.claims = [{ kind: "unsupported", text: "bea takes", start: 14, end: 23, state: "open" }];
-        replace(0, 15, "B");
-        return [now.text, now.claims.map(({ state, start, end }) => [state, now.text.slice(start, end)])];
+        now.claims = [{{ kind: "unsupported", text: "bea takes", start: 14, end: 23, state: "open" }}];
+        replace({change});
+        return [now.text, now.claims.map(({{ state, start, end }}) => [state, now.text.slice(start, end)])];
     """)
-    assert (text, claim) == ("Bea takes it.", [["open", "Bea takes"]])
+    assert (now, found[0]) == (text, state)
+    assert claim in (None, found[1])
 
 
 @pytest.mark.parametrize(
