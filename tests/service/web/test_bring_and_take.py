@@ -49,6 +49,8 @@ def test_drop_a_chat_and_undo_it(signed_in: Any, chromium: Browser, tmp_path: Pa
     assert tab.run("location.hash") == "#history"
     assert "WhatsApp Chat with Bea.zip looks like a chat of WhatsApp." in tab.text()
     assert tab.run("document.querySelector('#import-kind').value") == "whatsapp"
+    for progress in ("#import-progress", "#reading-part"):  # it has a width when it is shown
+        assert tab.run(f"parseFloat(getComputedStyle(document.querySelector('{progress}')).width)") > 50
     assert tab.nameless() == []
     tab.type("Ann")
     tab.click("#import button.main")
