@@ -66,7 +66,7 @@ LOOKALIKES = (
     UnsupportedSource("an empty folder", "give the folder that holds the files.", _is_empty_folder),
     UnsupportedSource("an empty file", "export it again.", lambda sight: not sight.is_folder and not sight.head),
     UnsupportedSource(
-        "a PDF", "convert it, for example with 'pdftotext FILE', and import the .txt file.", _starts(b"%PDF")
+        "a PDF", "convert it to text, for example with 'pdftotext FILE', and import the .txt file.", _starts(b"%PDF")
     ),
     UnsupportedSource("a spreadsheet or slides", HISTORY_FILE, _holds(r"(?:xl/workbook|ppt/presentation)\.xml")),
     UnsupportedSource(

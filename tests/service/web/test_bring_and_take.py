@@ -117,7 +117,10 @@ def test_the_order_of_dates_is_asked_and_a_file_is_chosen_by_hand(
     ("make", "says"),
     [
         (lambda folder: [(folder / "run.bin", b"\x7fELF\x02\0\0")], "looks like a program or another binary file"),
-        (lambda folder: [(folder / "a.pdf", b"%PDF-1.7")], "looks like a PDF; convert it and import the .txt file."),
+        (
+            lambda folder: [(folder / "a.pdf", b"%PDF-1.7")],
+            "looks like a PDF; convert it to text and import the .txt file.",
+        ),
         (lambda folder: [(folder / "a.txt", b"x"), (folder / "b.txt", b"x")], "pack several into a zip file"),
         (lambda folder: [(folder / "big.mbox", 2_000_000_000)], "has more than 1 GB"),
     ],
