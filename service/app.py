@@ -50,7 +50,7 @@ from service.process.threads import in_thread
 from service.process.traces import Traces, traces_wanted
 from service.services import THREADS, Services
 from service.sign_on.accepted import SignOn
-from service.web import page, sign_on
+from service.web import page, repairs, sign_on
 
 DESCRIPTION = """Drafts text the way *you* would have written it, from your own past writing.
 
@@ -125,7 +125,7 @@ def create_app(
             *(chat_completions, responses, messages, ollama, rerank, route, account),
         )
     ]
-    pages = (site.router, page.router, sign_on.router)
+    pages = (site.router, page.router, repairs.router, sign_on.router)
     app.state.routers = (*routers, health.router, health.operator_router, *pages)
     for router in app.state.routers:
         app.include_router(router)

@@ -69,11 +69,6 @@ class Trait:
         """The number of times the trait is found, and the base of its rate."""
         return len(self.find(writing)), self.unit.base(writing)
 
-    def value(self, text: str) -> float | None:
-        """The rate in one text; None where the text has nothing to rate, such as no word."""
-        count, base = self.counts(Writing(text))
-        return self.unit.scale * count / base if base else None
-
     def excerpt(self, writing: Writing) -> str:
         """The words around the trait's first span, or the text's beginning."""
         spots = self.find(writing)

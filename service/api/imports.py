@@ -308,22 +308,17 @@ def _import(database: Database, importer: OneUsers, source: Path, options: Optio
 
 def _outcome(summary: ImportSummary, restored: list[str], kind: str, source: Path) -> ImportOut:
     shown = partial(without, source.parent)
+    same = ("imported", "already_there", "conflicts", "set_apart", "left_out", "languages", "errors_total")
     return ImportOut(
         id=next(iter(summary.import_ids.values()), None),
         object="import",
         kind=kind,
         source=source.name,
-        imported=summary.imported,
-        already_there=summary.already_there,
-        conflicts=summary.conflicts,
-        set_apart=summary.set_apart,
-        left_out=summary.left_out,
-        languages=summary.languages,
+        **{name: getattr(summary, name) for name in same},
         errors=[
             ProblemOut(where=shown(problem.where), message=shown(problem.message), field=problem.field)
             for problem in summary.errors
         ],
-        errors_total=summary.errors_total,
         unmatched_me=list(summary.unmatched_me),
         senders=[SenderOut(name=printable(sender.name), texts=sender.texts) for sender in summary.senders],
         remarks=[shown(remark) for remark in (*summary.remarks, *restored)],
@@ -336,13 +331,5 @@ def _past_imports(services: Services, user_id: int) -> PastImports:
 
 
 def _past(past: PastImport) -> PastImportOut:
-    return PastImportOut(
-        id=past.id,
-        object="import",
-        kind=past.importer,
-        source=past.source,
-        created_at=past.created_at,
-        undone_at=past.undone_at,
-        brought=past.brought,
-        documents=past.documents,
-    )
+    same = {name: getattr(past, name) for name in ("id", "source", "created_at", "undone_at", "brought", "documents")}
+    return PastImportOut(object="import", kind=past.importer, **same)

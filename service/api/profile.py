@@ -36,6 +36,12 @@ class ProfileOut(BaseModel):
     needs: str | None = Field(description="What the history lacks for a card; null if nothing.", examples=[None])
     compared_with: str = Field(description="Whose rates yours are held against.", examples=["81 authors"])
     standing: bool = Field(description="True when the lines are standing instructions.", examples=[False])
+    edges: dict[str, dict[str, Any] | None] = Field(
+        description="The words with which most of these texts begin, `greeting`, and end, `sign_off`, null where there "
+        "are none: `text`, with … for a name that changes, the number of `texts` that have it `of` those read, the "
+        "`share` with its 95% interval, and `examples` with their ids.",
+        examples=[{"greeting": {"text": "Hello …, kettle's on.", "texts": 28, "of": 30}, "sign_off": None}],
+    )
     lines: list[dict[str, Any]] = Field(
         description="Habits: `name`, `state` (listed, confirmed, corrected, struck), `text`, `instruction`, `rate` "
         "with its 95% interval, `usual`, `unit`, `direction`, the number of `texts` and `occasions` that show it, and "

@@ -45,7 +45,9 @@ def likeness(
     if json:
         write_json(json, answer.model_dump())
         return
-    typer.echo(answer.unsaid or f"{answer.probability:.0%} ({answer.verdict}), {answer.words} words")
+    chance = answer.probability or 0.0
+    shown = "over 99%" if chance > 0.99 else "under 1%" if chance < 0.01 else f"{chance:.0%}"  # nothing here is sure
+    typer.echo(answer.unsaid or f"{shown} ({answer.verdict}), {answer.words} words")
     if answer.unsaid is None and answer.history.left_out:
         typer.echo(f"Left out of the history: {answer.left_out}.", err=True)
     if answer.note:

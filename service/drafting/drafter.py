@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,10 +12,11 @@ from sqlalchemy import Connection
 
 from pearl.answers.marks import CLOSING
 from pearl.chat.base import ChatModel, Chunk, Decoding, complete
-from pearl.claims.claims import Sample, claims
+from pearl.claims.claims import CARRIED_OVER, Sample, claims
 from pearl.clock import Clock
 from pearl.editing.best_of import Likenesses
 from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError
+from pearl.manner.ends import body_end
 from pearl.prompts import (
     Prompt,
     PromptInputs,
@@ -564,8 +565,21 @@ def _claims(
     edges: Sequence[str] = (),
 ) -> list[Claim]:
     """Find the claims of a text between its edges, beside the documents of its evidence and more ``samples``."""
-    shown = [Sample(scored.document.id, scored.document.text) for scored in retrieval.documents]
-    return claims(text, request, [*samples, *shown], said, edges)
+    shown = [*samples, *(Sample(scored.document.id, scored.document.text) for scored in retrieval.documents)]
+    end = body_end(text, [sample.text for sample in shown])
+    signed = {sample.id: sample.text[body_end(sample.text) :] for sample in shown}
+    found = (_unsigned(claim, text, end, signed) for claim in claims(text, request, shown, said, edges))
+    return [claim for claim in found if claim is not None]
+
+
+def _unsigned(claim: Claim, text: str, end: int, signed: Mapping[str, str]) -> Claim | None:
+    """The part of a claim before the sign-off, which begins at ``end``; None if it is how its sample was signed."""
+    if claim.start is None or claim.end is None or claim.end <= end or claim.kind != CARRIED_OVER:
+        return claim
+    if claim.start >= end:
+        return None if claim.text in signed.get(claim.source or "", "") else claim
+    stop = len(text[:end].rstrip())
+    return replace(claim, text=text[claim.start : stop], end=stop)
 
 
 def _variant(draft: Draft) -> Variant:

@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from pearl.errors import NotFound
-from pearl.manner.by_recipient import RecipientManner, manners_by_recipient
+from pearl.manner.ends import Edge, RecipientManner, edges, manners_by_recipient
 from pearl.manner.habits import Habit, habits, occasions
-from pearl.manner.pushes import Push, pushes
+from pearl.manner.rates import Push, pushes
 from pearl.manner.reference import ANY, OF_TEMPLATE, shipped
 from pearl.manner.usual_rates import LEAST_DRAFTS, UsualRates
 from pearl.records import Document
@@ -48,15 +48,8 @@ class CardLine:
     habit: Habit | None  # None: no longer in the texts, but confirmed or corrected
 
     def to_json(self) -> dict[str, Any]:
-        measured: dict[str, Any] = {
-            "rate": None,
-            "usual": None,
-            "unit": None,
-            "direction": None,
-            "texts": 0,
-            "occasions": 0,
-            "examples": [],
-        }
+        measured: dict[str, Any] = dict.fromkeys(("rate", "usual", "unit", "direction"))
+        measured |= {"texts": 0, "occasions": 0, "examples": []}
         if self.habit is not None:
             measured = {name: value for name, value in self.habit.to_json().items() if name in measured}
         return {"name": self.name, "state": self.state, "text": self.text, "instruction": self.instruction, **measured}
@@ -88,6 +81,7 @@ class Profile:
     needs: str | None  # what is missing for habits to be found; None: nothing
     compared_with: str  # the source of the usual rates
     standing: bool  # the lines are standing instructions
+    edges: dict[str, Edge | None]  # the usual greeting and sign_off
     habits: tuple[Habit, ...]
     lines: tuple[CardLine, ...]
     outcomes: dict[str, int]  # number of drafts by outcome
@@ -101,15 +95,11 @@ class Profile:
         return "\n".join(line.instruction for line in self.lines if line.state != STRUCK)
 
     def to_json(self) -> dict[str, Any]:
+        same = ("voice", "texts", "occasions", "left_out", "needs", "compared_with", "standing")
         return {
             "object": "profile",
-            "voice": self.voice,
-            "texts": self.texts,
-            "occasions": self.occasions,
-            "left_out": self.left_out,
-            "needs": self.needs,
-            "compared_with": self.compared_with,
-            "standing": self.standing,
+            **{name: getattr(self, name) for name in same},
+            "edges": {name: edge and edge.to_json() for name, edge in self.edges.items()},
             "lines": [line.to_json() for line in self.lines],
             "edits": edits_json(self.sent, self.outcomes),
             "pushes": [push.to_json() for push in self.pushes],
@@ -131,10 +121,7 @@ def _read(connection: Connection, user_id: int, voice: str | None) -> Callable[[
 
 def _stamp(connection: Connection, user_id: int) -> Hashable:
     """A value that changes with the sources of a card other than the history."""
-    changes = [
-        (drafts, drafts.c.created_at),
-        (feedback, feedback.c.created_at),
-    ]
+    changes = [(drafts, drafts.c.created_at), (feedback, feedback.c.created_at)]
     counts = [
         tuple(connection.execute(select(func.count(), func.max(time)).where(table.c.user_id == user_id)).one())
         for table, time in changes
@@ -166,6 +153,7 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
         shown.needs,
         usual_rates.source,
         stored.standing,
+        edges(documents),
         shown.listed,
         tuple(_lines(shown.listed, stored)),
         outcomes_of(connection, user_id, voice),
@@ -251,14 +239,9 @@ def _lines(measured: Sequence[Habit], stored: StoredProfile) -> list[CardLine]:
 
 def sent_pairs(connection: Connection, user_id: int, voice: str | None) -> list[SentPair]:
     """The drafts of a voice that were sent, changed or not, with the sent texts; oldest first."""
+    sent = _beginning(documents_table.c.text).label("sent")
     rows = connection.execute(
-        select(
-            drafts.c.text,
-            drafts.c.retrieval,
-            _beginning(documents_table.c.text).label("sent"),
-            feedback.c.edit,
-            feedback.c.created_at,
-        )
+        select(drafts.c.text, drafts.c.retrieval, sent, feedback.c.edit, feedback.c.created_at)
         .join(feedback, feedback.c.draft_id == drafts.c.id)
         .join(documents_table, documents_table.c.seq == feedback.c.document_seq)
         .where(drafts.c.user_id == user_id, *_in(voice))
@@ -301,27 +284,19 @@ def edits_json(sent: Sequence[SentPair], outcomes: dict[str, int]) -> dict[str, 
         bootstrap.ratio([distance * part for distance, part in zip(distances, half, strict=True)], half)
         for half in (newer, older)
     )
-    months: dict[str, list[SentPair]] = {}
-    for pair in sent:
-        months.setdefault(datetime.fromtimestamp(pair.created_at, UTC).strftime("%Y-%m"), []).append(pair)
-    totals = {
-        name: sum(pair.edit[name] for pair in sent)
-        for name in sent[0].edit
-        if name.startswith(("words_", "sentences_"))
-    }
+    months: dict[str, list[float]] = {}
+    for pair, distance in zip(sent, distances, strict=True):
+        months.setdefault(datetime.fromtimestamp(pair.created_at, UTC).strftime("%Y-%m"), []).append(distance)
+    counted = [name for name in sent[0].edit if name.startswith(("words_", "sentences_"))]
     return {
         "drafts": len(sent),
         **outcomes,
-        **totals,
+        **{name: sum(pair.edit[name] for pair in sent) for name in counted},
         "distance": bootstrap.mean(distances).to_json(),
         "machine_share": bootstrap.mean([pair.edit["machine_share"] for pair in sent]).to_json(),
         "trend": (late - early).to_json() if len(sent) >= LEAST_FOR_TREND else None,
         "months": [
-            {
-                "month": month,
-                "drafts": len(pairs),
-                "distance": sum(pair.edit["distance"] for pair in pairs) / len(pairs),
-            }
-            for month, pairs in months.items()
+            {"month": month, "drafts": len(changes), "distance": sum(changes) / len(changes)}
+            for month, changes in months.items()
         ],
     }

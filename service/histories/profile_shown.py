@@ -21,6 +21,10 @@ def as_text(profile: Profile) -> str:
         f"Manner of {where}: {counted(profile.texts, 'text')} of {counted(profile.occasions, 'day')}, against "
         f"{profile.compared_with}."
     ]
+    for name, edge in profile.edges.items():
+        if edge is not None:
+            begin = "begin" if name == "greeting" else "end"
+            parts.append(f"* {edge.texts:,} of {edge.of:,} texts {begin} “{edge.text}”.")
     if profile.needs:
         parts.append(profile.needs)
     elif profile.left_out:

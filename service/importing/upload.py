@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +27,11 @@ MOST_OF_EXPORT = 300_000_000  # bytes of an export, whose drafts are in memory a
 AT_ONCE = 4  # archives in the temporary folder
 NEEDS_A_FOLDER = {"git"}
 ANOTHERS = "another user's"
+IN_A_TERMINAL = (  # advice that names a command, and what is said over HTTP
+    (re.compile(r",? (?:for example )?with '[^']*',?"), ""),
+    (re.compile(r"name its kind \('pearl import.*?\)"), "say what kind it is"),
+    (re.compile(r"then 'pearl import jsonl FILE'"), "and bring that"),
+)
 
 
 class Uploads:
@@ -92,8 +98,14 @@ class OneUsers:
 
 
 def guess(source: Path) -> Guess:
+    """Guess the kind of an archive. Raises InputError, without what only helps in a terminal."""
     with _unseen(source.parent):
-        return guess_importer(source)
+        try:
+            return guess_importer(source)
+        except InputError as error:
+            for command, instead in IN_A_TERMINAL:
+                error.public = command.sub(instead, error.public)
+            raise
 
 
 @contextmanager

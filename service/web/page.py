@@ -84,6 +84,12 @@ async def asset(name: str, v: str = "") -> Response:
     return Response(ASSETS[name], media_type=TYPES[Path(name).suffix], headers={"cache-control": kept})
 
 
+@router.get("/favicon.ico")
+async def favicon() -> Response:
+    """Answer browsers that look for an icon where no page names one."""
+    return await asset("icon.svg")
+
+
 @router.get("/page/begin")
 @router.get("/page/sign-in")
 async def to_the_form() -> Response:

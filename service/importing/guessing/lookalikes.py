@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from service.importing.guessing.sight import FileSniff
 
 HISTORY_FILE = "write it as a history file (JSON Lines with id, timestamp and text), then 'pearl import jsonl FILE'."
-PANDOC = "convert it, for example 'pandoc FILE -t gfm -o FILE.md', and import that."
+PANDOC = "convert it to Markdown, for example with 'pandoc FILE -t gfm -o FILE.md', and import that."
 TEXTS = r".*\.(?:md|markdown|mdx|org|txt)"
 CHAT_FILES = r"(?:_chat|[^/]*whatsapp[^/]*)\.txt"
 NOTIONS = r"exportblock-[^/]*part-\d+\.zip"
@@ -65,7 +65,9 @@ def only_notes(sight: FileSniff) -> bool:
 LOOKALIKES = (
     UnsupportedSource("an empty folder", "give the folder that holds the files.", _is_empty_folder),
     UnsupportedSource("an empty file", "export it again.", lambda sight: not sight.is_folder and not sight.head),
-    UnsupportedSource("a PDF", "convert it, for example 'pdftotext FILE', and import the .txt file.", _starts(b"%PDF")),
+    UnsupportedSource(
+        "a PDF", "convert it to text, for example with 'pdftotext FILE', and import the .txt file.", _starts(b"%PDF")
+    ),
     UnsupportedSource("a spreadsheet or slides", HISTORY_FILE, _holds(r"(?:xl/workbook|ppt/presentation)\.xml")),
     UnsupportedSource(
         "an EPUB or OpenDocument file",
@@ -94,7 +96,7 @@ LOOKALIKES = (
     UnsupportedSource("a web page", PANDOC, _begins(rb"(?:<!doctype html|<html)")),
     UnsupportedSource(
         "a Substack export",
-        "convert its posts, for example 'pandoc POST.html -t gfm -o POST.md', and import the folder.",
+        "convert its posts, for example with 'pandoc POST.html -t gfm -o POST.md', and import the folder.",
         lambda sight: bool(sight.holds(r"posts\.csv") and sight.holds(r"posts/[^/]*\.html")),
     ),
     UnsupportedSource(

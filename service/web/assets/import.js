@@ -5,6 +5,7 @@ const HEAD_BYTES = 65536; // of a file that is not packed: enough to guess its k
 const USER = document.querySelector(".who bdi").textContent;
 let archive = null; // the file at hand
 let kinds = null;
+const given = new Map(); // what was said of the last file of a kind: {me, voice}
 let sending = null; // the XMLHttpRequest under way: only such tell how much was sent
 
 /** Send a file; `sent` gets the part that is there, `told` each event of the answer. Return the last event's data, or
@@ -65,7 +66,7 @@ async function following(work) {
 async function takeFile(files) {
   if (files.length !== 1) throw new Error("One file at a time: pack several into a zip file.");
   const [file] = files;
-  if (file.size > MOST_BYTES) throw new Error(`${file.name} has more than 1 GB; whoever runs the service can take it in with “pearl import”.`);
+  if (file.size > MOST_BYTES) throw new Error(`${file.name} has more than 1 GB, which is too much at once: split it, or ask whoever runs this service.`);
   const head = await file.slice(0, 2).text().catch(() => {
     throw new Error("That cannot be read; if it is a folder, pack it into a zip file.");
   });
@@ -91,6 +92,9 @@ function showForm(guess) {
   $("import-kind").replaceChildren(make("option", { value: "" }, "Choose"), ...kinds.map(({ name, summary }) =>
     make("option", { value: name }, `${name}: ${summary}`)));
   $("import-kind").value = guess?.kind ?? "";
+  const { me = "", voice = "" } = given.get(guess?.kind) ?? {}; // those of another kind would be wrong
+  $("import-me").value = me;
+  $("import-voice").value = voice;
   $("import-voices").replaceChildren(...[...$("voice").options].slice(1).map(({ value }) => make("option", { value })));
   $("import").hidden = false;
   showNeeds();
@@ -103,13 +107,14 @@ function showNeeds() {
   const kind = kinds.find(({ name }) => name === $("import-kind").value);
   $("import-me").required = Boolean(kind?.needs_me);
   $("import-me-part").hidden = !kind?.needs_me;
-  $("import-options").replaceChildren(make("legend", {}, "If it is asked for"), ...(kind?.options ?? []).map(({ name, description }) =>
+  $("import-options").replaceChildren(make("legend", {}, "Tick only what applies"), ...(kind?.options ?? []).map(({ name, description }) =>
     make("label", {}, make("input", { type: "checkbox", name: "option", value: name }), ` ${description}`)));
   $("import-options").hidden = !kind?.options.length;
 }
 
 async function importFile() {
   const form = new FormData($("import"));
+  given.set(form.get("kind"), { me: form.get("me"), voice: $("import-voice").value });
   const query = new URLSearchParams({ name: archive.name, kind: form.get("kind"), stream: "true" });
   if ($("import-voice").value.trim()) query.set("voice", $("import-voice").value.trim());
   if (!$("import-me-part").hidden) for (const name of form.get("me").split("\n")) if (name.trim()) query.append("me", name.trim());
@@ -159,6 +164,7 @@ function showOutcome(outcome) {
   $("imported").focus();
   say(`Imported ${count(outcome.imported, "text")}.`);
   attempt(null, changedHistory);
+  watchReading();
 }
 
 /** List anew what an import or its undoing changed. */
@@ -200,9 +206,10 @@ async function download() {
 async function erase() {
   if ($("erase-name").value.trim().normalize() !== USER.normalize()) throw new Error("That is not your name; nothing was deleted.");
   await call("DELETE", "v1/me");
+  await fetch("page/sign-out", { method: "POST", body: new URLSearchParams({ token: TOKEN }), redirect: "manual" }).catch(() => {});
   $("main").replaceChildren(make("h1", { tabindex: "-1" }, "Everything of yours is deleted"),
-    make("p", {}, "Your texts, drafts, voices and keys are gone for good. ", make("a", { href: "./" }, "To the beginning")));
-  document.querySelector("nav").hidden = true;
+    make("p", {}, "Your texts, drafts, voices and keys are gone for good. ", make("a", { href: "./" }, "Begin again or sign in")));
+  for (const part of document.querySelectorAll("nav, .who")) part.hidden = true;
   $("main").querySelector("h1").focus();
 }
 

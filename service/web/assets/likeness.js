@@ -1,5 +1,4 @@
 // Likeness: how much a text sounds like the person; and a blind test of drafts against their own texts.
-const percent = (part) => `${Math.round(part * 100)} %`;
 
 // ---- a text
 
@@ -19,7 +18,7 @@ function showLikeness(answer) {
   const { texts, words } = answer.history;
   const said = [make("p", {}, make("b", {}, verdict(answer)))];
   if (answer.probability !== null) {
-    said.push(make("p", {}, `If you or somebody else wrote it, each as likely, then it was you with a probability of ${percent(answer.probability)}.`));
+    said.push(make("p", {}, `The chance that you wrote it is ${percent(answer.probability)}, if beforehand you and somebody else were equally likely.`));
     said.push(make("p", { class: "hint" }, `Its ${count(answer.words, "word")} beside ${count(texts, "text")} of yours (${count(words, "word")}) `
       + `and those of other people (${answer.impostors}).`));
   }
@@ -117,7 +116,7 @@ function byGuessing(right, of) {
 
 function meaning(right, of) {
   const often = byGuessing(right, of);
-  const shown = often < 0.01 ? "fewer than 1 % of tests" : `${percent(often)} of tests`;
+  const shown = often < 0.01 ? "fewer than 1 % of tests" : `${Math.round(often * 100)} % of tests`;
   const guessed = `Guessing gives ${of / 2} of ${of} on average, and ${right === of ? "all of them" : `${right} or more`} in ${shown}. `;
   if (often <= LIKELY) return `${guessed}So you can tell the drafts from your own texts.`;
   if (byGuessing(of - right, of) <= LIKELY) return `${guessed}So you took the drafts for your own more often than chance.`;

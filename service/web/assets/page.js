@@ -100,7 +100,7 @@ const now = {
   text: "",
   claims: [], // {kind, text, start, end, from, state: open | kept | struck}, places in UTF-16 units of `text`
   earlier: [], // texts and claims before each change
-  texts: new Map(), // whole texts of the documents, by id
+  shared: [], // {start, end, source}: words that stand in a text of the evidence too
   writing: null, // AbortController of the stream
 };
 
@@ -160,15 +160,17 @@ async function write(body) {
   }
 }
 
+/** A share in words; nothing that was measured is sure. */
+const percent = (part) => (part > 0.99 ? "more than 99 %" : part < 0.01 ? "less than 1 %" : `${Math.round(part * 100)} %`);
 const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
 function toCheck() {
   const open = now.claims.filter((claim) => claim.state === "open").length;
-  return open ? `${count(open, "thing")} to check.` : "Nothing stood out to check.";
+  return open ? `${count(open, "thing")} to check.` : now.claims.length ? "Nothing is left to check." : "Nothing stood out to check.";
 }
 
 function clearResult() {
-  Object.assign(now, { draft: null, variant: 0, text: "", claims: [], earlier: [], texts: new Map() });
+  Object.assign(now, { draft: null, variant: 0, text: "", claims: [], shared: [], earlier: [] });
   for (const id of ["text", "claims", "notes", "evidence", "variants-shown", "asked"]) $(id).replaceChildren();
   for (const id of ["tools", "claims-part", "remarks", "questions", "variants-shown", "result"]) $(id).hidden = true;
   leaveEditor();
@@ -183,24 +185,29 @@ async function showDraft(draft, request) {
   showRemarks(draft);
   if (draft.stage === "needs_input") return ask(draft.questions);
   if (draft.variants) showVariants(draft.variants);
-  take(0);
   $("tools").hidden = false;
-  await readEvidence(draft.retrieval.documents);
-  show();
+  await take(0);
+}
+
+/** The UTF-16 place of each code point of a text, and of its end: the service counts code points. */
+function places(text) {
+  const found = [0];
+  for (const character of text) found.push(found.at(-1) + character.length);
+  return found;
 }
 
 /** Work on one of the texts. */
-function take(index) {
+async function take(index) {
   const { text, claims } = now.draft.variants?.[index] ?? now.draft;
-  const places = [0]; // UTF-16 place of each character: the API counts code points
-  for (const character of text) places.push(places.at(-1) + character.length);
+  const at = places(text);
   now.variant = index;
   now.text = text;
   now.earlier = [];
+  now.shared = [];
   now.claims = claims.map((claim) => ({
     ...claim,
-    start: claim.start === null ? null : places[claim.start],
-    end: claim.end === null ? null : places[claim.end],
+    start: claim.start === null ? null : at[claim.start],
+    end: claim.end === null ? null : at[claim.end],
     state: "open",
   }));
   for (const [place, card] of [...$("variants-shown").children].entries()) {
@@ -209,6 +216,7 @@ function take(index) {
   }
   leaveEditor();
   show();
+  if (text) await markShared(now.draft.retrieval.documents);
 }
 
 function ask(questions) {
@@ -226,35 +234,6 @@ function ask(questions) {
 
 // ---- the text with its marks
 
-/** Words with their places, case-folded. */
-function words(text) {
-  return [...text.matchAll(/[\p{L}\p{N}]+(?:['’\-][\p{L}\p{N}]+)*/gu)].map((found) => ({
-    word: found[0].toLowerCase().replaceAll("’", "'"),
-    start: found.index,
-    end: found.index + found[0].length,
-  }));
-}
-
-const RUN = 3; // words in a row that a text shares with another
-
-const runs = (list) => list.slice(RUN - 1).map((_, index) => list.slice(index, index + RUN).map((entry) => entry.word).join(" "));
-
-/** Stretches of `text` that stand in a source, and not in the request: [{start, end, source}], in order. */
-function taken(text, sources) {
-  const list = words(text);
-  const asked = new Set(runs(words(now.request)));
-  const held = sources.map((source) => new Set(runs(words(source))));
-  const found = [];
-  runs(list).forEach((run, index) => {
-    const source = asked.has(run) ? -1 : held.findIndex((set) => set.has(run));
-    if (source < 0) return;
-    const [start, end, last] = [list[index].start, list[index + RUN - 1].end, found.at(-1)];
-    if (last && last.source === source && start <= last.end) last.end = end;
-    else if (!last || start >= last.end) found.push({ start, end, source });
-  });
-  return found;
-}
-
 /** Append text[from:to] with its stretches marked. */
 function appendMarked(parent, text, stretches, from, to, numbered) {
   for (const { start, end, source } of stretches) {
@@ -270,7 +249,7 @@ function appendMarked(parent, text, stretches, from, to, numbered) {
 
 function show() {
   const documents = now.draft?.retrieval.documents ?? [];
-  const stretches = taken(now.text, documents.map((document) => now.texts.get(document.id) ?? document.excerpt));
+  const stretches = now.shared;
   const shown = document.createDocumentFragment();
   let place = 0;
   const marked = now.claims
@@ -313,47 +292,65 @@ function showClaims(documents) {
     }
     const dropped = claim.kind === "dropped";
     item.append(make("span", { class: "buttons" },
-      make("button", { class: "strike", onclick: () => settle(index, dropped ? "added" : "struck"),
+      make("button", { class: "strike", onclick: (event) => attempt(event.target, () => settle(index, dropped ? "added" : "struck")),
         "aria-label": `${dropped ? "Put in" : "Strike"}: ${claim.text}` }, dropped ? "Put in" : "Strike"),
-      make("button", { class: "keep", onclick: () => settle(index, "kept"),
+      make("button", { class: "keep", onclick: (event) => attempt(event.target, () => settle(index, "kept")),
         "aria-label": `${dropped ? "Leave out" : "Keep"}: ${claim.text}` }, dropped ? "Leave out" : "Keep")));
     return item;
   }));
 }
 
-/** Strike a claim from the text, keep it, or put in what was dropped. */
-function settle(index, state) {
-  remember();
+/** Strike a claim from the text, keep it, or put in what was dropped: at the cursor if the editor is open. */
+async function settle(index, state) {
+  const cursor = $("editor").hidden ? null : $("editor").selectionStart;
+  readEditor();
   const claim = now.claims[index];
-  if (state === "struck") replace(...aroundStruck(claim.start, claim.end), "");
-  if (state === "added") replace(now.text.length, now.text.length, `${/\s$/.test(now.text) ? "" : " "}${claim.text}`);
+  let change = null;
+  if (state === "added" && cursor !== null) {
+    change = [cursor, cursor, spaced(claim.text, now.text[cursor - 1], now.text[cursor])];
+  } else if (state !== "kept") {
+    for (let text = null; text !== now.text;) { // again if the text was changed meanwhile
+      text = now.text;
+      change = await repair(claim);
+      if (now.claims[index] !== claim || claim.state !== "open") return show();
+    }
+  }
+  remember();
+  if (change) replace(...change);
   claim.state = state;
   show();
-  say(`${{ struck: "Struck", kept: "Kept", added: "Put in at the end" }[state]}. ${toCheck()}`);
+  const put = change && now.text.slice(Math.max(0, change[0] - 40), change[0] + change[2].length).replace(/^\S+\s/, "").trim().split("\n").at(-1);
+  say(`${{ struck: "Struck", kept: "Kept", added: `Put in: “…${put}”` }[state]}. ${toCheck()}`);
   ($("claims").querySelector(".claim-item.open button") ?? $("accept")).focus();
 }
 
-/** The place to cut: with one of the blanks around it, so that none stands doubled or before a full stop. */
-function aroundStruck(start, end) {
-  const before = now.text[start - 1];
-  const after = now.text[end];
-  if (before === " " && (after === undefined || /[\s.,;:!?]/.test(after))) return [start - 1, end];
-  if (after === " " && (before === undefined || before === "\n")) return [start, end + 1];
-  return [start, end];
+const spaced = (words, before, after) => `${before && /\S/.test(before) ? " " : ""}${words}${after && /[\p{L}\p{N}]/u.test(after) ? " " : ""}`;
+
+/** What to replace, and by what: the service knows where sentences and the sign-off begin. */
+async function repair(claim) {
+  const at = places(now.text);
+  const body = { draft_id: now.draft.id, text: now.text, words: claim.text };
+  if (claim.start !== null) Object.assign(body, { start: at.indexOf(claim.start), end: at.indexOf(claim.end) });
+  const change = await (await call("POST", "page/repair", body)).json();
+  return [at[change.start], at[change.end], change.by];
 }
 
 function remember() {
-  now.earlier.push({ text: now.text, claims: now.claims.map((claim) => ({ ...claim })) });
+  now.earlier.push({ text: now.text, shared: now.shared, claims: now.claims.map((claim) => ({ ...claim })) });
 }
 
 /** Replace text[start:end]; claims behind it move, claims in it are settled. */
 function replace(start, end, by) {
   const moved = by.length - (end - start);
   now.text = now.text.slice(0, start) + by + now.text.slice(end);
+  now.shared = now.shared.filter((mark) => mark.end <= start || mark.start >= end)
+    .map((mark) => (mark.start >= end ? { ...mark, start: mark.start + moved, end: mark.end + moved } : mark));
   for (const claim of now.claims) {
     if (claim.start === null || claim.end <= start || claim.state !== "open") continue;
-    if (claim.start >= end) {
-      claim.start += moved;
+    if (claim.start >= end - 1) { // of a claim that now begins a sentence, the first letter was replaced
+      claim.start = Math.max(start, claim.start + moved);
+      claim.end += moved;
+    } else if (start === end) { // put in among its words
       claim.end += moved;
     } else {
       claim.state = "struck";
@@ -409,27 +406,26 @@ function showEvidence(documents) {
       make("blockquote", { dir: "auto" }, document.excerpt || "It was deleted since."))));
 }
 
-/** Fetch the whole texts, and mark in each what the draft shares with it. */
-async function readEvidence(documents) {
-  const draft = now.draft;
-  await Promise.all(documents.map(async (document) => {
-    try {
-      now.texts.set(document.id, (await get(`v1/documents/${encodeURIComponent(document.id)}`)).text);
-    } catch {
-      // deleted since, or over the limit of calls: its excerpt is there
-    }
-  }));
-  if (draft !== now.draft) return;
+/** Mark what the draft and its evidence share: three words in a row, which the service finds. */
+async function markShared(documents) {
+  const { draft, text } = now;
+  const found = await (await call("POST", "page/shared", { draft_id: draft.id, text })).json().catch(() => null);
+  if (!found || draft !== now.draft || text !== now.text) return;
+  const at = places(text);
+  now.shared = found.shared.map(([start, end, source]) => ({ start: at[start], end: at[end], source }));
   documents.forEach((document, index) => {
     const quote = $("evidence").children[index]?.querySelector("blockquote");
-    const whole = now.texts.get(document.id);
-    if (!quote || whole === undefined) return;
+    const { text: whole, shared } = found.texts[document.id] ?? {};
+    if (!quote || whole === undefined) return; // it was deleted since
+    const [from, behind] = [places(whole), quote.nextElementSibling];
+    const marks = shared.map(([start, end]) => ({ start: from[start], end: from[end] }));
     const fill = (long) => {
-      const text = long ? whole : document.excerpt;
+      const some = long ? whole : document.excerpt;
       quote.replaceChildren();
-      appendMarked(quote, text, taken(text, [now.text]), 0, text.length, false);
+      appendMarked(quote, some, marks.filter(({ end }) => end <= some.length), 0, some.length, false);
     };
     fill(false);
+    behind?.remove();
     if (whole === document.excerpt) return;
     const button = make("button", { class: "quiet", "aria-expanded": "false", onclick: () => {
       const open = button.getAttribute("aria-expanded") === "false";
@@ -439,6 +435,7 @@ async function readEvidence(documents) {
     } }, "Whole text");
     quote.after(button);
   });
+  show();
 }
 
 function showRemarks(draft) {
@@ -446,7 +443,7 @@ function showRemarks(draft) {
   if (draft.revision) said.push(draft.revision.message);
   for (const edit of draft.editing?.edits ?? []) said.push(`${edit.category}: “${edit.span}” became “${edit.rewrite}”.`);
   if (draft.calibration) said.push(draft.calibration.message);
-  if (draft.likeness !== null) said.push(`It sounds like you with a probability of ${draft.likeness.toFixed(2)}.`);
+  if (draft.likeness !== null) said.push(`By its style alone, the chance that you wrote it is ${percent(draft.likeness)}.`);
   if (draft.quality !== null) said.push(`Its quality is ${draft.quality.toFixed(1)} of 10.`);
   $("notes").replaceChildren(...said.map((message) => make("li", { dir: "auto" }, message)));
   $("remarks").hidden = !said.length;
@@ -463,7 +460,7 @@ function startVariants(number) {
 function showVariants(variants) {
   startVariants(variants.length).forEach((card, index) => {
     card.lastChild.append(variants[index].text);
-    card.append(make("button", { "aria-pressed": "false", onclick: () => take(index) }, "Work on this one"));
+    card.append(make("button", { "aria-pressed": "false", onclick: (event) => attempt(event.target, () => take(index)) }, "Work on this one"));
   });
 }
 
@@ -562,45 +559,39 @@ function danger(question, work) {
   return button;
 }
 
-// ---- the voice card
+// ---- how far the service is with new texts
 
-async function card() {
-  const voice = $("card-voice").value;
-  const profile = await get(address("v1/profile", { voice }));
-  if (voice === $("card-voice").value) showCard(profile, voice);
-}
+let watching = false;
 
-function showCard(profile, voice) {
-  $("card-about").textContent = profile.needs ?? `From ${count(profile.texts, "text")} of ${count(profile.occasions, "day")}, `
-    + `against ${profile.compared_with}.${profile.standing ? " These lines are standing instructions." : ""}`;
-  const put = async (line, body) => {
-    const path = address(`v1/profile/lines/${encodeURIComponent(line.name)}`, { voice });
-    showCard(await (await call("PUT", path, body)).json(), voice);
-    say("Noted.");
-  };
-  const word = (line, state, label) => make("button", { "aria-pressed": String(line.state === state), "aria-label": `${label}: ${line.text}`,
-    onclick: (event) => attempt(event.target, () => put(line, { state: line.state === state ? "listed" : state })) }, label);
-  const correct = (line) => {
-    const right = make("input", { value: line.text, dir: "auto", "aria-label": "The right words" });
-    const form = make("form", { class: "row", onsubmit: (event) => {
-      event.preventDefault();
-      attempt(event.submitter, () => put(line, { state: "corrected", text: right.value }));
-    } }, right, make("button", {}, "Save"));
-    return make("details", {}, make("summary", {}, "Correct it"), form);
-  };
-  $("card-lines").replaceChildren(...profile.lines.map((line) => make("li", { class: line.state },
-    make("p", { class: "text", dir: "auto" }, line.text),
-    make("p", { class: "hint" }, `In ${count(line.texts, "text")} of ${count(line.occasions, "day")}.`,
-      line.state === "listed" ? "" : make("b", {}, ` You ${line.state} it.`)),
-    line.examples.length ? make("details", {}, make("summary", {}, "Texts that show it"),
-      make("ul", {}, ...line.examples.map((example) => make("li", { dir: "auto" }, example.excerpt ?? "", " ", make("bdi", { class: "hint" }, example.id))))) : "",
-    make("p", { class: "buttons" }, word(line, "confirmed", "Right"), word(line, "struck", "Wrong")), correct(line))));
+/** Say how many texts are still unread, until none is, or nothing moves for a minute and a half. */
+async function watchReading() {
+  if (watching) return;
+  watching = true;
+  try {
+    let [first, left] = [0, 0];
+    for (let still = 0; still < 30; still++) {
+      const { unread } = await get("page/unread");
+      if (unread !== left) still = 0;
+      [first, left] = [Math.max(first, unread), unread];
+      if (!left) break;
+      $("reading-part").max = first;
+      $("reading-part").value = first - left;
+      $("reading-said").textContent = `Getting your texts ready for drafts: ${first - left} of ${first}. You can write meanwhile.`;
+      $("reading").hidden = false;
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+    }
+  } catch {
+    // it is said where it matters: by what the person does
+  } finally {
+    $("reading").hidden = true;
+    watching = false;
+  }
 }
 
 // ---- events of the page
 
 const PARTS = [...document.querySelectorAll("nav a")].map((link) => link.hash.slice(1));
-const OPENS = { drafts: () => list("drafts"), history: () => list("history"), card }; // what a part does when it is shown
+const OPENS = { drafts: () => list("drafts"), history: () => list("history") }; // what a part does when it is shown
 
 /** Show the part that the address names. */
 function go() {
@@ -666,7 +657,6 @@ $("accept").addEventListener("click", () => {
 });
 $("reject").addEventListener("click", () => attempt($("reject"), () => report("rejected")));
 $("ended-close").addEventListener("click", () => $("ended").close());
-$("card-voice").addEventListener("change", () => attempt(null, card));
 for (const form of document.querySelectorAll("form.search"))
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -675,4 +665,4 @@ for (const form of document.querySelectorAll("form.search"))
 for (const button of document.querySelectorAll("button.more"))
   button.addEventListener("click", () => attempt(button, () => list(button.dataset.list, button.dataset.after)));
 addEventListener("hashchange", go);
-addEventListener("DOMContentLoaded", go); // the other scripts have added their parts by then
+addEventListener("DOMContentLoaded", () => { go(); watchReading(); }); // the other scripts have added their parts by then

@@ -142,12 +142,6 @@ def test_a_share_is_found_at_most_once_for_each_of_what_it_is_a_share_of():
             assert found <= base, trait.name
 
 
-def test_the_value_of_one_text_is_its_rate():
-    assert BY_NAME["commas"].value("One, two, three four") == 50
-    assert BY_NAME["words"].value("") == 0
-    assert BY_NAME["commas"].value("...") is None
-
-
 def test_an_excerpt_shows_the_place():
     text = "word " * 50 + "here; there " + "word " * 50
     shown = BY_NAME["semicolons"].excerpt(Writing(text))

@@ -108,6 +108,18 @@ def test_what_the_draft_states_that_nobody_said(pearl: Any, ann: Any) -> None:
     assert ann.get(f"/v1/drafts/{draft['id']}").json()["claims"] == draft["claims"]
 
 
+@pytest.mark.parametrize(
+    ("body", "carried"),
+    [("The rope that you lent me is in the shed.", ["The rope that you lent me is in the shed."]), ("Yes.", [])],
+)
+def test_what_is_carried_over_ends_before_the_sign_off(pearl: Any, body: str, carried: list[str]) -> None:
+    ann, signed = pearl.as_user("ann"), "Mind the tide and the gulls,\nOtti"
+    ann.post("/v1/documents", {"text": f"Hi.\n\nThe rope that you lent me is in the shed.\n\n{signed}", "id": "d1"})
+    pearl.model.replies.append(f"Hi.\n\n{body}\n\n{signed}")
+    claims = ann.post("/v1/drafts", {"request": "the rope"}).json()["claims"]
+    assert [claim["text"] for claim in claims if claim["kind"] == "carried_over"] == carried
+
+
 def test_instructions_reach_the_model(pearl: Any, ann: Any) -> None:
     ann.post("/v1/drafts", {"request": "write", "instructions": "At most five lines."})
     assert "At most five lines." in pearl.model.calls[0][0][-1].content

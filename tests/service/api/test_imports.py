@@ -161,6 +161,16 @@ UNKNOWN_CLOCK = CHAT.replace("09:12:01]", "09:12:01 vormittags]").replace("09:15
     [
         (b"\x7fELF\x02\x01\x01\0\0\0", "run", {}, "unknown_source", "looks like a program or another binary file"),
         (b"MZ\x90\0\x03\0", "setup.exe", {}, "unknown_source", "setup.exe: looks like a program"),
+        (
+            b"%PDF-1.7",
+            "a.pdf",
+            {},
+            "unknown_source",
+            "a.pdf: looks like a PDF; convert it to text and import the .txt file.",
+        ),
+        (b"{\\rtf1", "a.rtf", {}, "unknown_source", "rich text; convert it to Markdown and import that."),
+        (b"!!", "a.xyz", {}, "unknown_source", "a .xyz file; say what kind it is, or write it as a history file."),
+        (b"SQLite format 3", "a", {}, "unknown_source", "with id, timestamp and text), and bring that."),
         (BOMB, "chat.zip", {}, "too_large", "unpacks to more than 200 times its packed size"),
         (BOMB, "chat.zip", {"kind": "whatsapp", "me": "Ann"}, "too_large", "unpacks to more than 200 times"),
         (packed({"../../_chat.txt": b"x"}), "chat.zip", {}, "unsafe_path", "a path that leads out of it"),

@@ -291,7 +291,7 @@ def test_a_path_that_no_importer_reads_says_what_it_looks_like(command, tmp_path
     run = command("import", tmp_path / "letter.pdf", "--user", "ann")
     assert run.status == 2
     assert run.err == (
-        f"pearl: {tmp_path}/letter.pdf: looks like a PDF; convert it, for example 'pdftotext FILE', "
+        f"pearl: {tmp_path}/letter.pdf: looks like a PDF; convert it to text, for example with 'pdftotext FILE', "
         "and import the .txt file.\n"
     )
 

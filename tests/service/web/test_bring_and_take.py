@@ -49,6 +49,8 @@ def test_drop_a_chat_and_undo_it(signed_in: Any, chromium: Browser, tmp_path: Pa
     assert tab.run("location.hash") == "#history"
     assert "WhatsApp Chat with Bea.zip looks like a chat of WhatsApp." in tab.text()
     assert tab.run("document.querySelector('#import-kind').value") == "whatsapp"
+    for progress in ("#import-progress", "#reading-part"):  # it has a width when it is shown
+        assert tab.run(f"parseFloat(getComputedStyle(document.querySelector('{progress}')).width)") > 50
     assert tab.nameless() == []
     tab.type("Ann")
     tab.click("#import button.main")
@@ -92,8 +94,21 @@ def test_the_order_of_dates_is_asked_and_a_file_is_chosen_by_hand(
     tab.click("#import button.main")
     tab.until("document.querySelector('#imported h2')?.textContent.startsWith('2 new texts')")
     assert {row.voice for row in served.house.rows("documents")} == {None, "email", "chat"}
-    tab.click("#imported button")
-    tab.click("#imported .sure button.danger")
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text('{"id": "n", "timestamp": 1, "text": "A note."}\n')
+    drop(tab, notes)  # of another kind: the chat's name and voice are not its own
+    tab.until("document.querySelector('#import-kind').value === 'jsonl' && !document.querySelector('#import').hidden")
+    assert tab.run("[document.querySelector('#import-me').value, document.querySelector('#import-voice').value]") == [
+        "",
+        "",
+    ]
+    drop(tab, chat)
+    tab.until("document.querySelector('#import-voice').value === 'chat'")
+    go(tab, "data")
+    tab.until("document.querySelectorAll('#past-imports button').length === 1")
+    tab.click("#past-imports button")
+    tab.click("#past-imports .sure button.danger")
+    go(tab, "history")
     listed(tab, 3)
     assert tab.errors == []
 
@@ -102,10 +117,14 @@ def test_the_order_of_dates_is_asked_and_a_file_is_chosen_by_hand(
     ("make", "says"),
     [
         (lambda folder: [(folder / "run.bin", b"\x7fELF\x02\0\0")], "looks like a program or another binary file"),
+        (
+            lambda folder: [(folder / "a.pdf", b"%PDF-1.7")],
+            "looks like a PDF; convert it to text and import the .txt file.",
+        ),
         (lambda folder: [(folder / "a.txt", b"x"), (folder / "b.txt", b"x")], "pack several into a zip file"),
         (lambda folder: [(folder / "big.mbox", 2_000_000_000)], "has more than 1 GB"),
     ],
-    ids=["a program", "several", "two gigabytes"],
+    ids=["a program", "a PDF", "several", "two gigabytes"],
 )
 def test_what_is_dropped_and_cannot_be_taken(
     signed_in: Any, chromium: Browser, tmp_path: Path, make: Any, says: str
@@ -136,6 +155,10 @@ def test_begin_import_export_and_erase(listen: Any, chromium: Browser, tmp_path:
     tab.press("Enter", 13)
     key = tab.until("document.querySelector('#made')?.value")
     assert key.startswith("pearl_")
+    made = "document.querySelector('#made')"
+    assert tab.run(f"{made}.scrollWidth <= {made}.clientWidth && {made}.scrollHeight <= {made}.clientHeight")
+    tab.click("#copy")
+    tab.until("document.querySelector('#copied').textContent !== ''")
     assert tab.nameless() == []
     tab.click("a.main")
     tab.until("document.querySelector('#history') && !document.querySelector('#history').hidden")
@@ -170,8 +193,10 @@ def test_begin_import_export_and_erase(listen: Any, chromium: Browser, tmp_path:
     tab.click("#erase .danger")
     tab.until("document.querySelector('h1').textContent === 'Everything of yours is deleted'")
     assert (served.house.rows("users"), served.house.rows("documents")) == ([], [])
+    assert "Sign out" not in tab.text()
     tab.click("main a")
     tab.until("document.activeElement.id === 'name'")  # nobody is here again
+    assert not tab.run("!!document.querySelector('#problem')")
     assert tab.errors == []
 
 

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from pearl.errors import PearlError
+from pearl.records import Document
 from retriever.base import Calibration
 from tests.browser import Browser, order
 
 DRAFT = "Kettle's on, Tomas. Yes, swap with Bea on Saturday. Meet me in Skellmouth at 7:45. Mind the tide, Otti"
+WORDS = "the kettle is on and the tide turns at four so bring the long ropes along"
 
 
 def sent(served: Any) -> list[tuple[str, str]]:
@@ -36,11 +38,14 @@ def test_write_strike_edit_and_accept(signed_in: Any, chromium: Browser) -> None
     claims = tab.run("[...document.querySelectorAll('#claims q')].map((claim) => claim.textContent)")
     assert any("7:45" in claim for claim in claims), claims
     struck = next(claim for claim in claims if "7:45" in claim)
+    without = "!document.querySelector('#text').innerText.includes('7:45')"
     tab.click(f"[aria-label={json.dumps('Strike: ' + struck)}]")
-    assert "7:45" not in tab.run("document.querySelector('#text').innerText")
+    tab.until(without)
     tab.click("#undo")
     assert "7:45" in tab.run("document.querySelector('#text').innerText")
     tab.click(f"[aria-label={json.dumps('Strike: ' + struck)}]")
+    tab.until(without)
+    assert tab.run("document.querySelector('#text').innerText").endswith("on Saturday. Mind the tide, Otti")
 
     tab.click("#edit")
     tab.until("document.activeElement.id === 'editor'")
@@ -55,6 +60,49 @@ def test_write_strike_edit_and_accept(signed_in: Any, chromium: Browser) -> None
     assert (outcome, text[:18], "7:45" in text) == ("edited", "Right. Kettle's on", False)
     assert tab.errors == []
     assert {address.split("/")[2] for address in tab.requested} == {served.address.split("/")[2]}
+
+
+def test_what_the_draft_lacks_is_put_in_where_it_belongs_or_at_the_cursor(signed_in: Any, chromium: Browser) -> None:
+    text = "Kettle's on, Tomas. The swap with Bea is fine.\n\nMind the tide,\nOtti"
+    signed_in(text)
+    tab, shown = chromium, "document.querySelector('#text').textContent"
+    order(tab, "Say that the swap with Bea is on 4 March")
+    tab.until("document.querySelector('#status').textContent.startsWith('Written in')")
+    tab.click("[aria-label='Put in: 4 March']")
+    tab.until(f"{shown} === {json.dumps(text.replace('fine.', 'fine on 4 March.'))}")
+    assert "Put in: “…" in tab.run("document.querySelector('#status').textContent")
+    tab.click("#undo")
+    tab.click("#edit")
+    tab.until("document.activeElement.id === 'editor'")
+    tab.run("document.activeElement.setSelectionRange(20, 20)")
+    tab.click("[aria-label='Put in: 4 March']")
+    tab.until(f"{shown} === {json.dumps(text.replace('The swap', '4 March The swap'))}")
+    assert tab.errors == []
+
+
+def test_the_voice_card_begins_with_the_ends_of_letters_and_is_short(signed_in: Any, chromium: Browser) -> None:
+    letters = tuple(
+        Document(
+            f"m{day}", f"Hello Tomas, kettle's on.\n\nThe tide; the rope; day {day}; {WORDS}.\n\nMind the tide,\nOtti",
+            86_400.0 * day,
+        )
+        for day in range(8)
+    )  # fmt: skip
+    tab, served = chromium, signed_in(documents=letters)
+    tab.click("nav a[href='#card']")
+    tab.until("document.querySelectorAll('#card-edges > li').length === 2")
+    first, last = tab.run("[...document.querySelectorAll('#card-edges > li')].map((item) => item.innerText)")
+    assert first.splitlines()[0] == "Hello Tomas, kettle's on."
+    assert "All 8 texts end with it." in last
+    assert tab.run("document.querySelectorAll('#card-lines > li').length") > 3
+    assert tab.run("document.querySelector('#card').getBoundingClientRect().height") < 1800
+    tab.click("#card-lines > li:first-child summary")
+    tab.click("#card-lines > li:first-child .buttons button:last-child")
+    tab.until("document.querySelector('#card-lines > li:first-child').className === 'struck'")
+    assert tab.run("document.querySelector('#card-lines > li:first-child details').open")
+    assert served.house.as_user("ann").get("/v1/profile").json()["lines"][0]["state"] == "struck"
+    assert tab.nameless() == []
+    assert tab.errors == []
 
 
 def test_one_of_several_texts_is_taken(signed_in: Any, chromium: Browser) -> None:

@@ -117,7 +117,9 @@ def test_the_likeness_of_a_text_is_said_plainly(signed_in: Any, chromium: Browse
     assert "too short to say: it has 2 words, and 30 are needed" in chromium.text()
     fill(chromium, "#likeness-text", f"{texts[0]} {HOSTILE}")
     chromium.click("#likeness-form button")
-    chromium.until("/with a probability of [0-9]+ %/.test(document.querySelector('#likeness-said').textContent)")
+    chromium.until(
+        "/The chance that you wrote it is [a-z ]*[0-9]+ %/.test(document.querySelector('#likeness-said').textContent)"
+    )
     assert "beside 20 texts of yours" in chromium.text()
     fill(chromium, "#likeness-text", HOSTILE)
     chromium.run("document.querySelector('#likeness-voice').value = 'email'")
