@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import regex
 
 from pearl.manner.ends import FAREWELL, PHRASES, sign_off
 from pearl.manner.reference import common_words
+from pearl.manner.trait import excerpt
 from pearl.manner.writing import Writing
 from pearl.recipients import ADDRESS, same_recipient_key
 from pearl.records import Document, Edge, Edges
@@ -31,7 +33,8 @@ ALWAYS = 0.8  # share of texts with the greeting that go on with the same words
 SELDOM = 0.2  # the upper end of the share below which the person has none, and a model's is taken out
 TAIL = 3  # lines that a sign-off which only recurs has at most
 TAIL_WORDS = 6  # of a line that recurs as the last one
-SLOT = "{name}"
+SLOT, OPEN = "{name}", "…"  # the place of a name; how a changing one is shown
+EXAMPLES = 3
 
 CAPITAL = r"\p{Lu}[\p{L}\p{M}]*+(?:['’.-](?=\p{L})[\p{L}\p{M}]++)*"
 TITLED = r"(?:(?i:{titles})\.?[ \t]+)?"
@@ -136,6 +139,32 @@ def edges_of(documents: Sequence[Document], request: str, recipient: str | None 
     ]
     counted = (to_them if len(to_them) >= LEAST else known)[-LATEST:]
     return _edges(counted, addressee)
+
+
+def usual_ends(documents: Sequence[Document]) -> dict[str, dict[str, Any] | None]:
+    """Return how most of these texts, the oldest first, begin (``greeting``) and end (``sign_off``): the words, with
+    OPEN for a name that changes, and the number of texts that have them. None where there is no habit."""
+    parts, shown = _with_recurring_tails([taken_apart(each) for each in documents]), {}
+    found = _edges(parts, None)
+    found = found if found.addressee else _edges(parts, OPEN)
+    texts = {each.id: each.text for each in documents}
+    sides = {
+        "greeting": (found.before, found.edges.opening or found.edges.greeting),
+        "sign_off": (found.after, found.edges.name or found.edges.sign_off),
+    }
+    for name, (words, edge) in sides.items():
+        shown[name] = edge and {
+            "text": " ".join(words.split()),
+            "texts": len(edge.sources),
+            "of": len(documents),
+            "share": edge.share.to_json(),
+            "examples": [
+                {"id": id, "excerpt": excerpt(texts[id], at, at + len(edge.text))}
+                for id in edge.sources[:EXAMPLES]
+                for at in (max(0, texts[id].rfind(edge.text) if name == "sign_off" else 0),)
+            ],
+        }
+    return shown
 
 
 @lru_cache(KEPT)  # until `forget_parts`

@@ -12,7 +12,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from pearl.errors import NotFound
-from pearl.manner.ends import Edge, RecipientManner, edges, manners_by_recipient
+from pearl.manner.edges import usual_ends
+from pearl.manner.ends import RecipientManner, manners_by_recipient
 from pearl.manner.habits import Habit, habits, occasions
 from pearl.manner.rates import Push, pushes
 from pearl.manner.reference import ANY, OF_TEMPLATE, shipped
@@ -81,7 +82,7 @@ class Profile:
     needs: str | None  # what is missing for habits to be found; None: nothing
     compared_with: str  # the source of the usual rates
     standing: bool  # the lines are standing instructions
-    edges: dict[str, Edge | None]  # the usual greeting and sign_off
+    edges: dict[str, dict[str, Any] | None]  # the usual greeting and sign_off
     habits: tuple[Habit, ...]
     lines: tuple[CardLine, ...]
     outcomes: dict[str, int]  # number of drafts by outcome
@@ -99,7 +100,7 @@ class Profile:
         return {
             "object": "profile",
             **{name: getattr(self, name) for name in same},
-            "edges": {name: edge and edge.to_json() for name, edge in self.edges.items()},
+            "edges": self.edges,
             "lines": [line.to_json() for line in self.lines],
             "edits": edits_json(self.sent, self.outcomes),
             "pushes": [push.to_json() for push in self.pushes],
@@ -153,7 +154,7 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
         shown.needs,
         usual_rates.source,
         stored.standing,
-        edges(documents),
+        usual_ends(documents),
         shown.listed,
         tuple(_lines(shown.listed, stored)),
         outcomes_of(connection, user_id, voice),

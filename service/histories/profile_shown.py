@@ -24,7 +24,7 @@ def as_text(profile: Profile) -> str:
     for name, edge in profile.edges.items():
         if edge is not None:
             begin = "begin" if name == "greeting" else "end"
-            parts.append(f"* {edge.texts:,} of {edge.of:,} texts {begin} “{edge.text}”.")
+            parts.append(f"* {edge['texts']:,} of {edge['of']:,} texts {begin} “{edge['text']}”.")
     if profile.needs:
         parts.append(profile.needs)
     elif profile.left_out:

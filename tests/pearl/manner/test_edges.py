@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.manner.edges import UsualEdges, edges_of
+from pearl.manner.edges import UsualEdges, edges_of, usual_ends
 from pearl.records import Document
 
 OTTI = "Hello {}, kettle's on.\n\nShort answer: {}.\n\nMind the tide,\nOtti"
@@ -121,3 +121,14 @@ def test_whoever_never_greets_is_known_not_to():
 def test_whoever_signs_otherwise_each_time_has_no_sign_off():
     signed = [f"Hi {name},\n\n{end} is it.\n\n{end}" for name, end in zip(NAMES, "ABCDEF", strict=True)]
     assert shown(edges_of(texts(*signed), "Ask Dev")) == ("Hi Dev,", None, None, None)
+
+
+def test_how_most_texts_begin_and_end_for_the_voice_card():
+    greeting, sign_off = usual_ends([*to_many(OTTI), *texts("No.", "So it is.")]).values()
+    assert greeting is not None
+    assert sign_off is not None
+    assert (greeting["text"], greeting["texts"], greeting["of"]) == ("Hello …, kettle's on. Short answer:", 6, 8)
+    assert (sign_off["text"], sign_off["share"]["value"]) == ("Mind the tide, Otti", 0.75)
+    assert [example["id"] for example in sign_off["examples"]] == ["d5", "d4", "d3"]
+    assert sign_off["examples"][0]["excerpt"].endswith("Mind the tide, Otti")
+    assert usual_ends([]) == {"greeting": None, "sign_off": None}

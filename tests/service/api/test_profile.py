@@ -101,7 +101,11 @@ def test_a_card_says_what_the_texts_show(ann: Any) -> None:
     assert line(ann, "sign_off")["rate"]["value"] == 1
     assert line(ann, "emojis") is None
     greeting, sign_off = found["edges"]["greeting"], found["edges"]["sign_off"]
-    assert (greeting["text"], greeting["texts"], greeting["of"]) == ("Hello Tomas, kettle's on.", 8, 8)
+    assert (greeting["text"], greeting["texts"], greeting["of"]) == (
+        "Hello Tomas, kettle's on. The rota is yours;",
+        8,
+        8,
+    )
     assert (sign_off["text"], sign_off["examples"][0]["id"]) == ("Mind the tide, Otti", "mail-7")
     in_words = ann.get("/v1/profile", params={"voice": "email", "format": "text"}).text
     assert "* 8 of 8 texts end “Mind the tide, Otti”." in in_words
