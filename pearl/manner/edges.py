@@ -89,12 +89,12 @@ class UsualEdges:
 
     @property
     def before(self) -> str:
-        """What the draft begins with."""
+        """The beginning of the draft."""
         return self.joint.join(edge.text for edge in (self.edges.greeting, self.edges.opening) if edge)
 
     @property
     def after(self) -> str:
-        """What the draft ends with."""
+        """The end of the draft."""
         return "\n".join(edge.text for edge in (self.edges.sign_off, self.edges.name) if edge)
 
 
@@ -351,7 +351,7 @@ def _always_follows(bodies: Sequence[str]) -> str:
 
 
 class Addressing:
-    """How a person addresses others, by their latest texts."""
+    """The names by which a person addresses others, from their latest texts."""
 
     def __init__(self, texts: Sequence[tuple[Document, Parts]], own: str) -> None:
         """``own`` is the person's name, which is nobody that they write to."""

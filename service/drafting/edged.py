@@ -45,7 +45,7 @@ GAP = "…"  # stands where a placeholder was that nothing known can fill
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a draft begins and ends with, and the assistant's phrases that its person never uses."""
+    """The edges of a draft, and the assistant's phrases that its person never uses."""
 
     edges: UsualEdges = NO_EDGES
     phrases: regex.Pattern[str] | None = None

@@ -23,6 +23,7 @@ SLOTS = {
     **{f"length_{length}": set() for length in LENGTHS},
     "length_words": {"words"},
     "language": {"noun", "language"},
+    "begun": {"noun", "begun"},
 }
 
 

@@ -153,7 +153,7 @@ def test_the_kinds_say_what_they_need(ann: Any) -> None:
 
 
 BOMB = b"bomb"  # stands for 150 MB of zeros until the test runs
-UNKNOWN_CLOCK = CHAT.replace("09:12:01]", "09:12:01 vormittags]").replace("09:15:40]", "09:15:40 vormittags]")
+UNKNOWN_CLOCK = CHAT.replace("09:12:01]", "09:12:01 ZZ]").replace("09:15:40]", "09:15:40 ZZ]")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ UNKNOWN_CLOCK = CHAT.replace("09:12:01]", "09:12:01 vormittags]").replace("09:15
         (CHAT.encode(), "../chat.txt", {}, "invalid_name", "without folders"),
         (CHAT.encode(), "..\\chat.txt", {}, "invalid_name", "without folders"),
         (CHAT.encode(), "..", {}, "invalid_name", "without folders"),
-        (UNKNOWN_CLOCK.encode(), "_chat.txt", {"me": "Ann Lee"}, "unknown_locale", "'vormittags' is not known"),
+        (UNKNOWN_CLOCK.encode(), "_chat.txt", {"me": "Ann Lee"}, "unknown_locale", "'ZZ' is not known"),
         (packed({"_chat.txt": CHAT.encode() * 50})[:200], "chat.zip", {}, "cut_off", "breaks off"),
         (b"", "chat.txt", {}, "unknown_source", "looks like an empty file; export it again"),
         (CHAT.encode(), "_chat.txt", {}, "missing_me", "which name, address or id there is yours"),

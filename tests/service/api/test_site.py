@@ -79,8 +79,8 @@ def test_what_is_a_persons_is_in_no_cache(pearl: Any) -> None:
 def test_an_unknown_route_says_what_there_is(pearl: Any, path: str) -> None:
     error = pearl.client.get(path).json()["error"]
     assert error["code"] == "unknown_route"
-    for route in ("POST /v1/drafts", "GET /v1/documents/{id}", "POST /v1/chat/completions"):
-        assert route in error["message"]
+    assert ("/drafts" in error["message"]) == ("/drafts" in path)  # the nearest, not all of them
+    assert len(error["message"]) < 200
 
 
 def test_another_method_says_which_there_are(pearl: Any) -> None:

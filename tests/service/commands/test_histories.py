@@ -102,7 +102,7 @@ def test_nothing_found(pearl: Any) -> None:
     run = pearl("documents", "list", "coffee", "pot")
     assert (run.status, run.out, run.err) == (0, "", "No document contains 'coffee pot'.\n")
     assert pearl("documents", "list", " ").err == "pearl: Give at least one word to search for.\n"
-    instead = "pearl: There is no command 'pearl documents search'; use pearl documents list WORDS.\n"
+    instead = "pearl: search went: use pearl documents list WORDS. See 'pearl documents --help'.\n"
     assert pearl("documents", "search", "tea").err == instead
     assert "pearl drafts list WORDS" in pearl("search", "tea").err
     assert "no voice 'emial'" in pearl("documents", "list", "--voice", "emial").err

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from service.commands.import_export import EXPORT
+from service.commands.imports import EXPORT
 
 from pearl.errors import InputError
 from service.importers.base import importer_names
