@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from eval.recorded.style.consistency import PEOPLE
 from eval.report.tables import Declared, Json, Table, named, rows_tables
@@ -86,7 +87,7 @@ def more_tables(result: Json) -> Iterator[Table]:
     yield from rows_tables(_arranged(result), MORE)
 
 
-def _arranged(result: Json) -> dict[str, object]:
+def _arranged(result: Json) -> dict[str, Any]:
     """The result with the rows that tables have: its own, parts of them, and those within others."""
     pairs = [
         {**pair, "kind": part["kind"], "scheme": part["scheme"]}
