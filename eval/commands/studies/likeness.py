@@ -18,16 +18,19 @@ from typer import Option
 
 from eval.commands.options import EncoderName, Seed
 from eval.commands.reporting import reporting
-from eval.likeness.methods import EXPLAINED, LIKENESS, Lineup, scores_of
 from eval.likeness.writers import (
+    EXPLAINED,
     IMPOSTORS,
     LEAST_TEXTS,
+    LIKENESS,
     OWN,
     SAME_DOMAIN,
     TOPIC_MATCHED,
     Claim,
+    Lineup,
     claims,
     part_of,
+    scores_of,
     texts_by_user,
     writers_of,
 )
