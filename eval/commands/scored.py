@@ -56,7 +56,7 @@ def report_scores(
     options: OptionsT,
     figures: Callable[[Candidates, Sequence[str], OptionsT], dict[str, Any]],
     tables: Tables,
-    picture: Draw,
+    picture: Draw | None = None,
     *,
     own: str,
 ) -> Report:

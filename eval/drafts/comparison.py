@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -169,42 +169,22 @@ def metrics_in(row: Mapping[str, Any]) -> list[Metric[Measures]]:
     return [metric for metric in METRICS if metric.name in row and metric.name not in ONLY_IN_JSON]
 
 
-class Rouge:
+@cache
+def _rouge_scorer() -> Any:
+    from rouge_score.rouge_scorer import RougeScorer
+    from rouge_score.tokenizers import Tokenizer
+
+    class Words(Tokenizer):  # type: ignore[misc]  # the library has no types
+        def tokenize(self, text: str) -> list[str]:
+            return rouge_words(text)
+
+    return RougeScorer(["rouge1", "rouge2"], tokenizer=Words())
+
+
+def rouge(target: str, draft: str) -> tuple[float, float]:
     """ROUGE-1 and ROUGE-2 F1 (Lin 2004): the words and pairs of words that two texts share."""
-
-    @cached_property
-    def _scorer(self) -> Any:
-        from rouge_score.rouge_scorer import RougeScorer
-        from rouge_score.tokenizers import Tokenizer
-
-        class Words(Tokenizer):  # type: ignore[misc]  # the library has no types
-            def tokenize(self, text: str) -> list[str]:
-                return rouge_words(text)
-
-        return RougeScorer(["rouge1", "rouge2"], tokenizer=Words())
-
-    def scores(self, target: str, draft: str) -> tuple[float, float]:
-        scores = self._scorer.score(target, draft)
-        return scores["rouge1"].fmeasure, scores["rouge2"].fmeasure
-
-
-class DraftLikeness:
-    """P(the user wrote it) by what they had written before each request, against the registers that ship."""
-
-    def __init__(self, histories: Sequence[tuple[str, ...]]) -> None:
-        """``histories`` are the user's texts before each request; equal ones are fitted once."""
-        fitted = {texts: Likeness.fit(texts) for texts in dict.fromkeys(histories)}
-        self._people = [fitted[texts] for texts in histories]
-
-    @property
-    def is_known(self) -> bool:
-        """True when any history is large enough."""
-        return any(person.words_model is not None for person in self._people)
-
-    def features(self, texts: Sequence[str]) -> Floats:
-        """The probability and 1 for each text, (N, 2); zeros where the text or its history is too short to say."""
-        chances = [person.score(text).probability for person, text in zip(self._people, texts, strict=True)]
-        return np.array([(0.0, 0.0) if chance is None else (chance, 1.0) for chance in chances], np.float64)
+    scores = _rouge_scorer().score(target, draft)
+    return scores["rouge1"].fmeasure, scores["rouge2"].fmeasure
 
 
 class TargetMetrics:
@@ -224,9 +204,10 @@ class TargetMetrics:
         requests: Sequence[str] = (),
     ) -> None:
         self._targets, self._requests = tuple(targets), tuple(requests)
-        self._rouge = Rouge()
         self.bertscore = bertscore
-        self._likeness = DraftLikeness(histories)
+        fitted = {texts: Likeness.fit(texts) for texts in dict.fromkeys(histories)}  # equal histories once
+        self._people = [fitted[texts] for texts in histories]
+        self._has_likeness = any(person.words_model is not None for person in self._people)
         self._known: dict[tuple[str, str], float] = {}
         self._preset = stances or ""
         self.stances = tuple(stance(target, stances) for target in targets) if stances else ()
@@ -241,26 +222,32 @@ class TargetMetrics:
 
     @property
     def metrics(self) -> tuple[Metric[Measures], ...]:
-        measured = {MACRO_F1: bool(self.stances), LIKENESS: self._likeness.is_known}
+        measured = {MACRO_F1: bool(self.stances), LIKENESS: self._has_likeness}
         measured |= dict.fromkeys(CLAIM_KINDS, bool(self._requests))
         return tuple(metric for metric in METRICS if measured.get(metric.name, True))
 
     def measure(self, texts: Sequence[str], shown: Iterable[Sequence[Document]] | None = None) -> Measures:
         """Measure a text for each target; ``shown`` are the documents that it was written from, None for none."""
-        rouge = [self._rouge.scores(target, text) for target, text in zip(self._targets, texts, strict=True)]
+        shared = [rouge(target, text) for target, text in zip(self._targets, texts, strict=True)]
         values: dict[str, Sequence[float]] = {
-            ROUGE_1: [first for first, _ in rouge],
-            ROUGE_2: [second for _, second in rouge],
+            ROUGE_1: [first for first, _ in shared],
+            ROUGE_2: [second for _, second in shared],
             BERTSCORE: self._bertscores(texts),
             **self._claims(texts, shown or [()] * len(texts)),
         }
         features = {name: np.column_stack((of_texts, np.ones(len(texts)))) for name, of_texts in values.items()}
-        if self._likeness.is_known:
-            features[LIKENESS] = self._likeness.features(texts)
+        if self._has_likeness:
+            features[LIKENESS] = self._likenesses(texts)
         if not self.stances:
             return Measures(features)
         taken = tuple(stance(text, self._preset) for text in texts)
         return Measures(features | {MACRO_F1: stance_features(self.stances, taken)}, taken)
+
+    def _likenesses(self, texts: Sequence[str]) -> Floats:
+        """The probability that the user wrote the text, and 1, (N, 2); zeros where the text or the history is too short
+        to say."""
+        chances = [person.score(text).probability for person, text in zip(self._people, texts, strict=True)]
+        return np.array([(0.0, 0.0) if chance is None else (chance, 1.0) for chance in chances], np.float64)
 
     def _claims(self, texts: Sequence[str], shown: Iterable[Sequence[Document]]) -> dict[str, list[float]]:
         """The number of claims of each text, by kind and of all; nothing where the requests are not known."""

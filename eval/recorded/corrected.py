@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eval.recorded.labels import JudgedItem, LabelledItems, PeopleLabels, matched
-from eval.report.pictures import intervals_figure
-from eval.report.tables import NOTHING, Cell, Columns, Json, Table, interval, missing_words, shown
+from eval.report.tables import Columns, Declared, Json, Table, missing_words, rows_tables
 from eval.stats.corrected import confusion, obstacle, prediction_powered, resampled
 from eval.stats.proportions import interval_json, wilson_json
 from pearl.errors import InputError
 from pearl.stats.bootstrap import Floats
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +64,9 @@ ESTIMATES = {  # of a rate: a key of the JSON, and how tables call it
     "labelled_only": "by the labels alone",
     "corrected": "corrected",
     "prediction_powered": "prediction-powered",
+}
+CONFUSION: Declared = {
+    "confusion": ("What the judge says of what people labelled.", "label said agreement labelled"),
 }
 
 
@@ -159,13 +158,6 @@ def trusted_report(items: LabelledItems, options: CorrectedOptions) -> dict[str,
     }
 
 
-def corrected_figure(result: Json) -> Figure:
-    return intervals_figure(
-        {row["label"]: {title: row[name] for name, title in ESTIMATES.items()} for row in result["rates"]},
-        "share of the items with the label",
-    )
-
-
 def corrected_tables(result: Json) -> Iterator[Table]:
     """The rates, the confusion behind them, and when the judge may be trusted; of the report or of a part of one."""
     caption = (
@@ -175,25 +167,15 @@ def corrected_tables(result: Json) -> Iterator[Table]:
     )
     if why := result["undefined"].get("corrected"):
         caption += f" Not corrected: {why}."
-    columns: Columns = {"rate of": "label", **{title: interval(name) for name, title in ESTIMATES.items()}}
+    columns: Columns = {"rate of": "label", **{title: name for name, title in ESTIMATES.items()}}
     columns |= {"by all labels": "known"} if "known" in result["rates"][0] else {}
     yield Table.of(caption, result["rates"], columns, result.get("command", ""))
-
-    def said(label: str) -> Cell:
-        return lambda row: NOTHING if row["said"] is None else f"{row['said'][label]:.2f}"
-
-    columns = {"people say": "label", **{f"judge: {row['label']}": said(row["label"]) for row in result["rates"]}}
-    columns |= {"the same": interval("agreement", 2), "items": "labelled"}
-    yield Table.of("What the judge says of what people labelled.", result["confusion"], columns)
+    yield from rows_tables(result, CONFUSION)
     trusted = result["trusted"]
     wanted = f"an error of at most {trusted['risk']:g}, with confidence {trusted['confidence']:g}"
-    if trusted["threshold"] is None:
-        rows = [(wanted, f"no threshold reaches it: {trusted['reason']}")]
-    else:
-        rows = [
-            (wanted, f"certainty {trusted['threshold']:g} or more"),
-            ("share of the items answered then", shown(trusted["coverage"], 3)),
-            ("error among the labelled ones", f"{shown(trusted['error'], 3)}, bound {trusted['bound']:.3f}"),
-        ]
-    rows.append(("error of all", shown(trusted["error_of_all"], 3)))
-    yield Table("When the judge may be trusted.", ("wanted", "found"), tuple(rows))
+    found = {wanted: f"no threshold reaches it: {trusted['reason']}"}
+    if trusted["threshold"] is not None:
+        found = {wanted: f"certainty {trusted['threshold']:g} or more"}
+        found |= {"share of the items answered then": trusted["coverage"]}
+        found |= {"error among the labelled ones": trusted["error"], "its bound": trusted["bound"]}
+    yield Table.facts("When the judge may be trusted.", {**found, "error of all": trusted["error_of_all"]})

@@ -20,7 +20,7 @@ import numpy as np
 
 from eval.asking.json_lines import check_fields, check_once, optional_number, optional_string, read_lines
 from eval.recorded.labels import LETTERS, JudgedItem, read_judged
-from eval.report.tables import NOTHING, Cell, Columns, Json, Table, missing_words, shown
+from eval.report.tables import Json, Table, missing_words, named
 from eval.stats.certainty import CertainAnswers, sweep
 from eval.stats.proportions import wilson_json
 from eval.stats.ratings import check_rater, is_missing
@@ -163,35 +163,21 @@ def _row(who: str, items: Sequence[JudgedItem], right: Mapping[str, str], thresh
 
 def study_tables(result: Json) -> Iterator[Table]:
     """People and judges side by side, at the threshold and at the others."""
-
-    def part(name: str) -> Cell:
-        return lambda row: f"{shown(row[name]['interval'], 3)} {row[name]['correct']}/{row[name]['total']}"
-
-    def at(point: Json) -> str:
-        return NOTHING if point["accuracy"] is None else f"{point['accuracy']:.3f} of {point['coverage']:.0%}"
-
     agreement = result["agreement"]
     caption = (
         f"{result['ratings']:,} ratings of {result['items']:,} items by {result['raters']:,} people"
         f"{missing_words(result['missing'])}; compared on "
         f"{result['compared']:,} items. {result['without_majority']:,} have no majority. No answer, as where two "
-        "orders disagree, counts as wrong. Wilson's 95% intervals."
+        "orders disagree, counts as wrong; a certainty of {result['threshold']:g} or more is high. Wilson's 95% "
+        "intervals."
     )
     if agreement:
         caption += (
             f" Two raters of an item agree in {agreement['mean']:.3f}, SD {agreement['sd']:.3f}, over "
             f"{agreement['draws']:,} draws of {agreement['drawn']:,} items."
         )
-    columns: Columns = {
-        "who": "who",
-        "accuracy": part("all"),
-        f"certainty {result['threshold']:g} or more": part("high"),
-    }
-    columns |= {"the others": part("low"), "no answer": "unanswered"}
-    yield Table.of(caption, result["rows"], columns, result["command"])
-    names = [row["who"] for row in result["rows"]]
-    sweeps = [
-        (f"{points[0]['threshold']:g}", *map(at, points))
-        for points in zip(*(row["sweep"] for row in result["rows"]), strict=True)
-    ]
-    yield Table("Accuracy and coverage at thresholds of certainty.", ("certainty at least", *names), tuple(sweeps))
+    fields = "who all.total all.interval high.total high.interval low.total low.interval unanswered"
+    yield Table.of(caption, result["rows"], named(fields), result["command"])
+    sweeps = [{**point, "who": row["who"]} for row in result["rows"] for point in row["sweep"]]
+    columns = named("who threshold accuracy coverage")
+    yield Table.of("Accuracy and coverage at thresholds of certainty.", sweeps, columns)

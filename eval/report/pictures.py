@@ -24,7 +24,6 @@ from pearl.stats.bootstrap import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 Draw = Callable[[Json], "Figure"]
 
@@ -122,36 +121,6 @@ def _style(suffix: str) -> Iterator[None]:
     for warning in warned:
         if not LACKING.match(str(warning.message)):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-
-
-def agreement_figure(result: Json) -> Figure:
-    """Draw Cohen's kappa of every two raters."""
-    from matplotlib.figure import Figure
-
-    size = 1.8 + 0.55 * len(result["raters"])
-    figure = Figure(figsize=(size + 1.2, size), layout="constrained")
-    figure.colorbar(agreement_panel(figure.subplots(), result, "cohen_kappa"), label="Cohen's kappa")
-    return figure
-
-
-def agreement_panel(axes: Axes, result: Json, coefficient: str) -> AxesImage:
-    """Draw a coefficient of every two raters; what is undefined stays grey."""
-
-    raters: Sequence[str] = result["raters"]
-    index = {rater: i for i, rater in enumerate(raters)}
-    values = np.full((len(raters), len(raters)), np.nan)
-    for pair in result["pairs"]:
-        if pair[coefficient] is not None:
-            i, j = index[pair["rater"]], index[pair["against"]]
-            values[i, j] = values[j, i] = pair[coefficient]["value"]
-    axes.set_facecolor(GREY)
-    image = axes.imshow(values, vmin=-1.0, vmax=1.0, cmap="RdBu")
-    for i, j in zip(*np.nonzero(np.isfinite(values)), strict=True):
-        dark = abs(values[i, j]) > 0.6
-        axes.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", fontsize=7, color="white" if dark else "black")
-    axes.set_xticks(range(len(raters)), raters, rotation=45, ha="right", fontsize=7)
-    axes.set_yticks(range(len(raters)), raters, fontsize=7)
-    return image
 
 
 def intervals_figure(rows: Mapping[str, Mapping[str, Json | None]], measure: str) -> Figure:

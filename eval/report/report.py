@@ -50,9 +50,10 @@ class Outputs:
         result = {**head.to_json(), **report.figures}
         if self.picture and report.picture:
             draw(report.picture, result, self.picture)
-        if self.page and report.picture:
+        if self.page:
             tables = (*report.tables(result), *report.appendix(result))
-            write_page(self.page, report.title, head.command, [svg(report.picture, result)], tables)
+            pictures = [svg(report.picture, result)] if report.picture else []
+            write_page(self.page, report.title, head.command, pictures, tables)
         if self.json:
             write_json(self.json, result)
         else:

@@ -16,8 +16,10 @@ Json = Mapping[str, Any]  # of a result file
 Cell: TypeAlias = str | Callable[[Json], str]  # a field of the row, or what is made of the row
 Columns: TypeAlias = dict[str, Cell]  # by the title above them
 NOTHING = "-"
-DIGITS = {"kappa": 2, "randolph_kappa": 2, "cohen_kappa": 2, "pearson_r": 2, "rho": 2}  # of other figures 3
-SIGNED = ("difference", "relative_change")
+Declared: TypeAlias = Mapping[str, tuple[str, str]]  # by the name of a result's rows: a caption, the fields shown
+# of other figures 3
+DIGITS = {"kappa": 2, "randolph_kappa": 2, "cohen_kappa": 2, "pearson_r": 2, "rho": 2, "win_rate": 2}
+SIGNED = ("difference", "relative_change", "gain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +37,60 @@ class Table:
         made = [partial(field, cell) if isinstance(cell, str) else cell for cell in columns.values()]
         return cls(caption, tuple(columns), tuple(tuple(cell(row) for cell in made) for row in rows), command)
 
+    @classmethod
+    def plain(cls, caption: str, rows: Sequence[Json], command: str = "") -> Table:
+        """Make a table of rows whose keys are the titles of the columns."""
+        cells = (tuple(value_cell(value, title) for title, value in row.items()) for row in rows)
+        return cls(caption, tuple(rows[0]) if rows else (), tuple(cells), command)
+
+    @classmethod
+    def facts(cls, caption: str, facts: Json, command: str = "") -> Table:
+        """Make a table with a row for each fact: its name, and its value."""
+        return cls.plain(caption, [{"figure": name, "value": value} for name, value in facts.items()], command)
+
+
+def rows_tables(result: Json, declared: Declared) -> Iterator[Table]:
+    """Yield a table for each list of rows that is declared and not empty."""
+    for name, (caption, fields) in declared.items():
+        if rows := result.get(name):
+            yield Table.of(caption, rows, named(fields))
+
+
+def named(fields: str) -> Columns:
+    """Columns of fields, which blanks separate, under their own names; ``a.b`` is the field b of the field a."""
+    return {name.replace("_", " ").replace(".", " "): name for name in fields.split()}
+
+
+def value_of(name: str, row: Json) -> Any:
+    """The value of a field, None where the row does not have it."""
+    value: Any = row
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
 
 def field(name: str, row: Json) -> str:
-    """A field of a row: an interval, a number or a name; NOTHING where it is empty."""
-    value = row[name]
-    if isinstance(value, dict):
-        return shown(value, DIGITS.get(name, 3), sign=name in SIGNED)
+    """The cell of a field."""
+    return value_cell(value_of(name, row), name.rpartition(".")[2])
+
+
+def value_cell(value: Any, name: str = "") -> str:
+    """A value as it is read: an interval, a number, a name, or several of these; NOTHING where it is empty."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        if "low" in value:
+            return _with_baseline(value, DIGITS.get(name, 3), sign=name in SIGNED)
+        parts = ((key, value_cell(of, key), isinstance(of, Mapping) and "low" not in of) for key, of in value.items())
+        return "; ".join(f"{key} ({said})" if several else f"{key} {said}" for key, said, several in parts) or NOTHING
+    if isinstance(value, list | tuple):
+        return ", ".join(map(value_cell, value)) or NOTHING
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if isinstance(value, float) else value or NOTHING
 
 
 def interval(name: str, digits: int = 3, *, sign: bool = False) -> Callable[[Json], str]:
     """The cell of an interval."""
-    return lambda row: shown(row[name], digits, sign=sign)
+    return lambda row: shown(value_of(name, row), digits, sign=sign)
 
 
 def shown(interval: Json | None, digits: int, *, sign: bool = False) -> str:
@@ -55,6 +99,12 @@ def shown(interval: Json | None, digits: int, *, sign: bool = False) -> str:
         return NOTHING
     form = f"{'+' if sign else ''}.{digits}f"
     return f"{interval['value']:{form}} [{interval['low']:{form}}, {interval['high']:{form}}]"
+
+
+def _with_baseline(interval: Json | None, digits: int, *, sign: bool = False) -> str:
+    """The interval, a difference with what it is from: ``+1.2 [+0.3, +2.1] bm25``"""
+    against = (interval or {}).get("against", "")
+    return f"{shown(interval, digits, sign=sign or bool(against))} {against}".rstrip()
 
 
 def kappa_cell(part: Json) -> str:
@@ -68,45 +118,33 @@ def counts_cell(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or NOTHING
 
 
-def gap_cell(gap: Json | None, digits: int) -> str:
-    """A difference and what it is from: ``+1.2 [0.3, 2.1] bm25``"""
-    return NOTHING if gap is None else f"{shown(gap, digits, sign=True)} {gap['against']}"
+def metric_columns(metrics: Iterable[Metric[Any]], less: str = "") -> Columns:
+    """A column for each metric; ``less`` names what the field ``less`` of a row has the differences from."""
+
+    def cell(metric: Metric[Any], of: str = "") -> Cell:
+        return lambda row: _with_baseline(value_of(of + metric.name, row), metric.digits, sign=bool(of))
+
+    columns: Columns = {}
+    for metric in metrics:
+        columns[metric.title] = cell(metric)
+        if less:
+            columns[f"{metric.title}, less {less}"] = cell(metric, "less.")
+    return columns
 
 
 def figures_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
     """The metrics of every model and of the trivial baselines; of ``part`` of the result, its near-duplicates or one
     of its slices."""
     of = part or result
-    columns: Columns = {"model": "model", **{metric.title: interval(metric.name, metric.digits) for metric in metrics}}
+    columns: Columns = {"model": "model", **metric_columns(metrics)}
     return Table.of(caption_of(result, part), (*of["models"], *of.get("baselines", ())), columns, result["command"])
 
 
 def differences_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
     """Each model less the baseline that is best in the metric, on the same requests."""
-
-    def gap(name: str, digits: int) -> Cell:
-        return lambda row: gap_cell(row.get(name), digits)
-
-    columns: Columns = {"model": "model", **{metric.title: gap(metric.name, metric.digits) for metric in metrics}}
     caption = f"Paired differences from the best baseline, which is named. {caption_of(result, part)}"
+    columns: Columns = {"model": "model", **metric_columns(metrics)}
     return Table.of(caption, (part or result)["differences"], columns, result["command"])
-
-
-def pairs_tables(result: Json) -> Iterator[Table]:
-    """Tables of how often the row's model gains more than the column's, and by how much."""
-    pairs = {(row["model"], row["against"]): row for row in result["pairs"]}
-    names = [row["model"] for row in result["models"]]
-    if len(names) < 2:
-        return
-    for figure, digits, sentence in (
-        ("win_rate", 2, "Share of requests on which the row gains more than the column, equal gains counting a half."),
-        ("top1_gain", 1, "Paired difference of the top-1 gains, the row's less the column's."),
-    ):
-        rows = [
-            (row, *(shown(pairs[row, column][figure], digits) if row != column else "" for column in names))
-            for row in names
-        ]
-        yield Table(f"{sentence} {caption_of(result)}", ("model", *names), tuple(rows), result["command"])
 
 
 def checks_table(findings: Sequence[Json], of: str = "the items") -> Iterator[Table]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eval.recorded.forensics.pairs import Annotator
 
 ABOUT = """The order is that of the files: the pairs of the first, then those of the second that are new. A pair that
-both have gets the votes of both. One file alone is written in another form: .json, .jsonl or .csv, optionally .gz."""
+both have gets the votes of both. One file alone is written in another form: .json or .jsonl, optionally .gz."""
 EXAMPLES = """
   pearl forensics merge arena.json people.json --out both.jsonl.gz
   pearl forensics merge ann.csv ben.csv --apart --out both.json
@@ -33,7 +33,7 @@ def merge(
     from eval.recorded.forensics.pair_files import kind_of, read_pairs, write_pairs
     from eval.report.tables import file_names
 
-    kind_of(out)
+    kind_of(out, written=True)
     check_writable("--out", out)
     check_writable("--json", json, files)
     check_apart({"--out": out, "--json": json})

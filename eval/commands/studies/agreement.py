@@ -10,7 +10,7 @@ import typer
 from eval.commands.ratings import RATERS_OPTION, names_of
 from eval.commands.reporting import reporting
 from eval.report.report import Report
-from eval.report.tables import Columns, Json, Table, interval, missing_words, shown
+from eval.report.tables import Json, Table, missing_words, rows_tables
 from eval.stats.agreement import TITLES, agreement_report
 
 ABOUT = """The file is CSV, a rating a line, or JSON Lines (.jsonl) with these fields, as the pages of `pearl
@@ -27,11 +27,11 @@ depends on the labels that could be given: name them all with --labels if some w
 EXAMPLES = """
   pearl eval agreement --ratings ratings.csv
   pearl eval agreement --ratings ratings.csv --labels A,B,tie --json - | jq .coefficients
-  pearl eval agreement --ratings ratings.csv --picture agreement.svg --report agreement.html
+  pearl eval agreement --ratings ratings.csv --report agreement.html
 """
 
 
-@reporting("eval", "agreement", picture="Draw the pairs of raters.", page=True)
+@reporting("eval", "agreement", page=True)
 def agreement(
     ratings: Path = typer.Option(..., metavar="F", help="Ratings: columns, or fields, item, rater and label."),
     labels: str | None = typer.Option(
@@ -40,36 +40,28 @@ def agreement(
     raters: str | None = RATERS_OPTION,
 ) -> Report:
     """Measure how far raters agree beyond chance: kappas and alphas, each with its interval, or why it is undefined."""
-    from eval.report.pictures import agreement_figure
     from eval.stats.ratings import read_ratings
 
     answers = read_ratings(ratings, names_of(labels), names_of(raters))
     figures = agreement_report(answers)
     held = {"labels": labels or None}
-    return Report({"file": str(ratings), **figures}, agreement_tables, "Agreement", agreement_figure, options=held)
+    return Report({"file": str(ratings), **figures}, agreement_tables, "Agreement", options=held)
 
 
 def agreement_tables(result: Json) -> Iterator[Table]:
-    rows = tuple(
-        (
-            title,
-            shown(result["coefficients"][name], 3),
-            result["bands"].get(name) or result["undefined"].get(name, ""),
-            str(result["items_used"][name]),
-        )
-        for name, title in TITLES.items()
-    )
     caption = (
         f"{result['n']:,} ratings of {result['items']:,} items by {len(result['raters'])} raters"
         f"{missing_words(result['missing'])}; 95% intervals by bootstrap over items; bands of Landis and Koch."
     )
-    yield Table(caption, ("coefficient", "value", "band", "items"), rows, result["command"])
-    if result["pairs"]:
-        columns: Columns = {
-            "raters": lambda pair: f"{pair['rater']}, {pair['against']}",
-            "items": lambda pair: str(pair["items"]),
-            "raw agreement": "agreement",
-            "Cohen's kappa": interval("cohen_kappa"),
-            "band": lambda pair: pair["band"] or pair["reason"] or "",
+    rows = [
+        {
+            "coefficient": title,
+            "value": result["coefficients"][name],
+            "band": result["bands"].get(name) or result["undefined"].get(name),
+            "items": result["items_used"][name],
         }
-        yield Table.of("Pair by pair.", result["pairs"], columns)
+        for name, title in TITLES.items()
+    ]
+    yield Table.plain(caption, rows, result["command"])
+    fields = "rater against items agreement cohen_kappa band reason"
+    yield from rows_tables(result, {"pairs": ("Pair by pair.", fields)})

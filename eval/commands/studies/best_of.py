@@ -20,7 +20,7 @@ from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.commands.options import BudgetMinutes, InFlight, Llm, PriceOptions, Replies, Seed
 from eval.commands.reporting import reporting
 from eval.report.report import Report
-from eval.report.tables import NOTHING, Json, Table, shown
+from eval.report.tables import Json, Table, shown
 from pearl.asking.patience import Watch
 from pearl.claims.claims import claims
 from pearl.editing.asked import EditingContext
@@ -309,49 +309,37 @@ TITLES = {
 
 def best_of_tables(result: Json) -> Iterator[Table]:
     """Yield reward and likeness of each version, then what became of the candidates and of the proposed edits."""
-    quality, likeness = result["quality"], result["likeness"]
-
-    def cells(scores: Json | None, name: str, digits: int) -> tuple[str, str]:
-        if scores is None:
-            return NOTHING, NOTHING
-        gain = NOTHING if name == "draft" else shown(scores["gain"][name], digits, sign=True)
-        return shown(scores[name], digits), gain
-
-    rows = tuple(
-        (
-            title,
-            *cells(quality, name, 2),
-            *cells(likeness, name, 3),
-            shown(result["words"].get(name), 0),
-            shown(result["claims"].get(name), 2),
-        )
+    quality, likeness = result["quality"], result["likeness"] or {"n": 0, "gain": {}}
+    rows = [
+        {
+            "version": title,
+            "quality": quality[name],
+            "gain": quality["gain"].get(name),
+            "likeness": likeness.get(name),
+            "gain of it": likeness["gain"].get(name),
+            "words": result["words"].get(name),
+            "claims changed": result["claims"].get(name),
+        }
         for name, title in TITLES.items()
-    )
+    ]
     several = result["users"] > 1
     people = f"{result['users']:,} {'people' if several else 'person'}"
-    yield Table(
+    yield Table.plain(
         f"{result['n']:,} drafts of {people}, edited by {result['llm']} and chosen by the reward "
         f"model {result['reward_model']}, which also measures them: {shown(result['edited'], 2)} of the drafts were "
         f"edited, the choice is {shown(quality['over_random'], 2, sign=True)} above the random edit. Likeness of "
-        f"{likeness['n'] if likeness else 0:,} drafts. 95% intervals by bootstrap over "
-        f"{'people' if several else 'drafts'}.",
-        ("version", "quality", "gain", "likeness", "gain of it", "words", "claims changed"),
+        f"{likeness['n']:,} drafts. 95% intervals by bootstrap over {'people' if several else 'drafts'}.",
         rows,
         result["command"],
     )
     of = result["candidates"]
     counts = {
-        "asked for": f"{of['asked']:,}",
-        "failed": shown(of["failed"], 3),
-        **{f"failed: {reason}": f"{number:,}" for reason, number in of["failures"].items()},
-        "dropped, of those with a text": shown(of["dropped"], 3),
-        **{f"dropped: {reason}": f"{number:,}" for reason, number in of["drops"].items()},
+        "asked for": of["asked"],
+        "failed": of["failed"],
+        **{f"failed: {reason}": number for reason, number in of["failures"].items()},
+        "dropped, of those with a text": of["dropped"],
+        **{f"dropped: {reason}": number for reason, number in of["drops"].items()},
+        **{f"edit refused: {REASONS[reason]}": number for reason, number in of["refused_edits"].items()},
+        **{f"seconds of a draft, {name}": value for name, value in (result["seconds"] or {}).items()},
     }
-    yield Table("Candidates.", ("", "candidates"), tuple(counts.items()))
-    edits = tuple((REASONS[reason], f"{number:,}") for reason, number in of["refused_edits"].items())
-    if edits:
-        yield Table("Proposed edits that were not executed.", ("why", "edits"), edits)
-    if result["seconds"]:
-        seconds = result["seconds"]
-        times = (("median", f"{seconds['median']:g}"), ("longest", f"{seconds['longest']:g}"))
-        yield Table(f"Seconds for the candidates of a draft, {seconds['n']:,} drafts.", ("", "seconds"), times)
+    yield Table.facts("Candidates, and the edits that they propose.", counts)

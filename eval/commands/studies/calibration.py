@@ -18,7 +18,7 @@ from eval.commands.scored import ScoringOptions, draw_distribution, report_score
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.report.pictures import BLUE, GREY, panels, values_and_reaches
 from eval.report.report import Report
-from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, shown
+from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, named
 from eval.retrieval.choices import Candidates, ChoiceOutcome, set_aside
 from eval.retrieval.gains import clusters
 from eval.stats.slices import Bins, binned_distance, equal_bins
@@ -240,21 +240,13 @@ def calibration_tables(result: Json) -> Iterator[Table]:
     """Yield tables of all requests, differences from the best baselines, each model's bins, and near-duplicates."""
     yield figures_table(result, METRICS)
     yield differences_table(result, COMPARED)
-    yield from (reliability_table(result, row) for row in result["models"])
+    for model in result["models"]:
+        caption = f"{model['model']}: requests by their best score. {caption_of(result)}"
+        yield Table.of(caption, model["reliability"], named("low high n s1 gain"), result["command"])
     aside = result["near_duplicates"]
     if aside["n"]:
         yield figures_table(result, METRICS, aside)
         yield differences_table(result, COMPARED, aside)
-
-
-def reliability_table(result: Json, model: Json) -> Table:
-    """A row for each bin of a model, the lowest s1 first."""
-    rows = [
-        (f"{row['low']:.2f} to {row['high']:.2f}", str(row["n"]), shown(row["s1"], 2), shown(row["gain"], 1))
-        for row in model["reliability"]
-    ]
-    caption = f"{model['model']}: requests by their best score. {caption_of(result)}"
-    return Table(caption, ("s1", "n", "mean s1", "mean gain"), tuple(rows), result["command"])
 
 
 def reliability_figure(result: Json) -> Figure:

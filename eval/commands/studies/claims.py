@@ -12,7 +12,7 @@ import typer
 from eval.asking.json_lines import check_fields, read_lines
 from eval.commands.reporting import reporting
 from eval.report.report import Report
-from eval.report.tables import Columns, Json, Table, interval
+from eval.report.tables import Json, Table, named
 from pearl.claims import claims as finder
 from pearl.claims.claims import CARRIED_OVER, COMMITMENT, DROPPED, UNSUPPORTED, Sample
 from pearl.errors import InputError
@@ -73,15 +73,8 @@ def claims(
 
 
 def claims_tables(result: Json) -> Iterator[Table]:
-    columns: Columns = {
-        "kind": "kind",
-        "labelled": "labelled",
-        "found": "found",
-        "precision": interval("precision", 2),
-        "recall": interval("recall", 2),
-    }
     caption = f"Claims of {result['n']:,} drafts, found by rule; 95% intervals by bootstrap over drafts."
-    yield Table.of(caption, result["kinds"], columns, result["command"])
+    yield Table.of(caption, result["kinds"], named("kind labelled found precision recall"), result["command"])
 
 
 def _draft(value: dict[str, Any], number: int) -> LabelledDraft:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import typer
@@ -22,17 +22,13 @@ from eval.asking.json_lines import at_least_one, check_fields, check_number, opt
 from eval.commands.options import RewardName, TextScorerName
 from eval.commands.reporting import reporting
 from eval.recorded.quality.scorers import TextScorer, text_scorer
-from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.report import Report
-from eval.report.tables import Columns, Json, Table, interval, shown
+from eval.report.tables import Json, Table, named, shown
 from pearl.errors import InputError
 from pearl.stats.bootstrap import Bootstrap, Floats, drawn
 from pearl.text.usable import check_id, check_text, json_type
 from pearl.text.words import count_words
 from retriever.reward.record_files import parse_objects
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ABOUT = """A line is a text and who wrote it; "prompt", short or detailed, says how much of the content it gave:
 
@@ -46,13 +42,13 @@ The authors' files, with an instruction's "responses" in a record, are read, too
 To let a reward model know how good people's own writing can be, train it with their paragraphs as well, scored as the
 paper scores them: 10 for award-winning authors, 7.5 for published students ({"paragraph": "...", "score": 7.5})."""
 EXAMPLES = """
-  pearl eval content --texts texts.jsonl --model work/reward --reference author --picture content.svg
+  pearl eval content --texts texts.jsonl --model work/reward --reference author
   pearl eval content --texts texts.jsonl --scorer shorter --json - | jq .groups
   pearl eval content --texts less_content.json --texts more_content.json --reference expert
 """
 
 
-@reporting("eval", "content", picture="Draw the scores of each group.", page=True)
+@reporting("eval", "content", page=True)
 def content(
     texts: list[Path] = typer.Option(..., metavar="T.jsonl", help="Texts with their origins, see below; repeatable."),
     scorer: TextScorerName = None,
@@ -67,7 +63,7 @@ def content(
     if chosen is None:
         raise InputError("nothing scores the texts: give --model or --scorer.", param="model")
     figures = content_report(every, chosen, reference)
-    return Report(figures, content_tables, "Writing by its origin", content_figure)
+    return Report(figures, content_tables, "Writing by its origin")
 
 
 SHORT, DETAILED = "short", "detailed"
@@ -220,43 +216,14 @@ def _paired(one: dict[str, float], other: dict[str, float]) -> dict[str, Any] | 
 
 def content_tables(result: Json) -> Iterator[Table]:
     """Yield the distribution by prompt and origin, then the gain of a detailed prompt."""
-    against = f"less {result['reference']}" if result["reference"] else "less the reference"
     over = "instructions" if result["instructions"] > 1 else "texts"
     caption = (
-        f"Scores by {result['scorer']} of {result['n']:,} texts for {result['instructions']:,} instructions; 95% "
-        f"intervals by bootstrap over {over}. Score against words: Spearman {shown(result['with_words'], 2)}."
+        f"Scores by {result['scorer']} of {result['n']:,} texts for {result['instructions']:,} instructions, also less "
+        f"{result['reference'] or 'the reference'}; 95% intervals by bootstrap over {over}. Score against words: "
+        f"Spearman {shown(result['with_words'], 2)}."
     )
-    yield Table.of(
-        caption,
-        result["groups"],
-        {
-            "prompt": "prompt",
-            "origin": "origin",
-            "texts": "n",
-            "median": interval("median", 2),
-            "5% to 95%": lambda row: f"{row['quantiles']['p5']:.2f} to {row['quantiles']['p95']:.2f}",
-            against: interval("less_reference", 2, sign=True),
-            "words": lambda row: f"{row['words']:.0f}",
-        },
-        result["command"],
-    )
-    if gained := [row for row in result["detail"] if row["value"] is not None]:
-        columns: Columns = {"origin": "origin", "gain": lambda row: shown(row, 2, sign=True)}
-        yield Table.of("Detailed prompt less short prompt, by instruction.", gained, columns)
-
-
-def content_figure(result: Json) -> Figure:
-    """Draw the median, the middle half and the middle nine tenths of each group."""
-    groups = result["groups"]
-    colours = {SHORT: GREY, DETAILED: BLUE, ANYHOW: ORANGE}
-    figure, ((axes,),) = canvas(1, 1, (7.2, 1 + 0.34 * len(groups)))
-    for y, row in enumerate(groups):
-        colour, of = colours[row["prompt"]], row["quantiles"]
-        axes.plot([of["p5"], of["p95"]], [y, y], color=colour, lw=1)
-        axes.plot([of["p25"], of["p75"]], [y, y], color=colour, lw=6, solid_capstyle="butt", alpha=0.5)
-        axes.plot([row["median"]["value"]], [y], "o", color=colour, ms=5)
-    names = [row["origin"] + ("" if row["prompt"] == ANYHOW else f", {row['prompt']}") for row in groups]
-    axes.set_yticks(range(len(groups)), names)
-    axes.invert_yaxis()
-    axes.set_xlabel(f"score by {result['scorer']}: median, middle half, middle nine tenths")
-    return figure
+    columns = named("prompt origin n median quantiles.p5 quantiles.p95 less_reference words")
+    yield Table.of(caption, result["groups"], columns, result["command"])
+    gained = [{"origin": row["origin"], "gain": row} for row in result["detail"] if row["value"] is not None]
+    if gained:
+        yield Table.plain("Detailed prompt less short prompt, by instruction.", gained)

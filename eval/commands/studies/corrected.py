@@ -27,7 +27,7 @@ EXAMPLES = """
 """
 
 
-@reporting("eval", "corrected", picture="Draw the rates.", page=True)
+@reporting("eval", "corrected", page=True)
 def corrected(
     judgements: list[Path] = typer.Option(..., metavar="J.jsonl", help="Judgements; repeatable."),
     labels: Path | None = typer.Option(None, metavar="L.jsonl", help="People's labels of some items."),
@@ -39,7 +39,7 @@ def corrected(
     seed: Seed = 0,
 ) -> Report:
     """Correct a judge's rates for its errors, and find the least certainty at which it may be trusted."""
-    from eval.recorded.corrected import CorrectedOptions, corrected_figure, corrected_report, corrected_tables
+    from eval.recorded.corrected import CorrectedOptions, corrected_report, corrected_tables
     from eval.recorded.labels import own_labels, read_judged, read_people
 
     if labels and labelled:
@@ -47,4 +47,4 @@ def corrected(
     items = read_judged(judgements)
     people = read_people(labels) if labels else own_labels(items, labelled, seed)
     figures = corrected_report(items, people, CorrectedOptions(risk, confidence, seed))
-    return Report(figures, corrected_tables, "Corrected rates", corrected_figure)
+    return Report(figures, corrected_tables, "Corrected rates")

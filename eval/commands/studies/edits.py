@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import typer
@@ -28,16 +28,11 @@ from eval.recorded.quality.edit_traces import (
     read_traces,
 )
 from eval.recorded.quality.scorers import Scores, text_scorer
-from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.report import Report
-from eval.report.tables import Json, Table, interval, shown
+from eval.report.tables import Declared, Json, Table, rows_tables
 from pearl.editing.edits import REASONS, replaced
-from pearl.errors import InputError
 from pearl.records import PlacedEdit
 from pearl.stats.bootstrap import Bootstrap, drawn
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ABOUT = """A record is a chat in which the user gives a paragraph and the assistant edits it in three parts:
 
@@ -46,7 +41,7 @@ ABOUT = """A record is a chat in which the user gives a paragraph and the assist
                 {"role": "assistant", "content": "Part 1: ...\\nSpan 1: `...` (Category: `Cliche`)\\n ..."}]}"""
 EXAMPLES = """
   pearl eval edits --traces edit-cot-test_dataset.json.gz --json - | jq .traces
-  pearl eval edits --traces traces.jsonl --scorer shorter --picture sensitivity.svg
+  pearl eval edits --traces traces.jsonl --scorer shorter
   pearl eval edits --traces traces.jsonl --training-records editor.jsonl
 """
 
@@ -61,25 +56,20 @@ def edits(
         metavar="FILE.jsonl",
         help="Write the traces as chats to train an editor on, with the edits that can be executed.",
     ),
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the change of the score; needs a scorer."),
 ) -> Report:
     """Execute recorded edits, say why some cannot be, and measure how a score changes with each."""
     from eval.asking.json_lines import write_lines
     from eval.recorded.quality.edit_traces import training_records as chats
 
     chosen = text_scorer(scorer, model)
-    if picture is not None and chosen is None:
-        raise InputError("--picture draws how a score changes; name one with --scorer or --model.", param="picture")
     executed_traces = executed(read_traces(traces))
     figures = execution_report(executed_traces)
     if chosen is not None:
         figures["scorer"] = chosen.name
         figures["sensitivity"] = sensitivity_report(executed_traces, chosen.scores)
-        if picture is not None and figures["sensitivity"] is None:
-            raise InputError("--picture: no edit can be executed, so no score changes.", param="picture")
     if training_records is not None:
         write_lines(training_records, chats(executed_traces), called=f"--training-records {training_records}")
-    return Report(figures, edit_tables, picture=edits_figure)
+    return Report(figures, edit_tables)
 
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -191,9 +181,23 @@ REACHED = {
 }
 
 
+TABLES: Declared = {
+    "reached": (
+        "The texts of the traces with every edit executed: as the edits stand, and with rewrites joined to the text "
+        "around them.",
+        "text verbatim tidied",
+    ),
+    "not_reached": (
+        "Traces whose stored text differs by more than spaces: places of difference at an executed edit, and "
+        "elsewhere, where the text was changed without an edit.",
+        "record differs_in at_edits elsewhere refused",
+    ),
+}
+
+
 def edit_tables(result: Json) -> Iterator[Table]:
     """Yield tables of the edits executed, those that were not and why, and the change of the score with each."""
-    spans = result["spans"]
+    spans, reach = result["spans"], result["traces"]["reach"]
     counts = {
         "edits": result["edits"],
         "spans that occur once": spans["once"],
@@ -202,72 +206,28 @@ def edit_tables(result: Json) -> Iterator[Table]:
         "executed": result["executed"],
         **{f"refused: {REASONS[reason]}": number for reason, number in result["refused"].items()},
     }
-    rows = tuple((name, f"{number:,}") for name, number in counts.items())
-    yield Table(f"Edits of {result['n']:,} traces.", ("", "edits"), rows, result["command"])
-    reach = result["traces"]["reach"]
-    yield Table(
-        f"The texts of {result['traces']['all_executed']:,} traces with every edit executed: as the edits stand, and "
-        "with rewrites joined to the text around them.",
-        ("text", "as they stand", "joined"),
-        tuple((REACHED[name], f"{reach['verbatim'][name]:,}", f"{reach['tidied'][name]:,}") for name in REACHED),
-    )
-    yield Table.of(
-        "Traces whose stored text differs by more than spaces: places of difference at an executed edit, and "
-        "elsewhere, where the text was changed without an edit.",
-        result["not_reached"],
-        {
-            "record": lambda row: str(row["record"]),
-            "differs in": "differs_in",
-            "at edits": lambda row: str(row["at_edits"]),
-            "elsewhere": lambda row: str(row["elsewhere"]),
-            "refused": lambda row: ", ".join(f"{number} {reason}" for reason, number in row["refused"].items()) or "-",
-        },
-    )
-    if result.get("sensitivity"):
-        yield from _sensitivity_tables(result)
-
-
-def _sensitivity_tables(result: Json) -> Iterator[Table]:
-    sensitivity = result["sensitivity"]
-    whole = sensitivity["traces_change"] or {"median": None, "raised": None}
-    figures = {
-        "median change by an edit": shown(sensitivity["median"], 3, sign=True),
-        "mean change by an edit": shown(sensitivity["mean"], 3, sign=True),
-        "edits that raise the score": shown(sensitivity["raised"], 2),
-        "rank correlation with the change in words": shown(sensitivity["with_words"], 2, sign=True),
-        "median change by all edits of a trace": shown(whole["median"], 3, sign=True),
-        "traces whose score all edits raise": shown(whole["raised"], 2),
-        **{f"quantile {name}": f"{value:+.3f}" for name, value in sensitivity["quantiles"].items()},
-    }
-    yield Table(
-        f"{result['scorer']} after each of {sensitivity['n']:,} edits of {sensitivity['traces']:,} traces, executed "
-        f"one after another; the paper prints a median of {sensitivity['printed_median']:+g} for its model. 95% "
-        f"intervals by bootstrap over {'traces' if sensitivity['traces'] > 1 else 'edits'}.",
-        ("figure", "value"),
-        tuple(figures.items()),
-        result["command"],
-    )
-    yield Table.of(
-        "The same by category.",
-        sensitivity["categories"],
-        {"category": "category", "edits": "n", "median change": interval("median", sign=True)},
-    )
-
-
-def edits_figure(result: Json) -> Figure:
-    """Draw the distribution of the change by an edit, and the change from the draft as edits are executed."""
-    sensitivity = result["sensitivity"]
-    figure, ((single, gradual),) = canvas(1, 2, (9.6, 3.4))
-    edges, counts = sensitivity["histogram"]["edges"], sensitivity["histogram"]["counts"]
-    single.bar(edges[:-1], counts, width=np.diff(edges), align="edge", color=BLUE)
-    single.axvline(sensitivity["median"]["value"], color=ORANGE, lw=1.2)
-    single.set(xlabel="change of the score by one edit; the line is the median", ylabel="edits")
-    rows = sensitivity["by_edits"]
-    numbers = [row["edits"] for row in rows]
-    quarters = [row["quarter"] for row in rows], [row["three_quarters"] for row in rows]
-    gradual.fill_between(numbers, *quarters, color=GREY, alpha=0.6, lw=0)
-    gradual.plot(numbers, [row["median"] for row in rows], "o-", color=BLUE, ms=4, lw=1)
-    gradual.axhline(0, color=GREY, lw=0.8)
-    gradual.xaxis.get_major_locator().set_params(integer=True)
-    gradual.set(xlabel="edits executed (fewer traces have many)", ylabel="change from the draft (quartiles)")
-    return figure
+    yield Table.facts(f"Edits of {result['n']:,} traces.", counts, result["command"])
+    reached = [
+        {"text": text, "verbatim": reach["verbatim"][name], "tidied": reach["tidied"][name]}
+        for name, text in REACHED.items()
+    ]
+    yield from rows_tables({**result, "reached": reached}, TABLES)
+    if sensitivity := result.get("sensitivity"):
+        whole = sensitivity["traces_change"] or {}
+        figures = {
+            "median change by an edit": sensitivity["median"],
+            "mean change by an edit": sensitivity["mean"],
+            "edits that raise the score": sensitivity["raised"],
+            "rank correlation with the change in words": sensitivity["with_words"],
+            "median change by all edits of a trace": whole.get("median"),
+            "traces whose score all edits raise": whole.get("raised"),
+            **{f"quantile {name}": value for name, value in sensitivity["quantiles"].items()},
+        }
+        yield Table.facts(
+            f"{result['scorer']} after each of {sensitivity['n']:,} edits of {sensitivity['traces']:,} traces, "
+            f"executed one after another; the paper prints a median of {sensitivity['printed_median']:+g} for its "
+            f"model. 95% intervals by bootstrap over {'traces' if sensitivity['traces'] > 1 else 'edits'}.",
+            figures,
+            result["command"],
+        )
+        yield from rows_tables(sensitivity, {"categories": ("The same by category.", "category n median")})

@@ -36,7 +36,16 @@ from eval.drafts.stance import STANCES
 from eval.drafts.systems import BASELINE, System, constant, copied, k_shot_system, zero_shot_system
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.report.report import Report
-from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, shown
+from eval.report.tables import (
+    Columns,
+    Json,
+    Table,
+    caption_of,
+    differences_table,
+    figures_table,
+    metric_columns,
+    named,
+)
 from eval.retrieval.gains import clusters, request_slices
 from eval.stats.slices import equal_bins
 from pearl.asking.write import WrittenText, write_drafts
@@ -271,19 +280,15 @@ def stance_counts(stances: Sequence[str | None]) -> dict[str, Any]:
 def generation_tables(result: Json) -> Iterator[Table]:
     """Yield tables of failures, figures, differences from the best baselines, correlations with s1, and slices."""
     metrics = metrics_in(result["models"][0])
-    rows = tuple((row["model"], str(row["failed"]), str(row["cut_off"])) for row in result["models"])
-    yield Table(f"Of {result['requests']:,} drafts each.", ("model", "failed", "cut off"), rows)
+    yield Table.of(f"Of {result['requests']:,} drafts each.", result["models"], named("model failed cut_off"))
     yield figures_table(result, metrics)
     yield differences_table(result, metrics)
     # how well s1 said what the drafts would be, for models that have an s1
-    with_s1 = {row["model"]: row["s1_pearson_r"] for row in result["models"] if "s1_pearson_r" in row}
+    with_s1 = [{"model": row["model"], **row["s1_pearson_r"]} for row in result["models"] if "s1_pearson_r" in row]
     if with_s1:
-        known = [metric for metric in CORRELATIONS if metric.name in next(iter(with_s1.values()))]
-        rows = tuple(
-            (model, *(shown(r[metric.name], metric.digits) for metric in known)) for model, r in with_s1.items()
-        )
         caption = "Pearson r of the best score s1 with the figures of the drafts, as in the paper's table 6. "
-        columns = ("model", *(metric.title for metric in known))
-        yield Table(caption + caption_of(result), columns, rows, result["command"])
+        columns: Columns = {"model": "model"}
+        columns |= metric_columns(metric for metric in CORRELATIONS if metric.name in with_s1[0])
+        yield Table.of(caption + caption_of(result), with_s1, columns, result["command"])
     for part in result["slices"]:
         yield figures_table(result, metrics, part)

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -19,22 +18,24 @@ from typer import Option
 
 from eval.commands.options import EncoderName, Seed
 from eval.commands.reporting import reporting
-from eval.likeness.methods import EXPLAINED, LIKENESS, Lineup, scores_of
 from eval.likeness.writers import (
+    EXPLAINED,
     IMPOSTORS,
     LEAST_TEXTS,
+    LIKENESS,
     OWN,
     SAME_DOMAIN,
     TOPIC_MATCHED,
     Claim,
+    Lineup,
     claims,
     part_of,
+    scores_of,
     texts_by_user,
     writers_of,
 )
-from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.report import Report
-from eval.report.tables import Columns, Json, Table, shown
+from eval.report.tables import Json, Table, named
 from eval.stats.certainty import CertainAnswers, brier, calibration_error, reliability
 from pearl.cli.options import known
 from pearl.errors import InputError
@@ -44,15 +45,12 @@ from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.text.usable import counted
 from retriever.models.encoder import Encoder, SentenceEncoder
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 ABOUT = """A history file has many people's texts, as 'pearl import jsonl' reads them. A hash of their ids makes
 two fifths of them impostors, and two fifths are tested; the fifth called dev chose the package's coefficients."""
 EXAMPLES = """
   pearl eval likeness --history chat.jsonl.gz --history mail.jsonl.gz --json likeness.json
   pearl eval likeness --history team.jsonl --impostors others.jsonl --method likeness --words 60
-  pearl eval likeness --history team.jsonl --shipped --picture likeness.svg
+  pearl eval likeness --history team.jsonl --shipped
 """
 METHODS = ("likeness", "words", "characters", "embeddings", "tfidf")
 LENGTHS = (60, 100, 200, 400)
@@ -83,7 +81,7 @@ class LikenessOptions:
     seed: Seed = 0
 
 
-@reporting("eval", "likeness", picture="Draw AUC by length, and calibration.")
+@reporting("eval", "likeness")
 def likeness(options: LikenessOptions) -> Report:
     """Measure how well people's later texts are told from other people's, by length, with the calibration.
 
@@ -109,7 +107,7 @@ def likeness(options: LikenessOptions) -> Report:
         if number < FEW:
             typer.echo(f"Note: {name} has {counted(number, 'impostor')}; {AGAINST_FEW}", err=True)
     held = {"method": options.method, "words": options.words, "encoder": encoder}
-    return Report(figures, likeness_tables, picture=likeness_figure, options=held)
+    return Report(figures, likeness_tables, options=held)
 
 
 KINDS = (SAME_DOMAIN, TOPIC_MATCHED)
@@ -290,58 +288,23 @@ TITLES = {SAME_DOMAIN: "people of the same file", TOPIC_MATCHED: "the nearest pa
 
 def likeness_tables(result: Json) -> Iterator[Table]:
     """Yield AUC against each kind of impostor, then error rates and calibration, by file and length."""
-    methods = result["methods"]
-    parts = [{**file, **part} for file in result["files"] for part in file["lengths"]]
+    parts = [
+        {**file, **part, "by_method": {row["method"]: row for row in part["methods"]}}
+        for file in result["files"]
+        for part in file["lengths"]
+    ]
     for kind, title in TITLES.items():
-        # two columns may be called words: the length, and a method
-        rows = tuple(
-            (part["file"], str(part["words"]), *(_figure(method, kind, part) for method in methods)) for part in parts
-        )
-        explained = "; ".join(f"{method}: {EXPLAINED[method]}" for method in methods)
-        caption = f"AUC of a person's later passages against those by {title}. {explained}. "
-        caption += "95% intervals by bootstrap over people."
-        yield Table(caption, ("file", "words", *methods), rows, result["command"])
-    caption = "Equal error rate and calibration of the probability, true and false claims in equal numbers."
-    columns: Columns = {"file": "file", "words": lambda part: str(part["words"]), "people": "tested"}
-    columns |= {"own": OWN, "others'": SAME_DOMAIN, "abstained": "abstained"}
-    columns |= {"EER": partial(_figure, LIKENESS, "eer")}
-    columns |= {"ECE": partial(_calibration, "ece"), "Brier": partial(_calibration, "brier")}
-    yield Table.of(caption, parts, columns, result["command"])
-    removed = tuple((file["file"], user) for file in result["files"] for user in file["removed"])
-    if removed:
-        yield Table("Impostors who are tested themselves, and were removed.", ("file", "user"), removed)
-
-
-def _figure(method: str, name: str, part: Json) -> str:
-    row: Json = next((row for row in part["methods"] if row["method"] == method), {})
-    return shown(row.get(name), 3)
-
-
-def _calibration(name: str, part: Json) -> str:
-    return shown((part["calibration"] or {}).get(name), 3)
-
-
-def likeness_figure(result: Json) -> Figure:
-    """Draw AUC by length for each file, and the share of true claims by the probability said."""
-    figure, ((by_length, reliability),) = canvas(1, 2, (8.0, 3.4))
-    for file in result["files"]:
-        curve = [
-            (part["words"], row[SAME_DOMAIN])
-            for part in file["lengths"]
-            for row in part["methods"]
-            if row["method"] == LIKENESS
+        rows = [
+            {"file": part["file"], "length": part["words"]}
+            | {method: part["by_method"].get(method, {}).get(kind) for method in result["methods"]}
+            for part in parts
         ]
-        by_length.plot([words for words, _ in curve], [auc["value"] for _, auc in curve], "o-", label=file["file"])
-    by_length.set(xlabel="words", ylabel="AUC, same domain", ylim=(0.5, 1.0), xscale="log")
-    by_length.set_xticks(*(2 * [[part["words"] for part in result["files"][0]["lengths"]]]), minor=False)
-    by_length.minorticks_off()
-    by_length.legend(fontsize=8)
-    reliability.plot([0, 1], [0, 1], color=GREY, lw=0.8)
-    bins = result["reliability"]
-    reliability.plot([row["said"] for row in bins], [row["true"] / row["of"] for row in bins], "o-", color=BLUE)
-    share = max(sum(row["of"] for row in bins), 1)
-    reliability.bar(
-        [row["said"] for row in bins], [row["of"] / share for row in bins], width=0.04, color=ORANGE, alpha=0.4
-    )
-    reliability.set(xlabel="probability said", ylabel="share true; bars: share of claims", xlim=(0, 1), ylim=(0, 1))
-    return figure
+        explained = "; ".join(f"{method}: {EXPLAINED[method]}" for method in result["methods"])
+        caption = f"AUC of a person's later passages, by their length in words, against those by {title}. {explained}. "
+        yield Table.plain(caption + "95% intervals by bootstrap over people.", rows, result["command"])
+    caption = "Equal error rate and calibration of the probability, true and false claims in equal numbers."
+    fields = "file words tested own same_domain abstained by_method.likeness.eer calibration.ece calibration.brier"
+    yield Table.of(caption, parts, named(fields), result["command"])
+    removed = [{"file": file["file"], "user": user} for file in result["files"] for user in file["removed"]]
+    if removed:
+        yield Table.plain("Impostors who are tested themselves, and were removed.", removed)

@@ -41,7 +41,7 @@ EXAMPLES = """
 
 @reporting(
     *("eval", "personalized"),
-    picture="Draw certainty, reliability, risk and coverage.",
+    picture="Draw certainty, and how often it is right.",
     page=True,
     presets=PRESETS,
 )

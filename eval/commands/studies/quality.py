@@ -25,7 +25,7 @@ EXAMPLES = """
 """
 
 
-@reporting("eval", "quality", picture="Draw every scorer's accuracy.", page=True)
+@reporting("eval", "quality", page=True)
 def quality(
     pairs: list[Path] = typer.Option(..., metavar="F.json", help="Pairs of texts, a set a file; repeatable."),
     model: RewardName = None,
@@ -49,7 +49,7 @@ def quality(
     ),
 ) -> Report:
     """Measure how often a scorer prefers the better written text, beside every trivial scorer."""
-    from eval.recorded.quality.benchmark import quality_figure, quality_report, quality_tables, read_sets
+    from eval.recorded.quality.benchmark import quality_report, quality_tables, read_sets
     from eval.recorded.quality.checks import PAIR_CHECKS, cut_check
     from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, reward_pair_scorer, surface_scorer
     from pearl.errors import ChatError, InputError, PearlError
@@ -76,4 +76,4 @@ def quality(
         figures = quality_report(sets, measured, trivial, others)
     except ChatError as error:
         raise PearlError(f"{error.message} Or leave the perplexity out.", code=error.code) from error
-    return Report(figures, quality_tables, "Writing quality", quality_figure)
+    return Report(figures, quality_tables, "Writing quality")

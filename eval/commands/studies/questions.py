@@ -18,7 +18,7 @@ import typer
 from eval.commands.options import EncoderName, Seed
 from eval.commands.reporting import reporting
 from eval.report.report import Report
-from eval.report.tables import Json, Table, shown
+from eval.report.tables import Json, Table, named
 from pearl.errors import InputError
 from pearl.records import Document, Request
 from pearl.stats.bootstrap import Bootstrap
@@ -163,15 +163,12 @@ def questions_figures(name: str, served: Sequence[ServedRequest]) -> dict[str, A
 
 
 def questions_tables(result: Json) -> Iterator[Table]:
-    kinds = [kind for kind in WHOSE if all(kind in figures for figures in result["histories"])]
-    rows = tuple(
-        (
-            figures["history"],
-            *(cell for kind in kinds for cell in (str(figures[kind]["requests"]), shown(figures[kind]["asked"], 3))),
-        )
+    rows = [
+        {"history": figures["history"], "requests": title, **figures[kind]}
         for figures in result["histories"]
-    )
-    columns = ("history", *(column for kind in kinds for column in (WHOSE[kind], "asked")))
+        for kind, title in WHOSE.items()
+        if kind in figures
+    ]
     floor, related = (
         "none" if result.get(name) is None else f"{result[name]:.4g}" for name in ("ask_below", "ask_unrelated")
     )
@@ -179,4 +176,4 @@ def questions_tables(result: Json) -> Iterator[Table]:
         f"Requests, and the share of them that end in a question (retriever {result['model']}; floor of s1 {floor}, of "
         f"relatedness {related})."
     )
-    yield Table(title, columns, rows, result["command"])
+    yield Table.of(title, rows, named("history requests asked median_top_score median_relatedness"), result["command"])

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from typer import Option
 
 from eval.commands.reporting import reporting
-from eval.commands.scored import ScoringOptions, draw_distribution, report_scores
+from eval.commands.scored import ScoringOptions, report_scores
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
-from eval.report.pictures import panels
 from eval.report.report import Report
-from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, pairs_tables, shown
+from eval.report.tables import Declared, Json, Table, differences_table, figures_table, rows_tables
 from eval.retrieval.choices import BEST, RANDOM, Candidates, ChoiceOutcome, set_aside
 from eval.retrieval.gains import clusters, request_slices
 from pearl.stats.bootstrap import Bootstrap
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ABOUT = """A line of the gains:
 
@@ -40,10 +36,10 @@ class RetrievalOptions(ScoringOptions):
     k: Annotated[int, Option(min=1, help="Documents that count for the top-k gain.")] = 3
 
 
-@reporting("eval", "retrieval", picture="Draw the distributions of s1.")
+@reporting("eval", "retrieval")
 def retrieval(options: RetrievalOptions) -> Report:
     """Measure the gain of each model's first documents, with 95% intervals and differences from the best baseline."""
-    return report_scores("retrieval", options, retrieval_report, retrieval_tables, distributions_figure, own="k")
+    return report_scores("retrieval", options, retrieval_report, retrieval_tables, own="k")
 
 
 Outcomes = Sequence[ChoiceOutcome]  # a model's, one a request
@@ -204,32 +200,23 @@ def _pairs(bootstrap: Bootstrap, outcomes: Mapping[str, Outcomes]) -> list[dict[
     return rows
 
 
+PAIRS: Declared = {
+    "pairs": (
+        "Each model beside each other: the share of requests on which it gains more, equal gains counting a half, and "
+        "the paired difference of the top-1 gains.",
+        "model against win_rate equal top1_gain",
+    )
+}
+
+
 def retrieval_tables(result: Json) -> Iterator[Table]:
     """Yield tables of all requests, differences from baselines, pairs of models, near-duplicates and slices."""
     yield figures_table(result, METRICS)
     yield differences_table(result, METRICS)
-    yield from pairs_tables(result)
+    yield from rows_tables(result, PAIRS)
     aside = result["near_duplicates"]
     if aside["n"]:
         yield figures_table(result, METRICS, aside)
         yield differences_table(result, METRICS, aside)
-    yield from slices_tables(result)
-
-
-def slices_tables(result: Json) -> Iterator[Table]:
-    """Yield tables of the top-1 gain, a column for each slice."""
-    column = METRICS[0]
-    for by in dict.fromkeys(part["by"] for part in result["slices"]):
-        parts = [part for part in result["slices"] if part["by"] == by]
-        columns = [f"{part['low']} to {part['high']} (n = {part['n']})" for part in parts]
-        rows = [
-            (cells[0]["model"], *(shown(cell[column.name], column.digits) for cell in cells))
-            for cells in zip(*((*part["models"], *part["baselines"]) for part in parts), strict=True)
-        ]
-        caption = f"{column.title.capitalize()} by {by.replace('_', ' ')}. {caption_of(result)}"
-        yield Table(caption, ("model", *columns), tuple(rows), result["command"])
-
-
-def distributions_figure(result: Json) -> Figure:
-    """Draw the distribution of the best scores s1 of every model."""
-    return panels(result["models"], (draw_distribution,))
+    for part in result["slices"]:
+        yield figures_table(result, METRICS[:1], {**result, **part})

@@ -24,7 +24,7 @@ from eval.drafts.systems import System
 from eval.report.metric import Figures, Metric, figures, less, to_json
 from eval.report.pictures import BLUE, GREY, ORANGE, panels
 from eval.report.report import Report
-from eval.report.tables import NOTHING, Json, Table, caption_of, shown
+from eval.report.tables import Columns, Json, Table, caption_of, metric_columns
 from eval.retrieval.gains import clusters, request_slices
 from pearl.asking.write import UNREADABLE, WrittenText, write_revised
 from pearl.errors import InputError
@@ -252,17 +252,13 @@ def revision_tables(result: Json) -> Iterator[Table]:
         for part in (None, *model["slices"]) if model["threshold"] is not None else (None,):
             policies = (part or model)["policies"]
             metrics = metrics_in(policies[0])
-            columns = [name for metric in metrics for name in (metric.title, "less none's")]
-            rows = tuple((row["policy"], *_cells(row, metrics)) for row in policies)
-            yield Table(_caption(result, model, part), ("revised", *columns, "share"), rows)
+            rows = [{**row, "less": _from_none(row)} for row in policies]
+            columns: Columns = {"revised": "policy", **metric_columns(metrics, "none's"), "share": "share_revised"}
+            yield Table.of(_caption(result, model, part), rows, columns)
 
 
-def _cells(row: Json, metrics: Sequence[Metric[Measures]]) -> Iterator[str]:
-    from_none: Json = next((gaps for gaps in row["differences"] if gaps["against"] == NONE), {})
-    for metric in metrics:
-        yield shown(row[metric.name], metric.digits)
-        yield shown(from_none.get(metric.name), metric.digits, sign=True)
-    yield NOTHING if row["share_revised"] is None else f"{row['share_revised']['value']:.1%}"
+def _from_none(row: Json) -> Json:
+    return next((gaps for gaps in row["differences"] if gaps["against"] == NONE), {})
 
 
 def _caption(result: Json, model: Json, part: Json | None) -> str:

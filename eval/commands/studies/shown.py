@@ -21,10 +21,9 @@ from eval.commands.studies.generation import complete, counts, left_out
 from eval.drafts.cases import Case
 from eval.drafts.comparison import Measures, TargetMetrics, chances, metrics_in
 from eval.drafts.systems import System
-from eval.report.metric import Metric, figures, less, to_json
+from eval.report.metric import figures, less, to_json
 from eval.report.report import Report
-from eval.report.tables import Json, Table, caption_of
-from eval.report.tables import shown as interval_cell
+from eval.report.tables import Columns, Json, Table, caption_of, metric_columns
 from eval.retrieval.gains import clusters
 from pearl.asking.write import WrittenText, write_drafts
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
@@ -170,23 +169,9 @@ def margin_cell(point: Json) -> str:
 def shown_tables(result: Json) -> Iterator[Table]:
     for model in result["models"]:
         metrics = metrics_in(model["curve"][-1])
-        columns = [name for metric in metrics for name in (metric.title, "less all's")]
-        rows = tuple(
-            (margin_cell(point), interval_cell(point["documents"], 1), *_beside_all(point, metrics))
-            for point in model["curve"]
-        )
         about = f"{model['model']}: documents that score at most the margin below the best. {caption_of(model)}"
         caption = " ".join((about, *left_out(model, "drafts"), f"`{result['command']}`"))
-        yield Table(caption, ("margin", "documents", *columns), rows)
-        by_count = tuple(
-            (f"the best {row['count']}", *(interval_cell(row[metric.name], metric.digits) for metric in metrics))
-            for row in model["by_count"]
-        )
-        yield Table(f"{model['model']}: by count.", ("shown", *(metric.title for metric in metrics)), by_count)
-
-
-def _beside_all(point: Json, metrics: Sequence[Metric[Measures]]) -> Iterator[str]:
-    """Yield each metric at a margin, and its gain over all documents."""
-    for metric in metrics:
-        yield interval_cell(point[metric.name], metric.digits)
-        yield interval_cell(point.get("less_all", {}).get(metric.name), metric.digits, sign=True)
+        columns: Columns = {"margin": margin_cell, "documents": "documents", **metric_columns(metrics, "all's")}
+        yield Table.of(caption, [{**point, "less": point.get("less_all")} for point in model["curve"]], columns)
+        columns = {"shown, the best": "count", **metric_columns(metrics)}
+        yield Table.of(f"{model['model']}: by count.", model["by_count"], columns)

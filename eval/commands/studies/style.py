@@ -44,7 +44,7 @@ EXAMPLES = """
 """
 
 
-@reporting("eval", "style", picture="Draw how far judges and people agree.", page=True, presets=PRESETS)
+@reporting("eval", "style", page=True, presets=PRESETS)
 def style(
     judgements: list[Path] = typer.Option(..., metavar="J.jsonl", help="Recorded judgements; repeatable."),
     human: Path | None = typer.Option(None, metavar="H.jsonl", help="Labels that people gave to the same texts."),
@@ -59,7 +59,7 @@ def style(
     from eval.judges.style_prompts import prompts_report, prompts_table
     from eval.recorded.style.ability import read_abilities
     from eval.recorded.style.report import style_report
-    from eval.recorded.style.tables import more_tables, style_figure, style_tables
+    from eval.recorded.style.tables import more_tables, style_tables
 
     options = chosen(preset, choose)
     abilities = read_abilities(ability) if ability else {}
@@ -71,4 +71,4 @@ def style(
         if prompts:
             yield prompts_table(result["prompts"])
 
-    return Report(figures, tables, "Judges of style", style_figure, more_tables)
+    return Report(figures, tables, "Judges of style", appendix=more_tables)

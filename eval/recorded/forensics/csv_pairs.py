@@ -5,8 +5,6 @@ the rest is metadata.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ from typing import Any
 from eval.recorded.forensics.pairs import (
     HUMAN,
     KEYS,
-    AnnotatedPairs,
     Annotator,
     annotation_of,
     default_annotator,
@@ -22,7 +19,6 @@ from eval.recorded.forensics.pairs import (
     short_id,
     spelled_vote,
 )
-from pearl.errors import InputError
 from pearl.files.csv_rows import csv_rows
 from pearl.history.files import located
 
@@ -30,7 +26,6 @@ PREFERRED = "preferred_text"
 NEEDED = ("text_a", "text_b", PREFERRED)
 STANDARD = (*NEEDED, "prompt", "input", "model_a", "model_b")
 CHOICES = ("text_a", "text_b")
-FIELDS = ("id", "prompt", "response_a", "response_b", "annotations", "metadata")  # of a pair
 
 
 def csv_members(path: Path) -> Iterator[tuple[int, str, Any]]:
@@ -64,69 +59,6 @@ def column_annotator(column: str) -> Annotator:
         "type": HUMAN if "human" in column.casefold() else "unknown",
     }
     return Annotator(short_id(f"column_{column}"), fields)
-
-
-def csv_text(data: AnnotatedPairs) -> Iterator[str]:
-    """The lines of a CSV. Raises InputError that names the first field for which a CSV has no place."""
-    _check_fits(data)
-    metadata = list(dict.fromkeys(name for pair in data.pairs for name in pair.metadata))
-    columns = [annotator for annotator in data.annotators.values() if annotator.id != default_annotator().id]
-    named = any(model for pair in data.pairs for model in pair.models)
-    has_prompts = any(pair.prompt for pair in data.pairs)
-    prompt = (
-        "input" if has_prompts and all(pair.id == _identity(pair.fields, True) for pair in data.pairs) else "prompt"
-    )
-    models = ("model_a", "model_b") if named else ()
-    yield _line(*NEEDED, prompt, *models, *(annotator.name for annotator in columns), *metadata)
-    for pair in data.pairs:
-        votes = [pair.vote(annotator.id) for annotator in (default_annotator(), *columns)]
-        preferred, *words = ["" if vote is None else f"text_{vote}" if vote.chooses else str(vote) for vote in votes]
-        named_models = [model or "" for model in pair.models] if named else []
-        rest = (pair.metadata.get(key, "") for key in metadata)
-        yield _line(*pair.texts, preferred, pair.prompt or "", *named_models, *words, *rest)
-
-
-def _line(*cells: str) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer).writerow(cells)
-    return buffer.getvalue()
-
-
-def _check_fits(data: AnnotatedPairs) -> None:
-    """Raises InputError for what a reader of the CSV would lose, or take for something else: a column is an annotator's
-    if it chooses a text anywhere."""
-    choosing = {id for pair in data.pairs for id in pair.annotations if (vote := pair.vote(id)) and vote.chooses}
-    columns = {annotator.name for annotator in data.annotators.values()}.union(STANDARD)
-    for annotator in data.annotators.values():
-        is_column = annotator == column_annotator(annotator.name) and annotator.name not in STANDARD
-        if annotator != default_annotator() and not (is_column and annotator.id in choosing):
-            raise InputError(
-                f"a CSV has no place for the annotator {annotator.id} ({annotator.name}); write .json or .jsonl.",
-                code="no_place",
-            )
-    for pair in data.pairs:
-        extra = [] if pair.id in (_identity(pair.fields, True), _identity(pair.fields, False)) else ["id"]
-        extra += [name for name in pair.fields if name not in FIELDS]
-        extra += [
-            f"response_{side}.{key}"
-            for side in "ab"
-            for key in pair.fields[f"response_{side}"]
-            if key not in ("text", "model")
-        ]
-        extra += [
-            f"metadata.{key}"
-            for key, value in pair.metadata.items()
-            if key in columns or not isinstance(value, str) or value.strip() in CHOICES
-        ]
-        extra += [
-            f"annotations.{key}"
-            for key, value in pair.annotations.items()
-            if set(value) - {"pref", "no_pref_reason"} or key not in {*data.annotators, default_annotator().id}
-        ]
-        if extra:
-            raise InputError(
-                f"a CSV has no place for {extra[0]} of pair {pair.id}; write .json or .jsonl.", code="no_place"
-            )
 
 
 def _fields(row: Mapping[str, str], annotators: Mapping[str, Annotator], rest: Sequence[str]) -> dict[str, Any]:

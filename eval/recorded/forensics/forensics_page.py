@@ -16,10 +16,10 @@ from eval.recorded.forensics.examples import Examples, examples_of
 from eval.recorded.forensics.measures import MEASURES, Resampling
 from eval.recorded.forensics.metrics import trait_pairs
 from eval.recorded.forensics.pairs import TRAIT
-from eval.recorded.forensics.tables import DIGITS, SIGNED, TEXTS, by_spread, ends, is_grey, left_out, p_cell, titles
+from eval.recorded.forensics.tables import DIGITS, choices, ends, extremes, left_out, p_cell, side_by_side, titles
 from eval.report.head import Head
-from eval.report.render import harmless_json
-from eval.report.tables import NOTHING, Json, shown
+from eval.report.render import harmless_json, html
+from eval.report.tables import NOTHING, Json, Table, shown
 
 TEMPLATE = Path(__file__).with_name("forensics_page.html")
 PART = re.compile("@TITLE|@TABLES|@DATA")
@@ -87,7 +87,7 @@ def _strengths(result: Json) -> Iterator[str]:
     body = [
         [
             _text(names[row["id"]]),
-            *(_cell(cell, "strength", (place, number)) for number, cell in enumerate(row["columns"])),
+            *(_cell(cell, place, number) for number, cell in enumerate(row["columns"])),
             *([_gap(row)] if several else []),
         ]
         for place, row in rows
@@ -96,28 +96,16 @@ def _strengths(result: Json) -> Iterator[str]:
 
 
 def _extremes(result: Json, top: int) -> Iterator[str]:
-    names = titles(result["annotators"])
-    for number, column in enumerate(result["columns"]):
-        rows = [row for row in result["annotators"] if row["columns"][number]]
-        rows.sort(key=lambda row: -_strength(row["columns"][number]))
-        yield f'<h2>{escape(column["name"])}: strongest and weakest</h2><div class="sides">'
-        for caption, some in (("strongest", rows[:top]), ("weakest", rows[::-1][:top])):
-            body = [[_text(names[row["id"]]), _cell(row["columns"][number], "strength")] for row in some]
-            yield f"<div>{_table([caption, 'strength'], body)}</div>"
-        yield "</div>"
+    yield "<h2>Strongest and weakest</h2>"
+    yield from (_wide(extremes(result, place, top)) for place in range(len(result["columns"])))
 
 
 def _others(result: Json) -> Iterator[str]:
     """The other figures, a table for each."""
-    names = titles(result["annotators"])
-    header = ["annotator", *(column["name"] for column in result["columns"])]
     for measure in MEASURES:
         if measure.name in OTHERS:
-            body = [
-                [_text(names[row["id"]]), *(_cell(cell, measure.name) for cell in row["columns"])]
-                for row in by_spread(result, measure.name)
-            ]
-            yield f"<details><summary>{escape(measure.title)}</summary>{_table(header, body)}</details>"
+            table = _wide(side_by_side(result, measure.name))
+            yield f"<details><summary>{escape(measure.title)}</summary>{table}</details>"
 
 
 def _heatmap(result: Json) -> Iterator[str]:
@@ -155,46 +143,38 @@ def _heat(pair: Json | None) -> str:
 
 
 def _overall(result: Json) -> Iterator[str]:
-    lines = (
-        ("chooses text a", "text_a_chosen", DIGITS),
-        ("chooses the longer text", "longer_chosen", DIGITS),
-        *((f"mean characters, {name}", f"length_{name}", 1) for name in TEXTS),
-    )
-    body = [
-        [_text(title), *(f"<td>{_interval(column['overall'][name], digits)}</td>" for column in result["columns"])]
-        for title, name, digits in lines
-    ]
-    yield "<h2>How the references choose</h2>" + _table(["", *(column["name"] for column in result["columns"])], body)
+    rows = [{"column": column["name"], **choices(column["overall"])} for column in result["columns"]]
+    yield "<h2>How the references choose</h2>" + _wide(Table.plain("", rows))
 
 
 def _meanings() -> Iterator[str]:
-    body = [[_text(measure.title), _text(measure.how), _text(measure.source)] for measure in MEASURES]
-    yield "<h2>The figures</h2>" + _table(["figure", "how it is computed", "source"], body)
-    yield (
-        '<p class="note">A: agreeing votes, D: disagreeing votes, where both choose a text; n: pairs on which the '
-        "reference does. p_o: observed agreement, p_e: agreement by chance.</p>"
+    rows = [{"figure": one.title, "how it is computed": one.how, "source": one.source} for one in MEASURES]
+    about = (
+        "A: agreeing votes, D: disagreeing votes, where both choose a text; n: pairs on which the reference does. p_o: "
+        "observed agreement, p_e: agreement by chance."
     )
+    yield "<h2>The figures</h2>" + _wide(Table.plain(about, rows))
+
+
+def _wide(table: Table) -> str:
+    return f'<div class="wide">{html(table)}</div>'
 
 
 def _text(text: str) -> str:
     return f"<td>{escape(text)}</td>"
 
 
-def _cell(cell: Json | None, figure: str, leads_to: tuple[int, int] | None = None) -> str:
-    """A cell with its interval, grey where it is not significant; a button where it leads to its pairs: those of an
-    annotator and a column, by their places."""
-    if cell is None or cell[figure] is None:
+def _cell(cell: Json | None, annotator: int, column: int) -> str:
+    """The strength with its interval, grey where it is not significant, as a button that leads to its pairs: those of
+    an annotator and a column, by their places."""
+    if cell is None or cell["strength"] is None:
         return f"<td>{NOTHING}</td>"
-    value = cell[figure]["value"]
-    number = f"{value:+.{DIGITS}f}" if figure in SIGNED else f"{value:.{DIGITS}f}"
-    if leads_to:
-        annotator, column = leads_to
-        number = f'<button type="button" data-annotator="{annotator}" data-column="{column}">{number}</button>'
+    value = cell["strength"]["value"]
     counts = f"agree {cell['agreed']:,}, disagree {cell['disagreed']:,}, neither {cell['not_applicable']:,}"
     title = f"{counts}; p {escape(p_cell(cell['p_corrected']))}"
-    style = f' style="{_colour(value)}"' if figure == "strength" and cell["significant"] else ""
-    grey = ' class="grey"' if is_grey(cell, figure) else ""
-    return f'<td{grey}{style} title="{title}">{number} <small>{_bounds(cell[figure])}</small></td>'
+    look = f' style="{_colour(value)}"' if cell["significant"] else ' class="grey"'
+    button = f'<button type="button" data-annotator="{annotator}" data-column="{column}">{value:+.{DIGITS}f}</button>'
+    return f'<td{look} title="{title}">{button} <small>{_bounds(cell["strength"])}</small></td>'
 
 
 def _gap(row: Json) -> str:
@@ -203,17 +183,11 @@ def _gap(row: Json) -> str:
         return f"<td>{NOTHING}</td>"
     grey = "" if gap["significant"] else ' class="grey"'
     title = escape(f"{gap['column']} above {gap['against']}; p {p_cell(gap['p_corrected'])}")
-    return f'<td{grey} title="{title}">{_interval(gap["strength"], DIGITS)}</td>'
+    return f'<td{grey} title="{title}">{shown(gap["strength"], DIGITS)}</td>'
 
 
-def _interval(interval: Json | None, digits: int) -> str:
-    if interval is None:
-        return NOTHING
-    return f"{interval['value']:,.{digits}f} <small>{_bounds(interval, digits)}</small>"
-
-
-def _bounds(interval: Json, digits: int = DIGITS) -> str:
-    return f"({interval['low']:,.{digits}f}, {interval['high']:,.{digits}f})"
+def _bounds(interval: Json) -> str:
+    return f"({interval['low']:.{DIGITS}f}, {interval['high']:.{DIGITS}f})"
 
 
 def _strength(cell: Json) -> float:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.asking.json_lines import check_object
-from eval.recorded.forensics.csv_pairs import csv_members, csv_text
+from eval.recorded.forensics.csv_pairs import csv_members
 from eval.recorded.forensics.pairs import (
     HUMAN,
     KEYS,
@@ -92,30 +92,27 @@ def read_pairs(path: Path, most: int = MOST_CHARACTERS) -> AnnotatedPairs:
 
 
 def write_pairs(path: Path, data: AnnotatedPairs) -> None:
-    """Write a data set in the form that the file's name says; version 1 if its metadata say so.
-
-    Raises InputError when it cannot be written, or a CSV cannot hold it.
-    """
-    kind = kind_of(path)
-    if kind == ".csv":
-        pieces: Iterator[str] = csv_text(data)
-    else:
-        head = {METADATA: {"version": VERSION, **data.metadata}, **data.more}
-        head[ANNOTATORS] = {annotator.id: annotator.fields for annotator in data.annotators.values()}
-        first = _version(head[METADATA]).startswith("1")
-        pairs: Iterator[Mapping[str, Any]] = (_first_version(pair) if first else pair.fields for pair in data.pairs)
-        pieces = _json_lines(head, pairs) if kind == ".jsonl" else _document(head, pairs)
+    """Write a data set in the form that the file's name says; version 1 if its metadata say so. Raises InputError when
+    it cannot be written."""
+    kind = kind_of(path, written=True)
+    head = {METADATA: {"version": VERSION, **data.metadata}, **data.more}
+    head[ANNOTATORS] = {annotator.id: annotator.fields for annotator in data.annotators.values()}
+    first = _version(head[METADATA]).startswith("1")
+    pairs: Iterator[Mapping[str, Any]] = (_first_version(pair) if first else pair.fields for pair in data.pairs)
+    pieces = _json_lines(head, pairs) if kind == ".jsonl" else _document(head, pairs)
     with writing(f"--out {path}"), opened(path) as file:
         file.writelines(piece.encode("utf-8", "backslashreplace") for piece in pieces)  # half a pair as JSON has it
 
 
-def kind_of(path: Path) -> str:
-    """``.json``, ``.jsonl`` or ``.csv``. Raises InputError for another name."""
+def kind_of(path: Path, *, written: bool = False) -> str:
+    """``.json``, ``.jsonl`` or ``.csv``. Raises InputError for another name, and for a CSV that is to be written."""
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
     if not suffixes or suffixes[-1] not in KINDS:
         raise InputError(
             f"{path}: a file of pairs ends in {', '.join(KINDS)}, or one of these and .gz.", code="unknown_kind"
         )
+    if written and suffixes[-1] == ".csv":
+        raise InputError(f"{path}: a CSV has no place for annotated pairs; write .json or .jsonl.", code="unknown_kind")
     return suffixes[-1]
 
 

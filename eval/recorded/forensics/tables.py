@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from eval.recorded.forensics.pairs import distinct_names
-from eval.report.tables import NOTHING, Columns, Json, Table, interval, shown
+from eval.report.tables import NOTHING, Columns, Json, Table, interval, named, shown
 
 T = TypeVar("T")
 DIGITS = 2
@@ -28,35 +28,18 @@ def metrics_tables(result: Json) -> Iterator[Table]:
     """The annotators by strength, then people, then trait against trait, where they are in the result."""
     rows = sorted(result["annotators"], key=lambda row: -row["strength"]["value"])
     names = titles(rows)
+    figures = ("relevance", "agreement", "kappa", "kappa_randomized")
     columns: Columns = {
         "annotator": lambda row: names[row["id"]],
         "strength": lambda row: _cell(row, "strength"),
-        "relevance": interval("relevance", DIGITS),
-        "agreement": interval("agreement", DIGITS),
-        "kappa": interval("kappa", DIGITS, sign=True),
-        "kappa, random order": interval("kappa_randomized", DIGITS, sign=True),
+        **{name.replace("_", " "): interval(name, DIGITS, sign=name in SIGNED) for name in figures},
         "p, Bonferroni": lambda row: p_cell(row["p_corrected"]),
     }
     yield Table.of(caption(result), rows, columns, result["command"])
-    overall = result["overall"]
-    yield Table(
-        "How the reference chooses; lengths in characters.",
-        ("figure", "value"),
-        (
-            ("chooses text a", shown(overall["text_a_chosen"], DIGITS)),
-            ("chooses the longer text", shown(overall["longer_chosen"], DIGITS)),
-            *((f"mean length, {name}", shown(overall[f"length_{name}"], 1)) for name in TEXTS),
-        ),
-    )
+    yield Table.facts("How the reference chooses; lengths in characters.", choices(result["overall"]))
     if "people" in result:
-        columns = {
-            "trait": lambda row: short_name(row["name"]),
-            "people": lambda row: str(row["people"]),
-            "pairs": lambda row: str(row["judged"]),
-            "agree on relevance": interval("relevance_agreement", DIGITS),
-            "both relevant": lambda row: str(row["both_relevant"]),
-            "agree on the side": interval("choice_agreement", DIGITS),
-        }
+        columns = {"trait": lambda row: short_name(row["name"])}
+        columns |= named("people judged relevance_agreement both_relevant choice_agreement")
         people = "Judges of traits against the common opinion of people (soft-unanimous); Wilson intervals."
         yield Table.of(people, result["people"], columns)
     if result.get("trait_pairs"):
@@ -69,6 +52,15 @@ def metrics_tables(result: Json) -> Iterator[Table]:
         traits = "Trait against trait, the 20 strongest: kappa where both choose; overlap, those as a share of either."
         pairs = sorted(result["trait_pairs"], key=lambda row: -abs(row["kappa"]["value"]) if row["kappa"] else 0.0)
         yield Table.of(traits, pairs[:20], columns)
+
+
+def choices(overall: Json) -> dict[str, Json]:
+    """What a reference chooses, and the mean length of the texts, by the words of a table."""
+    return {
+        "chooses text a": overall["text_a_chosen"],
+        "chooses the longer text": overall["longer_chosen"],
+        **{f"mean characters, {name}": overall[f"length_{name}"] for name in TEXTS},
+    }
 
 
 def caption(result: Json) -> str:
@@ -109,7 +101,7 @@ def comparison_tables(figure: str, top: int, result: Json) -> Iterator[Table]:
     """The tables of a result: ``figure`` in every column, then the ``top`` and bottom annotators of each."""
     yield side_by_side(result, figure)
     if top:
-        yield from (_extremes(result, place, top) for place in range(len(result["columns"])))
+        yield from (extremes(result, place, top) for place in range(len(result["columns"])))
 
 
 def side_by_side(result: Json, figure: str) -> Table:
@@ -182,7 +174,7 @@ def latex_of(result: Json, figure: str) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def _extremes(result: Json, place: int, top: int) -> Table:
+def extremes(result: Json, place: int, top: int) -> Table:
     """The strongest and the weakest annotators of a column."""
     names = titles(result["annotators"])
     rows = [(names[row["id"]], cell) for row in result["annotators"] for cell in (row["columns"][place],) if cell]

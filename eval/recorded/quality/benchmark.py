@@ -1,11 +1,11 @@
-"""The figures, tables and picture of ``pearl eval quality``: how often a scorer prefers the text that people prefer."""
+"""The figures and tables of ``pearl eval quality``: how often a scorer prefers the text that people prefer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,12 @@ from numpy.typing import NDArray
 from eval.recorded.quality.checks import PAIR_CHECKS, in_earlier_set, leaks
 from eval.recorded.quality.scorers import SCORERS, PairScorer, correct
 from eval.report.checks import Check, preflight
-from eval.report.pictures import intervals_figure
 from eval.report.tables import Json, Table, checks_table, shown
 from pearl.errors import InputError
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, drawn
 from pearl.text.words import count_words
 from retriever.reward.originals import underlying
 from retriever.reward.records import EQUAL, QualityPair, QualityRecord, read_pairs, read_quality
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NOTHING_LEFT = 1e-9  # of the largest margin: a scorer of length alone is left with rounding errors
 Part = NDArray[np.bool_]
@@ -213,10 +209,11 @@ def quality_tables(result: Json) -> Iterator[Table]:
     parts = _columns(result)
     several = len(result["sets"]) > 1
     names = list(dict.fromkeys((result["scorer"], *result["baselines"])))
-    rows = tuple(
-        (name, result["prefers"][name], *(shown(accuracy[name], 3) for _, accuracy in parts.values())) for name in names
-    )
-    columns = ("scorer", "prefers", *(f"{title} ({number:,})" for title, (number, _) in parts.items()))
+    rows = [
+        {"scorer": name, "prefers": result["prefers"][name]}
+        | {f"{title} ({number:,})": accuracy[name] for title, (number, accuracy) in parts.items()}
+        for name in names
+    ]
     over = f"Accuracy over {result['n']:,} pairs of {result['originals']:,} original texts"
     if several:
         over += f"; the mean of {len(result['sets'])} sets counts each set once, the others each pair"
@@ -229,7 +226,7 @@ def quality_tables(result: Json) -> Iterator[Table]:
         if difference:
             gap = shown(difference, 3, sign=True)
             sentences.append(f"Less the best other trivial scorer{title}, {difference['against']}: {gap}.")
-    yield Table(" ".join(sentences), columns, rows, result["command"])
+    yield Table.plain(" ".join(sentences), rows, result["command"])
     for part in result["sets"]:
         yield from checks_table(part["findings"], part["file"] if several else "the items")
 
@@ -251,11 +248,3 @@ def _columns(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
     parts[f"lengths within {equal['within']:.0%}"] = (equal["n"], equal["accuracy"])
     parts["length regressed out"] = (regressed["n"], regressed["accuracy"])
     return parts
-
-
-def quality_figure(result: Json) -> Figure:
-    """Draw every scorer's accuracy, over all sets and with equal lengths."""
-    (title, (_, every)), *_ = _columns(result).items()
-    equal = result["equal_length"]["accuracy"]
-    rows = {name: {title: every[name], "equal lengths": equal[name]} for name in every}
-    return intervals_figure(rows, "share of the pairs in which it prefers the better text")

@@ -180,22 +180,15 @@ def _pair(better: RankedResponse, worse: RankedResponse, swapped: bool) -> dict[
 
 def compose_tables(result: Json) -> Iterator[Table]:
     """The composition, beside what the paper prints of the set."""
-    known = result["published"]
-    printed = known["origins"] if known else {}
+    known = result["published"] or {"origins": {}, "pairs": None, "about": ""}
     rows = [
-        (
-            row["origin"],
-            f"{row['pairs']:,}",
-            f"{row['share']:.0%}",
-            f"{printed[row['origin']]}%" if row["origin"] in printed else "",
-        )
-        for row in result["origins"]
+        {**row, "printed (%)": known["origins"].get(row["origin"])}
+        for row in ({"origin": "all", "pairs": result["pairs"], "share": 1.0}, *result["origins"])
     ]
-    rows.append(("all", f"{result['pairs']:,}", "", f"{known['pairs']:,} pairs" if known else ""))
     dropped = ", ".join(f"{reason} {count:,}" for reason, count in result["dropped"].items()) or "none"
     caption = (
         f"Pairs of {result['responses']:,} responses to {result['instructions']:,} instructions; half of the texts "
         f"have {result['words']['p25']:,} to {result['words']['p75']:,} words. Left out: {dropped}."
-        + (f" {known['about']}" if known else "")
+        + (f" The paper prints {known['pairs']:,} pairs. {known['about']}" if known["pairs"] else "")
     )
-    yield Table(caption, ("origin", "pairs", "share", "printed"), tuple(rows), result["command"])
+    yield Table.plain(caption, rows, result["command"])

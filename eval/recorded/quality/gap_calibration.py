@@ -79,19 +79,17 @@ def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) ->
         ),
         "majority_triplets": len(counted),
         "undecided_pairs": len(pairs) - len(decided),
-        "individual": agreement_by_gap([pair for triplet in triplets for pair in individual_words(triplet)], options),
-        "majority": agreement_by_gap(decided, options),
-        "ranks": _ranks(triplets, options),
-        "majority_ranks": _ranks(_ranked_by_majority(counted, options.majority), options),
+        "individual": agreement_by_gap([pair for triplet in triplets for pair in individual_words(triplet)]),
+        "majority": agreement_by_gap(decided),
+        "ranks": _ranks(triplets),
+        "majority_ranks": _ranks(_ranked_by_majority(counted, options.majority)),
         "groups": [
             {
                 "genre": genre,
                 "llm": llm,
                 "triplets": len(members),
-                "ranks": _ranks(members, options),
-                "majority_ranks": _ranks(
-                    _ranked_by_majority(of_raters(members, options.raters), options.majority), options
-                ),
+                "ranks": _ranks(members),
+                "majority_ranks": _ranks(_ranked_by_majority(of_raters(members, options.raters), options.majority)),
             }
             for (genre, llm), members in sorted(groups.items())
         ],
@@ -148,7 +146,6 @@ def _ranked_by_majority(triplets: Sequence[RankedTriplet], rule: str) -> list[Ra
 
 def agreement_by_gap(
     comparisons: Sequence[ScoredComparison],
-    options: ExpertOptions,
     edges: Sequence[float] = EDGES,
     wide: float | None = WIDE,
 ) -> list[dict[str, Any]]:
@@ -175,7 +172,7 @@ def agreement_by_gap(
     return rows
 
 
-def _ranks(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> list[dict[str, Any]]:
+def _ranks(triplets: Sequence[RankedTriplet]) -> list[dict[str, Any]]:
     """The share of each rank and the mean rank of each version, over all rankings."""
     names = [triplet.id for triplet in triplets for _ in triplet.rankings]
     if not names:
@@ -222,7 +219,7 @@ def rescored_report(
                 "scorer": name,
                 **_agreements(scored, options),
                 "spearman": bootstrap.spearman(scores, recorded).to_json() if name != RECORDED else None,
-                "more_than_recorded": _ahead(scored, triplets, options) if name != RECORDED else None,
+                "more_than_recorded": _ahead(scored, triplets) if name != RECORDED else None,
             }
         )
     return rows
@@ -238,14 +235,12 @@ def _agreements(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> di
     quarters = np.unique(np.quantile(gaps, QUARTERS).round(3)) if gaps else np.array([])
     edges = (0.0, *quarters[quarters > 0].tolist(), np.inf)
     return {
-        kind: agreement_by_gap(words, options, edges, wide=None)
+        kind: agreement_by_gap(words, edges, wide=None)
         for kind, words in (("individual", individual), ("majority", majority))
     }
 
 
-def _ahead(
-    scored: Sequence[RankedTriplet], recorded: Sequence[RankedTriplet], options: ExpertOptions
-) -> dict[str, float] | None:
+def _ahead(scored: Sequence[RankedTriplet], recorded: Sequence[RankedTriplet]) -> dict[str, float] | None:
     """The paired difference in agreement with individual experts; None without a pair that both scores decide."""
     agrees, recorded_agrees = (
         {

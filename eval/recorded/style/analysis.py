@@ -62,7 +62,7 @@ def _won(votes: Floats) -> int | None:
     return int(most[0]) if len(most) == 1 else None
 
 
-def correlations(rated: RaterLevels, options: StyleOptions) -> Iterator[dict[str, Any]]:
+def correlations(rated: RaterLevels) -> Iterator[dict[str, Any]]:
     """Spearman's rho of every two styles, over the texts labelled for both."""
     by_style: dict[str, dict[str, int]] = defaultdict(dict)
     for subject, level in zip(rated.subjects, rated.level, strict=True):
@@ -79,7 +79,7 @@ def correlations(rated: RaterLevels, options: StyleOptions) -> Iterator[dict[str
     if not shared:
         return
     items, keys, codes = zip(*shared, strict=True)
-    sums = Texts(items, options).sums(keys, np.eye(size * size)[list(codes)])
+    sums = Texts(items).sums(keys, np.eye(size * size)[list(codes)])
     for pair in pairs:
         both = sums.get(pair)
         value = both.estimate(spearman).to_json() if both else None
@@ -99,12 +99,10 @@ def spearman(tables: Floats) -> Floats:
     return np.asarray(np.where(spread > 1e-9, ratio(both, np.sqrt(spread)), np.nan))
 
 
-def by_persona(
-    rated: RaterLevels, personas: Mapping[Subject, str | None], options: StyleOptions
-) -> Iterator[dict[str, Any]]:
+def by_persona(rated: RaterLevels, personas: Mapping[Subject, str | None]) -> Iterator[dict[str, Any]]:
     """P(level | persona) of each style, over single ratings or draws; of texts whose persona the judgements say."""
     keys = [(personas[subject] or NULL, subject.style) if subject in personas else None for subject in rated.subjects]
-    texts = Texts([subject.item for subject in rated.subjects], options)
+    texts = Texts([subject.item for subject in rated.subjects])
     for (persona, style), sums in texts.sums(keys, rated.votes).items():
         yield {
             "of": rated.rater,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.recorded.style import f1
+from eval.recorded.style import counts
 from eval.recorded.style.counts import UNDEFINED, Columns, Sums, mean_of, standard_error
 from eval.recorded.style.judged import JudgedUnit
 from eval.recorded.style.labels import PRESENT, TIE
@@ -74,23 +74,23 @@ def breakdowns(columns: Columns, groupings: Sequence[tuple[str, ...]] = BY) -> I
 def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
     """The figures of one confusion; null where F1 is undefined, with the reason."""
     average, labels = columns.average, columns.labels
-    estimate = sums.estimate(partial(f1.f1, average=average))
-    people = f1.people_counts(sums.value)
+    estimate = sums.estimate(partial(counts.f1, average=average))
+    people = counts.people_counts(sums.value)
     row = {
         "n": int(people.sum()),
-        "no_label": int(f1.unlabelled(sums.value)),
+        "no_label": int(counts.unlabelled(sums.value)),
         "average": average,
         "f1": estimate.to_json(),
-        "f1_no_label_wrong": sums.estimate(partial(f1.f1, average=average, unlabelled_wrong=True)).to_json(),
-        "f1_by_label": dict(zip(labels, map(_or_none, f1.class_f1(sums.value)), strict=True)),
-        "accuracy": sums.estimate(f1.accuracy).to_json(),
-        "confusion": f1.confusion_of(labels, sums.value),
+        "f1_no_label_wrong": sums.estimate(partial(counts.f1, average=average, unlabelled_wrong=True)).to_json(),
+        "f1_by_label": dict(zip(labels, map(_or_none, counts.class_f1(sums.value)), strict=True)),
+        "accuracy": sums.estimate(counts.accuracy).to_json(),
+        "confusion": counts.confusion_of(labels, sums.value),
         "labels": {label: _frequency(sums, index) for index, label in enumerate(labels)},
     }
     if row["f1"] is None:
         return row | {"undefined": NO_CASE, "baselines": {}, "less_baseline": None}
     rules = {
-        name: sums.estimate(partial(f1.f1_of_guesses, chance=chance, average=average))
+        name: sums.estimate(partial(counts.f1_of_guesses, chance=chance, average=average))
         for name, chance in _chances(labels, people).items()
     }
     best = max(rules, key=lambda name: rules[name].value if np.isfinite(rules[name].value) else -1.0)
@@ -116,11 +116,11 @@ def _chances(labels: Sequence[str], people: Floats) -> dict[str, Floats]:
 def _frequency(sums: Sums, index: int) -> dict[str, Any]:
     """The share of a label in the judge's and in people's, over the units that both have labelled."""
 
-    def share(counts: Floats) -> Floats:
-        return ratio(counts[..., index], counts.sum(axis=-1))
+    def share(labels: Floats) -> Floats:
+        return ratio(labels[..., index], labels.sum(axis=-1))
 
-    judge = sums.estimate(lambda confusion: share(f1.judge_counts(confusion)))
-    people = sums.estimate(lambda confusion: share(f1.people_counts(confusion)))
+    judge = sums.estimate(lambda confusion: share(counts.judge_counts(confusion)))
+    people = sums.estimate(lambda confusion: share(counts.people_counts(confusion)))
     return {
         "judge": _or_none(judge.value),
         "people": _or_none(people.value),
@@ -188,7 +188,7 @@ def irrelevant_attributes(columns: Columns) -> Iterator[dict[str, Any]]:
     """F1 of a judge told to be somebody, relative to its F1 as a human or a typical person; 0.1 is a tenth more."""
     keys = [(unit.key.judge, unit.key.scheme, unit.key.judge_persona or "") for unit in columns.units]
     defaults = columns.f1([key[:2] if key[2] in DEFAULT_PERSONAS else None for key in keys])
-    counts = Counter(keys)
+    number = Counter(keys)
     for key, estimate in columns.f1(keys).items():
         judge, scheme, persona = key
         row = {
@@ -197,7 +197,7 @@ def irrelevant_attributes(columns: Columns) -> Iterator[dict[str, Any]]:
             "judge": judge,
             "judge_persona": persona,
             "attribute": next((name for name, group in PROTECTED.items() if persona in group), None),
-            "n": counts[key],
+            "n": number[key],
             "f1": estimate.to_json(),
         }
         if (judge, scheme) not in defaults:

@@ -67,7 +67,7 @@ def randolph(counts: Floats, keys: Sequence[NameT | None], texts: Texts) -> dict
 def self_consistency(kind: str, units: Sequence[JudgedUnit], options: StyleOptions) -> Iterator[dict[str, Any]]:
     """Yield a judge's agreement with itself by scheme and judge, over all tasks and by task."""
     counts = np.array([[unit.votes(options).get(label, 0) for label in LABELS[kind]] for unit in units], float)
-    texts = Texts.of(units, options)
+    texts = Texts.of(units)
     for by_task in (False, True):
         keys = [(unit.key.scheme, unit.about.task if by_task else "", unit.key.judge) for unit in units]
         for (scheme, task, judge), row in randolph(counts, keys, texts).items():
@@ -97,7 +97,7 @@ def among_people(
         stands = np.array([[label_of(kind, level) == label for label in LABELS[kind]] for level in scale], float)
         units = [judged.get(subject) for subject in subjects]
         clusters = [unit.cluster if unit else subject.item for subject, unit in zip(subjects, units, strict=True)]
-        texts = Texts(drawn(clusters, [subject.item for subject in subjects], list(map(str, subjects))), options)
+        texts = Texts(drawn(clusters, [subject.item for subject in subjects], list(map(str, subjects))))
         pairs = zip(subjects, units, strict=True)
         parts = [{"style": subject.style, "task": unit and unit.about.task} for subject, unit in pairs]
         for by in ((), ("task",), ("style",), ("style", "task")):

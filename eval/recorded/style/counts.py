@@ -1,6 +1,10 @@
 """Counts of labels by people and by a judge, by groups of units, in all and in every resample of the texts.
 
-Dimensions in comments: N units, U texts, G groups, F features, K labels, R resamples. A code K is no label.
+F1 is that of "present" where a style is detected, and the mean of the three labels' where texts are ranked (the paper
+does not name its average; that chance comes to 33 only fits this one).
+
+Dimensions in comments: N units, U texts, G groups, F features, K labels, R resamples. A code K is no label. Confusions
+are (..., K * (K + 1)), people's label by the judge's, the last of the judge's for none.
 """
 
 from __future__ import annotations
@@ -14,13 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.recorded.style.choices import StyleOptions
-from eval.recorded.style.f1 import AVERAGES, f1
 from eval.recorded.style.judged import JudgedUnit
-from eval.recorded.style.labels import LABELS
+from eval.recorded.style.labels import DETECTION, LABELS, RANKING
 from eval.recorded.style.people import Subject
+from eval.stats.proportions import ratio
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, drawn
 
 NameT = TypeVar("NameT", bound=Hashable)
+BINARY, MACRO = "binary", "macro"
+AVERAGES = {DETECTION: BINARY, RANKING: MACRO}
 UNDEFINED = Estimate(np.nan, np.array([np.nan]))
 
 
@@ -40,14 +46,12 @@ class Texts:
     """Resamples of the texts of some units, or of the requests of ranked ones: labels of one text are dependent."""
 
     @classmethod
-    def of(cls, units: Sequence[JudgedUnit], options: StyleOptions) -> Texts:
+    def of(cls, units: Sequence[JudgedUnit]) -> Texts:
         """Resample by request, or by text where all are for one request, or by style where all are of one text."""
         subjects = [unit.subject for unit in units]
-        return cls(
-            drawn([unit.cluster for unit in units], [one.item for one in subjects], list(map(str, subjects))), options
-        )
+        return cls(drawn([unit.cluster for unit in units], [one.item for one in subjects], list(map(str, subjects))))
 
-    def __init__(self, items: Sequence[str], options: StyleOptions) -> None:
+    def __init__(self, items: Sequence[str]) -> None:
         known = {item: index for index, item in enumerate(dict.fromkeys(items))}
         self._text = np.array([known[item] for item in items], np.intp)  # index of each unit's text, (N,)
         self._size = len(known)
@@ -123,7 +127,7 @@ def columns_with(
         units=tuple(units),
         said=np.array([len(labels) if label is None else labels.index(label) for label in said], np.intp),
         gold=np.array([labels.index(gold) for gold in golds], np.intp),
-        texts=Texts.of(units, options),
+        texts=Texts.of(units),
     )
 
 
@@ -140,3 +144,66 @@ def standard_error(estimates: Iterable[Estimate]) -> float | None:
     """The standard error of their mean; None for a single value."""
     values = [estimate.value for estimate in estimates if np.isfinite(estimate.value)]
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+
+
+def f1(confusion: Floats, average: str, *, unlabelled_wrong: bool = False) -> Floats:
+    """F1, (..., K * (K + 1)) -> (...); NaN without a case. The macro average leaves out labels that nobody gave."""
+    of_labels = class_f1(confusion, unlabelled_wrong=unlabelled_wrong)
+    if average == BINARY:
+        return np.asarray(of_labels[..., 1])
+    defined = np.isfinite(of_labels)
+    return ratio(np.where(defined, of_labels, 0.0).sum(axis=-1), defined.sum(axis=-1))
+
+
+def class_f1(confusion: Floats, *, unlabelled_wrong: bool = False) -> Floats:
+    """2 TP / (people's + judge's) of each label: (..., K)."""
+    table, labelled = _table(confusion), _labelled(confusion)
+    people = (table if unlabelled_wrong else labelled).sum(axis=-1)
+    return ratio(2 * np.diagonal(labelled, axis1=-2, axis2=-1), people + labelled.sum(axis=-2))
+
+
+def accuracy(confusion: Floats) -> Floats:
+    """Accuracy over the units that the judge has labelled: (...)."""
+    labelled = _labelled(confusion)
+    return ratio(np.trace(labelled, axis1=-2, axis2=-1), labelled.sum(axis=(-2, -1)))
+
+
+def people_counts(confusion: Floats) -> Floats:
+    """Counts of people's labels over the units that the judge has labelled: (..., K)."""
+    return np.asarray(_labelled(confusion).sum(axis=-1))
+
+
+def judge_counts(confusion: Floats) -> Floats:
+    return np.asarray(_labelled(confusion).sum(axis=-2))
+
+
+def unlabelled(confusion: Floats) -> Floats:
+    """Count the units without a label of the judge: (...)."""
+    return np.asarray(_table(confusion)[..., -1].sum(axis=-1))
+
+
+def confusion_of(labels: Sequence[str], confusion: Floats) -> dict[str, dict[str, int]]:
+    """The number of times the judge gives each label, or none, by people's label: from (K * (K + 1),)."""
+    judged = (*labels, "no_label")
+    return {
+        label: dict(zip(judged, map(int, row), strict=True))
+        for label, row in zip(labels, _table(confusion), strict=True)
+    }
+
+
+def f1_of_guesses(confusion: Floats, chance: Floats, average: str) -> Floats:
+    """F1 to be expected of labels that are given by ``chance``, (K,), whatever the text: (...)."""
+    guesses = people_counts(confusion)[..., :, None] * chance
+    none = np.zeros((*guesses.shape[:-1], 1))
+    return f1(np.concatenate((guesses, none), axis=-1).reshape(confusion.shape), average)
+
+
+def _table(confusion: Floats) -> Floats:
+    """Confusions as tables: (..., K, K + 1)."""
+    size = int(np.sqrt(confusion.shape[-1]))
+    return confusion.reshape(*confusion.shape[:-1], size, size + 1)
+
+
+def _labelled(confusion: Floats) -> Floats:
+    """Confusions as tables, without units that the judge has not labelled: (..., K, K)."""
+    return np.asarray(_table(confusion)[..., :-1])

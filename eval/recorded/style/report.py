@@ -15,8 +15,7 @@ from eval.recorded.style import analysis, checks, consistency
 from eval.recorded.style.ability import Abilities, contrasts, correlations
 from eval.recorded.style.breakdowns import RULES, breakdowns, irrelevant_attributes, reflections, sensitivity
 from eval.recorded.style.choices import LEARNED, PRESETS, StyleOptions
-from eval.recorded.style.counts import columns_of, columns_with
-from eval.recorded.style.f1 import MACRO, f1
+from eval.recorded.style.counts import MACRO, columns_of, columns_with, f1
 from eval.recorded.style.judged import JudgedUnit, StyleJudgements, read_judged
 from eval.recorded.style.labels import DETECTION, LABELS, THREE, majority
 from eval.recorded.style.people import NOBODY, Subject, read_people
@@ -84,8 +83,8 @@ def style_report(
         ],
         **_compared(judged, labels, abilities, options),
         "three_labels": list(three_labels(detected, people.levels(options), options)),
-        "style_correlations": [row for rated in raters for row in analysis.correlations(rated, options)],
-        "labels_by_persona": [row for rated in raters for row in analysis.by_persona(rated, personas, options)],
+        "style_correlations": [row for rated in raters for row in analysis.correlations(rated)],
+        "labels_by_persona": [row for rated in raters for row in analysis.by_persona(rated, personas)],
         "trigrams": [*analysis.of_people(people.justifications), *analysis.of_judges(judged.justifications)],
     }
 

@@ -124,7 +124,7 @@ def test_orders_that_disagree_are_shown(study):
     run = study("--json", "-", judged=disagreeing)
     judge = run.json["people"]["rows"][2]
     assert (judge["unanswered"], judge["all"]["correct"]) == (1, 2)
-    assert "no answer" in study(judged=disagreeing).out
+    assert "unanswered" in study(judged=disagreeing).out
 
 
 def test_two_right_answers(study):

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 from eval.commands.studies.calibration import METRICS as CALIBRATION_METRICS
-from eval.commands.studies.calibration import reliability_table
-from eval.commands.studies.retrieval import METRICS, slices_tables
+from eval.commands.studies.retrieval import METRICS
 from eval.report.render import markdown
-from eval.report.tables import Table, differences_table, figures_table, metrics_table, pairs_tables, shown
+from eval.report.tables import Table, differences_table, figures_table, metrics_table, rows_tables, shown
 
 
 def interval(value: float) -> dict[str, float]:
@@ -20,14 +19,6 @@ RESULT = {
     "models": [{"model": "a", **ROW}, {"model": "b", **ROW, "pearson_r": None}],
     "baselines": [{"model": "random (expected)", **ROW}],
     "differences": [{"model": "a", "top1_gain": {"against": "b", **interval(-0.5)}, "pearson_r": None}],
-    "pairs": [
-        {"model": "a", "against": "b", "win_rate": interval(0.75), "top1_gain": interval(1.0)},
-        {"model": "b", "against": "a", "win_rate": interval(0.25), "top1_gain": interval(-1.0)},
-    ],
-    "slices": [
-        {"by": "documents", "low": 2, "high": 9, "n": 5, "models": [{"model": "a", **ROW}], "baselines": []},
-        {"by": "documents", "low": 10, "high": 20, "n": 6, "models": [{"model": "a", **ROW}], "baselines": []},
-    ],
 }
 CAPTION = "1,200 requests of 80 users; 95% intervals by bootstrap over users."
 
@@ -74,24 +65,19 @@ def test_differences_name_their_baseline():
     assert row == ("a", "-0.5 [-1.5, +0.5] b", "-", "-", "-")
 
 
-def test_pairs():
-    wins, gains = pairs_tables(RESULT)
-    assert wins.columns == ("model", "a", "b")
-    assert wins.rows == (("a", "", "0.75 [-0.25, 1.75]"), ("b", "0.25 [-0.75, 1.25]", ""))
-    assert gains.rows[0] == ("a", "", "1.0 [0.0, 2.0]")
-    assert list(pairs_tables(RESULT | {"models": RESULT["models"][:1]})) == []
-
-
-def test_slices():
-    (table,) = slices_tables(RESULT)
-    assert table.columns == ("model", "2 to 9 (n = 5)", "10 to 20 (n = 6)")
-    assert table.rows == (("a", "2.0 [1.0, 3.0]", "2.0 [1.0, 3.0]"),)
-
-
-def test_reliability():
-    bins = [{"n": 3, "low": 0.1, "high": 0.25, "s1": interval(0.2), "gain": interval(4.0)}]
-    table = reliability_table(RESULT, {"model": "a", "reliability": bins})
-    assert table.rows == (("0.10 to 0.25", "3", "0.20 [-0.80, 1.20]", "4.0 [3.0, 5.0]"),)
+def test_rows_have_the_fields_that_are_declared():
+    rows = [
+        {"name": "a", "n": 1200, "right": True, "of": ["x", "y"], "share": {"one": {"x": 1}, "two": interval(0.5)}},
+        {"name": "", "n": 0.25, "right": False, "of": [], "share": {}, "gap": {"value": {"against": "b"}}},
+    ]
+    declared = {"rows": ("Rows.", "name n right of share gap.value.against"), "none": ("None.", "name")}
+    (table,) = rows_tables({"rows": rows, "none": []}, declared)
+    assert table.columns == ("name", "n", "right", "of", "share", "gap value against")
+    assert table.rows == (
+        ("a", "1,200", "yes", "x, y", "one (x 1); two 0.500 [-0.500, 1.500]", "-"),
+        ("-", "0.250", "no", "-", "-", "b"),
+    )
+    assert Table.facts("", {"gain": interval(0.5), "n": None}).rows == (("gain", "0.500 [-0.500, 1.500]"), ("n", "-"))
 
 
 def test_what_the_figures_are():

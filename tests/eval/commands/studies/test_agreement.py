@@ -19,16 +19,15 @@ def ratings_file(tmp_path):
     return write
 
 
-def test_coefficients_picture_and_page(pearl_eval, ratings_file, tmp_path):
-    path, picture, page = ratings_file(), tmp_path / "a.svg", tmp_path / "a.html"
-    run = pearl_eval("agreement", "--ratings", path, "--json", "-", "--picture", picture, "--report", page)
+def test_coefficients_and_page(pearl_eval, ratings_file, tmp_path):
+    path, page = ratings_file(), tmp_path / "a.html"
+    run = pearl_eval("agreement", "--ratings", path, "--json", "-", "--report", page)
     assert (run.status, run.err) == (0, "")
     assert run.json["n"] == 36
     assert run.json["raters"] == ["Ann", "Ben", "Cy"]
     assert set(run.json["coefficients"]["fleiss_kappa"]) == {"value", "low", "high"}
     assert run.json["undefined"] == {}
     assert len(run.json["pairs"]) == 3
-    assert b"Ben" in picture.read_bytes()
     assert "Krippendorff" in page.read_text(encoding="utf-8")
 
 
@@ -47,14 +46,12 @@ def test_missing_ratings_are_counted_and_no_label(pearl_eval, ratings_file):
     assert "5 ratings of 3 items by 3 raters, 2 missing;" in pearl_eval("agreement", "--ratings", path).out
 
 
-def test_what_is_undefined_is_null(pearl_eval, ratings_file, tmp_path):
+def test_what_is_undefined_is_null(pearl_eval, ratings_file):
     path = ratings_file("item,rater,label\n1,a,yes\n2,a,no\n")
-    picture = tmp_path / "a.svg"
-    run = pearl_eval("agreement", "--ratings", path, "--json", "-", "--picture", picture)
+    run = pearl_eval("agreement", "--ratings", path, "--json", "-")
     assert (run.status, run.err) == (0, "")
     assert set(run.json["coefficients"].values()) == {None}
     assert run.json["undefined"]["fleiss_kappa"] == "there is only one rater"
-    assert picture.exists()
     assert "there is only one rater" in pearl_eval("agreement", "--ratings", path).out
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -60,13 +59,10 @@ def test_the_breakdown_of_what_is_executed_and_of_what_is_not(edits):
     assert [row["refused"] for row in found["not_reached"]] == [{}, {}, {"several_times": 1}, {"overlaps": 2}]
 
 
-def test_the_change_of_a_score_with_each_edit(edits, tmp_path):
-    picture = tmp_path / "edits.svg"
-    found = edits("--scorer", "shorter", "--picture", picture, "--json", "-", traces=TRACES[:3]).json["sensitivity"]
+def test_the_change_of_a_score_with_each_edit(edits):
+    found = edits("--scorer", "shorter", "--json", "-", traces=TRACES[:3]).json["sensitivity"]
     # sea to bay and wide to vast: no character more or less
     assert (found["n"], found["traces"], found["median"]["value"]) == (6, 3, 0.0)
-    drawn = picture.read_text(encoding="utf-8").partition(">edits</text>")[2].partition(">edits executed")[0]
-    assert re.findall(r">([^<]+)</text>", drawn) == ["1", "2"]  # edits are counted
     longer = trace(DRAFT, "", ("sea", "wide bay"), ("wide", "far"))
     longer["messages"][1]["content"] += "The wide bay was grey and the sky was far."
     found = edits("--scorer", "longer", "--json", "-", traces=[longer]).json["sensitivity"]
@@ -76,16 +72,10 @@ def test_the_change_of_a_score_with_each_edit(edits, tmp_path):
     assert found["categories"] == [{"category": "Cliche", "n": 2, "median": {"value": 2.0, "low": -1.0, "high": 5.0}}]
 
 
-def test_where_no_edit_is_executed_no_score_changes(edits, tmp_path):
+def test_where_no_edit_is_executed_no_score_changes(edits):
     run = edits("--scorer", "shorter", "--json", "-", traces=TRACES[3:])
     assert (run.status, run.json["executed"], run.json["sensitivity"]) == (0, 0, None)
     assert "the span occurs several times" in edits("--scorer", "shorter", traces=TRACES[3:]).out
-    records, picture = tmp_path / "records.jsonl", tmp_path / "edits.svg"
-    more = ("--scorer", "shorter", "--picture", picture, "--training-records", records)
-    run = edits(*more, traces=TRACES[3:])
-    assert (run.status, "no edit can be executed" in run.err) == (2, True)
-    assert not picture.exists()
-    assert not records.exists()
 
 
 def test_spans_that_only_one_part_has_are_reported(edits):
@@ -122,7 +112,7 @@ def test_training_records_of_the_edits_that_can_be_executed(edits, tmp_path):
     assert answer.endswith("Part 3: Edited draft\nThe bay was grey and the sky was vast.")
 
 
-def test_bad_input(edits, tmp_path):
+def test_bad_input(edits):
     pair = {"paragraph1": "a", "paragraph2": "b", "reference_preference": "1"}
     run = edits(traces=[pair])
     assert (run.status, "holds no trace of edits" in run.err) == (2, True)
@@ -130,10 +120,6 @@ def test_bad_input(edits, tmp_path):
     run = edits(traces=[TRACES[0], without])
     assert run.status == 2
     assert "traces.jsonl:2: messages: the assistant's message must have Part 1, Part 2 and Part 3." in run.err
-    records = tmp_path / "records.jsonl"
-    run = edits("--picture", tmp_path / "e.svg", "--training-records", records)
-    assert "--picture draws how a score changes" in run.err
-    assert not records.exists()
     assert edits("--scorer", "first").status == 2
 
 

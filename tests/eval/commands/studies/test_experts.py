@@ -44,8 +44,8 @@ def of_gap(rows):
 
 
 def test_agreement_by_gap_and_ranks(experts, tmp_path):
-    picture, page = tmp_path / "e.svg", tmp_path / "e.html"
-    run = experts("--json", "-", "--picture", picture, "--report", page)
+    page = tmp_path / "e.html"
+    run = experts("--json", "-", "--report", page)
     assert (run.status, run.err) == (0, "")
     found = run.json
     assert (found["triplets"], found["rankings"], found["equal_scores"]) == (2, 5, 1)
@@ -65,7 +65,6 @@ def test_agreement_by_gap_and_ranks(experts, tmp_path):
     assert [(group["llm"], len(group["majority_ranks"])) for group in found["groups"]] == [("gpt", 3), ("llama", 0)]
     assert [(group["llm"], group["triplets"]) for group in found["groups"]] == [("gpt", 1), ("llama", 1)]
     assert found["printed"][3]["figure"] == "majority agreement, gap above 1"
-    assert picture.stat().st_size > 1000
     assert "Figures that the paper prints" in page.read_text(encoding="utf-8")
 
 
@@ -115,7 +114,7 @@ def test_texts_that_a_model_needs_are_named(experts, small_reward):
 
 def test_tables_for_the_eye(experts):
     out = experts().out
-    for words in ("Agreement of experts with the order of scores", "best edit", "against our interval"):
+    for words in ("Agreement of experts with the order of scores", "best edit", "within interval"):
         assert words in out
 
 

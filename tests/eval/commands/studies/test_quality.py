@@ -59,8 +59,8 @@ def test_of_one_original_text_the_pairs_are_resampled(quality):
 
 
 def test_accuracy_and_every_trivial_scorer(quality, tmp_path):
-    picture, page = tmp_path / "q.svg", tmp_path / "q.html"
-    run = quality("--json", "-", "--picture", picture, "--report", page, perplexity=False)
+    page = tmp_path / "q.html"
+    run = quality("--json", "-", "--report", page, perplexity=False)
     assert (run.status, run.err) == (0, "")
     found = run.json
     assert (found["n"], found["originals"], found["scorer"]) == (3, 2, "shorter")
@@ -79,16 +79,11 @@ def test_accuracy_and_every_trivial_scorer(quality, tmp_path):
     assert (equal["n"], equal["accuracy"]["shorter"]["value"], equal["accuracy"]["longer"]["value"]) == (1, 0, 1)
     better = {name: (part["n"], part["accuracy"]["longer"]["value"]) for name, part in found["better_is"].items()}
     assert better == {"longer": (1, 1), "shorter": (2, 0)}
-    assert "all pairs" in picture.read_text(encoding="utf-8")
     assert "lengths within 10%" in page.read_text(encoding="utf-8")
 
 
-def test_the_mean_of_sets_and_micro_beside_it(quality, tmp_path):
-    picture = tmp_path / "q.svg"
-    found = quality("--json", "-", "--picture", picture, one=PAIRS, two=OTHERS).json
-    drawn = picture.read_text(encoding="utf-8")
-    assert "mean of sets" in drawn
-    assert "all pairs" not in drawn
+def test_the_mean_of_sets_and_micro_beside_it(quality):
+    found = quality("--json", "-", one=PAIRS, two=OTHERS).json
     assert found["accuracy"] == pytest.approx((2 / 3 + 1) / 2)
     assert found["intervals"]["micro"]["value"] == 0.75
     assert [part["n"] for part in found["sets"]] == [3, 1]

@@ -54,7 +54,7 @@ def test_a_path_that_is_not_utf8(pearl_eval, write_lines, tmp_path):
 def test_the_result_says_what_made_it_and_is_the_same_again(pearl_eval, write_lines, tmp_path):
     path = write_lines(LINES)
     words = ("retrieval", "--gains", path, "--model", "bm25", "--baseline", "random")
-    to_file = pearl_eval(*words, "--json", tmp_path / "r.json", "--picture", tmp_path / "r.svg")
+    to_file = pearl_eval(*words, "--json", tmp_path / "r.json")
     assert (to_file.status, to_file.out, to_file.err) == (0, "", "")
     result = json.loads((tmp_path / "r.json").read_text())
     assert result["version"] == __version__
@@ -64,11 +64,7 @@ def test_the_result_says_what_made_it_and_is_the_same_again(pearl_eval, write_li
     )
     assert [row["model"] for row in result["models"]] == ["bm25", "random"]
     assert sum(result["models"][0]["s1"]["counts"]) == 3
-    drawn = (tmp_path / "r.svg").read_bytes()
-    assert pearl_eval(*words, "--json", "-", "--picture", tmp_path / "r.svg").json == result
-    assert (tmp_path / "r.svg").read_bytes() == drawn
-    assert b">bm25<" in drawn
-    assert b"<dc:date>" not in drawn
+    assert pearl_eval(*words, "--json", "-").json == result
 
 
 def test_several_files_are_one(pearl_eval, write_lines):
@@ -93,8 +89,6 @@ def test_tables_for_the_eye(pearl_eval, write_lines):
         (("--model", "none"), "There is no model 'none'; there are "),
         (("--model", "bm25", "--model", "bm25"), "The model 'bm25' is named twice"),
         (("--model", "bm25", "--baseline", "bm25"), "The model 'bm25' is named twice"),
-        (("--model", "bm25", "--picture", "p.gif"), "--picture p.gif: a picture ends in .svg or .png."),
-        (("--model", "bm25", "--picture", "no/p.svg"), "--picture no/p.svg: there is no folder no."),
         (("--model", "bm25", "--json", "no/r.json"), "--json no/r.json: there is no folder no."),
         (("--model", "bm25", "--json", "/"), "--json /: that is a folder"),
     ],

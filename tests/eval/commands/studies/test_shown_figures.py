@@ -62,7 +62,7 @@ def test_margins_take_each_text_from_the_drafts_by_count(system, bertscore):
     json.dumps(report)
     margin_table, count_table = shown_tables({"models": [report], "command": "pearl eval shown"})
     assert markdown(margin_table).count("| all |") == 1
-    assert "the best 3" in markdown(count_table)
+    assert "\n| 3 | 0.5000" in markdown(count_table)
 
 
 def test_requests_without_every_draft_are_left_out(system, bertscore):

@@ -36,7 +36,7 @@ def test_styles_of_people(write_lines, corrected):
         "legal": ("not", "not", "not", "not", "not"),
     }
     (said,) = levels_of_raters((), read_people(write_lines(ratings(levels))), corrected)
-    found = {tuple(row["styles"]): row for row in correlations(said, corrected)}
+    found = {tuple(row["styles"]): row for row in correlations(said)}
     both = found["poetic", "rhyming"]
     assert (both["n"], both["of"]) == (4, "people")  # of the fifth text one could not tell
     assert both["rho"]["value"] == pytest.approx(spearmanr((2, 1, 0, 0), (2, 2, 0, 1)).statistic)
@@ -52,7 +52,7 @@ def test_styles_of_a_judge(read, detected, corrected):
         for i, verdict in enumerate(every.split())
     ]
     (judge,) = levels_of_raters(read(lines).units, NOBODY, corrected)
-    (row,) = correlations(judge, corrected)
+    (row,) = correlations(judge)
     assert (row["of"], row["scheme"], row["n"]) == ("Ann", "yes_no", 4)
     assert row["rho"]["value"] == pytest.approx(spearmanr((1, 1, 0, 0), (1, 1, 0, 1)).statistic)
 
@@ -69,7 +69,7 @@ def test_labels_given_a_persona(read, detected, write_lines, corrected):
     rows = [
         row
         for said in levels_of_raters(units, people, corrected)
-        for row in by_persona(said, {unit.subject: unit.about.persona for unit in units}, corrected)
+        for row in by_persona(said, {unit.subject: unit.about.persona for unit in units})
     ]
     found = {(row["of"], row["persona"]): row for row in rows}
     # draws: two of four present; the fourth text was not judged, so nobody says for whom it was written

@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from eval.recorded.style.choices import chosen
 from eval.recorded.style.consistency import (
     PEOPLE,
     among_people,
@@ -19,7 +18,7 @@ from eval.recorded.style.people import Subject, read_people
 
 
 def of_counts(counts):
-    texts = Texts([f"t{i}" for i in range(len(counts))], chosen("corrected"))
+    texts = Texts([f"t{i}" for i in range(len(counts))])
     (row,) = randolph(np.array(counts, float), ["all"] * len(counts), texts).values()
     return row
 

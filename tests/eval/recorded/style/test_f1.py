@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
 from eval.recorded.style.breakdowns import breakdowns, measured, reflections
-from eval.recorded.style.f1 import accuracy, class_f1, f1
+from eval.recorded.style.counts import accuracy, class_f1, f1
 
 
 def table(*rows):

@@ -70,17 +70,15 @@ def files(detected, ranked, write_lines, tmp_path):
     )
 
 
-def test_figures_picture_and_page(pearl_eval, files, tmp_path):
+def test_figures_and_page(pearl_eval, files, tmp_path):
     pages = []
     for name in ("a", "b"):
-        picture, page = tmp_path / f"{name}.svg", tmp_path / f"{name}.html"
-        run = pearl_eval(*files, "--json", "-", "--picture", picture, "--report", page)
+        page = tmp_path / f"{name}.html"
+        run = pearl_eval(*files, "--json", "-", "--report", page)
         assert (run.status, run.err) == (0, "")
-        pages.append((run.out, picture.read_bytes(), page.read_bytes()))
+        pages.append((run.out, page.read_bytes()))
     assert pages[0] == pages[1]
-    assert b"large" in pages[0][1]
-    html = pages[0][2].decode()
-    assert html.count("<svg") == 1
+    html = pages[0][1].decode()
     assert "vivid scenes follow" in html
     found = run.json
     assert found["judgements"]["lines"] == 24 * (2 * 3 * 2 * 3 + 3 * 2 * 2) + 24 * 3
@@ -114,14 +112,12 @@ def test_tables_for_the_eye(pearl_eval, files):
         assert said in run.out
 
 
-def test_without_people(pearl_eval, files, tmp_path):
-    picture = tmp_path / "a.svg"
-    run = pearl_eval(*files[:5], "--json", "-", "--picture", picture)
+def test_without_people(pearl_eval, files):
+    run = pearl_eval(*files[:5], "--json", "-")
     assert (run.status, run.err) == (0, "")
     assert run.json["f1"] == []
     assert run.json["self_consistency"]
     assert run.json["agreement"][0]["raters"] == ["large", "middle", "small"]
-    assert b"large" in picture.read_bytes()
     assert pearl_eval(*files[:5]).status == 0
 
 
@@ -173,7 +169,6 @@ def test_a_name_is_no_markup(pearl_eval, detected, write_lines, tmp_path):
         ("--cant-tell", "own"),
         ("--even", "cautious"),
         ("--half", "tie"),
-        ("--picture", "x.gif"),
         ("--report", "no/such/folder.html"),
         ("--human", "none.jsonl"),
         ("--ability", "none.json"),
@@ -193,11 +188,11 @@ def test_bad_input_is_one_line(pearl_eval, detected, write_lines):
     assert run.err.startswith(f"pearl: {path}:2: is not JSON")
 
 
-def test_nothing_could_be_read(pearl_eval, detected, write_lines, tmp_path):
+def test_nothing_could_be_read(pearl_eval, detected, write_lines):
     people = [{"item": "text 1", "style": "storytelling", "rater": "r1", "label": "very"}]
     run = pearl_eval(
         *("style", "--judgements", write_lines([detected(verdict="invalid")]), "--json", "-"),
-        *("--human", write_lines(people, "people.jsonl"), "--picture", tmp_path / "a.svg"),
+        *("--human", write_lines(people, "people.jsonl")),
     )
     assert (run.status, run.err) == (0, "")
     (whole,) = (row for row in run.json["f1"] if not row["by"])

@@ -92,8 +92,8 @@ def test_the_command_compares_three_labels(pearl_eval, detected, write_lines):
     found = pearl_eval(*words, "--json", "-").json
     assert found["f1"][0]["f1"]["value"] == 1.0
     assert found["three_labels"][0]["f1"]["value"] == 0.0
+    assert found["three_labels"][0]["confusion"]["very"]["somewhat"] == 3
     run = pearl_eval(*words)
-    assert "Three labels, bounds as recorded" in run.out
-    assert "0 / 3 / 0" in run.out
+    assert "Three labels: the judge's for each of people's." in run.out
     run = pearl_eval(*words, "--choose", "bins=learned", "--json", "-")
     assert run.json["choices"]["bins"] == "learned"
