@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.asking.grammar import TURN
 from eval.asking.lines import folded
+from eval.asking.reading import TURN
 from eval.asking.reply import (
     CUT_OFF,
     EMPTY,

@@ -13,7 +13,7 @@ from typing import Any
 
 from eval.asking import reply as replies
 from eval.asking.reply import Mark, clean, marks, own_words, plain
-from eval.asking.said import BOX, Said, statements
+from eval.asking.said import BOX, statements
 from eval.asking.verdict import Answer, Given, Invalid, Verdict
 from pearl.errors import InputError
 
@@ -79,7 +79,7 @@ def parse_reply(reply: str, form: ReplyForm, shown: Sequence[str] = ()) -> Verdi
     text = replies.answer(reply)
     if not text.strip():
         return Invalid(replies.EMPTY)
-    said = list(statements(text, (*VERDICT_FIELDS, *CERTAINTY_FIELDS), shown)[1].values())
+    said = list(statements(text, (*VERDICT_FIELDS, *CERTAINTY_FIELDS), shown)[1])
     text = own_words(text)
     if form.opened and _OPENED.match(text):
         text = "[[" + text.lstrip()
@@ -95,7 +95,7 @@ def parse_reply(reply: str, form: ReplyForm, shown: Sequence[str] = ()) -> Verdi
     words = {word for word, _ in letters}.union(_words(said))
     if len(words) > 1:
         return Invalid(replies.SEVERAL_VERDICTS)
-    numbers = {number for mark in (*own_marks, *map(_mark, said)) for number in _numbers(mark)}
+    numbers = {number for mark in (*own_marks, *(_mark(value) for _, value in said)) for number in _numbers(mark)}
     if not numbers:  # the certainty without a mark: the number right behind the verdict, else the one called certainty
         numbers = {int(number[1]) for _, end in letters if (number := _BEHIND.match(text, end))}
     if not numbers:
@@ -125,24 +125,24 @@ def _numbers(mark: Mark) -> list[int]:
     return [int(number[1])] if number else []
 
 
-def _mark(said: Said) -> Mark:
+def _mark(value: object) -> Mark:
     """The statement as a mark; an empty mark unless its value is a string or a whole number."""
-    usable = isinstance(said.value, (str, int)) and not isinstance(said.value, bool)
-    return Mark(str(said.value).strip("[] ") if usable else "", 0)
+    usable = isinstance(value, (str, int)) and not isinstance(value, bool)
+    return Mark(str(value).strip("[] ") if usable else "", 0)
 
 
-def _words(said: Sequence[Said]) -> set[str]:
+def _words(said: Sequence[tuple[str, object]]) -> set[str]:
     """The letters that the statements give as a verdict, and words that are none."""
-    marks = [_mark(one) for one in said if one.name in (*VERDICT_FIELDS, BOX)]
+    marks = [_mark(value) for name, value in said if name in (*VERDICT_FIELDS, BOX)]
     return {word for mark in marks for word in _verdict_words(mark) or [mark.content] if not mark.content.isdecimal()}
 
 
-def _of_statements(said: Sequence[Said], text: str, form: ReplyForm) -> Verdict:
+def _of_statements(said: Sequence[tuple[str, object]], text: str, form: ReplyForm) -> Verdict:
     words = _words(said)
-    if len(words) != 1 or all(one.doubted for one in said):
+    if len(words) != 1:
         return Invalid(replies.SEVERAL_VERDICTS if len(words) > 1 else replies.NO_VERDICT)
-    numbers = {number for one in said for number in _numbers(_mark(one))}
-    if not numbers and any(one.name in CERTAINTY_FIELDS for one in said):
+    numbers = {number for _, value in said for number in _numbers(_mark(value))}
+    if not numbers and any(name in CERTAINTY_FIELDS for name, _ in said):
         return Invalid(replies.NO_CERTAINTY)
     return _verdict(words.pop(), numbers or _called_certainty(text), form)
 

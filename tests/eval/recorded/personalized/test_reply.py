@@ -107,7 +107,7 @@ INVALID = {
     "JSON with a list": ('{"verdict": ["A"], "certainty": [80]}', NO_CERTAINTY),
     "JSON cut off": ('{"verdict": "A", "certai', NO_VERDICT),
     "JSON that is deep": ('{"a":' * 20_000, NO_VERDICT),
-    "two boxes": ("\\boxed{A} or \\boxed{B} 50", SEVERAL_VERDICTS),
+    "two boxes": ("\\boxed{A}\n\\boxed{B} 50", SEVERAL_VERDICTS),
     "a box denied": ("It is not \\boxed{A}. [[80]]", NO_VERDICT),
     "100 kB of brackets": ("[" * 100_000, NO_VERDICT),
     "100 kB of quotation marks": ("“" * 30_000 + '"' * 10_001, NO_VERDICT),
