@@ -104,7 +104,7 @@ INVALID = {
     "JSON that says one twice": ('{"verdict": "A", "verdict": "B", "certainty": 80}', NO_VERDICT),
     "JSON against a mark": ('{"verdict": "A", "certainty": 80} [[B]] [[80]]', SEVERAL_VERDICTS),
     "two objects": ('{"verdict": "A", "certainty": 80} {"verdict": "B", "certainty": 80}', SEVERAL_VERDICTS),
-    "JSON with a list": ('{"verdict": ["A"], "certainty": [80]}', NO_CERTAINTY),
+    "JSON with a list": ('{"verdict": ["A"], "certainty": [80]}', NO_VERDICT),
     "JSON cut off": ('{"verdict": "A", "certai', NO_VERDICT),
     "JSON that is deep": ('{"a":' * 20_000, NO_VERDICT),
     "two boxes": ("\\boxed{A}\n\\boxed{B} 50", SEVERAL_VERDICTS),
