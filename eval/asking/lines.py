@@ -11,6 +11,7 @@ from eval.asking.reply import clean, plain
 BEFORE = 200  # characters of a neighbouring line that tell a quotation from a judge's own words
 LONGEST_LINE = 200  # of a verdict; a longer one is prose
 QUOTATION = "…"  # in the place of quoted lines
+STATED = "\0"  # a line that begins with it holds a formal statement
 
 _FENCE = re.compile(r"(?:```|~~~)\s*\w*")
 
@@ -32,7 +33,9 @@ def own_lines(text: str, is_label: Callable[[str], object]) -> list[str]:
 
 
 def _of_fence(inside: list[str], is_label: Callable[[str], object]) -> list[str]:
-    return inside if len(inside) == 1 and is_label(inside[0][:LONGEST_LINE]) else [QUOTATION]
+    if len(inside) == 1 and is_label(inside[0][:LONGEST_LINE]):
+        return inside
+    return [line for line in inside if line.startswith(STATED)] or [QUOTATION]
 
 
 def is_repeated(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:

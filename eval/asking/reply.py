@@ -26,6 +26,7 @@ SEVERAL_CERTAINTIES = "several_certainties"
 CERTAINTY_OUT_OF_RANGE = "certainty_out_of_range"
 SCORE_OUT_OF_RANGE = "score_out_of_range"
 
+DENIES = "?~¬≠\u0300-\u036f\u2612\u2715-\u2718\u274c\u274e\U0001f44e\U0001f6ab"  # doubt, strokes, crosses, a thumb down
 CONTEXT = 12  # characters before a mark that tell a quotation from a judge's own words
 OWN_WORDS = 4  # with fewer of them in front it is the judge that starts so
 
@@ -45,15 +46,7 @@ _TEX_WORDS = re.compile(
     r"\s*\{([^{}]*)\}"
 )
 _TEX_MATH = re.compile(r"(?<!\$)\$\$?([^$\n]{1,300})\$\$?")
-_TEX_FONT = re.compile(r"\\+(?:bf(?:series)?|it|rm|sf|tt|large|huge|normalsize|displaystyle)\b[ \t]*", re.IGNORECASE)
-_TEX_ARROW = re.compile(r"\\+(?:(?:long)?rightarrow|to|implies)\b", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\+([][()%_#&*$])")
-_ARROW = re.compile(
-    r"(?P<behind>(?<=[\w*_\"'`)])[ \t]*)?(?:[→↦⇒⇢⇨⇾⟶⟹⟼➔➘-➯➱-➾▶▷▸▹►❯❱]\ufe0f?|(?<![-=<])[-=]{1,3}>)[ \t]*"
-)
-_TICK = re.compile(r"(?:[✅✓✔☑🗸👉⭐🌟★☆🏆🥇🏅🎯💯🟢📌📝⚖🏁🔷🔶🔹🔸◆●■▪✨]|\\+checkmark)\ufe0f?")
-_FIELD = re.compile(r'\s*"(\w[\w -]{0,40})"\s*:\s*"(.*?)"\s*(?:,(?=\s*"\w[\w -]{0,40}"\s*:)|,?\s*\Z)', re.DOTALL)
-LONGEST_OBJECT = 8000  # characters of one with quotation marks in its strings
 _BEGINS = re.compile(r"\{\s*[\"'“}]")
 MOST_OBJECTS = 64  # of a reply; the braces of one with more are not read
 _NOT = re.compile(r"(?:\bnot|n[’']t|\bnever|\brather than|\binstead of)[ ,]+(?:\w+[ ,]+){0,3}$", re.IGNORECASE)
@@ -93,14 +86,12 @@ def answer(reply: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The text without what TeX and Markdown's escapes put around words, and with plain signs for ticks and arrows."""
+    """The text without what TeX and Markdown's escapes put around words."""
     if "\\" in text or "$" in text:
-        text = _TEX_FONT.sub("", text)
         for _ in range(2):  # a command within another
             text = _TEX_WORDS.sub(r"\1", text)
-        text = _ESCAPED.sub(r"\1", _TEX_ARROW.sub("→", _TEX_MATH.sub(r"\1", text)))
-    text = _ARROW.sub(lambda arrow: ": " if arrow["behind"] else " ", text)
-    return _TICK.sub("*", text)
+        text = _ESCAPED.sub(r"\1", _TEX_MATH.sub(r"\1", text))
+    return text
 
 
 def own_words(text: str) -> str:
@@ -147,16 +138,16 @@ class JsonObject:
 
 
 def json_objects(text: str) -> Iterator[JsonObject]:
-    """The outermost objects of a reply, but those that cannot be read or name a field twice. Line breaks and quotation
-    marks within strings, Python's spelling and a comma behind the last field are passed over."""
+    """The outermost objects of a reply, but those that cannot be read or name a field twice. Line breaks within
+    strings, Python's spelling and a comma behind the last field are passed over."""
     place = 0
     for _ in range(MOST_OBJECTS):
         if (begins := _BEGINS.search(text, place)) is None:
             return
         start, place = begins.start(), 0
-        for read in (_DECODER.raw_decode, lambda rest: _DECODER.raw_decode(_as_json(rest)), _by_quotes):
+        for spelled in (str, _as_json):
             try:
-                value, end = read(text[start:])
+                value, end = _DECODER.raw_decode(spelled(text[start:]))
             except (ValueError, RecursionError):
                 continue
             place = start + end
@@ -185,16 +176,6 @@ def _as_json(text: str) -> str:
         return _AS_JSON.get(match[0], match[0])
 
     return _SPELLED_OTHERWISE.sub(spelled, text)
-
-
-def _by_quotes(text: str) -> tuple[dict[str, Any], int]:
-    """An object of strings with quotation marks in them: a string ends where another field or the object's end follows.
-    Raises ValueError for anything else."""
-    end = closing_brace(text, 0)
-    fields = list(_FIELD.finditer(text[1 : end - 1])) if end <= LONGEST_OBJECT and text[end - 1] == "}" else []
-    if not fields or _FIELD.sub("", text[1 : end - 1]).strip():
-        raise ValueError("is no object of strings")
-    return _without_repeats([(field[1], field[2]) for field in fields]), end
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -7,13 +7,14 @@ without a usable word have an invalid vote.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
 
-from eval.asking.grammar import TURN
 from eval.asking.lines import folded
+from eval.asking.reading import TURN
 from eval.asking.reply import (
     CUT_OFF,
     EMPTY,
@@ -44,10 +45,14 @@ WORDS: Mapping[str, Verdict] = {
 }
 MOST_OBJECTS = 64  # a reply with more is no list of votes
 
-_DECODER = json.JSONDecoder(object_pairs_hook=tuple, strict=False)
 _NUMBER = re.compile(r"\s*([0-9]{1,4})\s*")
-# as Python writes it, or with words in no quotation marks
-_LOOSE = re.compile(r"""\s*(?:["']\s*)?([0-9]{1,4})\s*(?:["']\s*)?:\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z/]+))\s*""")
+# as JSON or Python writes it, or with keys and words in no quotation marks
+_PAIR = re.compile(
+    r"""\s*(?P<mark>["']?)(?P<key>[^\s"'{}:,\[\]][^"'{}:,\[\]]{0,60})(?P=mark)\s{0,9}:\s*(?P<word>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"""
+    r"""|\[[^\[\]{}]*\]|\{[^{}]*\}|[\w./-]+(?:\s[\w./-]+)*)\s*(?:,|(?=\})|(?P<cut>\Z))""",
+    re.DOTALL,
+)
+_CLOSES = re.compile(r"\s*\}")
 _UNDONE = re.compile(
     rf"\b(?:{TURN}|but|however|(?:for\s+)?example|e\.g|can\s?not|unable|refuse|decline)\b|n['’]t\b", re.IGNORECASE
 )
@@ -62,16 +67,13 @@ _UNMEANT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Object:
-    """Keys and values of an object in a reply, and where it stands; ``unfinished``: the reply ends inside it."""
+    """The words for each number in an object of a reply, and where it stands; ``unfinished``: the reply ends in it."""
 
-    pairs: tuple[tuple[str, object], ...]
+    words: Mapping[int, Set[str]]
     start: int
     end: int
-    unfinished: bool = False
-
-    @property
-    def numbered(self) -> bool:
-        return any(_NUMBER.fullmatch(key) for key, _ in self.pairs)
+    other_keys: int
+    unfinished: bool
 
 
 def read_votes(
@@ -86,16 +88,15 @@ def read_votes(
     if not text.strip():
         return Invalid(EMPTY)
     sources = [folded(clean(text_shown)) for text_shown in shown]
-    objects = list(_objects(text))
-    own = [part for part in objects if not any(folded(text[part.start : part.end]) in source for source in sources)]
-    voting = [part for part in own if part.numbered]
-    if not voting or len(own) > MOST_OBJECTS:
+    every = list(islice(_objects(text), MOST_OBJECTS + 1))
+    voting = [part for part in every if not any(folded(text[part.start : part.end]) in source for source in sources)]
+    if not voting or len(every) > MOST_OBJECTS:
         return Invalid(NO_VERDICT)
     last = voting[-1]
     if last.unfinished and not salvage:
         return Invalid(CUT_OFF)
-    words = _by_number(last)
-    if any(_by_number(part) != words for part in voting):
+    words = last.words
+    if any(part.words != words for part in voting):
         return Invalid(SEVERAL_VERDICTS)
     between = zip([0, *(part.end for part in voting)], [*(part.start for part in voting), len(text)], strict=True)
     *in_front, behind = (FENCE_LINE.sub("", text[start:end]) for start, end in between)
@@ -109,54 +110,29 @@ def read_votes(
         return Invalid(SHIFTED)
     absent = Invalid(CUT_OFF if last.unfinished else MISSING)
     by_rule = tuple(_vote(words[number]) if number in words else absent for number in asked)
-    unknown = len(others) + sum(_NUMBER.fullmatch(key) is None for key, _ in last.pairs)
-    return Votes(by_rule, text_around=beside, other_keys=unknown)
+    return Votes(by_rule, text_around=beside, other_keys=len(others) + last.other_keys)
 
 
-def _vote(words: Sequence[str | None]) -> Verdict:
+def _vote(words: Set[str]) -> Verdict:
     """The vote that all words for one rule stand for."""
-    spelled = ("null" if word is None else folded(word).strip(" .*_`'\"“”") for word in words)
-    votes = {WORDS.get(word, Invalid(NOT_OFFERED)) for word in spelled}
+    votes = {WORDS.get(word, Invalid(NOT_OFFERED)) for word in words}
     return votes.pop() if len(votes) == 1 else Invalid(SEVERAL_VERDICTS)
 
 
-def _by_number(votes: _Object) -> dict[int, list[str | None]]:
-    """The words for each number, "" for what is no word; the same word again is one."""
-    words: dict[int, list[str | None]] = {}
-    for key, value in votes.pairs:
-        if number := _NUMBER.fullmatch(key):
-            word = value if isinstance(value, str | None) else ""
-            before = words.setdefault(int(number[1]), [])
-            if word not in before:
-                before.append(word)
-    return words
-
-
 def _objects(text: str) -> Iterator[_Object]:
-    """The outermost objects of a reply, MOST_OBJECTS and one at most; what cannot be read between braces is none."""
-    place = text.find("{")
-    for _ in range(MOST_OBJECTS + 1):
-        if place < 0:
-            return
-        try:
-            pairs, end = _DECODER.raw_decode(text, place)
-            votes: _Object | None = _Object(pairs, place, end)
-        except (ValueError, RecursionError):
-            votes = _loose(text, place)
-        if votes:
-            yield votes
-        place = text.find("{", votes.end if votes else closing_brace(text, place))
-
-
-def _loose(text: str, start: int) -> _Object | None:
-    """An object of numbers and words that is not quite JSON, or that the reply ends inside of."""
-    end = text.find("}", start)
-    inside = text[start + 1 : end if end >= 0 else len(text)]
-    parts = inside.split(",")
-    if end < 0 or not parts[-1].strip():
-        parts.pop()  # what a reply ends in may be half a word; a comma may stand behind the last vote
-    matches = [_LOOSE.fullmatch(part) for part in parts]
-    if not all(matches) or not matches:
-        return None
-    pairs = tuple((match[1], match[2] or match[3] or match[4] or "") for match in matches if match)
-    return _Object(pairs, start, end + 1 if end >= 0 else len(text), unfinished=end < 0)
+    """Yield the outermost objects with numbers as keys; what cannot be read between braces is none."""
+    start = text.find("{")
+    while start >= 0:
+        pairs, place = [], start + 1
+        while pair := _PAIR.match(text, place):
+            place = pair.end()
+            pairs += [] if pair["cut"] is not None else [pair]  # what a reply ends in may be half a word
+        closes, words = _CLOSES.match(text, place), defaultdict[int, set[str]](set)
+        for pair in pairs:
+            if number := _NUMBER.fullmatch(pair["key"]):
+                words[int(number[1])].add(folded(pair["word"]).strip(" .*_`'\"“”"))
+        end = closes.end() if closes else closing_brace(text, start)
+        if words and (closes or "}" not in text[place:]):
+            others = sum(_NUMBER.fullmatch(pair["key"]) is None for pair in pairs)
+            yield _Object(words, start, end, others, not closes)
+        start = text.find("{", end)

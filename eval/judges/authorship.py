@@ -4,7 +4,6 @@ reference more likely write? How often each system's drafts pass for the author'
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +15,9 @@ import numpy as np
 from typer import Option
 
 from eval.asking.choices import PaperChoice, Preset, Presets
-from eval.asking.grammar import NOUNS, Grammar, line_of
 from eval.asking.json_lines import check_fields, check_object, optional_id, optional_string, read_items
 from eval.asking.lines import folded
+from eval.asking.reading import Label, Labels
 from eval.asking.reply import NOT_OFFERED
 from eval.asking.verdict import Answer, Given, Invalid, Verdict, kind, reason_of
 from eval.judges import pairwise
@@ -240,30 +239,20 @@ def ask_again(judgement: Judgement[AuthorshipItem], reply: str, options: Authors
 
 # the reply
 
-ANSWERS = {"ONE": Answer.A, "1": Answer.A, "TWO": Answer.B, "2": Answer.B, "BOTH": Answer.BOTH}
-SPELLED = {"POST ONE": Given(Answer.A), "POST TWO": Given(Answer.B), "BOTH": Given(Answer.BOTH)}
-
-
-def _verdict(label: re.Match[str]) -> Verdict:
-    answer = ANSWERS.get((label["post"] or label["bare"]).upper())
-    return Given(answer) if answer else Invalid(NOT_OFFERED)
-
-
-GRAMMAR: Grammar[Verdict] = Grammar(
-    line_of(
-        r"(?:POST[\s:_-]{1,3}(?P<post>ONE|TWO|THREE|[123ABC])|(?P<bare>ONE|TWO|BOTH|NEITHER|EITHER|NONE|TIE))"
-        r"(?:\s+POSTS)?"
-    ),
-    _verdict,
-    SPELLED,
-    fields=NOUNS,
-    sections=(SPELLED["POST ONE"], SPELLED["POST TWO"]),
+_POST = r"post[\s:_-]{1,3}"
+LABELS: Labels[Verdict] = Labels(
+    (
+        Label("POST ONE", Given(Answer.A), rf"(?:{_POST})?one|{_POST}1", f"{_POST}(?:one|1)"),
+        Label("POST TWO", Given(Answer.B), rf"(?:{_POST})?two|{_POST}2", f"{_POST}(?:two|2)"),
+        Label("BOTH", Given(Answer.BOTH), r"both(?:\s+posts)?"),
+        Label("", Invalid(NOT_OFFERED), rf"{_POST}(?:three|[3abc])|neither|either|none|tie"),
+    )
 )
 
 
 def read(reply: str, trial: Trial[AuthorshipItem], options: AuthorshipOptions) -> Verdict:
     """A is POST ONE, B is POST TWO."""
-    return GRAMMAR.read(reply, (trial.item.reference, *trial.item.texts))
+    return LABELS.read(reply, (trial.item.reference, *trial.item.texts))
 
 
 # the figures
@@ -456,7 +445,7 @@ JUDGE = Judge(
         wanted=lambda options: options.ask_again,
         ask=ask_again,
         replaces=True,
-        decoding=Decoding(max_tokens=16, choices=tuple(SPELLED)),
+        decoding=Decoding(max_tokens=16, choices=tuple(LABELS.spellings)),
     ),
     figures=figures,
     tables=tables,

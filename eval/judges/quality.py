@@ -6,7 +6,6 @@ beside scorers that know nothing of writing.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +17,8 @@ import numpy as np
 from typer import Option
 
 from eval.asking.choices import PaperChoice, Preset, Presets
-from eval.asking.grammar import CLOSING, NOUNS, OPENING, Grammar
+from eval.asking.reading import Label, Labels, Scale
 from eval.asking.reply import NOT_OFFERED
-from eval.asking.scale import Scale
 from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict, kind, reason_of
 from eval.judges import pairwise
 from eval.judges.items import Fences, Items
@@ -235,28 +233,12 @@ def _marked(texts: Sequence[str]) -> str:
 # the replies
 
 _TEXT = r"(?:text|paragraph)[\s_]*"
-_SAYS = (
-    r"(?P<says>(?:(?:my|the)\s+)?(?:final\s+)?(?:preference|answer|choice|verdict|decision)[\"'*_]*\s*(?:[:=]|is\b)"
-    rf"{OPENING})"
-)
-_NUMBER = rf"(?:{_TEXT})?(?P<number>[0-9]{{1,3}})"
-_LINE = re.compile(rf"{OPENING}(?:{_SAYS}{_NUMBER}|{_TEXT}(?P<named>[0-9]{{1,3}}))(?P<tail>{CLOSING})", re.IGNORECASE)
-ANSWERS: Mapping[str, Verdict] = {"1": Given(Answer.A), "2": Given(Answer.B)}
-
-
-def _preference(match: re.Match[str]) -> Verdict:
-    number = match["number"] or match.groupdict().get("named")
-    return ANSWERS.get(number or "", Invalid(NOT_OFFERED))
-
-
-PREFERENCES: Grammar[Verdict] = Grammar(
-    _LINE,
-    _preference,
-    {f'{{"preference": "{number}"}}': verdict for number, verdict in ANSWERS.items()},
-    fields=NOUNS,
-    sections=tuple(ANSWERS.values()),
-    alone=re.compile(rf"{OPENING}{_NUMBER}{CLOSING}", re.IGNORECASE),
-    number=lambda value: ANSWERS.get(f"{value:g}", Invalid(NOT_OFFERED)),
+PREFERENCES: Labels[Verdict] = Labels(
+    (
+        Label('{"preference": "1"}', Given(Answer.A), rf"(?:{_TEXT})?1", f"{_TEXT}1"),
+        Label('{"preference": "2"}', Given(Answer.B), rf"(?:{_TEXT})?2", f"{_TEXT}2"),
+        Label("", Invalid(NOT_OFFERED), rf"(?:{_TEXT})?[0-9]{{1,3}}"),
+    )
 )
 SCALE = Scale(rewarded.LOWEST_SCORE, rewarded.HIGHEST_SCORE)
 

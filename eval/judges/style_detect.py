@@ -19,7 +19,7 @@ from typer import Option
 from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.json_lines import check_fields, check_once, optional_id, optional_string, read_lines
 from eval.asking.lines import folded
-from eval.asking.scale import EXHIBITS, YES_NO, Scale
+from eval.asking.reading import EXHIBITS, YES_NO, Labels, Reader, Scale
 from eval.asking.verdict import Failed, Invalid, Points, Score, counts, kind, reason_of
 from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, grouped, verdict_counts
@@ -75,7 +75,7 @@ class Scheme:
     prompt at 1: a 0 is none of the scale."""
 
     name: str
-    scale: Scale
+    scale: Labels[Points] | Scale
     present_from: float
     up_to: tuple[float, float] | None
     asks: str
@@ -272,7 +272,7 @@ def unlabelled(options: DetectOptions) -> str | None:
 
 
 def read(reply: str, trial: Trial[StyleItem], options: DetectOptions) -> Points:
-    scale: Scale = trial.way[0].scale
+    scale: Reader[Points] = trial.way[0].scale
     return scale.read(reply, (trial.item.text,))
 
 

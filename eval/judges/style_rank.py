@@ -5,7 +5,6 @@ the draws of an item make its label: a, b or a tie.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,9 +16,9 @@ import numpy as np
 from typer import Option
 
 from eval.asking.choices import PaperChoice, Preset, Presets
-from eval.asking.grammar import NOUNS, TURN, Grammar, line_of, points_up_to
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.lines import folded
+from eval.asking.reading import NOUNS, Label, Labels, Scale
 from eval.asking.reply import NOT_OFFERED
 from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict, counts, kind, reason_of
 from eval.judges import pairwise
@@ -204,64 +203,42 @@ def ask(trial: Trial[RankItem], options: RankOptions) -> Messages:
     return Message("system", system), Message("user", "\n\n".join(parts))
 
 
-# the replies; signs that decorate are passed over, but not those that deny (a cross, a tilde, a question mark)
+# the replies
 
-_OPENING = r"[\s*_#`\"'“‘(\[{<•|=:;–—-]*"
-_CLOSING = r"[\s*_`\"'”’)\]}>.,;:!=|–—-]*"
-_SAYS = (
-    r"(?:(?:my\s+|the\s+)?(?:final\s+)?(?:verdict|decision|answer|judge?ment|choice|preference|conclusion)"
-    r"(?:\s+is\b|\s*[*_]*\s*[:=–—])"
-    r"|the\s+(?:best|better)(?:\s+(?:output|one|response))?\s+is\b|i\s+(?:would\s+)?(?:choose|pick|prefer|select)\b)"
-)
-_OUTPUT = r"(?:output|option|response)"
-_CHOICE = re.compile(
-    rf"{_OPENING}(?:which\s+is\s+best,\s+output\s+\(a\)\s+or\s+output\s+\(b\)\?{_OPENING})?(?:{_SAYS}{_OPENING})?"
-    rf"(?:{_OUTPUT}[\s:_-]{{0,3}}\(?(?P<output>[A-E])|(?P<bare>[AB]|TIE|BOTH|NEITHER|NONE|EITHER))(?P<tail>{_CLOSING})",
-    re.IGNORECASE,
-)
-_DOUBTS = re.compile(
-    rf"\b(?:{TURN}|but|though|however|other|former|latter|not|no|worse|worst|both|neither|either|tie|equal\w*)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-SPELLED: Mapping[str, Verdict] = {"Output (a)": Given(Answer.A), "Output (b)": Given(Answer.B)}
+_OUTPUT = r"(?:output|option|response)[\s:_-]{0,3}"
 
 
-def _choice(label: re.Match[str]) -> Verdict:
-    letter = (label["output"] or label["bare"]).lower()
-    return SPELLED.get(f"Output ({letter})", Invalid(NOT_OFFERED))
+def _output(letter: str, answer: Answer) -> Label[Verdict]:
+    named = rf"{_OUTPUT}\(?{letter}|\({letter}\)|(?-i:{letter.upper()})"
+    return Label(f"Output ({letter})", Given(answer), rf"(?:{_OUTPUT})?\(?{letter}\)?", named)
 
 
-def _may_be_taken_back(verdict: Verdict, below: Sequence[str]) -> bool:
-    """True when a sentence that goes on, the name of another, or a word of doubt may take the verdict back."""
-    if not isinstance(verdict, Given):
-        return False
-    others = "ABCDE".replace(verdict.answer.value, "")
-    named = re.compile(rf"(?i:\b{_OUTPUT}[\s:_-]{{0,3}}\(?[{others}]\b|\([{others}]\))|\b[{others}]\b")
-    return below[0][:1].islower() or any(named.search(line) or _DOUBTS.search(line) for line in below)
-
-
-CHOICES: Grammar[Verdict] = Grammar(
-    _CHOICE,
-    _choice,
-    SPELLED,
-    fields=(*NOUNS, "best"),
+CHOICES: Labels[Verdict] = Labels(
+    (
+        _output("a", Answer.A),
+        _output("b", Answer.B),
+        Label("", Invalid(NOT_OFFERED), rf"{_OUTPUT}\(?[c-e]\)?|tie|both|neither|none|either"),
+    ),
+    nouns=(*NOUNS, "best"),
     leads=True,
-    takes_back=_may_be_taken_back,
+    announces=(
+        r"the\s+(?:best|better)(?:\s+(?:output|one|response))?\s+is\b|i\s+(?:would\s+)?(?:choose|pick|prefer|select)\b"
+        r"|which\s+is\s+best,\s+output\s+\(a\)\s+or\s+output\s+\(b\)\?"
+    ),
 )
-POINTS = points_up_to(5)
-
-
-def _justified(nouns: Sequence[str], first: str, second: str) -> Grammar[Verdict]:
-    """A grammar of labels that call each text by a noun and its own name."""
-    answers = ((first, Answer.A), (second, Answer.B))
-    spelled: dict[str, Verdict] = {f"{noun} {name}": Given(answer) for noun in nouns for name, answer in answers}
-    label = line_of(f"(?P<label>{'|'.join(spelled)})")
-    return Grammar(label, lambda line: spelled[line["label"].upper()], spelled, fields=NOUNS)
-
-
-JUSTIFIED = {  # by whether styles are judged
-    True: _justified([task.upper() for task in TASKS], "ONE", "TWO"),
-    False: _justified(["OPTION"], "A", "B"),
+POINTS = Scale(0, 5, once=True, says="Score")
+JUSTIFIED: Mapping[bool, Labels[Verdict]] = {  # by whether styles are judged
+    styled: Labels(
+        tuple(
+            Label(f"{noun} {name}", Given(answer), rf"{noun}\s+{name}")
+            for noun in nouns
+            for name, answer in zip(names, (Answer.A, Answer.B), strict=True)
+        )
+    )
+    for styled, nouns, names in (
+        (True, tuple(task.upper() for task in TASKS), ("ONE", "TWO")),
+        (False, ("OPTION",), ("A", "B")),
+    )
 }
 
 

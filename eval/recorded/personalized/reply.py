@@ -13,7 +13,7 @@ from typing import Any
 
 from eval.asking import reply as replies
 from eval.asking.reply import Mark, clean, marks, own_words, plain
-from eval.asking.said import BOX, Said, statements
+from eval.asking.said import statements
 from eval.asking.verdict import Answer, Given, Invalid, Verdict
 from pearl.errors import InputError
 
@@ -79,28 +79,25 @@ def parse_reply(reply: str, form: ReplyForm, shown: Sequence[str] = ()) -> Verdi
     text = replies.answer(reply)
     if not text.strip():
         return Invalid(replies.EMPTY)
-    said = list(statements(text, (*VERDICT_FIELDS, *CERTAINTY_FIELDS), shown)[1].values())
+    said = statements(text, (*VERDICT_FIELDS, *CERTAINTY_FIELDS), shown)[1]
     text = own_words(text)
     if form.opened and _OPENED.match(text):
         text = "[[" + text.lstrip()
     own_marks = list(marks(text, [plain(clean(part)) for part in shown] if "[[" in text else ()))
-    letters = [(word, mark.end) for mark in own_marks for word in _verdict_words(mark)]
-    if not letters and said:
-        return _of_statements(said, text, form)
+    every = own_marks + [Mark(str(value).strip("[] "), 0) for _, value in said]
+    letters = [(word, mark.end) for mark in every for word in _verdict_words(mark)]
     if not letters:  # the letter alone
         whole = _WHOLE.fullmatch(text) if len(text) < 200 and "[[" not in text else None
         if whole is None:
             return Invalid(replies.NO_VERDICT)
         return _verdict(whole[1], {int(whole[2])} if whole[2] else set(), form)
-    words = {word for word, _ in letters}.union(_words(said))
+    words = {word for word, _ in letters}
     if len(words) > 1:
         return Invalid(replies.SEVERAL_VERDICTS)
-    numbers = {number for mark in (*own_marks, *map(_mark, said)) for number in _numbers(mark)}
+    numbers = {number for mark in every for number in _numbers(mark)}
     if not numbers:  # the certainty without a mark: the number right behind the verdict, else the one called certainty
-        numbers = {int(number[1]) for _, end in letters if (number := _BEHIND.match(text, end))}
-    if not numbers:
-        numbers = _called_certainty(text)
-    return _verdict(words.pop(), numbers, form)
+        numbers = {int(number[1]) for _, end in letters if end and (number := _BEHIND.match(text, end))}
+    return _verdict(words.pop(), numbers or _called_certainty(text), form)
 
 
 def _called_certainty(text: str) -> set[int]:
@@ -123,28 +120,6 @@ def _numbers(mark: Mark) -> list[int]:
         return [int(both[2])]
     number = _NUMBER.fullmatch(mark.content)
     return [int(number[1])] if number else []
-
-
-def _mark(said: Said) -> Mark:
-    """The statement as a mark; an empty mark unless its value is a string or a whole number."""
-    usable = isinstance(said.value, (str, int)) and not isinstance(said.value, bool)
-    return Mark(str(said.value).strip("[] ") if usable else "", 0)
-
-
-def _words(said: Sequence[Said]) -> set[str]:
-    """The letters that the statements give as a verdict, and words that are none."""
-    marks = [_mark(one) for one in said if one.name in (*VERDICT_FIELDS, BOX)]
-    return {word for mark in marks for word in _verdict_words(mark) or [mark.content] if not mark.content.isdecimal()}
-
-
-def _of_statements(said: Sequence[Said], text: str, form: ReplyForm) -> Verdict:
-    words = _words(said)
-    if len(words) != 1 or all(one.doubted for one in said):
-        return Invalid(replies.SEVERAL_VERDICTS if len(words) > 1 else replies.NO_VERDICT)
-    numbers = {number for one in said for number in _numbers(_mark(one))}
-    if not numbers and any(one.name in CERTAINTY_FIELDS for one in said):
-        return Invalid(replies.NO_CERTAINTY)
-    return _verdict(words.pop(), numbers or _called_certainty(text), form)
 
 
 def _verdict(word: str, numbers: set[int], form: ReplyForm) -> Verdict:

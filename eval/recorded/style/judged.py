@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from eval.asking import scale
-from eval.asking.grammar import NOUNS
 from eval.asking.json_lines import read_lines
+from eval.asking.reading import NOUNS, SCORE_NOUNS
 from eval.asking.said import reasons
 from eval.recorded.style.choices import TIES, StyleOptions
 from eval.recorded.style.labels import RANKING, TIE, draw_label, mean_scores, scored_label, winner
@@ -19,7 +18,7 @@ from eval.recorded.style.lines import FIELDS, About, Key, Line, Part, parse_line
 from eval.recorded.style.people import Subject
 from pearl.errors import InputError
 
-NAMES = (*NOUNS, *scale.FIELDS)  # of what a judge's object says, but for its reasons
+NAMES = (*NOUNS, *SCORE_NOUNS)  # of what a judge's object says, but for its reasons
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,5 +133,5 @@ def test_an_object_taken_from_a_text_is_not_the_judges():
 def test_the_votes_before_a_reply_was_cut_off_count_where_that_is_wanted():
     assert read_votes('{"1": "A", "2": "B", "3": "No', 3, salvage=True) == Votes((A, B, CUT))
     assert read_votes('{"1": "A", "2": "B"', 3, salvage=True) == Votes((A, CUT, CUT))  # a word may go on
-    assert read_votes('{"1": "A", "2": "B, and', 3, salvage=True) == Invalid(NO_VERDICT)
+    assert read_votes('{"1": "A", "2": "B, and', 3, salvage=True) == Votes((A, CUT, CUT))
     assert read_votes('{"1', 3, salvage=True) == Invalid(NO_VERDICT)

@@ -6,7 +6,7 @@ import pytest
 
 from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS
 from eval.asking.verdict import Answer, Given, Invalid
-from eval.judges.authorship import GRAMMAR
+from eval.judges.authorship import LABELS
 
 A, B, BOTH = Answer.A, Answer.B, Answer.BOTH
 WHY = "The reference and the second post are both terse; POST ONE is chatty, POST TWO is not."
@@ -48,10 +48,6 @@ READ = {
     "an object between sentences": (f'{WHY}\n{{"verdict": "POST TWO"}}\nLet me know if you need more.', B),
     "a string over several lines": ('{"justification": "POST ONE\nis chatty.\t", "verdict": "POST TWO"}', B),
     "an object as Python writes it": ("""{'justification': "It's terse", 'decision': 'POST TWO',}""", B),
-    "an object with quotation marks in a string": (
-        '{"justification": "Both say "see you", and "yes".", "verdict": "POST TWO"}',
-        B,
-    ),
     "an object in marks of another name": ('<json>{"verdict": "POST TWO"}</json>', B),
     "an object in a fence of one line": ('```json {"verdict": "POST TWO"} ```', B),
     "an object as asked for": ('Here is the JSON in the format you asked for:\n{"verdict": "POST TWO"}', B),
@@ -61,7 +57,6 @@ READ = {
     "a box on lines of mathematics": (f"{WHY}\n\\[\n\\boxed{{\\textbf{{POST~TWO}}}}\n\\]", B),
     "a box in a sentence": (f"{WHY} The verdict is $\\boxed{{\\text{{BOTH}}}}$. I hope this is right.", BOTH),
     "a box behind a verb": ("Whoever wrote the reference wrote \\boxed{POST TWO}, for both are terse.", B),
-    "a box with a font": (f"{WHY}\n\\boxed{{\\bf \\textcolor{{red}}{{POST ONE}}}}", A),
     "a box in a field": ('{"verdict": "\\boxed{POST ONE}"}', A),
     "text of TeX": (f"{WHY}\n$\\text{{POST TWO}}$", B),
     "a tag": (f"{WHY}\n<final_verdict>POST TWO</final_verdict>", B),
@@ -125,9 +120,9 @@ UNREAD = {
     "an object with two verdicts": ('{"verdict": "POST ONE", "answer": "POST TWO"}', SEVERAL_VERDICTS),
     "an object that names a field twice": ('{"verdict": "POST ONE", "verdict": "POST TWO"}', NO_VERDICT),
     "an object without a verdict": ('{"justification": "POST ONE"}', NO_VERDICT),
-    "an object with a list": ('{"verdict": ["POST ONE"]}', NO_VERDICT),
-    "an object with a sentence": ('{"verdict": "not POST ONE"}', NO_VERDICT),
-    "an object of another shape": ('{"verdict": {"POST ONE": 0.2, "POST TWO": 0.8}}', NO_VERDICT),
+    "an object with a list": ('{"verdict": ["POST ONE"]}', NOT_OFFERED),
+    "an object with a sentence": ('{"verdict": "not POST ONE"}', NOT_OFFERED),
+    "an object of another shape": ('{"verdict": {"POST ONE": 0.2, "POST TWO": 0.8}}', NOT_OFFERED),
     "an object that quotes another": (
         '{"justification": "It ends "so", "verdict": "POST ONE".", "verdict": "POST TWO"}',
         NO_VERDICT,
@@ -146,7 +141,7 @@ UNREAD = {
     "a box, then a cross": (f"{WHY}\n\\boxed{{POST ONE}} \u274c", NO_VERDICT),
     "tags with another verdict each": ("<verdict>POST ONE</verdict><answer>POST TWO</answer>", SEVERAL_VERDICTS),
     "a tag and a line": ("<verdict>POST ONE</verdict>\nPOST TWO", SEVERAL_VERDICTS),
-    "a tag with a denial": ("<verdict>not POST ONE</verdict>", NO_VERDICT),
+    "a tag with a denial": ("<verdict>not POST ONE</verdict>", NOT_OFFERED),
     "a tag of another name": ("<title>POST ONE</title>", NO_VERDICT),
     "an arrow between both": (f"{WHY}\nPOST ONE \u2192 POST TWO", NO_VERDICT),
     "a cross below": (f"{WHY}\nPOST ONE\n\u274c", NO_VERDICT),
@@ -159,12 +154,12 @@ UNREAD = {
 
 @pytest.mark.parametrize(("reply", "answer"), READ.values(), ids=READ.keys())
 def test_a_verdict_is_read(reply, answer):
-    assert GRAMMAR.read(reply) == Given(answer)
+    assert LABELS.read(reply) == Given(answer)
 
 
 @pytest.mark.parametrize(("reply", "reason"), UNREAD.values(), ids=UNREAD.keys())
 def test_what_cannot_be_read_is_invalid_and_never_a_default(reply, reason):
-    assert GRAMMAR.read(reply) == Invalid(reason)
+    assert LABELS.read(reply) == Invalid(reason)
 
 
 CANDIDATE = "Thanks for the kettle.\nSee you there.\nFinal verdict: POST TWO"
@@ -185,11 +180,11 @@ CANDIDATE = "Thanks for the kettle.\nSee you there.\nFinal verdict: POST TWO"
 )
 def test_a_verdict_within_a_candidate_is_not_the_judges(reply, verdict):
     asks = f"{CANDIDATE}\n<verdict>POST TWO</verdict>\nYours\n\\boxed{{POST TWO}}\n<verdict>\nPOST TWO\n</verdict>"
-    assert GRAMMAR.read(reply, [asks]) == verdict
+    assert LABELS.read(reply, [asks]) == verdict
 
 
 @pytest.mark.parametrize(
     "piece", ["<verdict>", "<verdict>\n", "\\boxed{", '{"a":', "{'", '{"a": \'', "\\text{", "$", "-> ", "<a ", "\n<b>x"]
 )
 def test_a_long_reply_takes_no_more_than_its_length(grows_linearly, piece):
-    grows_linearly(GRAMMAR.read, piece, 40_000 // len(piece))
+    grows_linearly(LABELS.read, piece, 40_000 // len(piece))

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from eval.asking.scale import Scale
 from eval.judges.judge import Trial
 from eval.judges.style_detect import LABELS, PRESETS, SCHEMES, DetectOptions, StyleItem, ask, label_of
 from eval.recorded.style.choices import CAUTIOUS, NO_LABEL
@@ -166,15 +165,3 @@ def test_the_draws_are_dealt_out_to_three_roles():
     assert [roles.count(role) for role in dict.fromkeys(roles)] == [10, 10, 10]
     assert all("a sailor" in role for role in roles)
     assert sum(map(len, PROTECTED.values())) == 19
-
-
-@pytest.mark.parametrize(
-    "scale",
-    [
-        {"lowest": 0, "highest": 1, "words": (("No", re.compile("no")), ("Yes", re.compile("of course")))},
-        {"lowest": 0, "highest": 10_000_000_000},  # more digits than a number may have
-    ],
-)
-def test_a_scale_that_cannot_read_its_own_answers_is_refused_when_declared(scale):
-    with pytest.raises(ValueError, match="The scale reads Invalid"):
-        Scale(**scale)

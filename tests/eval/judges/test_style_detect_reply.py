@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from eval.asking.reading import Scale
 from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS
-from eval.asking.scale import Scale
 from eval.asking.verdict import Invalid, Score
 from eval.judges.style_detect import SCHEMES
 
@@ -131,7 +131,7 @@ UNREAD = {
     "two boxes": ("yes_no", "\\boxed{Yes}\nor rather \\boxed{No}", SEVERAL_VERDICTS),
     "tags that differ": ("likert_10", "<rating>7</rating> <score>8</score>", SEVERAL_VERDICTS),
     "a cross": ("yes_no", "Answer: Yes \u274c", NOT_OFFERED),
-    "an arrow to another": ("likert_10", "Answer: 7 \u2192 8", SEVERAL_VERDICTS),
+    "an arrow to another": ("likert_10", "Answer: 7 \u2192 8", NOT_OFFERED),
     "100 kB without one": ("yes_no", "Answers: yes and no " * 5000, NO_VERDICT),
     "100 kB of answers": ("yes_no", "Answer: Yes\nAnswer: No\n" * 4300, SEVERAL_VERDICTS),
     "100 kB of signs": ("yes_no", "*" * 100_000, NO_VERDICT),

@@ -65,7 +65,7 @@ NO_CHOICE = {
     "two below each other": ("Output (a)\nOutput (b)", SEVERAL_VERDICTS),
     "two letters": ("ab", NO_VERDICT),
     "denied": ("Not Output (a)", NO_VERDICT),
-    "denied when announced": ("My answer is not Output (a).", NO_VERDICT),
+    "denied when announced": ("My answer is not Output (a).", NOT_OFFERED),
     "crossed out": ("~~Output (a)~~", NO_VERDICT),
     "with a cross": ("\u274c Output (a)", NO_VERDICT),
     "with strokes through the letters": ("Output (a\u0336)", NO_VERDICT),
@@ -100,9 +100,9 @@ NO_CHOICE = {
     "an object with two verdicts": ('{"answer": "a", "choice": "b"}', SEVERAL_VERDICTS),
     "an object that names a field twice": ('{"answer": "a", "answer": "b"}', NO_VERDICT),
     "an object without a verdict": ('{"reason": "Output (a)"}', NO_VERDICT),
-    "an object with a list": ('{"answer": ["a"]}', NO_VERDICT),
-    "an object with a sentence": ('{"answer": "not Output (a)"}', NO_VERDICT),
-    "an object of another shape": ('{"answer": {"a": 0.2, "b": 0.8}}', NO_VERDICT),
+    "an object with a list": ('{"answer": ["a"]}', NOT_OFFERED),
+    "an object with a sentence": ('{"answer": "not Output (a)"}', NOT_OFFERED),
+    "an object of another shape": ('{"answer": {"a": 0.2, "b": 0.8}}', NOT_OFFERED),
     "a score": ("Score: 4", NO_VERDICT),
     "100 kB without one": ("Output (a) says Output (b) " * 4000, NO_VERDICT),
     "100 kB of signs": ("*" * 100_000, NO_VERDICT),
@@ -159,6 +159,7 @@ SCORES = {
     "as a sentence": (f"{SAID}\nSo the total score is 4.", 4),
     "above its reasons": ("Score: 3\n\nMost styles show, though not all of them.", 3),
     "alone": ("4", 4),
+    "a number below": (f"{SAID}\n4", 4),
     "alone with the scale": ("4/5", 4),
     "in a fence": (f"{SAID}\n```\nScore: 4\n```", 4),
     "full width digits": (f"{SAID}\nScore: \uff14", 4),
@@ -181,7 +182,7 @@ NO_SCORE = {
     "of another scale": (f"{SAID}\nScore: 4/10", SCORE_OUT_OF_RANGE),
     "of another scale in words": (f"{SAID}\nScore: 4 out of 4", SCORE_OUT_OF_RANGE),
     "just above": (f"{SAID}\nScore: 5.01", SCORE_OUT_OF_RANGE),
-    "a percentage": (f"{SAID}\nScore: 4%", NO_VERDICT),
+    "a percentage": (f"{SAID}\nScore: 4%", SCORE_OUT_OF_RANGE),
     "a range": (f"{SAID}\nScore: 3-4", NO_VERDICT),
     "one or the other": (f"{SAID}\nScore: 3 or 4", NO_VERDICT),
     "with a doubt": (f"{SAID}\nScore: 4?", NO_VERDICT),
@@ -206,12 +207,11 @@ NO_SCORE = {
     "in the middle": ("Let me see.\nScore: 1\nThat is for relevance.", NO_VERDICT),
     "a quoted line": (f"{SAID}\n> Score: 4", NO_VERDICT),
     "a quotation over two lines": ('It ends so: "hello\nScore: 4"', NO_VERDICT),
-    "a number below": (f"{SAID}\n4", NO_VERDICT),
     "a choice": ("Output (a)", NO_VERDICT),
     "an object beyond the scale": ('{"score": 7}', SCORE_OUT_OF_RANGE),
-    "an object of no number": ('{"score": NaN}', SCORE_OUT_OF_RANGE),
-    "an object with true": ('{"score": true}', NO_VERDICT),
-    "an object with a list": ('{"score": [4]}', NO_VERDICT),
+    "an object of no number": ('{"score": NaN}', NOT_OFFERED),
+    "an object with true": ('{"score": true}', NOT_OFFERED),
+    "an object with a list": ('{"score": [4]}', NOT_OFFERED),
     "an object with two": ('{"score": 4, "total": 3}', SEVERAL_VERDICTS),
     "an object and another": ('{"score": 4} {"score": 3}', SEVERAL_VERDICTS),
     "an object and a line": ('{"score": 4}\nScore: 3', SEVERAL_VERDICTS),
@@ -275,7 +275,7 @@ def test_a_decision_that_stands_in_a_text_is_not_the_judges():
 def test_options_of_the_default_prompt():
     read = style_rank.JUSTIFIED[False].read
     assert read("It is plainer.\nANSWER: OPTION B") == Given(B)
-    assert read("It is plainer.\nANSWER: OPTION C") == Invalid(NO_VERDICT)
+    assert read("It is plainer.\nANSWER: OPTION C") == Invalid(NOT_OFFERED)
     assert read("It is plainer.\nTWEET ONE") == Invalid(NO_VERDICT)
 
 
