@@ -197,7 +197,9 @@ class EdgeOut(_OfRecord):
 class EdgesOut(_OfRecord):
     """What the draft begins and ends with by rule; null for what you do not have."""
 
-    greeting: EdgeOut | None = Field(description="How you greet, with the name that the request gives.")
+    greeting: EdgeOut | None = Field(
+        description="How you greet, with the name that the request gives.", examples=[None]
+    )
     opening: EdgeOut | None = Field(description="Words that always follow.", examples=[None])
     sign_off: EdgeOut | None = Field(description="How you sign off.", examples=[None])
     name: EdgeOut | None = Field(description="The name below it.", examples=[None])

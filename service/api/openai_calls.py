@@ -10,7 +10,7 @@ from itertools import count
 from typing import Annotated, Any, Literal
 
 from fastapi import Request
-from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
@@ -41,6 +41,22 @@ MODEL = "`pearl`, or one of your voices. The name of a known model, like `gpt-4o
     "`x-pearl-model` says so. If absent, your only voice, or `pearl` if you have none or several."
 )
 ModelId = Annotated[Name | None, BeforeValidator(lambda value: value or None)]
+
+
+class Sampling(BaseModel):
+    """How the model chooses its words."""
+
+    model_config = ConfigDict(extra="allow")
+
+    temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
+    top_p: float | None = Field(None, ge=0, le=1, description="Nucleus sampling.", examples=[1])
+
+
+class CallIn(Sampling):
+    """The fields that the shapes of OpenAI and Anthropic share."""
+
+    model: ModelId = Field(None, description=MODEL, examples=["email"])
+    stream: bool | None = Field(False, description="Server-sent events.", examples=[False])
 
 
 KIND = re.compile(r"[a-z_]{1,40}")  # of a part: a header may name it
