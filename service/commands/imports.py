@@ -26,7 +26,7 @@ from pearl.text.usable import check_id, meant, printable
 from service.commands.common import open_database
 from service.commands.import_report import PROBLEMS_SHOWN, WORTH_TELLING, report, show_summary, tell_embedding
 from service.importers.base import Importer, Options, importer_names, load_importer
-from service.importing.guessing.guess import guess_importer
+from service.importing.guessing import guess_importer
 from service.importing.import_record import remove_gone
 from service.importing.restore import EXPORT, ExportReader
 from service.importing.restore import import_export as import_export_of
