@@ -10,9 +10,8 @@ from fastapi import Request
 
 from service.api.dependencies import admission_of
 from service.drafting.drafter import Event, Finished
-from service.process.rate_limits import RateLimited
+from service.process.rate_limits import RateLimited, Spending, counted
 from service.process.threads import in_writing_thread
-from service.process.token_budgets import Spending, counted
 from service.services import Services
 from service.store.keys import Identity, until_tomorrow
 

@@ -22,9 +22,8 @@ from service.api.admitted import admitted
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, RetrievalOut, VariantOut
-from service.api.fields import KnownFields, Length, MaybeEmptyText, Name, Recipient, Text
+from service.api.fields import EntryPage, KnownFields, Length, MaybeEmptyText, Name, Recipient, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
-from service.api.pages import EntryPage
 from service.api.streaming import EventStream, event, while_connected
 from service.drafting.drafter import Delta, DraftJob, Ended, Event, Finished, Retrieved
 from service.drafting.variants import MOST
@@ -217,7 +216,7 @@ async def _events(
             if isinstance(item, Delta):
                 yield event({"text": item.text} | ({"variant": item.variant} if several else {}), "delta")
             elif isinstance(item, Ended):
-                yield event(VariantOut.of(item.index, item.variant).model_dump(), "variant")
+                yield event(VariantOut.of(item.variant, index=item.index).model_dump(), "variant")
             elif isinstance(item, Finished):
                 metrics.count_draft(item.draft)
                 yield event(DraftOut.of(item.draft).model_dump(), "draft")

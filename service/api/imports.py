@@ -20,7 +20,7 @@ from pearl.text.usable import printable
 from service.api.bodies import READ_TIMEOUT_S, KeyedRoute, TimedOut
 from service.api.dependencies import Caller, ServicesDep
 from service.api.draft_form import check_listed
-from service.api.fields import Name, StoredVoice
+from service.api.fields import Name, OfRecord, StoredVoice
 from service.api.streaming import ClientLeft, EventStream, event, while_connected
 from service.importers.base import Importer, Options
 from service.importing.run import ImportSummary
@@ -30,7 +30,6 @@ from service.process.threads import in_thread
 from service.services import Services
 from service.store import imports
 from service.store.database import Database
-from service.store.imports import PastImport
 
 router = APIRouter(prefix="/v1/imports", tags=["imports"], route_class=KeyedRoute)
 
@@ -53,7 +52,7 @@ class ImporterFlag(BaseModel):
     description: str = Field(description="What it does.", examples=["Read 03/04/24 as 3 April."])
 
 
-class ImporterOut(BaseModel):
+class ImporterOut(OfRecord):
     """A kind of archive."""
 
     name: str = Field(description="Its name, for `kind`.", examples=["whatsapp"])
@@ -94,7 +93,7 @@ class SenderOut(BaseModel):
     texts: int = Field(description="Number of their texts.", examples=[812])
 
 
-class ImportOut(BaseModel):
+class ImportOut(OfRecord):
     """The outcome of an import."""
 
     id: str | None = Field(
@@ -130,7 +129,7 @@ class ImportOut(BaseModel):
     )
 
 
-class PastImportOut(BaseModel):
+class PastImportOut(OfRecord):
     """An import that brought you something."""
 
     id: str = Field(description="Undo it with `DELETE /v1/documents?import=ID`.", examples=["import_0192f0c4b1aa7d0e"])
@@ -293,13 +292,8 @@ def _kinds() -> ImporterList:
 
 
 def _kind(importer: Importer) -> ImporterOut:
-    flags = getattr(importer, "flags", {})
-    return ImporterOut(
-        name=importer.name,
-        summary=importer.summary,
-        needs_me=importer.needs_me,
-        options=[ImporterFlag(name=name, description=text) for name, text in flags.items()],
-    )
+    options = [ImporterFlag(name=name, description=text) for name, text in getattr(importer, "flags", {}).items()]
+    return ImporterOut.of(importer, options=options)
 
 
 def _import(database: Database, importer: OneUsers, source: Path, options: Options) -> ImportOut:
@@ -308,22 +302,15 @@ def _import(database: Database, importer: OneUsers, source: Path, options: Optio
 
 def _outcome(summary: ImportSummary, restored: list[str], kind: str, source: Path) -> ImportOut:
     shown = partial(without, source.parent)
-    return ImportOut(
+    return ImportOut.of(
+        summary,
         id=next(iter(summary.import_ids.values()), None),
-        object="import",
         kind=kind,
         source=source.name,
-        imported=summary.imported,
-        already_there=summary.already_there,
-        conflicts=summary.conflicts,
-        set_apart=summary.set_apart,
-        left_out=summary.left_out,
-        languages=summary.languages,
         errors=[
             ProblemOut(where=shown(problem.where), message=shown(problem.message), field=problem.field)
             for problem in summary.errors
         ],
-        errors_total=summary.errors_total,
         unmatched_me=list(summary.unmatched_me),
         senders=[SenderOut(name=printable(sender.name), texts=sender.texts) for sender in summary.senders],
         remarks=[shown(remark) for remark in (*summary.remarks, *restored)],
@@ -332,17 +319,7 @@ def _outcome(summary: ImportSummary, restored: list[str], kind: str, source: Pat
 
 def _past_imports(services: Services, user_id: int) -> PastImports:
     with services.database.read() as connection:
-        return PastImports(object="list", data=[_past(past) for past in imports.list_all(connection, user_id)])
-
-
-def _past(past: PastImport) -> PastImportOut:
-    return PastImportOut(
-        id=past.id,
-        object="import",
-        kind=past.importer,
-        source=past.source,
-        created_at=past.created_at,
-        undone_at=past.undone_at,
-        brought=past.brought,
-        documents=past.documents,
-    )
+        return PastImports(
+            object="list",
+            data=[PastImportOut.of(past, kind=past.importer) for past in imports.list_all(connection, user_id)],
+        )

@@ -272,4 +272,4 @@ def evidence_of(draft: Draft) -> dict[str, Any]:
 
 def variant_evidence(index: int, variant: Variant) -> dict[str, Any]:
     """Return what ``pearl`` says of one of several choices."""
-    return VariantOut.of(index, variant).model_dump(exclude={"text", "finish_reason"})
+    return VariantOut.of(variant, index=index).model_dump(exclude={"text", "finish_reason"})

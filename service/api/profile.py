@@ -12,8 +12,7 @@ from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, Text, where
-from service.histories.profile import Profile, choose_line, use_as_instructions
-from service.histories.profile_shown import shown_as
+from service.histories.profile import Profile, choose_line, shown_as, use_as_instructions
 from service.process.threads import in_writing_thread
 from service.services import Services
 from service.store import profiles, voices

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -205,3 +205,29 @@ def load_importer(name: str) -> Importer:
     raise InputError(
         f"There is no importer '{name}'; there are {', '.join(importer_names())}.", code="unknown_importer"
     )
+
+
+def missing_field(name: str) -> InputError:
+    return InputError(f"'{name}' is missing.", param=name, code="missing_field")
+
+
+def check_strings(fields: Mapping[str, Any], *names: str) -> None:
+    """Raise InputError for the first of these fields that is no string."""
+    for name in names:
+        if not isinstance(fields.get(name), str):
+            raise missing_field(name)
+
+
+def check_given(fields: Mapping[str, Any], *names: str) -> None:
+    """Raise InputError for the first of these fields that is not there, or empty."""
+    for name in names:
+        if not fields.get(name):
+            raise missing_field(name)
+
+
+def list_or_empty(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def object_or_empty(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -13,9 +13,20 @@ from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument, as_request, read_each
+from service.importers.base import (
+    NOT_MINE,
+    Importer,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    as_request,
+    check_given,
+    list_or_empty,
+    object_or_empty,
+    read_each,
+)
 from service.importers.disk_index import DiskIndex
-from service.importers.fields import check_given, list_or_empty, object_or_empty
 from service.importers.notices import why_unsaid
 from service.importers.quotes import Parts, split_quotes
 

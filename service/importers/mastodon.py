@@ -10,8 +10,7 @@ from pearl.errors import InputError
 from pearl.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive
-from service.importers.base import LeftOut, Options
-from service.importers.fields import check_strings, object_or_empty
+from service.importers.base import LeftOut, Options, check_strings, object_or_empty
 from service.importers.html_text import html_to_text
 from service.importers.posts import Placed, Post, PostImporter, without_mentions
 

@@ -23,10 +23,10 @@ from service.importers.base import (
     Options,
     SourceDocument,
     as_request,
+    missing_field,
     read_each,
 )
 from service.importers.disk_index import DiskIndex
-from service.importers.fields import missing_field
 from service.importers.folders import folder_entries
 from service.importers.identities import Identities
 from service.importers.quotes import split_quotes

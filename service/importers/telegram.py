@@ -11,9 +11,8 @@ from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, ArchiveImporter
-from service.importers.base import NOT_MINE, Items, LeftOut, Options, SourceDocument, as_request, read_each
+from service.importers.base import NOT_MINE, Items, LeftOut, Options, SourceDocument, as_request, check_given, read_each
 from service.importers.disk_index import DiskIndex
-from service.importers.fields import check_given
 from service.importers.notices import why_unsaid
 from service.importers.turns import Turns
 

@@ -15,8 +15,18 @@ from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument, read_each
-from service.importers.fields import check_strings, missing_field, object_or_empty
+from service.importers.base import (
+    NO_TEXT,
+    NOT_MINE,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    check_strings,
+    missing_field,
+    object_or_empty,
+    read_each,
+)
 from service.importers.posts import Placed, Post, PostImporter, without_mentions
 from service.importers.turns import Turns
 
