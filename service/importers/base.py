@@ -207,6 +207,10 @@ def load_importer(name: str) -> Importer:
     )
 
 
+def missing_me(where: str, how: str) -> InputError:
+    return InputError(f"Say who in {where} is you with --me ({how}).", param="me", code="missing_me")
+
+
 def missing_field(name: str) -> InputError:
     return InputError(f"'{name}' is missing.", param=name, code="missing_field")
 

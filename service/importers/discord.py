@@ -23,6 +23,7 @@ from service.importers.base import (
     as_request,
     check_given,
     list_or_empty,
+    missing_me,
     object_or_empty,
     read_each,
 )
@@ -105,7 +106,7 @@ def _channel_names(archive: Archive) -> dict[str, str]:
 
 def _read_exported(archive: Archive, names: list[str], options: Options) -> Iterator[SourceDocument | LeftOut]:
     if not options.identities:
-        raise InputError("Say who in the export is you with --me (a name or id).", param="me", code="missing_me")
+        raise missing_me("the export", "a name or id")
     with DiskIndex() as written:
         # twice, for a thread is a file of its own and exports may run backwards: what can be answered, then the answers
         places: dict[str, Place] = {}

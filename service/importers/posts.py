@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from pearl.errors import InputError
 from service.importers.archive import Archive, ArchiveImporter
@@ -93,6 +94,15 @@ class PostImporter(ArchiveImporter):
             recipient=post.recipient,
             thread=f"{self.name}:{thread}" if thread else None,
         )
+
+
+def placed(values: Iterable[tuple[str, Any]], made: Callable[[Any], Post | LeftOut]) -> Iterator[Placed]:
+    """Yield the post that is made of each value, or the error, with its place."""
+    for where, value in values:
+        try:
+            yield where, made(value)
+        except InputError as error:
+            yield where, error
 
 
 def without_mentions(text: str) -> str:

@@ -7,11 +7,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, ArchiveImporter
-from service.importers.base import NOT_MINE, Items, LeftOut, Options, SourceDocument, as_request, check_given, read_each
+from service.importers.base import (
+    NOT_MINE,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    as_request,
+    check_given,
+    missing_me,
+    read_each,
+)
 from service.importers.disk_index import DiskIndex
 from service.importers.notices import why_unsaid
 from service.importers.turns import Turns
@@ -70,7 +79,7 @@ def _read(archive: Archive, name: str, written: DiskIndex, options: Options) -> 
             elif member != "messages":
                 chat.fields[member] = value if isinstance(value, (str, int)) else None
             elif not options.identities:
-                raise InputError("Say who in the chat is you with --me (a name or id).", param="me", code="missing_me")
+                raise missing_me("the chat", "a name or id")
             else:
                 number += 1
                 yield from read_each([(f"{archive.where(name)}:{number}", value)], partial(_item, chat, options))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from dataclasses import fields as dataclass_fields
 from types import SimpleNamespace
 from typing import Any
 
@@ -321,26 +322,8 @@ def _line_values(line: dict[str, Any], user_id: int) -> dict[str, Any]:
 
 
 def _stored(row: Any) -> StoredDraft:
-    return StoredDraft(
-        row.id,
-        row.voice,
-        row.request,
-        row.instructions,
-        row.text,
-        row.stage,
-        row.model,
-        row.retrieval,
-        row.created_at,
-        row.revision,
-        tuple(row.questions or ()),
-        row.usage,
-        row.timings,
-        row.quality,
-        row.editing,
-        row.likeness,
-        row.recipient,
-        row.thread,
-    )
+    fields = {field.name: getattr(row, field.name) for field in dataclass_fields(StoredDraft)}
+    return StoredDraft(**fields | {"questions": tuple(row.questions or ())})
 
 
 def _editing(fields: dict[str, Any]) -> Editing:
