@@ -38,16 +38,15 @@ from service.api import (
     voices,
 )
 from service.api.bodies import LargeBodies, refuse_other_encodings, refuse_unknown_parameters
-from service.api.cors import Cors
 from service.api.errors import ErrorBody, install_error_handlers
-from service.api.sessions import Sessions
+from service.api.sessions import Cors, Sessions
 from service.api.streaming import ClientLeft
 from service.importing.upload import Uploads
 from service.mcp import route
-from service.process.admission import Admission
 from service.process.connections import ON_LOOPBACK
 from service.process.logs import configure_logging
 from service.process.observe import Observe, Traces, traces_wanted
+from service.process.rate_limits import Admission
 from service.process.threads import in_thread
 from service.services import THREADS, Services
 from service.sign_on.accepted import SignOn

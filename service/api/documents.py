@@ -140,10 +140,7 @@ class DocumentOut(ListedEntry):
         None, description="Whom it went to, if known.", examples=["nan@example.org"], exclude_if=_unknown
     )
     thread: str | None = Field(
-        None,
-        description="The conversation it belongs to, if known.",
-        examples=["costume-rails"],
-        exclude_if=_unknown,
+        None, description="The conversation it belongs to, if known.", examples=["costume-rails"], exclude_if=_unknown
     )
     language: str | None = Field(
         None,
@@ -251,12 +248,7 @@ def _add(connection: Connection, additions: list[Addition]) -> StoredResponse:
         entry = {"id": addition.document.id, "object": "document", "status": outcome.value}
         reason = marks.get(addition.document.id, apart.SAMPLE).reason
         data.append(entry if reason is None else {**entry, "set_apart": reason})
-    body = {
-        "object": "list",
-        "data": data,
-        "created": created,
-        "existing": len(outcomes) - created,
-    }
+    body = {"object": "list", "data": data, "created": created, "existing": len(outcomes) - created}
     return StoredResponse(201 if created else 200, orjson.dumps(body).decode())
 
 

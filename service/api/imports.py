@@ -123,10 +123,7 @@ class ImportOut(OfRecord):
     senders: list[SenderOut] = Field(
         description="The commonest other senders, if `me` names somebody who is not there.", examples=[[]]
     )
-    remarks: list[str] = Field(
-        description="What else you should know.",
-        examples=[["Its times are taken as UTC."]],
-    )
+    remarks: list[str] = Field(description="What else you should know.", examples=[["Its times are taken as UTC."]])
 
 
 class PastImportOut(OfRecord):

@@ -29,8 +29,7 @@ class ProfileOut(BaseModel):
     texts: int = Field(description="Texts that were read: the newest 500 of your own.", examples=[30])
     occasions: int = Field(description="Days on which they were written.", examples=[28])
     left_out: int = Field(
-        description="Texts among them that no line counts: in a language that those authors do not write.",
-        examples=[0],
+        description="Texts among them that no line counts: in a language that those authors do not write.", examples=[0]
     )
     needs: str | None = Field(description="What the history lacks for a card; null if nothing.", examples=[None])
     compared_with: str = Field(description="Whose rates yours are held against.", examples=["81 authors"])

@@ -9,7 +9,7 @@ Dimensions in comments: N texts, O options.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -24,15 +24,71 @@ from pearl.asking.write import UNREADABLE, WrittenText, draft_of, prompt_or_none
 from pearl.chat.base import Decoding, Reply
 from pearl.likeness.likeness import LEAST_HISTORY_WORDS, LEAST_TEXTS, LEAST_WORDS, Likeness, nearest_register
 from pearl.prompts import Prompt, PromptInputs, draft_prompt, revision_decoding, revision_prompt
+from pearl.records import Document, Request, ScoredDocument
 from pearl.stats.bootstrap import Floats
 from pearl.templates import Template
 from pearl.text.words import rouge_words
-from retriever.base import Calibration, choose
+from retriever.base import Calibration, Retriever, choose, ranked
 from retriever.models.bertscore import BertScore
-from service.calibrating.past import PastText
 from service.calibrating.writer import CalibrationWriter
 from service.drafting.reading import read_text
 from service.drafting.repetition import Repetitions
+
+# why a text is left out
+NO_REQUEST, NOTHING_BEFORE, DRAFTED, SET_APART = "no_request", "nothing_before", "drafted", "set_apart"
+
+
+@dataclass(frozen=True, slots=True)
+class PastText:
+    """A text and the request that it answered."""
+
+    target: str  # the text
+    request: str
+    ranking: tuple[ScoredDocument, ...]  # of the documents before it, without copies of it; best first
+
+    @property
+    def top_score(self) -> float:
+        """The best score, s1."""
+        return self.ranking[0].score
+
+    @property
+    def texts_before(self) -> tuple[str, ...]:
+        """The texts that the person had written before it."""
+        return tuple(scored.document.text for scored in self.ranking)
+
+
+def past_texts(
+    documents: Sequence[Document],
+    retriever: Retriever,
+    most: int,
+    drafted: Set[str] = frozenset(),
+    apart: Set[str] = frozenset(),
+) -> tuple[list[PastText], Counter[str]]:
+    """Return at most ``most`` texts, latest first, and the number of those left out by reason; ``documents`` are oldest
+    first. Ids of documents: those ``drafted`` by a model are left out, for they would be measured against themselves;
+    those set ``apart`` are left out, too, and are in no ranking."""
+    past: list[PastText] = []
+    left_out: Counter[str] = Counter()
+    for index in reversed(range(len(documents))):
+        if len(past) == most:
+            break
+        document = documents[index]
+        reasons = {
+            DRAFTED: document.id in drafted,
+            SET_APART: document.id in apart,
+            NO_REQUEST: not (document.request or "").strip(),
+        }
+        why = next((reason for reason, holds in reasons.items() if holds), None)
+        earlier = () if why else documents[:index]
+        before = [each for each in earlier if each.text != document.text and each.id not in apart]
+        if not before:
+            left_out[why or NOTHING_BEFORE] += 1
+            continue
+        request = Request(document.request or "", document.timestamp)
+        ranking = ranked(before, retriever.index(before), request)
+        past.append(PastText(document.text, request.text, tuple(ranking)))
+    return past, left_out
+
 
 GAPS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of the distances from the best score that are tried as margins
 
@@ -204,7 +260,7 @@ class DraftMeasures:
         """Each metric of each draft, (N,)."""
         targets = [text.target for text in past]
         measured: dict[str, Floats] = {
-            ROUGE_2: np.array([rouge2(target, draft) for target, draft in zip(targets, drafts, strict=True)]),
+            ROUGE_2: np.array([rouge2(target, draft) for target, draft in zip(targets, drafts, strict=True)])
         }
         if LIKENESS not in self.left_out:
             measured[LIKENESS] = self._likeness.measure(targets, drafts)

@@ -29,10 +29,9 @@ from pearl.text.usable import check_id, counted, meant, printable
 from service.commands.common import open_database
 from service.importers.base import Importer, Options, importer_names, load_importer
 from service.importing.guessing import guess_importer
-from service.importing.import_record import remove_gone
 from service.importing.restore import EXPORT, ExportReader
 from service.importing.restore import import_export as import_export_of
-from service.importing.run import ImportSummary, run_import
+from service.importing.run import ImportSummary, remove_gone, run_import
 from service.store import users
 from service.store.database import Database
 from service.store.embeddings import missing_size

@@ -39,6 +39,7 @@ MOST_TEXTS = 500  # the newest ones; manners change, and a longer history takes 
 MOST_PAIRS = 500  # of drafts and sent texts, the newest ones, that say what edits change
 MOST_BYTES = 50_000_000  # of the cards in memory
 LEAST_FOR_TREND = 6
+SHOWN = ("voice", "texts", "occasions", "left_out", "needs", "compared_with", "standing")  # as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +53,8 @@ class CardLine:
     habit: Habit | None  # None: no longer in the texts, but confirmed or corrected
 
     def to_json(self) -> dict[str, Any]:
-        measured: dict[str, Any] = {
-            "rate": None,
-            "usual": None,
-            "unit": None,
-            "direction": None,
-            "texts": 0,
-            "occasions": 0,
-            "examples": [],
-        }
+        measured: dict[str, Any] = dict.fromkeys(("rate", "usual", "unit", "direction"))
+        measured |= {"texts": 0, "occasions": 0, "examples": []}
         if self.habit is not None:
             measured = {name: value for name, value in self.habit.to_json().items() if name in measured}
         return {"name": self.name, "state": self.state, "text": self.text, "instruction": self.instruction, **measured}
@@ -107,13 +101,7 @@ class Profile:
     def to_json(self) -> dict[str, Any]:
         return {
             "object": "profile",
-            "voice": self.voice,
-            "texts": self.texts,
-            "occasions": self.occasions,
-            "left_out": self.left_out,
-            "needs": self.needs,
-            "compared_with": self.compared_with,
-            "standing": self.standing,
+            **{name: getattr(self, name) for name in SHOWN},
             "lines": [line.to_json() for line in self.lines],
             "edits": edits_json(self.sent, self.outcomes),
             "pushes": [push.to_json() for push in self.pushes],
@@ -135,10 +123,7 @@ def _read(connection: Connection, user_id: int, voice: str | None) -> Callable[[
 
 def _stamp(connection: Connection, user_id: int) -> Hashable:
     """A value that changes with the sources of a card other than the history."""
-    changes = [
-        (drafts, drafts.c.created_at),
-        (feedback, feedback.c.created_at),
-    ]
+    changes = [(drafts, drafts.c.created_at), (feedback, feedback.c.created_at)]
     counts = [
         tuple(connection.execute(select(func.count(), func.max(time)).where(table.c.user_id == user_id)).one())
         for table, time in changes

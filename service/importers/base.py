@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
@@ -235,3 +236,28 @@ def list_or_empty(value: Any) -> list[Any]:
 
 def object_or_empty(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+MOST_MESSAGES = 5  # in a row that one answer is to
+ANSWERED_WITHIN_S = 86_400.0  # later one begins anew
+
+
+class Turns:
+    """The other person's messages since one's own last one."""
+
+    def __init__(self) -> None:
+        self._heard: deque[str] = deque(maxlen=MOST_MESSAGES)
+        self._last = 0.0
+
+    def hear(self, text: str, timestamp: float) -> None:
+        if timestamp - self._last > ANSWERED_WITHIN_S:
+            self._heard.clear()
+        self._last = timestamp
+        if text.strip():
+            self._heard.append(text)
+
+    def answered(self, timestamp: float) -> str | None:
+        """Return what a message of one's own answers, and forget it: the next one goes on with it."""
+        heard = "\n".join(self._heard) if timestamp - self._last <= ANSWERED_WITHIN_S else None
+        self._heard.clear()
+        return as_request(heard)

@@ -12,7 +12,7 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive, open_archive
+from service.importers.archive import Archive, DiskIndex, open_archive
 from service.importers.base import (
     NOT_MINE,
     Importer,
@@ -27,7 +27,6 @@ from service.importers.base import (
     object_or_empty,
     read_each,
 )
-from service.importers.disk_index import DiskIndex
 from service.importers.notices import why_unsaid
 from service.importers.quotes import Parts, split_quotes
 

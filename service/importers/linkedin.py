@@ -10,9 +10,18 @@ from itertools import groupby
 from pearl.errors import InputError
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, ArchiveImporter
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument, missing_me, read_each
+from service.importers.base import (
+    NO_TEXT,
+    NOT_MINE,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    Turns,
+    missing_me,
+    read_each,
+)
 from service.importers.html_text import html_to_text
-from service.importers.turns import Turns
 
 MESSAGES, SHARES, COMMENTS = "messages.csv", "shares.csv", "comments.csv"
 FROM, LINK = "FROM", "SENDER PROFILE URL"

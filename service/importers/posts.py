@@ -10,9 +10,8 @@ from functools import partial
 from typing import Any
 
 from pearl.errors import InputError
-from service.importers.archive import Archive, ArchiveImporter
+from service.importers.archive import Archive, ArchiveImporter, DiskIndex
 from service.importers.base import NO_TEXT, Items, LeftOut, Options, SourceDocument, as_request, read_each
-from service.importers.disk_index import DiskIndex
 
 LONGEST_THREAD = 200  # posts that are gone back through to the first
 MENTIONS = re.compile(r"(?:@[\w.-]+(?:@[\w.-]+)?(?:\s+|\Z))+")  # which the program sets before an answer

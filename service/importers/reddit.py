@@ -13,7 +13,7 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.history.files import read_json_lines
 from pearl.text.usable import json_type, parse_timestamp
-from service.importers.archive import Archive, open_archive
+from service.importers.archive import Archive, DiskIndex, folder_entries, open_archive
 from service.importers.base import (
     NO_TEXT,
     NOT_MINE,
@@ -27,8 +27,6 @@ from service.importers.base import (
     missing_me,
     read_each,
 )
-from service.importers.disk_index import DiskIndex
-from service.importers.folders import folder_entries
 from service.importers.identities import Identities
 from service.importers.quotes import split_quotes
 

@@ -13,7 +13,7 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive, ArchiveImporter
+from service.importers.archive import Archive, ArchiveImporter, DiskIndex
 from service.importers.base import (
     NOT_MINE,
     Items,
@@ -26,7 +26,6 @@ from service.importers.base import (
     object_or_empty,
     read_each,
 )
-from service.importers.disk_index import DiskIndex
 from service.importers.notices import PHRASES, why_unsaid
 from service.importers.quotes import split_quotes
 

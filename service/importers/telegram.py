@@ -9,21 +9,20 @@ from typing import Any
 
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive, ArchiveImporter
+from service.importers.archive import Archive, ArchiveImporter, DiskIndex
 from service.importers.base import (
     NOT_MINE,
     Items,
     LeftOut,
     Options,
     SourceDocument,
+    Turns,
     as_request,
     check_given,
     missing_me,
     read_each,
 )
-from service.importers.disk_index import DiskIndex
 from service.importers.notices import why_unsaid
-from service.importers.turns import Turns
 
 CHATS = frozenset({"chats", "left_chats", "list"})  # around the chats of an export of all
 FORWARDED = {"forwarded_from", "forwarded_from_id", "saved_from"}  # null where the account is gone

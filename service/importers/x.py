@@ -22,13 +22,13 @@ from service.importers.base import (
     LeftOut,
     Options,
     SourceDocument,
+    Turns,
     check_strings,
     missing_field,
     object_or_empty,
     read_each,
 )
 from service.importers.posts import Placed, Post, PostImporter, placed, without_mentions
-from service.importers.turns import Turns
 
 DIRECT = tuple(f"direct-message{form}.js" for form in ("", "s", "s-part*", "-group", "s-group", "s-group-part*"))
 OF_PICTURES = "/messages/media/"

@@ -16,8 +16,7 @@ import orjson
 
 from pearl.errors import InputError
 from pearl.history.files import GZIP_MAGIC, UTF_16
-from service.importers.archive import is_zip, open_archive, open_zip
-from service.importers.folders import walk
+from service.importers.archive import is_zip, open_archive, open_zip, walk
 from service.importers.mails.spans import is_mbox
 from service.importers.notes.kinds import NOTE_SUFFIXES, is_chat
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pearl.errors import InputError
-from service.importers.folders import folder_entries
+from service.importers.archive import folder_entries
 from service.importing.guessing import guess_importer
 
 
