@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import FrameType
 
 import anyio.to_thread
 from fastapi import Depends, FastAPI
@@ -33,24 +37,38 @@ from service.api import (
     site,
     voices,
 )
-from service.api.bodies import LargeBodies
-from service.api.cors import Cors
+from service.api.bodies import LargeBodies, refuse_other_encodings, refuse_unknown_parameters
 from service.api.errors import ErrorBody, install_error_handlers
-from service.api.parameters import refuse_other_encodings, refuse_unknown_parameters
-from service.api.sessions import Sessions
+from service.api.sessions import Cors, Sessions
 from service.api.streaming import ClientLeft
 from service.importing.upload import Uploads
 from service.mcp import route
-from service.process.admission import Admission
 from service.process.connections import ON_LOOPBACK
-from service.process.draining import drain_at_signal
 from service.process.logs import configure_logging
-from service.process.observe import Observe
+from service.process.observe import Observe, Traces, traces_wanted
+from service.process.rate_limits import Admission
 from service.process.threads import in_thread
-from service.process.traces import Traces, traces_wanted
 from service.services import THREADS, Services
 from service.sign_on.accepted import SignOn
 from service.web import page, repairs, sign_on
+
+
+def drain_at_signal(seconds: float, stopping: threading.Event) -> None:
+    """Change what SIGTERM does: set ``stopping``, and do what it did before only after so many seconds; at a second one
+    at once. To be called in the main thread's event loop, by a server that has set its handler."""
+    before = signal.getsignal(signal.SIGTERM)
+    assert callable(before)
+    loop = asyncio.get_running_loop()
+
+    def begin(number: int, frame: FrameType | None) -> None:
+        if stopping.is_set():
+            before(number, frame)
+            return
+        stopping.set()
+        loop.call_soon_threadsafe(loop.call_later, seconds, before, number, None)
+
+    signal.signal(signal.SIGTERM, begin)
+
 
 DESCRIPTION = """Drafts text the way *you* would have written it, from your own past writing.
 

@@ -19,8 +19,7 @@ from starlette.testclient import TestClient
 from pearl.chat.fake import FakeChatModel
 from pearl.settings import load_settings
 from service.app import create_app
-from service.hook.editor import UNATTENDED
-from service.hook.message import is_unwanted
+from service.hook.message import UNATTENDED, is_unwanted
 from tests.dovecot import Ann, mail_server
 
 CASES = Path(os.environ.get("PEARL_SHARED", Path(__file__).parents[1] / ".." / "shared")) / "cases"

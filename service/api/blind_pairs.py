@@ -14,10 +14,9 @@ from pearl.chat.base import Decoding
 from pearl.errors import InputError
 from pearl.records import Document
 from pearl.text.usable import counted
-from service.api.admitted import admitted
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
-from service.api.drafts import whole
+from service.api.drafts import admitted, whole
 from service.api.fields import KnownFields, Name
 from service.drafting.drafter import DraftJob
 from service.process.threads import in_thread

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import email.message
-from collections.abc import AsyncIterator, Callable, Coroutine
+import re
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote_to_bytes
 from weakref import WeakValueDictionary
 
 import anyio.to_thread
 import orjson
 from fastapi import Request
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
@@ -24,9 +27,88 @@ from starlette.requests import ClientDisconnect
 
 from pearl.errors import InputError, Malformed, Overloaded, PearlError, TooLarge
 from service.api.dependencies import authenticate, authenticate_operator
-from service.api.json_scan import JsonLimits, JsonScan
-from service.api.parameters import refuse_unknown_parameters
 from service.api.streaming import ClientLeft
+
+# up to the quote that ends it, or to the end of the data; possessive, so that no byte is read twice
+STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("|\\?\Z)', re.DOTALL)
+INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+("|\\?\Z)', re.DOTALL)
+MARKS = b"[]{},"
+NOT_MARKS = bytes(set(range(256)) - set(MARKS))
+OPEN, CLOSE = b"[{", b"]}"
+PIECE = 65_536  # bytes scanned at a time
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLimits:
+    """The most that a body may have."""
+
+    values: int  # in all
+    fields: int = 200  # in one object
+    depth: int = 32  # levels of nesting
+
+
+class JsonScan:
+    """Counts the values, fields and levels of a body, piece by piece."""
+
+    def __init__(self, limits: JsonLimits) -> None:
+        self._limits = limits
+        self._in_string = False
+        self._carried = b""  # a backslash whose character has not come yet
+        self._values = 0
+        self._strings = 0
+        self._fields: list[int | None] = []  # of every object that is open; None for an array
+
+    def feed(self, data: bytes) -> None:
+        """Scan the next bytes. Raises TooLarge, or Malformed if they are nested too deep or cannot be JSON."""
+        for start in range(0, len(data), PIECE):
+            self._count(self._outside_strings(self._carried + data[start : start + PIECE]))
+
+    def _outside_strings(self, data: bytes) -> bytes:
+        position, end = 0, b'"'
+        if self._in_string:
+            rest = INSIDE.match(data)
+            assert rest is not None, "the expression matches anything"
+            position, end = rest.end(), rest[1]
+        parts = STRING.split(data[position:])  # alternately the bytes between strings, and the end of a string
+        self._strings += len(parts) // 2
+        end = parts[-2] if len(parts) > 1 else end
+        self._in_string = end != b'"'
+        self._carried = end if self._in_string else b""
+        return b"".join(parts[::2])
+
+    def _count(self, outside: bytes) -> None:
+        marks = outside.translate(None, NOT_MARKS)
+        opened = marks.count(b"[") + marks.count(b"{")
+        commas = marks.count(b",")
+        self._values += opened + commas
+        if self._values > self._limits.values or self._strings > 2 * self._limits.values + 2:
+            raise too_many(f"more than {self._limits.values:,} values")
+        if len(marks) - commas - opened > opened + len(self._fields):
+            raise Malformed("The body is not JSON: more brackets are closed than were opened.", code="invalid_json")
+        for mark in marks:
+            self._take(mark)
+
+    def _take(self, mark: int) -> None:
+        fields = self._fields
+        if mark in OPEN:
+            fields.append(1 if mark == OPEN[1] else None)
+            if len(fields) > self._limits.depth:
+                raise Malformed(
+                    f"The body is nested deeper than {self._limits.depth} levels; no field here needs that.",
+                    code="too_deep",
+                )
+        elif mark in CLOSE:
+            if fields:
+                fields.pop()
+        elif fields and (count := fields[-1]) is not None:
+            fields[-1] = count + 1
+            if count + 1 > self._limits.fields:
+                raise too_many(f"an object with more than {self._limits.fields:,} fields")
+
+
+def too_many(what: str) -> PearlError:
+    return TooLarge(f"The body has {what}; send less at once.", code="too_many_values")
+
 
 SMALL = 16_384  # bytes: up to this it is quicker to check a body than to hand it to a thread
 LARGE = 1_000_000  # bytes: few bodies of more are held at once; their texts can take four times as much when parsed
@@ -202,3 +284,41 @@ def _parsed(body: bytes) -> Any:
             code="invalid_unicode",
         )
     raise Malformed(f"The body is not JSON: {message} (byte {offset + 1}).", code="invalid_json")
+
+
+# routes in the shape of another's API, whose clients add parameters of theirs: ?beta=true, ?api-version=2024-10-21
+OF_OTHERS = {"OpenAI-compatible", "Anthropic-compatible", "Ollama-compatible", "rerank", "Model Context Protocol"}
+
+
+async def refuse_other_encodings(request: Request) -> None:
+    """Check the address, for every route. Raises Malformed for a path or query that is not UTF-8."""
+    for part in (request.scope["raw_path"], request.scope["query_string"]):
+        try:
+            unquote_to_bytes(part).decode()
+        except UnicodeDecodeError:
+            raise Malformed(
+                "The address is not UTF-8; encode names in it as UTF-8, then percent-encode them.", code="not_utf8"
+            ) from None
+
+
+async def refuse_unknown_parameters(request: Request) -> None:
+    """Check the query, for every route but those of other APIs. Raises InputError with the first unknown parameter and
+    the known ones."""
+    route = request.scope["route"]
+    needed, tags = (route.dependant, route.tags) if isinstance(route, APIRoute) else (Dependant(), [])
+    if not request.query_params or not OF_OTHERS.isdisjoint(tags):
+        return
+    known = sorted(_names(needed))
+    for name in request.query_params:
+        if name not in known:
+            offered = f"There are {', '.join(known)}." if known else "This route has none."
+            raise InputError(
+                f"There is no query parameter '{name}' here. {offered}", param=name, code="unknown_parameter"
+            )
+
+
+def _names(dependant: Dependant) -> Iterator[str]:
+    """The query parameters of a route, or of something that it depends on."""
+    yield from (field.alias for field in dependant.query_params)
+    for needed in dependant.dependencies:
+        yield from _names(needed)

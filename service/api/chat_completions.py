@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request
@@ -18,28 +17,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pearl.errors import InputError
 from pearl.records import Draft
+from pearl.text.usable import format_timestamp
+from service.api import openai_calls as calls
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.draft_form import UsageOut
 from service.api.drafts import whole
 from service.api.fields import Limit, Name
-from service.api.openai_calls import (
-    HAS_A_REQUEST,
-    MODEL,
-    Content,
-    ModelId,
-    OpenAICall,
-    Speaker,
-    begin,
-    content,
-    evidence_of,
-    text_of,
-    unread,
-    variant_evidence,
-    voice_of_model,
-)
 from service.api.openai_fields import UNUSED, describe, passed_over
-from service.api.pages import EntryPage, ListedEntry
 from service.api.streaming import DONE, EventStream, event
 from service.drafting.drafter import Delta, Ended, Event, Finished, Retrieved
 from service.drafting.variants import MOST
@@ -61,7 +46,9 @@ class ChatMessage(BaseModel):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"] = Field(
         description="The speaker.", examples=["user"]
     )
-    content: Content | None = Field(None, description="The message.", examples=["Tomas asks to swap his Saturday"])
+    content: calls.Content | None = Field(
+        None, description="The message.", examples=["Tomas asks to swap his Saturday"]
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -70,8 +57,8 @@ class ChatMessage(BaseModel):
             return {"role": message["role"]}  # whatever it is, a picture too
         return message
 
-    def turn(self) -> tuple[Speaker, str]:
-        text, more = text_of(self.content), self.model_extra or {}
+    def turn(self) -> tuple[calls.Speaker, str]:
+        text, more = calls.text_of(self.content), self.model_extra or {}
         called = bool(more.get("tool_calls") or more.get("function_call"))
         match self.role:
             case "tool" | "function":
@@ -89,23 +76,21 @@ class StreamOptions(BaseModel):
     include_usage: bool | None = Field(False, description="Send a last chunk with the usage.", examples=[True])
 
 
-class ChatIn(BaseModel):
+class ChatIn(calls.CallIn):
     """The fields of OpenAI's API that make sense here. Others are passed over, and `x-pearl-ignored` names those that
     would have changed the answer; what a text cannot answer is refused. Tools that the caller would run are passed
     over, for the model may leave them uncalled; tools that OpenAI's server would run are refused."""
 
-    model_config = ConfigDict(extra="allow", json_schema_extra=describe(UNUSED))
+    model_config = ConfigDict(json_schema_extra=describe(UNUSED))
 
-    model: ModelId = Field(None, description=MODEL, examples=["email"])
     messages: list[ChatMessage] = Field(
         min_length=1,
         fail_fast=True,
         description="The user's last one is the request, with the earlier ones that it follows up on. Those of the "
         "`system` and the `developer` are instructions wherever they stand.",
         examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
-        json_schema_extra=HAS_A_REQUEST,
+        json_schema_extra=calls.HAS_A_REQUEST,
     )
-    stream: bool | None = Field(False, description="Server-sent events.", examples=[False])
     stream_options: StreamOptions | None = Field(
         None, description="Options of the stream.", examples=[{"include_usage": True}]
     )
@@ -113,8 +98,6 @@ class ChatIn(BaseModel):
         None, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
     )
     max_completion_tokens: Limit | None = Field(None, description="The same, under its newer name.", examples=[400])
-    temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
-    top_p: float | None = Field(None, ge=0, le=1, description="Nucleus sampling.", examples=[1])
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
     n: int | None = Field(
         None,
@@ -125,12 +108,12 @@ class ChatIn(BaseModel):
         examples=[2],
     )
 
-    def call(self) -> OpenAICall:
+    def call(self) -> calls.OpenAICall:
         """Convert the body to a call. Raises InputError for what is not supported."""
         stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
         turns = [message.turn() for message in self.messages]
         ignored = passed_over(self.model_extra or {})
-        return OpenAICall(
+        return calls.OpenAICall(
             model=self.model,
             turns=turns,
             messages="messages",
@@ -141,81 +124,11 @@ class ChatIn(BaseModel):
             ignored=[
                 *ignored,
                 *(["messages.tool_calls"] if ("tools", "") in turns else []),
-                *unread("messages", [(message.role, message.content) for message in self.messages]),
+                *calls.unread("messages", [(message.role, message.content) for message in self.messages]),
             ],
             stop=tuple(filter(None, stop)),
             choices=self.n or 1,
         )
-
-
-class ChoiceMessage(BaseModel):
-    """The answer."""
-
-    role: Literal["assistant"] = Field(description="Always `assistant`.")
-    content: str = Field(description="The draft.", examples=["Kettle's on. Yes, swap with Bea."])
-    refusal: None = Field(None, description="Never set; a refusal is an error.", examples=[None])
-
-
-class Choice(BaseModel):
-    """One of the texts."""
-
-    index: int = Field(description="0 is the text of the draft.", examples=[0])
-    message: ChoiceMessage
-    finish_reason: Literal["stop", "length"] = Field(
-        description="`length`: cut off at `max_tokens`.", examples=["stop"]
-    )
-    logprobs: None = Field(None, description="Never given.", examples=[None])
-
-
-class ChatOut(BaseModel):
-    """An answer as OpenAI's API gives it, with the evidence beside it."""
-
-    id: str = Field(description="Also the draft's id, for feedback.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
-    object: Literal["chat.completion"] = Field(description="Always `chat.completion`.")
-    created: int = Field(description="Unix seconds.", examples=[1772357400])
-    model: str = Field(description="The model asked for.", examples=["email"])
-    choices: list[Choice] = Field(
-        description="One, or up to `n`.",
-        examples=[[{"index": 0, "message": {"role": "assistant", "content": "Kettle's on."}, "finish_reason": "stop"}]],
-    )
-    usage: UsageOut
-    pearl: dict[str, Any] = Field(
-        description="`stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`; with `n` above 1 "
-        "also `variants`, without their texts.",
-        examples=[{"stage": "draft"}],
-    )
-
-
-class ModelOut(BaseModel):
-    """A model id that drafts can be asked under."""
-
-    id: str = Field(description="`pearl` or a voice.", examples=["email"])
-    object: Literal["model"] = Field(description="Always `model`.")
-    created: int = Field(description="Unix seconds.", examples=[1772357400])
-    owned_by: str = Field(description="The user.", examples=["sample"])
-
-
-class ModelList(BaseModel):
-    """The whole history and each voice."""
-
-    object: Literal["list"] = Field(description="Always `list`.")
-    data: list[ModelOut] = Field(
-        description="`pearl` first.",
-        examples=[[{"id": "email", "object": "model", "created": 1772357400, "owned_by": "sample"}]],
-    )
-
-
-class ModelInfo(ListedEntry):
-    """A model id as Anthropic's clients list it."""
-
-    type: Literal["model"] = Field(description="Always `model`.")
-    id: str = Field(description="`pearl` or a voice.", examples=["email"])
-    display_name: str = Field(description="The same.", examples=["email"])
-    created_at: datetime = Field(description="When the voice was made.", examples=["2026-03-01T09:30:00Z"])
-
-
-class ModelPage(EntryPage[ModelInfo]):
-    """A page of model ids, for clients that send `anthropic-version`."""
 
 
 AnthropicVersion = Annotated[
@@ -232,13 +145,13 @@ async def list_models(
     after_id: Cursor = None,
     before_id: Cursor = None,
     anthropic_version: AnthropicVersion = None,
-) -> ModelList | ModelPage:
+) -> dict[str, Any]:
     """All at once, as OpenAI's API lists them; with `anthropic-version` a page, as Anthropic's does."""
     listed = await in_thread(_voices, services, caller.user.id)
     named = [(voice.name, voice.created_at) for voice in listed if voice.name != WHOLE_HISTORY]
     models = [(WHOLE_HISTORY, 0.0), *named]
     if anthropic_version is None:
-        return ModelList(object="list", data=[_model(name, created, caller.user.name) for name, created in models])
+        return {"object": "list", "data": [_model(name, created, caller.user.name) for name, created in models]}
     ids = [name for name, _ in models]
     for param, cursor in (("after_id", after_id), ("before_id", before_id)):
         if cursor is not None and cursor not in ids:
@@ -246,7 +159,13 @@ async def list_models(
     first = 0 if after_id is None else ids.index(after_id) + 1
     last = len(ids) if before_id is None else ids.index(before_id)
     page = models[first:last][-limit:] if before_id is not None else models[first:last][:limit]
-    return ModelPage.of([_info(*model) for model in page], has_more=last - first > limit)
+    return {
+        "object": "list",
+        "data": [_info(*model) for model in page],
+        "has_more": last - first > limit,
+        "first_id": page[0][0] if page else None,
+        "last_id": page[-1][0] if page else None,
+    }
 
 
 def _voices(services: Services, user_id: int) -> list[Voice]:
@@ -260,18 +179,18 @@ async def get_model(
     caller: Caller,
     id: Annotated[Name, Path(description="The model's id.", examples=["email"])],
     anthropic_version: AnthropicVersion = None,
-) -> ModelOut | ModelInfo:
-    voice = await in_thread(voice_of_model, services, caller.user.id, id)
+) -> dict[str, Any]:
+    voice = await in_thread(calls.voice_of_model, services, caller.user.id, id)
     created = 0.0 if voice is None else voice.created_at
     return _model(id, created, caller.user.name) if anthropic_version is None else _info(id, created)
 
 
-def _model(name: str, created: float, owner: str) -> ModelOut:
-    return ModelOut(id=name, object="model", created=int(created), owned_by=owner)
+def _model(name: str, created: float, owner: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": int(created), "owned_by": owner}
 
 
-def _info(name: str, created: float) -> ModelInfo:
-    return ModelInfo(type="model", id=name, display_name=name, created_at=datetime.fromtimestamp(int(created), UTC))
+def _info(name: str, created: float) -> dict[str, Any]:
+    return {"type": "model", "id": name, "display_name": name, "created_at": format_timestamp(int(created))}
 
 
 CHUNK = 'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n'
@@ -280,7 +199,7 @@ CHUNK = 'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{
 @router.post(
     "/chat/completions",
     summary="Draft through OpenAI's API",
-    response_model=ChatOut,
+    response_model=dict[str, Any],
     responses={200: {"content": {"text/event-stream": {"example": CHUNK}}}},
 )
 async def create_completion(
@@ -291,10 +210,11 @@ async def create_completion(
     What a chat client asks on its own account (titles, tags, follow-up questions) goes to the model as it is, without
     your history, and is not recorded; `pearl.stage` is then `passed_on`.
 
-    In a stream the chunk with the last `finish_reason` has `pearl`; with `n` above 1 the choices come one after the
-    other, and the chunk that ends one has what `pearl.variants` says of it. A stream that fails ends with an event
-    that has `error`, in place of `[DONE]`."""
-    model, events = await begin(request, services, caller.user, body.call())
+    `pearl` has `stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`; with `n` above 1 also
+    `variants`, without their texts. In a stream the chunk with the last `finish_reason` has it; the choices come one
+    after the other, and the chunk that ends one has what `pearl.variants` says of it. A stream that fails ends with an
+    event that has `error`, in place of `[DONE]`."""
+    model, events = await calls.begin(request, services, caller.user, body.call())
     if body.stream:
         first = await anext(events)
         with_usage = body.stream_options is not None and bool(body.stream_options.include_usage)
@@ -316,7 +236,7 @@ async def create_completion(
             for index, (text, finish_reason) in enumerate(_texts(draft))
         ],
         "usage": UsageOut.model_validate(draft.usage).model_dump(),
-        "pearl": evidence_of(draft),
+        "pearl": calls.evidence_of(draft),
     }
 
 
@@ -336,7 +256,7 @@ async def _chunks(
         async for item in rest:
             if isinstance(item, Delta):
                 if ended and item.variant > index:
-                    yield chunk({}, ended.variant.finish_reason, pearl=variant_evidence(index, ended.variant))
+                    yield chunk({}, ended.variant.finish_reason, pearl=calls.variant_evidence(index, ended.variant))
                     index, ended = item.variant, None
                     yield chunk({"role": "assistant", "content": ""})
                 yield chunk({"content": item.text})
@@ -345,11 +265,11 @@ async def _chunks(
             elif isinstance(item, Finished):
                 metrics.count_draft(item.draft)
                 if item.draft.questions:
-                    yield chunk({"content": content(item.draft)})
+                    yield chunk({"content": calls.content(item.draft)})
                 # a choice that failed after its beginning was sent is none of the texts
                 texts = _texts(item.draft)
                 finish_reason = texts[index][1] if index < len(texts) else "length"
-                yield chunk({}, finish_reason, pearl=evidence_of(item.draft))
+                yield chunk({}, finish_reason, pearl=calls.evidence_of(item.draft))
                 if with_usage:
                     yield event(
                         {**head, "choices": [], "usage": UsageOut.model_validate(item.draft.usage).model_dump()}
@@ -360,5 +280,5 @@ async def _chunks(
 def _texts(draft: Draft) -> list[tuple[str, str]]:
     """The content and the finish reason of each choice."""
     return [(variant.text, variant.finish_reason) for variant in draft.variants] or [
-        (content(draft), draft.finish_reason)
+        (calls.content(draft), draft.finish_reason)
     ]

@@ -11,9 +11,8 @@ from starlette.requests import HTTPConnection
 
 from pearl.errors import Unauthenticated
 from service.api.sessions import NOT_OURS, Sessions, from_elsewhere
-from service.process.admission import Admission
 from service.process.connections import CONNECTED
-from service.process.rate_limits import Allowance, over_the_limit
+from service.process.rate_limits import Admission, Allowance, over_the_limit
 from service.process.threads import in_thread
 from service.services import Services
 from service.sign_on.accepted import SignOn

@@ -16,9 +16,18 @@ from pearl.text.language import detect
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import KnownFields, MaybeEmptyText, Name, Recipient, StoredVoice, Text, Timestamp
+from service.api.fields import (
+    EntryPage,
+    KnownFields,
+    ListedEntry,
+    MaybeEmptyText,
+    Name,
+    Recipient,
+    StoredVoice,
+    Text,
+    Timestamp,
+)
 from service.api.idempotency import IdempotencyKey, once
-from service.api.pages import EntryPage, ListedEntry
 from service.api.sent_drafts import SentDraftOut, sent_draft_out
 from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
@@ -131,10 +140,7 @@ class DocumentOut(ListedEntry):
         None, description="Whom it went to, if known.", examples=["nan@example.org"], exclude_if=_unknown
     )
     thread: str | None = Field(
-        None,
-        description="The conversation it belongs to, if known.",
-        examples=["costume-rails"],
-        exclude_if=_unknown,
+        None, description="The conversation it belongs to, if known.", examples=["costume-rails"], exclude_if=_unknown
     )
     language: str | None = Field(
         None,
@@ -242,12 +248,7 @@ def _add(connection: Connection, additions: list[Addition]) -> StoredResponse:
         entry = {"id": addition.document.id, "object": "document", "status": outcome.value}
         reason = marks.get(addition.document.id, apart.SAMPLE).reason
         data.append(entry if reason is None else {**entry, "set_apart": reason})
-    body = {
-        "object": "list",
-        "data": data,
-        "created": created,
-        "existing": len(outcomes) - created,
-    }
+    body = {"object": "list", "data": data, "created": created, "existing": len(outcomes) - created}
     return StoredResponse(201 if created else 200, orjson.dumps(body).decode())
 
 
@@ -406,17 +407,6 @@ def _marked(connection: Connection, user_id: int, listed: list[Document]) -> lis
 
 
 def _out(document: Document, sent: feedback.Feedback | None, mark: apart.Mark) -> DocumentOut:
-    assert document.timestamp is not None, "the store dates every document"
-    return DocumentOut(
-        id=document.id,
-        object="document",
-        text=document.text,
-        timestamp=document.timestamp,
-        request=document.request,
-        voice=document.voice,
-        recipient=document.recipient,
-        thread=document.thread,
-        language=detect(document.text),
-        set_apart=mark.reason,  # type: ignore[arg-type]
-        sent_draft=sent_draft_out(sent),
+    return DocumentOut.of(
+        document, language=detect(document.text), set_apart=mark.reason, sent_draft=sent_draft_out(sent)
     )

@@ -7,18 +7,12 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pearl.records import Draft, Retrieval, Variant
+from pearl.records import Draft, Retrieval
 from pearl.text.words import character_start
-from service.api.pages import ListedEntry
+from service.api.fields import ListedEntry, OfRecord
 from service.store.drafts import StoredDraft
 
 EXCERPT = 240  # characters of a document shown as evidence
-
-
-class _OfRecord(BaseModel):
-    """Made from the record whose fields it has."""
-
-    model_config = ConfigDict(from_attributes=True)
 
 
 class Evidence(BaseModel):
@@ -29,7 +23,7 @@ class Evidence(BaseModel):
     excerpt: str = Field(description=f"Its first {EXCERPT} characters.", examples=["Hello Tomas, kettle's on..."])
 
 
-class NoteOut(_OfRecord):
+class NoteOut(OfRecord):
     """Something to know about this draft."""
 
     code: str = Field(
@@ -44,7 +38,7 @@ class NoteOut(_OfRecord):
     )
 
 
-class DecidedByOut(_OfRecord):
+class DecidedByOut(OfRecord):
     """The source of theta, margin and k for this draft."""
 
     code: str = Field(
@@ -60,7 +54,7 @@ class DecidedByOut(_OfRecord):
     )
 
 
-class RetrievalOut(BaseModel):
+class RetrievalOut(OfRecord):
     """The evidence found in the history."""
 
     documents: list[Evidence] = Field(
@@ -79,21 +73,15 @@ class RetrievalOut(BaseModel):
     )
 
     @classmethod
-    def of(cls, retrieval: Retrieval) -> Self:
-        return cls(
-            documents=[
-                Evidence(id=scored.document.id, score=scored.score, excerpt=excerpt(scored.document.text))
-                for scored in retrieval.documents
-            ],
-            top_score=retrieval.top_score,
-            threshold=retrieval.threshold,
-            below_threshold=retrieval.below_threshold,
-            notes=[NoteOut.model_validate(note) for note in retrieval.notes],
-            form=retrieval.form,
-        )
+    def of(cls, record: Retrieval, **more: Any) -> Self:
+        documents = [
+            Evidence(id=scored.document.id, score=scored.score, excerpt=excerpt(scored.document.text))
+            for scored in record.documents
+        ]
+        return super().of(record, documents=documents, **more)
 
 
-class RevisionOut(_OfRecord):
+class RevisionOut(OfRecord):
     """The decision to revise a draft or not, and why."""
 
     applied: bool = Field(description="True when `text` is a revision.", examples=[False])
@@ -103,7 +91,7 @@ class RevisionOut(_OfRecord):
     )
 
 
-class TextScoresOut(_OfRecord):
+class TextScoresOut(OfRecord):
     """The scores of a text."""
 
     quality: float = Field(description="The reward model's score, from 1 to 10.", examples=[6.4])
@@ -113,7 +101,7 @@ class TextScoresOut(_OfRecord):
     )
 
 
-class EditOut(_OfRecord):
+class EditOut(OfRecord):
     """An edit that was executed."""
 
     start: int = Field(description="Its place in `first_text`, in characters (Unicode code points).", examples=[0])
@@ -122,7 +110,7 @@ class EditOut(_OfRecord):
     category: str = Field(description="The weakness that the editor saw.", examples=["Cliche"])
 
 
-class EditingOut(_OfRecord):
+class EditingOut(OfRecord):
     """The choice among several edits of the draft."""
 
     candidates: int = Field(description="The number asked for.", examples=[8])
@@ -153,7 +141,7 @@ class EditingOut(_OfRecord):
     )
 
 
-class ClaimOut(_OfRecord):
+class ClaimOut(OfRecord):
     """A statement or a gap of the draft for which the request does not account."""
 
     model_config = ConfigDict(from_attributes=True, serialize_by_alias=True, validate_by_name=True)
@@ -176,7 +164,7 @@ class ClaimOut(_OfRecord):
     )
 
 
-class IntervalOut(_OfRecord):
+class IntervalOut(OfRecord):
     """A figure and its 95% interval."""
 
     value: float = Field(description="The figure.", examples=[0.9])
@@ -184,7 +172,7 @@ class IntervalOut(_OfRecord):
     high: float = Field(description="The upper end.", examples=[0.97])
 
 
-class EdgeOut(_OfRecord):
+class EdgeOut(OfRecord):
     """Something that your texts begin or end with, as it stands in the draft."""
 
     model_config = ConfigDict(from_attributes=True, serialize_by_alias=True, validate_by_name=True)
@@ -194,7 +182,7 @@ class EdgeOut(_OfRecord):
     sources: list[str] = Field(alias="from", description="Ids of these texts.", examples=[["email-030", "email-029"]])
 
 
-class EdgesOut(_OfRecord):
+class EdgesOut(OfRecord):
     """The beginning and the end of the draft by rule; null for what you do not have."""
 
     greeting: EdgeOut | None = Field(
@@ -205,7 +193,7 @@ class EdgesOut(_OfRecord):
     name: EdgeOut | None = Field(description="The name below it.", examples=[None])
 
 
-class VariantOut(_OfRecord):
+class VariantOut(OfRecord):
     """One of several texts for the request."""
 
     index: int = Field(description="Its place; 0 is the text of the draft.", examples=[1])
@@ -220,12 +208,8 @@ class VariantOut(_OfRecord):
     likeness: float | None = Field(description="As of the draft.", examples=[0.81])
     claims: list[ClaimOut] = Field(description="As of the draft; places are those in this `text`.", examples=[[]])
 
-    @classmethod
-    def of(cls, index: int, variant: Variant) -> Self:
-        return cls.model_validate({"index": index, **{name: getattr(variant, name) for name in variant.__slots__}})
 
-
-class UsageOut(_OfRecord):
+class UsageOut(OfRecord):
     """Tokens of the chat model, revision, candidates and variants included; 0 where its endpoint does not say."""
 
     prompt_tokens: int = Field(examples=[745], description="Tokens read.")
@@ -284,27 +268,10 @@ class DraftOut(ListedEntry):
     )
 
     @classmethod
-    def of(cls, draft: Draft, **more: Any) -> Self:
-        """The form of a draft; ``more`` are the fields that a subclass adds."""
-        fields = {
-            "id": draft.id,
-            "object": "draft",
-            "text": draft.text,
-            "stage": draft.stage,
-            "questions": draft.questions,
-            "retrieval": RetrievalOut.of(draft.retrieval),
-            "revision": draft.revision,
-            "calibration": draft.decided_by,
-            "quality": draft.quality,
-            "likeness": draft.likeness,
-            "claims": draft.claims,
-            "edges": draft.edges,
-            "editing": draft.editing,
-            "usage": draft.usage,
-            "timings": draft.timings,
-            "variants": [VariantOut.of(*numbered) for numbered in enumerate(draft.variants)] or None,
-        }
-        return cls.model_validate(fields | more)
+    def of(cls, record: Draft, **more: Any) -> Self:
+        variants = [VariantOut.of(variant, index=index) for index, variant in enumerate(record.variants)] or None
+        retrieval, calibration = RetrievalOut.of(record.retrieval), record.decided_by
+        return super().of(record, retrieval=retrieval, calibration=calibration, variants=variants, **more)
 
 
 class RecordedDraftOut(DraftOut):
@@ -321,16 +288,8 @@ class RecordedDraftOut(DraftOut):
     @classmethod
     def of_record(cls, stored: StoredDraft, texts: Mapping[str, str]) -> Self:
         """The form of a stored draft; ``texts`` are the beginnings of its evidence, by id."""
-        return cls.of(
-            stored.draft(texts),
-            request=stored.request,
-            instructions=stored.instructions,
-            voice=stored.voice,
-            recipient=stored.recipient,
-            thread=stored.thread,
-            model=stored.model,
-            created_at=stored.created_at,
-        )
+        names = "request", "instructions", "voice", "recipient", "thread", "model", "created_at"
+        return cls.of(stored.draft(texts), **{name: getattr(stored, name) for name in names})
 
 
 def check_listed(stored: StoredDraft) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal
 
+from anyio import CancelScope
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import Field
@@ -18,24 +19,57 @@ from pearl.chat.base import Decoding
 from pearl.errors import InputError
 from pearl.prompts import instructed
 from pearl.records import Draft
-from service.api.admitted import admitted
 from service.api.bodies import KeyedRoute
-from service.api.dependencies import Caller, ServicesDep
+from service.api.dependencies import Caller, ServicesDep, admission_of
 from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, RetrievalOut, VariantOut
-from service.api.fields import KnownFields, Length, MaybeEmptyText, Name, Recipient, Text
+from service.api.fields import EntryPage, KnownFields, Length, MaybeEmptyText, Name, Recipient, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
-from service.api.pages import EntryPage
 from service.api.streaming import EventStream, event, while_connected
 from service.drafting.drafter import Delta, DraftJob, Ended, Event, Finished, Retrieved
 from service.drafting.variants import MOST
 from service.process.metrics import Metrics
-from service.process.threads import in_thread
+from service.process.rate_limits import RateLimited, Spending, counted
+from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import drafts
 from service.store.idempotency import StoredResponse
-from service.store.keys import Identity
+from service.store.keys import Identity, until_tomorrow
 from service.store.paging import PageQuery
 from service.store.voices import chosen
+
+
+async def admitted(
+    request: Request, services: Services, events: AsyncGenerator[Event, None]
+) -> AsyncGenerator[Event, None]:
+    """Yield the events of a draft in a slot of this worker. Count its tokens for the caller's key if that has a budget,
+    also if the draft fails or its reader leaves. Before the first event raises Overloaded, and RateLimited if the
+    budget is used up."""
+    caller: Identity = request.state.caller
+    async with aclosing(admission_of(request).admit(events)) as let_in:
+        if (budget := caller.budget) is None:
+            async for event in let_in:
+                yield event
+            return
+        if budget.spent >= budget.per_day:
+            raise RateLimited(
+                f"The drafts of this key have taken {budget.spent:,} tokens today, and may take {budget.per_day:,} a "
+                "day; the next day begins at midnight UTC.",
+                code="token_budget_exceeded",
+                retry_after=until_tomorrow(),
+            )
+        spending = Spending(services.database, caller.key_id)
+        counted.set(spending)  # for the tasks of this request, which end with it
+        try:
+            async for event in let_in:
+                if isinstance(event, Finished):  # the client's next call must find it counted
+                    await in_writing_thread(spending.store)
+                yield event
+        finally:
+            await let_in.aclose()  # then the model's last call is counted
+            if spending.tokens:
+                with CancelScope(shield=True):
+                    await in_writing_thread(spending.store)
+
 
 router = APIRouter(prefix="/v1/drafts", tags=["drafts"], route_class=KeyedRoute)
 
@@ -217,7 +251,7 @@ async def _events(
             if isinstance(item, Delta):
                 yield event({"text": item.text} | ({"variant": item.variant} if several else {}), "delta")
             elif isinstance(item, Ended):
-                yield event(VariantOut.of(item.index, item.variant).model_dump(), "variant")
+                yield event(VariantOut.of(item.variant, index=item.index).model_dump(), "variant")
             elif isinstance(item, Finished):
                 metrics.count_draft(item.draft)
                 yield event(DraftOut.of(item.draft).model_dump(), "draft")

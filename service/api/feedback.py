@@ -7,12 +7,12 @@ from typing import Literal
 import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from sqlalchemy import Connection
 
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import KnownFields, Name, Text, where
+from service.api.fields import KnownFields, Name, OfRecord, Text, where
 from service.api.idempotency import IdempotencyKey, once
 from service.store import feedback
 from service.store.idempotency import StoredResponse
@@ -49,7 +49,7 @@ class FeedbackIn(KnownFields):
     )
 
 
-class FeedbackOut(BaseModel):
+class FeedbackOut(OfRecord):
     """Feedback as it was recorded."""
 
     id: str = Field(description="Its name.", examples=["feedback_0192f0c4b1aa7d0e5c2f9b1c"])
@@ -81,11 +81,4 @@ def _give(connection: Connection, user_id: int, body: FeedbackIn) -> StoredRespo
 
 
 def feedback_body(recorded: feedback.Feedback) -> dict[str, object]:
-    return {
-        "id": recorded.id,
-        "object": "feedback",
-        "draft_id": recorded.draft_id,
-        "outcome": recorded.outcome,
-        "document_id": recorded.document_id,
-        "created_at": recorded.created_at,
-    }
+    return FeedbackOut.of(recorded).model_dump()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     ValidationError,
     WithJsonSchema,
     model_validator,
@@ -124,3 +125,46 @@ class KnownFields(BaseModel):
                     cls.__name__, [InitErrorDetails(type=unknown, loc=(name,), input=None)]
                 )
         return value
+
+
+class OfRecord(BaseModel):
+    """An object of an answer, made from a record that has most of its fields."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    @classmethod
+    def of(cls, record: Any, **more: Any) -> Self:
+        """Take the fields from the record, but for those in ``more``; `object` is always the same."""
+        fields = {name: getattr(record, name) for name in cls.model_fields if hasattr(record, name)}
+        if "object" in cls.model_fields:
+            (fields["object"],) = get_args(cls.model_fields["object"].annotation)
+        return cls.model_validate(fields | more)
+
+
+class ListedEntry(OfRecord):
+    """An entry of a list."""
+
+    id: str
+
+
+Entry = TypeVar("Entry", bound=ListedEntry)
+
+
+class EntryPage(BaseModel, Generic[Entry]):
+    """A page of entries; ids stand in it so that clients need not look for them."""
+
+    object: Literal["list"] = Field(description="Always `list`.")
+    data: list[Entry] = Field(description="The entries of this page.", examples=[[]])
+    has_more: bool = Field(description="True when another page follows.", examples=[False])
+    first_id: str | None = Field(description="Id of the first entry here.", examples=["email-009"])
+    last_id: str | None = Field(description="Give it as `after` for the next page.", examples=["email-010"])
+
+    @classmethod
+    def of(cls, data: Sequence[Entry], has_more: bool) -> Self:
+        return cls(
+            object="list",
+            data=list(data),
+            has_more=has_more,
+            first_id=data[0].id if data else None,
+            last_id=data[-1].id if data else None,
+        )

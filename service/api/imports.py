@@ -20,7 +20,7 @@ from pearl.text.usable import printable
 from service.api.bodies import READ_TIMEOUT_S, KeyedRoute, TimedOut
 from service.api.dependencies import Caller, ServicesDep
 from service.api.draft_form import check_listed
-from service.api.fields import Name, StoredVoice
+from service.api.fields import Name, OfRecord, StoredVoice
 from service.api.streaming import ClientLeft, EventStream, event, while_connected
 from service.importers.base import Importer, Options
 from service.importing.run import ImportSummary
@@ -30,7 +30,6 @@ from service.process.threads import in_thread
 from service.services import Services
 from service.store import imports
 from service.store.database import Database
-from service.store.imports import PastImport
 
 router = APIRouter(prefix="/v1/imports", tags=["imports"], route_class=KeyedRoute)
 
@@ -53,7 +52,7 @@ class ImporterFlag(BaseModel):
     description: str = Field(description="What it does.", examples=["Read 03/04/24 as 3 April."])
 
 
-class ImporterOut(BaseModel):
+class ImporterOut(OfRecord):
     """A kind of archive."""
 
     name: str = Field(description="Its name, for `kind`.", examples=["whatsapp"])
@@ -94,7 +93,7 @@ class SenderOut(BaseModel):
     texts: int = Field(description="Number of their texts.", examples=[812])
 
 
-class ImportOut(BaseModel):
+class ImportOut(OfRecord):
     """The outcome of an import."""
 
     id: str | None = Field(
@@ -124,13 +123,10 @@ class ImportOut(BaseModel):
     senders: list[SenderOut] = Field(
         description="The commonest other senders, if `me` names somebody who is not there.", examples=[[]]
     )
-    remarks: list[str] = Field(
-        description="What else you should know.",
-        examples=[["Its times are taken as UTC."]],
-    )
+    remarks: list[str] = Field(description="What else you should know.", examples=[["Its times are taken as UTC."]])
 
 
-class PastImportOut(BaseModel):
+class PastImportOut(OfRecord):
     """An import that brought you something."""
 
     id: str = Field(description="Undo it with `DELETE /v1/documents?import=ID`.", examples=["import_0192f0c4b1aa7d0e"])
@@ -293,13 +289,8 @@ def _kinds() -> ImporterList:
 
 
 def _kind(importer: Importer) -> ImporterOut:
-    flags = getattr(importer, "flags", {})
-    return ImporterOut(
-        name=importer.name,
-        summary=importer.summary,
-        needs_me=importer.needs_me,
-        options=[ImporterFlag(name=name, description=text) for name, text in flags.items()],
-    )
+    options = [ImporterFlag(name=name, description=text) for name, text in getattr(importer, "flags", {}).items()]
+    return ImporterOut.of(importer, options=options)
 
 
 def _import(database: Database, importer: OneUsers, source: Path, options: Options) -> ImportOut:
@@ -308,13 +299,11 @@ def _import(database: Database, importer: OneUsers, source: Path, options: Optio
 
 def _outcome(summary: ImportSummary, restored: list[str], kind: str, source: Path) -> ImportOut:
     shown = partial(without, source.parent)
-    same = ("imported", "already_there", "conflicts", "set_apart", "left_out", "languages", "errors_total")
-    return ImportOut(
+    return ImportOut.of(
+        summary,
         id=next(iter(summary.import_ids.values()), None),
-        object="import",
         kind=kind,
         source=source.name,
-        **{name: getattr(summary, name) for name in same},
         errors=[
             ProblemOut(where=shown(problem.where), message=shown(problem.message), field=problem.field)
             for problem in summary.errors
@@ -327,9 +316,7 @@ def _outcome(summary: ImportSummary, restored: list[str], kind: str, source: Pat
 
 def _past_imports(services: Services, user_id: int) -> PastImports:
     with services.database.read() as connection:
-        return PastImports(object="list", data=[_past(past) for past in imports.list_all(connection, user_id)])
-
-
-def _past(past: PastImport) -> PastImportOut:
-    same = {name: getattr(past, name) for name in ("id", "source", "created_at", "undone_at", "brought", "documents")}
-    return PastImportOut(object="import", kind=past.importer, **same)
+        return PastImports(
+            object="list",
+            data=[PastImportOut.of(past, kind=past.importer) for past in imports.list_all(connection, user_id)],
+        )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from pearl.text.usable import counted
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import KnownFields, Name, Text
+from service.api.fields import KnownFields, Name, OfRecord, Text
 from service.services import Services
 from service.store import voices
 
@@ -29,7 +29,7 @@ class LikenessIn(KnownFields):
     )
 
 
-class HistoryFitted(BaseModel):
+class HistoryFitted(OfRecord):
     """The texts that the answer stands on."""
 
     texts: int = Field(description="Different texts of your own.", examples=[120])
@@ -37,7 +37,7 @@ class HistoryFitted(BaseModel):
     left_out: int = Field(description="Texts in a language that the impostors do not write.", examples=[0])
 
 
-class LikenessOut(BaseModel):
+class LikenessOut(OfRecord):
     """The probability that you wrote the text, or why it cannot be said."""
 
     object: Literal["likeness"] = Field(description="Always `likeness`.")
@@ -67,26 +67,14 @@ class LikenessOut(BaseModel):
     )
 
     @classmethod
-    def of(cls, score: LikenessScore, model: Likeness, voice: str | None) -> LikenessOut:
+    def made(cls, score: LikenessScore, model: Likeness, voice: str | None) -> LikenessOut:
         from pearl.likeness.impostors import AGAINST_FEW, FEW
 
         name, people = model.reference.name, model.reference.authors
         note = None
         if score.probability is not None and people < FEW:
             note = f"The impostors ({name}) are only {people} people: {AGAINST_FEW}"
-        return cls.model_validate(
-            {
-                "object": "likeness",
-                "probability": score.probability,
-                "verdict": score.verdict,
-                "words": score.words,
-                "log_ratio": score.log_ratio,
-                "voice": voice,
-                "impostors": name,
-                "history": {"texts": model.texts, "words": model.words, "left_out": model.left_out},
-                "note": note,
-            }
-        )
+        return cls.of(score, voice=voice, impostors=name, history=HistoryFitted.of(model), note=note)
 
     @property
     def left_out(self) -> str:
@@ -122,4 +110,4 @@ def likeness_of(services: Services, user_id: int, voice: str | None, text: str) 
         with services.database.read() as connection:
             voices.get(connection, user_id, voice)  # raises an error if there is none
     model = services.likenesses.get(user_id, voice)
-    return LikenessOut.of(model.score(text), model, voice)
+    return LikenessOut.made(model.score(text), model, voice)

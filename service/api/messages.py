@@ -12,28 +12,11 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from pearl.records import Draft
 from pearl.text.usable import check_characters
+from service.api import openai_calls as calls
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import whole
 from service.api.fields import Limit
-from service.api.openai_calls import (
-    HAS_A_REQUEST,
-    MODEL,
-    MOST_STOPS,
-    Content,
-    ModelId,
-    OpenAICall,
-    Speaker,
-    Written,
-    begin,
-    content,
-    evidence_of,
-    pieces,
-    shape,
-    text_of,
-    unread,
-    voice_of_model,
-)
 from service.api.openai_fields import UNUSED, describe, passed_over, unsupported
 from service.api.streaming import EventStream, event
 from service.drafting.drafter import Retrieved
@@ -54,11 +37,11 @@ class SystemBlock(BaseModel):
     """A block of instructions."""
 
     type: Literal["text"] = Field(description="Always `text`.", examples=["text"])
-    text: Written = Field(description="The instructions.", examples=["At most five lines."])
+    text: calls.Written = Field(description="The instructions.", examples=["At most five lines."])
 
 
 System = Annotated[
-    Annotated[Written, Tag("(text)")] | Annotated[list[SystemBlock], Tag("(parts)")], Discriminator(shape)
+    Annotated[calls.Written, Tag("(text)")] | Annotated[list[SystemBlock], Tag("(parts)")], Discriminator(calls.shape)
 ]
 
 
@@ -66,21 +49,20 @@ class TurnIn(BaseModel):
     """A message of the conversation. Calls of tools, their results and a model's thoughts are passed over."""
 
     role: Literal["user", "assistant", "system"] = Field(description="The speaker.", examples=["user"])
-    content: Content = Field(description="The message.", examples=["Tomas asks to swap his Saturday"])
+    content: calls.Content = Field(description="The message.", examples=["Tomas asks to swap his Saturday"])
 
-    def turn(self) -> tuple[Speaker, str]:
+    def turn(self) -> tuple[calls.Speaker, str]:
         of_tools = not isinstance(self.content, str) and any(part.type.startswith("tool_") for part in self.content)
-        text = text_of(self.content)
+        text = calls.text_of(self.content)
         return ("tools", "") if of_tools and not text else (self.role, text)
 
 
-class MessagesIn(BaseModel):
+class MessagesIn(calls.CallIn):
     """The fields of Anthropic's API that make sense here. Others are passed over, and `x-pearl-ignored` names those
     that would have changed the answer; what a text cannot answer is refused."""
 
-    model_config = ConfigDict(extra="allow", json_schema_extra=describe(FIELDS))
+    model_config = ConfigDict(json_schema_extra=describe(FIELDS))
 
-    model: ModelId = Field(None, description=MODEL, examples=["email"])
     system: System | None = Field(
         None, description="Instructions; they outrank the learned style.", examples=["At most five lines."]
     )
@@ -89,19 +71,16 @@ class MessagesIn(BaseModel):
         fail_fast=True,
         description="The user's last one is the request, with the earlier ones that it follows up on.",
         examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
-        json_schema_extra=HAS_A_REQUEST,
+        json_schema_extra=calls.HAS_A_REQUEST,
     )
-    stream: bool | None = Field(False, description="Server-sent events.", examples=[False])
     max_tokens: Limit | None = Field(
         None, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
     )
-    temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
-    top_p: float | None = Field(None, ge=0, le=1, description="Nucleus sampling.", examples=[1])
     stop_sequences: list[str] | None = Field(
-        None, max_length=MOST_STOPS, description="Texts that end the answer.", examples=[["\n\n\n"]]
+        None, max_length=calls.MOST_STOPS, description="Texts that end the answer.", examples=[["\n\n\n"]]
     )
 
-    def call(self) -> OpenAICall:
+    def call(self) -> calls.OpenAICall:
         """Convert the body to a call. Raises InputError for what is not supported."""
         fields = self.model_extra or {}
         if fields.get("mcp_servers"):
@@ -113,7 +92,7 @@ class MessagesIn(BaseModel):
         }
         system = [self.system] if isinstance(self.system, str) else [block.text for block in self.system or ()]
         turns = [*(("system", text) for text in system), *(message.turn() for message in self.messages)]
-        return OpenAICall(
+        return calls.OpenAICall(
             model=self.model,
             turns=turns,
             messages="messages",
@@ -124,36 +103,10 @@ class MessagesIn(BaseModel):
             ignored=[
                 *passed_over(fields, ("output_format", "output_config.format"), ("thinking", "top_k")),
                 *(["messages.tool_use"] if ("tools", "") in turns else []),
-                *unread("messages", [(message.role, message.content) for message in self.messages]),
+                *calls.unread("messages", [(message.role, message.content) for message in self.messages]),
             ],
             stop=tuple(filter(None, self.stop_sequences or ())),
         )
-
-
-class MessageOut(BaseModel):
-    """An answer as Anthropic's API gives it, with the evidence beside it."""
-
-    id: str = Field(description="Also the draft's id, for feedback.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
-    type: Literal["message"] = Field(description="Always `message`.")
-    role: Literal["assistant"] = Field(description="Always `assistant`.")
-    model: str = Field(description="The model asked for.", examples=["email"])
-    content: list[dict[str, str]] = Field(
-        description="The draft, in one block.", examples=[[{"type": "text", "text": "Kettle's on."}]]
-    )
-    stop_reason: Literal["end_turn", "max_tokens"] | None = Field(
-        description="`max_tokens`: cut off there. A text of `stop_sequences` ends an answer as `end_turn`.",
-        examples=["end_turn"],
-    )
-    stop_sequence: None = Field(description="Never set.", examples=[None])
-    usage: dict[str, int] = Field(
-        description="Tokens of the chat model, revision included.",
-        examples=[{"input_tokens": 745, "output_tokens": 115}],
-    )
-    pearl: dict[str, Any] | None = Field(
-        None,
-        description="`stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`.",
-        examples=[{"stage": "draft"}],
-    )
 
 
 DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{"type":"text_delta","text":"Hi"}}\n\n'
@@ -162,7 +115,7 @@ DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","delta"
 @router.post(
     "/messages",
     summary="Draft through Anthropic's API",
-    response_model=MessageOut,
+    response_model=dict[str, Any],
     responses={200: {"content": {"text/event-stream": {"example": DELTA}}}},
 )
 async def create_message(
@@ -172,19 +125,19 @@ async def create_message(
 
     A stream has Anthropic's events, from `message_start` to `message_stop`; `message_delta` has `pearl`. One that fails
     ends with `error`."""
-    model, events = await begin(request, services, caller.user, body.call())
+    model, events = await calls.begin(request, services, caller.user, body.call())
     if body.stream:
         first = await anext(events)
         assert isinstance(first, Retrieved)
         head = _message(first.draft_id, model, [], None, 0, 0)
         return EventStream(
-            _events(head, pieces(events, services.metrics)),
+            _events(head, calls.pieces(events, services.metrics)),
             failed=lambda error: event({"type": "error", **error}, "error"),
         )
     draft = await whole(request, events, services.metrics)
     return _message(
-        draft.id, model, [{"type": "text", "text": content(draft)}], _stop_reason(draft), *_tokens(draft)
-    ) | {"pearl": evidence_of(draft)}
+        draft.id, model, [{"type": "text", "text": calls.content(draft)}], _stop_reason(draft), *_tokens(draft)
+    ) | {"pearl": calls.evidence_of(draft)}
 
 
 @router.post("/messages/count_tokens", summary="Count tokens as Anthropic's API does")
@@ -192,7 +145,7 @@ async def count_tokens(services: ServicesDep, caller: Caller, body: MessagesIn) 
     """Count the tokens of the messages and instructions in `input_tokens`. A draft reads your own texts besides, as far
     as the model's context has room. An endpoint's model is estimated, rather too high."""
     call = body.call()
-    await in_thread(voice_of_model, services, caller.user.id, call.model)
+    await in_thread(calls.voice_of_model, services, caller.user.id, call.model)
     texts = [check_characters(text, param=call.messages) for _, text in call.turns]
     return {"input_tokens": await in_thread(services.drafter.model.count_tokens, "\n".join(texts))}
 
@@ -230,6 +183,6 @@ async def _events(head: dict[str, Any], text: AsyncGenerator[str | Draft, None])
                     "message_delta",
                     delta={"stop_reason": _stop_reason(item), "stop_sequence": None},
                     usage={"input_tokens": read, "output_tokens": written},
-                    pearl=evidence_of(item),
+                    pearl=calls.evidence_of(item),
                 )
                 yield of("message_stop")

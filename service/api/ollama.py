@@ -14,24 +14,12 @@ from pydantic.config import JsonDict
 
 from pearl.records import Draft
 from pearl.text.usable import format_timestamp
+from service.api import openai_calls as calls
 from service.api.bodies import KeyedRoute
-from service.api.chat_completions import ModelList, list_models
+from service.api.chat_completions import list_models
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import whole
 from service.api.fields import Limit
-from service.api.openai_calls import (
-    HAS_A_REQUEST,
-    MODEL,
-    ModelId,
-    OpenAICall,
-    Speaker,
-    Written,
-    begin,
-    content,
-    evidence_of,
-    pieces,
-    voice_of_model,
-)
 from service.api.openai_fields import UNUSED, describe, passed_over, unreadable_part, unsupported
 from service.api.streaming import LINES, EventStream, line
 from service.process.threads import in_thread
@@ -54,14 +42,10 @@ NOTHING: JsonDict = {"maxItems": 0}
 Said = Callable[[str], dict[str, Any]]  # a text in the field that the route has for it
 
 
-class OllamaOptions(BaseModel):
+class OllamaOptions(calls.Sampling):
     """Options of the model. Others are passed over."""
 
-    model_config = ConfigDict(extra="allow")
-
     num_predict: Limit | None = Field(None, description="Longest draft, tokens.", examples=[400])
-    temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
-    top_p: float | None = Field(None, ge=0, le=1, description="Nucleus sampling.", examples=[1])
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
 
 
@@ -71,7 +55,9 @@ class MessageIn(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     role: Literal["system", "user", "assistant", "tool"] = Field(description="The speaker.", examples=["user"])
-    content: Written | None = Field(None, description="The message.", examples=["Tomas asks to swap his Saturday"])
+    content: calls.Written | None = Field(
+        None, description="The message.", examples=["Tomas asks to swap his Saturday"]
+    )
     images: list[Any] | None = Field(
         None,
         description="Refused in the request, passed over in what was answered before.",
@@ -79,7 +65,7 @@ class MessageIn(BaseModel):
         json_schema_extra=NOTHING,
     )
 
-    def turn(self) -> tuple[Speaker, str]:
+    def turn(self) -> tuple[calls.Speaker, str]:
         text = self.content or ""
         if self.role == "tool" or ("tool_calls" in (self.model_extra or {}) and not text):
             return "tools", ""
@@ -92,14 +78,16 @@ class OllamaIn(BaseModel):
 
     model_config = ConfigDict(extra="allow", json_schema_extra=describe(FIELDS))
 
-    model: ModelId = Field(None, description=f"{MODEL} The tag `{LATEST}` may follow.", examples=["email:latest"])
+    model: calls.ModelId = Field(
+        None, description=f"{calls.MODEL} The tag `{LATEST}` may follow.", examples=["email:latest"]
+    )
     stream: bool | None = Field(None, description="Lines of JSON; true by default.", examples=[False])
     options: OllamaOptions | None = Field(None, description="Options of the model.", examples=[{"num_predict": 400}])
 
-    def _call(self, messages: str, turns: list[tuple[Speaker, str]], ignored: list[str]) -> OpenAICall:
+    def _call(self, messages: str, turns: list[tuple[calls.Speaker, str]], ignored: list[str]) -> calls.OpenAICall:
         options = self.options or OllamaOptions.model_construct()
         fields = {**(options.model_extra or {}), **(self.model_extra or {})}
-        return OpenAICall(
+        return calls.OpenAICall(
             model=self.model and self.model.removesuffix(LATEST),
             turns=turns,
             messages=messages,
@@ -120,10 +108,10 @@ class OllamaChatIn(OllamaIn):
         description="The user's last one is the request, with the earlier ones that it follows up on; those of the "
         "`system` are instructions. If there are none, nothing is written: clients load a model in this way.",
         examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
-        json_schema_extra={"anyOf": [HAS_A_REQUEST, NOTHING]},
+        json_schema_extra={"anyOf": [calls.HAS_A_REQUEST, NOTHING]},
     )
 
-    def call(self) -> OpenAICall:
+    def call(self) -> calls.OpenAICall:
         """Convert the body to a call. Raises InputError for what is not supported."""
         answered = max((index for index, each in enumerate(self.messages) if each.role == "assistant"), default=-1)
         pictured = [index for index, each in enumerate(self.messages) if each.images]
@@ -140,12 +128,12 @@ class OllamaChatIn(OllamaIn):
 class OllamaGenerateIn(OllamaIn):
     __doc__ = OllamaIn.__doc__
 
-    prompt: Written | None = Field(
+    prompt: calls.Written | None = Field(
         None,
         description="The request. Without one nothing is written: clients load a model in this way.",
         examples=["Tomas asks to swap his Saturday"],
     )
-    system: Written | None = Field(
+    system: calls.Written | None = Field(
         None, description="Instructions; they outrank the learned style.", examples=["At most five lines."]
     )
     images: list[Any] | None = Field(None, description="Refused.", examples=[None], json_schema_extra=NOTHING)
@@ -153,39 +141,14 @@ class OllamaGenerateIn(OllamaIn):
         None, description="Refused: a draft is a whole text.", examples=[None], json_schema_extra={"maxLength": 0}
     )
 
-    def call(self) -> OpenAICall:
+    def call(self) -> calls.OpenAICall:
         """Convert the body to a call. Raises InputError for what is not supported."""
         if self.images:
             raise unsupported("images", unreadable_part("image"))
         if self.suffix:
             raise unsupported("suffix", "'suffix' is not supported: a draft is a whole text. Leave it out.")
-        turns: list[tuple[Speaker, str]] = [("system", self.system or ""), ("user", self.prompt or "")]
+        turns: list[tuple[calls.Speaker, str]] = [("system", self.system or ""), ("user", self.prompt or "")]
         return self._call("prompt", turns, [])
-
-
-class OllamaOut(BaseModel):
-    """An answer as Ollama's API gives it, with the evidence beside it. Each line of a stream has a piece of the text,
-    and the last one the counts."""
-
-    model: str = Field(description="The model asked for.", examples=["email:latest"])
-    created_at: str = Field(description="RFC 3339.", examples=["2026-03-01T09:30:00Z"])
-    message: dict[str, str] | None = Field(
-        None, description="The text, of `/api/chat`.", examples=[{"role": "assistant", "content": "Kettle's on."}]
-    )
-    response: str | None = Field(None, description="The text, of `/api/generate`.", examples=["Kettle's on."])
-    done: bool = Field(description="False on all lines but the last one.", examples=[True])
-    done_reason: Literal["stop", "length", "load"] = Field(
-        "stop", description="`length`: cut off at `num_predict`; `load`: nothing was asked.", examples=["stop"]
-    )
-    prompt_eval_count: int = Field(0, description="Tokens read.", examples=[745])
-    eval_count: int = Field(0, description="Tokens written.", examples=[115])
-    total_duration: int = Field(0, description="Nanoseconds of the draft.", examples=[2_000_000_000])
-    eval_duration: int = Field(0, description="Nanoseconds of writing.", examples=[1_900_000_000])
-    pearl: dict[str, Any] | None = Field(
-        None,
-        description="`stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`, and the draft's `id`.",
-        examples=[{"stage": "draft"}],
-    )
 
 
 LINE = '{"model":"email:latest","message":{"role":"assistant","content":"Hello"},"done":false}\n'
@@ -194,8 +157,7 @@ LINE = '{"model":"email:latest","message":{"role":"assistant","content":"Hello"}
 @router.post(
     "/chat",
     summary="Draft through Ollama's API",
-    response_model=OllamaOut,
-    response_model_exclude_unset=True,
+    response_model=dict[str, Any],
     responses={200: {"content": {LINES: {"example": LINE}}}},
 )
 async def create_chat(
@@ -209,8 +171,7 @@ async def create_chat(
 @router.post(
     "/generate",
     summary="Draft through Ollama's older API",
-    response_model=OllamaOut,
-    response_model_exclude_unset=True,
+    response_model=dict[str, Any],
     responses={200: {"content": {LINES: {"example": '{"model":"email:latest","response":"Hello","done":false}\n'}}}},
 )
 async def create_text(
@@ -231,23 +192,23 @@ async def _answer(
 ) -> Response | dict[str, Any]:
     call = body.call()
     if loads:
-        voice = await in_thread(voice_of_model, services, caller.user.id, call.model)
+        voice = await in_thread(calls.voice_of_model, services, caller.user.id, call.model)
         return _line(
             body.model or (voice.name if voice else WHOLE_HISTORY) + LATEST, said(""), done=True, done_reason="load"
         )
-    used, events = await begin(request, services, caller.user, call)
+    used, events = await calls.begin(request, services, caller.user, call)
     model = body.model or used + LATEST
     if body.stream is not False:
         await anext(events)  # here an error in the request can still get its status
         return EventStream(
-            _lines(model, pieces(events, services.metrics), said),
+            _lines(model, calls.pieces(events, services.metrics), said),
             # its clients want a text in `error`
             failed=lambda error: line({**error["error"], "error": error["error"]["message"]}),
             keep_alive=line(_line(model, said(""))),
             media_type=LINES,
         )
     draft = await whole(request, events, services.metrics)
-    return _end(model, said(content(draft)), draft)
+    return _end(model, said(calls.content(draft)), draft)
 
 
 def _message(text: str) -> dict[str, Any]:
@@ -279,24 +240,23 @@ def _end(model: str, said: dict[str, Any], draft: Draft) -> dict[str, Any]:
         eval_count=draft.usage.completion_tokens,
         total_duration=int(sum(draft.timings.values()) * 1e6),
         eval_duration=int(writing * 1e6),
-        pearl={"id": draft.id, **evidence_of(draft)},
+        pearl={"id": draft.id, **calls.evidence_of(draft)},
     )
 
 
 @router.get("/tags", summary="List models as Ollama does: each voice is one")
 async def list_tags(services: ServicesDep, caller: Caller) -> dict[str, list[dict[str, Any]]]:
-    listed = await list_models(services, caller)
-    assert isinstance(listed, ModelList)  # without the header of Anthropic's clients
+    listed = await list_models(services, caller)  # without the header of Anthropic's clients
     return {
         "models": [
             {
-                **dict.fromkeys(("name", "model"), each.id + LATEST),
-                "modified_at": format_timestamp(each.created),
+                **dict.fromkeys(("name", "model"), each["id"] + LATEST),
+                "modified_at": format_timestamp(each["created"]),
                 "size": 0,
                 "digest": "",
                 "details": DETAILS,
             }
-            for each in listed.data
+            for each in listed["data"]
         ]
     }
 
@@ -304,14 +264,14 @@ async def list_tags(services: ServicesDep, caller: Caller) -> dict[str, list[dic
 class ShowIn(BaseModel):
     """A model to describe."""
 
-    model: ModelId = Field(None, description="Its name.", examples=["email:latest"])
-    name: ModelId = Field(None, description="The same, from older clients.", examples=[None])
+    model: calls.ModelId = Field(None, description="Its name.", examples=["email:latest"])
+    name: calls.ModelId = Field(None, description="The same, from older clients.", examples=[None])
 
 
 @router.post("/show", summary="Describe a model as Ollama does")
 async def show_model(services: ServicesDep, caller: Caller, body: ShowIn) -> dict[str, Any]:
     asked = body.model or body.name
-    await in_thread(voice_of_model, services, caller.user.id, asked and asked.removesuffix(LATEST))
+    await in_thread(calls.voice_of_model, services, caller.user.id, asked and asked.removesuffix(LATEST))
     context = {"general.architecture": "pearl", "pearl.context_length": services.drafter.model.context_tokens}
     return {"details": DETAILS, "model_info": context, "capabilities": ["completion"]}
 

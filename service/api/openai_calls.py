@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import count
 from typing import Annotated, Any, Literal
 
 from fastapi import Request
-from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
@@ -21,11 +22,10 @@ from pearl.prompts import instructed_by_lines
 from pearl.recipients import addressed_by_lines
 from pearl.records import Draft, Variant
 from pearl.text.usable import MAX_TEXT_BYTES, check_characters, check_text
-from service.api.admitted import admitted
 from service.api.dependencies import add_headers
 from service.api.draft_form import ClaimOut, DecidedByOut, RetrievalOut, VariantOut
+from service.api.drafts import admitted
 from service.api.fields import NO_LIMIT, STORABLE, Name
-from service.api.model_names import is_chat_model
 from service.api.openai_fields import BESIDE_TEXT, TEXT_PARTS, unreadable_part
 from service.drafting.client_tasks import is_client_task, pass_on
 from service.drafting.drafter import Delta, DraftJob, Event, Finished
@@ -41,6 +41,22 @@ MODEL = "`pearl`, or one of your voices. The name of a known model, like `gpt-4o
     "`x-pearl-model` says so. If absent, your only voice, or `pearl` if you have none or several."
 )
 ModelId = Annotated[Name | None, BeforeValidator(lambda value: value or None)]
+
+
+class Sampling(BaseModel):
+    """How the model chooses its words."""
+
+    model_config = ConfigDict(extra="allow")
+
+    temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
+    top_p: float | None = Field(None, ge=0, le=1, description="Nucleus sampling.", examples=[1])
+
+
+class CallIn(Sampling):
+    """The fields that the shapes of OpenAI and Anthropic share."""
+
+    model: ModelId = Field(None, description=MODEL, examples=["email"])
+    stream: bool | None = Field(False, description="Server-sent events.", examples=[False])
 
 
 KIND = re.compile(r"[a-z_]{1,40}")  # of a part: a header may name it
@@ -256,4 +272,27 @@ def evidence_of(draft: Draft) -> dict[str, Any]:
 
 def variant_evidence(index: int, variant: Variant) -> dict[str, Any]:
     """Return what ``pearl`` says of one of several choices."""
-    return VariantOut.of(index, variant).model_dump(exclude={"text", "finish_reason"})
+    return VariantOut.of(variant, index=index).model_dump(exclude={"text", "finish_reason"})
+
+
+FAMILIES = (
+    "chatgpt|claude|codestral|command|deepseek|gemini|gemma|glm|gpt|grok|jamba|kimi|llama|magistral|ministral|mistral|"
+    "mixtral|nova|phi|qwen|smollm|text-davinci"
+)
+# "gpt-4o", "openai/gpt-4o-mini", "llama3.2:3b", "o3-mini", but not "gpt" or "command", which a misspelt voice may be
+CHAT_MODEL = re.compile(
+    rf"(\w[\w.-]*/)*(({FAMILIES})([-_.:]?v?\d[\w.:-]*|-[a-z][\w.:-]*)|o[1-9](-[\w.:-]+)?)", re.IGNORECASE
+)
+ALIKE = 0.75  # share of letters in common from which one name may be a misspelling of the other
+
+
+def is_chat_model(name: str, voices: Iterable[str]) -> bool:
+    """True for a model of a known family, unless the name may be a misspelt voice."""
+    return CHAT_MODEL.fullmatch(name) is not None and all(
+        SequenceMatcher(None, name.casefold(), voice.casefold()).ratio() < ALIKE for voice in voices
+    )
+
+
+def is_reranker(name: str) -> bool:
+    """True for another provider's reranker, such as "rerank-v3.5" or "BAAI/bge-reranker-v2-m3"."""
+    return "rerank" in name.casefold() and not name.startswith((".", "/"))

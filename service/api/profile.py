@@ -12,8 +12,7 @@ from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, Text, where
-from service.histories.profile import Profile, choose_line, use_as_instructions
-from service.histories.profile_shown import shown_as
+from service.histories.profile import Profile, choose_line, shown_as, use_as_instructions
 from service.process.threads import in_writing_thread
 from service.services import Services
 from service.store import profiles, voices
@@ -30,8 +29,7 @@ class ProfileOut(BaseModel):
     texts: int = Field(description="Texts that were read: the newest 500 of your own.", examples=[30])
     occasions: int = Field(description="Days on which they were written.", examples=[28])
     left_out: int = Field(
-        description="Texts among them that no line counts: in a language that those authors do not write.",
-        examples=[0],
+        description="Texts among them that no line counts: in a language that those authors do not write.", examples=[0]
     )
     needs: str | None = Field(description="What the history lacks for a card; null if nothing.", examples=[None])
     compared_with: str = Field(description="Whose rates yours are held against.", examples=["81 authors"])

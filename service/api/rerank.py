@@ -20,7 +20,7 @@ from retriever.registry import SERVED
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, add_headers
 from service.api.fields import NO_LIMIT, Limit, Text
-from service.api.model_names import is_reranker
+from service.api.openai_calls import is_reranker
 from service.api.streaming import while_connected
 from service.histories.embedding import WantedEncoder
 from service.services import Services

@@ -11,7 +11,7 @@ from pearl.templates import load_template, template_names
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import KnownFields, Name, StandingInstructions
+from service.api.fields import KnownFields, Name, OfRecord, StandingInstructions
 from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import calibrations, voices
@@ -42,7 +42,7 @@ class VoiceIn(KnownFields):
     )
 
 
-class VoiceOut(BaseModel):
+class VoiceOut(OfRecord):
     """A register."""
 
     name: str = Field(description="Its name, also its model id.", examples=["email"])
@@ -56,7 +56,7 @@ class VoiceOut(BaseModel):
     )
 
 
-class CalibrationOut(BaseModel):
+class CalibrationOut(OfRecord):
     """Theta, margin and k that the user's past texts chose (`pearl calibrate`)."""
 
     id: str = Field(description="Drafts that it decided on name it.", examples=["calibration_0192f0c4b1aa7d0e5c2f9b1c"])
@@ -91,7 +91,7 @@ VoiceName = Annotated[Name, Path(description="The voice's name.", examples=["ema
 @router.get("", summary="List your voices")
 async def list_voices(services: ServicesDep, caller: Caller) -> VoiceList:
     listed = await in_thread(_list, services, caller.user.id)
-    return VoiceList(object="list", data=[_out(voice) for voice in listed])
+    return VoiceList(object="list", data=[VoiceOut.of(voice) for voice in listed])
 
 
 def _list(services: Services, user_id: int) -> list[Voice]:
@@ -111,18 +111,15 @@ def _get(services: Services, user_id: int, name: str) -> CalibratedVoiceOut:
         voice = voices.get_or_whole(connection, user_id, name)
         calibrated = calibrations.of_voice(connection, user_id, voices.chosen(name))
     shown = [
-        CalibrationOut(
-            id=calibration.id,
+        CalibrationOut.of(
+            calibration,
             retriever=calibration.key.retriever,
             model=calibration.key.model,
             in_use=(calibration.key.retriever, calibration.key.model) == (retriever, model),
-            settings=calibration.settings,
-            figures=calibration.figures,
-            created_at=calibration.created_at,
         )
         for calibration in calibrated
     ]
-    return CalibratedVoiceOut(**_out(voice).model_dump(), calibrations=shown)
+    return CalibratedVoiceOut.of(voice, calibrations=shown)
 
 
 @router.put(
@@ -137,7 +134,7 @@ async def put_voice(
     values = body.model_dump(exclude_unset=True)
     voice, made = await in_writing_thread(_put, services, caller.user.id, name, values)
     response.status_code = 201 if made else 200
-    return _out(voice)
+    return VoiceOut.of(voice)
 
 
 def _put(services: Services, user_id: int, name: str, values: dict[str, Any]) -> tuple[Voice, bool]:
@@ -157,15 +154,3 @@ def _delete(services: Services, user_id: int, name: str) -> bool:
     with services.database.write(deletes=True) as connection:
         voices.remove(connection, user_id, name)
     return services.forget_deleted(user_id)
-
-
-def _out(voice: Voice) -> VoiceOut:
-    return VoiceOut(
-        name=voice.name,
-        object="voice",
-        instructions=voice.instructions,
-        template=voice.template,
-        k=voice.k,
-        documents=voice.documents,
-        local_only=voice.local_only,
-    )

@@ -24,9 +24,7 @@ from pearl.records import Usage
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.stats.chance import CHANCE, share_by_chance
 from pearl.theta import EVERYTHING, theta_json
-from service.calibrating.measures import DraftMeasures, combined
-from service.calibrating.past import PastText
-from service.calibrating.study import SelectionRule, Study, flat
+from service.calibrating.study import DraftMeasures, PastText, SelectionRule, Study, combined, flat
 from service.calibrating.writer import CalibrationWriter
 from service.drafting.deciding import LEAST_TEXTS
 

@@ -23,9 +23,7 @@ from pearl.text.usable import counted
 from pearl.theta import score_words, theta_words
 from retriever.models.encoder import SentenceEncoder
 from service.calibrating.calibrating import CalibrationOutcome, affordable, calibrate, estimate
-from service.calibrating.measures import DraftMeasures
-from service.calibrating.past import past_texts
-from service.calibrating.study import Study
+from service.calibrating.study import DraftMeasures, Study, past_texts
 from service.calibrating.writer import CalibrationWriter, SpendingLimits
 from service.drafting.deciding import LEAST_TEXTS
 from service.process.masked_model import masked

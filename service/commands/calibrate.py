@@ -56,8 +56,7 @@ class CalibrateOptions:
         typer.Option("--budget-minutes", min=0, help="Stop asking after this many minutes; go on with a later run."),
     ] = None
     bertscore: Annotated[
-        bool | None,
-        typer.Option(help="Measure with BERTScore, too; by default wherever the extra eval is installed."),
+        bool | None, typer.Option(help="Measure with BERTScore, too; by default wherever the extra eval is installed.")
     ] = None
     max_in_flight: Annotated[int, typer.Option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
     json: Annotated[str | None, typer.Option(metavar="FILE", help=JSON_OPTION.help)] = None

@@ -73,9 +73,7 @@ def draft(
         check_text(read_text("REQUEST", request) if request == "-" else request, param="request"),
         None if voice is None else chosen(check_id(voice, param="voice")),
         instructed(
-            check_characters(instructions, param="instructions"),
-            intent and known("intent", intent, INTENTS),
-            wanted,
+            check_characters(instructions, param="instructions"), intent and known("intent", intent, INTENTS), wanted
         ),
         k,
         known("revise", revise, (AUTO, NEVER, ALWAYS)),

@@ -41,7 +41,7 @@ def likeness(
             owner = users.chosen(connection, user)
             voice = voices.chosen_there(connection, owner.id, voice)
         model = LikenessCache(database).get(owner.id, voice)
-    answer = LikenessOut.of(model.score(text), model, voice)
+    answer = LikenessOut.made(model.score(text), model, voice)
     if json:
         write_json(json, answer.model_dump())
         return

@@ -41,8 +41,7 @@ def profile(
     json: str | None = JSON_OPTION,
 ) -> None:
     """Show a user's voice card: habits with rates and the texts behind them, and what their edits change."""
-    from service.histories.profile import choose_line, profile_of, use_as_instructions
-    from service.histories.profile_shown import FORMATS, shown_as
+    from service.histories.profile import FORMATS, choose_line, profile_of, shown_as, use_as_instructions
     from service.store.profiles import CORRECTED, checked_choice
 
     if format not in FORMATS[1:]:

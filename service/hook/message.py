@@ -4,11 +4,106 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from sqlalchemy import Connection
+
 from pearl.errors import InputError
-from service.hook.editor import nobody_looks
+from pearl.manner.edits import MOSTLY, edit_between
+from pearl.records import Document
+from service.hook import LONGEST_WAIT
+from service.importers.git import whole_message
 from service.process.git_process import git_answer, git_path
+from service.store import drafts
+
+# variables of the services that build and test; no one sees a draft there
+UNATTENDED = ("CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION")
+NO_EDITOR = re.compile(
+    r":|\[|true|false|test|exit|return|sleep|echo|printf|cat|touch|head|tail|sort|tac|wc|ls|grep|cd|export|set|unset|"
+    r"umask|rm|chmod|date|[gm]?awk|git|perl|sed|gnome-open|start|xdg-open"
+)
+# programs that leave at once where one of their options matches
+TOLD_TO_LEAVE = {
+    **dict.fromkeys(("vi", "vim", "nvim", "ex"), re.compile(r"\+?:?(?:w?q|x|quit|exit)(?:a|all)?!?|-[eE]?s|-es")),
+    **dict.fromkeys(("python", "python3", "ruby", "node"), re.compile(r"-[ce]|--eval\b.*")),
+    "emacs": re.compile(r"--?batch"),
+}
+# these end at once and leave their window open, unless an option makes them wait for it
+LEAVE_AT_ONCE = {
+    *("atom", "bbedit", "code", "code-insiders", "codium", "cursor", "gvim", "kate", "mate", "mvim", "open", "subl"),
+    *("charm", "idea", "phpstorm", "pycharm", "webstorm", "windsurf", "zed"),
+}
+WAITS = re.compile(r"--(?:wait|block|nofork)\b.*|-[A-Za-z]*[bfwW]")
+BEFORE_PROGRAMS = re.compile(r"(?:.*/)?(?:busybox|command|env|exec|nice|nohup|setsid|sudo|time)|\w+=.*|-.*")
+SHELL = re.compile(r"(?:.*/)?(?:ba|da|k|z)?sh")
+HARMLESS = re.compile(r"\d*>>?\s*(?:&\d|/dev/(?:null|tty|std\w+))")  # redirections that keep nothing
+SCRIPT_BYTES = 2_000  # of an editor that is a script; a longer one does something
+
+
+def nobody_looks(repository: Path) -> bool:
+    """True, within a hook of git, if git's editor ends by itself, and on services that build."""
+    if any(os.environ.get(name, "").lower() not in ("", "0", "false") for name in UNATTENDED):
+        return True
+    try:
+        return _ends_by_itself(git_answer(repository, "var", "GIT_EDITOR", in_hook=True))
+    except InputError:  # git knows no editor, and will stop
+        return False
+
+
+def _ends_by_itself(script: str, within_script: bool = False) -> bool:
+    """True for a command line, or a shell's script, that calls no editor which stays open."""
+    try:
+        commands = list(_commands(script))
+    except ValueError:  # an open quote
+        return False
+    return bool(commands) and all(_is_no_editor(command, within_script) for command in commands)
+
+
+def _commands(script: str) -> Iterator[list[str]]:
+    """Yield the words of each command, from the program on."""
+    for line in HARMLESS.sub(" ", script).splitlines():
+        words = shlex.shlex(line, posix=True, punctuation_chars=";&|")
+        words.whitespace_split = True
+        command: list[str] = []
+        for word in (*words, ";"):
+            if set(word) <= set(";&|"):
+                if command:
+                    yield command
+                command = []
+            elif command or not BEFORE_PROGRAMS.fullmatch(word):
+                command.append(word)
+
+
+def _is_no_editor(command: list[str], within_script: bool) -> bool:
+    program, *options = command
+    if SHELL.fullmatch(program) and options:
+        program, *options = options
+        if program == "-c":
+            return _ends_by_itself("".join(options[:1]), within_script)
+    path = Path(shutil.which(program) or Path(os.path.expandvars(program)).expanduser())
+    names = {path.name, path.resolve().name}
+    if any(map(NO_EDITOR.fullmatch, names)):  # with its output in a file the draft goes on to someone
+        return not any(word.lstrip("0123456789").startswith(">") for word in options)
+    if told := names & TOLD_TO_LEAVE.keys():
+        return any(TOLD_TO_LEAVE[name].fullmatch(option) for name in told for option in options)
+    if names & LEAVE_AT_ONCE:
+        return not any(map(WAITS.fullmatch, options))
+    return not within_script and _ends_by_itself(_shell_script(path), within_script=True)
+
+
+def _shell_script(path: Path) -> str:
+    """The content of a short shell script; empty for any other file."""
+    try:
+        content = path.read_bytes() if path.stat().st_size <= SCRIPT_BYTES else b""
+    except OSError:
+        return ""
+    return content.decode(errors="replace") if re.match(rb"#!.*sh\s*\n", content) else ""
+
 
 # files that git keeps while it makes commits by itself or continues one
 UNDER_WAY = ("rebase-merge", "rebase-apply", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD")
@@ -62,3 +157,37 @@ def with_draft(content: bytes, mark: bytes, draft: str) -> bytes:
     if comments and not comments.startswith(mark + CUT):  # above a cut everything is text
         comments = mark + NOTE.encode() + b"\n" + mark + b"\n" + comments
     return text + b"\n\n" + written + comments
+
+
+REASON = "mostly a draft of PEARL's"
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedMessages:
+    """A user's drafts, to recognize messages by."""
+
+    by_line: dict[str, set[tuple[float, str]]]  # line -> (time, text) of each draft with that line
+
+    @classmethod
+    def of_user(cls, connection: Connection, user_id: int) -> DraftedMessages:
+        by_line = defaultdict(set)
+        for created_at, text in drafts.texts(connection, user_id):
+            for line in _lines(text):
+                by_line[line].add((created_at, text))
+        return cls(dict(by_line))
+
+    def __contains__(self, document: Document) -> bool:
+        """True if a draft has a line of the message and more than half of its words. It must be from before the commit
+        or from the minutes after its date in which the hook may still have been writing."""
+        if not self.by_line:
+            return False
+        message = whole_message(document).text
+        return any(
+            created_at <= (document.timestamp or 0.0) + LONGEST_WAIT
+            and edit_between(text, message).machine_share > MOSTLY
+            for created_at, text in set().union(*(self.by_line.get(line, ()) for line in _lines(message)))
+        )
+
+
+def _lines(message: str) -> set[str]:
+    return {line.strip() for line in message.splitlines()} - {""}

@@ -5,22 +5,80 @@ from __future__ import annotations
 import csv
 import io
 import lzma
+import os
+import sqlite3
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from types import TracebackType
 from typing import IO, Any, TypeVar
 
 from pearl.errors import InputError
 from pearl.files.csv_rows import why_not_csv
 from pearl.files.json_stream import JsonStream
-from pearl.history.files import check_unpacked, located
-from pearl.history.watched import open_watched
+from pearl.history.files import TRAP_BYTES, check_unpacked, located
+from pearl.history.watched import open_watched, watching
 from pearl.text.usable import printable
-from service.importers.base import Importer, Items, LeftOut, Options
-from service.importers.folders import folder_entries
+from service.importers.base import Importer, Items, LeftOut, Options, Remark
+from service.process.temporary import KEPT_AT_MOST, temporary_folder, temporary_full
+
+LINKED = "symbolic link"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderEntry:
+    """A file in a folder, or a symbolic link to a file or folder."""
+
+    path: Path
+    name: str  # relative to the folder, "/" between the parts
+    is_link: bool
+
+
+def folder_entries(folder: Path, hidden: bool = True) -> list[FolderEntry]:
+    """Regular files and symbolic links in order; without ``hidden`` none with a dot before a part of its name.
+
+    Raises InputError if the folder cannot be read.
+    """
+    return sorted(walk(folder, hidden), key=lambda entry: entry.path)
+
+
+def walk(folder: Path, hidden: bool = True) -> Iterator[FolderEntry]:
+    """Yield entries like :func:`folder_entries`, as they come. A folder in it that cannot be read is passed over.
+
+    Raises InputError if ``folder`` itself cannot be read.
+    """
+    waiting = [folder]  # not by recursion, so that no depth is too deep
+    while waiting:
+        current = waiting.pop()
+        try:
+            with os.scandir(current) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            if current is folder:
+                raise InputError(f"{folder}: cannot be read: {error}", code="unreadable_file") from error
+            continue
+        for entry in listed:
+            if not hidden and entry.name.startswith("."):
+                continue
+            path = Path(entry.path)
+            if entry.is_symlink() or entry.is_file(follow_symlinks=False):
+                yield FolderEntry(path, path.relative_to(folder).as_posix(), entry.is_symlink())
+            elif entry.is_dir(follow_symlinks=False):
+                waiting.append(path)
+
+
+def unread(source: Path, suffixes: Set[str], advice: str) -> Iterator[Remark]:
+    """Yield a remark with the advice where a folder has files of these kinds, which hold texts but are not read."""
+    kinds = (entry.path.suffix.lower() for entry in (walk(source, hidden=False) if source.is_dir() else ()))
+    counts = Counter(kind for kind in kinds if kind in suffixes)
+    if counts:
+        yield Remark(f"Not read: {', '.join(f'{count:,} {kind}' for kind, count in counts.most_common())}; {advice}")
+
 
 T = TypeVar("T")
 Row = tuple[int, dict[str, str] | InputError]  # the line it starts on; by column, or why there is none
@@ -267,3 +325,41 @@ class ArchiveImporter(Importer):
 
     def items(self, archive: Archive, names: list[str], options: Options) -> Items:
         raise NotImplementedError
+
+
+class DiskIndex:
+    """Strings by key. Of several under one key the first stays. A context manager: the file goes with it."""
+
+    def __init__(self) -> None:
+        self._open, self._bytes = ExitStack(), 0
+        folder = self._open.enter_context(temporary_folder())
+        self._database = sqlite3.connect(folder / "index.db", isolation_level=None)
+        self._open.callback(self._database.close)
+        self._database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF")
+        self._database.execute("CREATE TABLE entries (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID")
+        self._database.execute("BEGIN")  # never committed: nobody else reads it
+
+    def __enter__(self) -> DiskIndex:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._open.close()
+
+    def put(self, key: str, value: str) -> None:
+        """Keep the value, unless the key has one. Raises StoreError if the temporary folder is full, InputError if far
+        more is kept than was read."""
+        self._bytes += len(key) + len(value)
+        if self._bytes > max(TRAP_BYTES, KEPT_AT_MOST * watching().read):
+            raise InputError(f"needs more temporary space than {KEPT_AT_MOST} times its size.", code="too_large")
+        try:
+            self._database.execute("INSERT OR IGNORE INTO entries VALUES (?, ?)", (_storable(key), _storable(value)))
+        except sqlite3.Error as error:
+            raise temporary_full(error) from error
+
+    def get(self, key: str) -> str | None:
+        row = self._database.execute("SELECT value FROM entries WHERE key = ?", (_storable(key),)).fetchone()
+        return None if row is None else str(row[0])
+
+
+def _storable(text: str) -> str:
+    return text.encode(errors="replace").decode()  # SQLite refuses halves of surrogate pairs

@@ -10,8 +10,17 @@ from pearl.errors import InputError
 from pearl.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, ArchiveImporter
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
-from service.importers.fields import list_or_empty, missing_field, object_or_empty
+from service.importers.base import (
+    NO_TEXT,
+    NOT_MINE,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    list_or_empty,
+    missing_field,
+    object_or_empty,
+)
 
 VOICE = "prompts"  # nobody writes to a person as to a program
 REPLACED = "replaced by an edited prompt"

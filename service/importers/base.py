@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -205,3 +206,58 @@ def load_importer(name: str) -> Importer:
     raise InputError(
         f"There is no importer '{name}'; there are {', '.join(importer_names())}.", code="unknown_importer"
     )
+
+
+def missing_me(where: str, how: str) -> InputError:
+    return InputError(f"Say who in {where} is you with --me ({how}).", param="me", code="missing_me")
+
+
+def missing_field(name: str) -> InputError:
+    return InputError(f"'{name}' is missing.", param=name, code="missing_field")
+
+
+def check_strings(fields: Mapping[str, Any], *names: str) -> None:
+    """Raise InputError for the first of these fields that is no string."""
+    for name in names:
+        if not isinstance(fields.get(name), str):
+            raise missing_field(name)
+
+
+def check_given(fields: Mapping[str, Any], *names: str) -> None:
+    """Raise InputError for the first of these fields that is not there, or empty."""
+    for name in names:
+        if not fields.get(name):
+            raise missing_field(name)
+
+
+def list_or_empty(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def object_or_empty(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+MOST_MESSAGES = 5  # in a row that one answer is to
+ANSWERED_WITHIN_S = 86_400.0  # later one begins anew
+
+
+class Turns:
+    """The other person's messages since one's own last one."""
+
+    def __init__(self) -> None:
+        self._heard: deque[str] = deque(maxlen=MOST_MESSAGES)
+        self._last = 0.0
+
+    def hear(self, text: str, timestamp: float) -> None:
+        if timestamp - self._last > ANSWERED_WITHIN_S:
+            self._heard.clear()
+        self._last = timestamp
+        if text.strip():
+            self._heard.append(text)
+
+    def answered(self, timestamp: float) -> str | None:
+        """Return what a message of one's own answers, and forget it: the next one goes on with it."""
+        heard = "\n".join(self._heard) if timestamp - self._last <= ANSWERED_WITHIN_S else None
+        self._heard.clear()
+        return as_request(heard)

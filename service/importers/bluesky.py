@@ -12,11 +12,9 @@ import orjson
 from pearl.errors import InputError
 from pearl.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive
-from service.importers.base import LeftOut, Options
+from service.importers.archive import Archive, DiskIndex
+from service.importers.base import LeftOut, Options, check_strings
 from service.importers.car import blocks, decoded
-from service.importers.disk_index import DiskIndex
-from service.importers.fields import check_strings
 from service.importers.posts import Placed, Post, PostImporter
 
 POST = "app.bsky.feed.post"

@@ -12,10 +12,21 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive, open_archive
-from service.importers.base import NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument, as_request, read_each
-from service.importers.disk_index import DiskIndex
-from service.importers.fields import check_given, list_or_empty, object_or_empty
+from service.importers.archive import Archive, DiskIndex, open_archive
+from service.importers.base import (
+    NOT_MINE,
+    Importer,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    as_request,
+    check_given,
+    list_or_empty,
+    missing_me,
+    object_or_empty,
+    read_each,
+)
 from service.importers.notices import why_unsaid
 from service.importers.quotes import Parts, split_quotes
 
@@ -94,7 +105,7 @@ def _channel_names(archive: Archive) -> dict[str, str]:
 
 def _read_exported(archive: Archive, names: list[str], options: Options) -> Iterator[SourceDocument | LeftOut]:
     if not options.identities:
-        raise InputError("Say who in the export is you with --me (a name or id).", param="me", code="missing_me")
+        raise missing_me("the export", "a name or id")
     with DiskIndex() as written:
         # twice, for a thread is a file of its own and exports may run backwards: what can be answered, then the answers
         places: dict[str, Place] = {}

@@ -16,8 +16,7 @@ import regex
 from pearl.errors import InputError
 from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, Remark, SourceDocument
-from service.importers.commits.footers import own_text
-from service.importers.commits.programs import is_assisted, is_generated, is_programs, own_subject, unsigned
+from service.importers.commits.footers import is_assisted, is_generated, is_programs, own_subject, own_text, unsigned
 from service.process.git_process import git_answer, run_git, split_at_nul
 
 # hash, parents, author's time, name and address as written and as .mailmap has them, committer, subject, body

@@ -10,9 +10,18 @@ from itertools import groupby
 from pearl.errors import InputError
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, ArchiveImporter
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument, read_each
+from service.importers.base import (
+    NO_TEXT,
+    NOT_MINE,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    Turns,
+    missing_me,
+    read_each,
+)
 from service.importers.html_text import html_to_text
-from service.importers.turns import Turns
 
 MESSAGES, SHARES, COMMENTS = "messages.csv", "shares.csv", "comments.csv"
 FROM, LINK = "FROM", "SENDER PROFILE URL"
@@ -46,7 +55,7 @@ def _owner(archive: Archive) -> str | None:
 def _read(archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
     if name.lower().endswith(MESSAGES):
         if not options.identities:
-            raise InputError("Say who in messages.csv is you with --me (a name).", param="me", code="missing_me")
+            raise missing_me("messages.csv", "a name")
         rows = archive.rows(name, ("CONVERSATION ID", FROM, "TO", "DATE", "CONTENT"), options.advance)
         for _, conversation in groupby(rows, key=_conversation):  # of which the newest stands first
             yield from read_each(reversed(list(conversation)), partial(_message, Turns(), options))

@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pearl.errors import InputError
+from service.importers.archive import LINKED, FolderEntry, folder_entries, unread
 from service.importers.base import NO_TEXT, NOT_MINE, Flaws, Importer, Items, LeftOut, Options, Remark, SourceDocument
-from service.importers.folders import LINKED, FolderEntry, folder_entries, unread
 from service.importers.notes.blocks import divide, only_links
 from service.importers.notes.dates import NoteDates
 from service.importers.notes.files import NOTION_ID, NoteFile, blocks_of, read_note, text_field, title_of

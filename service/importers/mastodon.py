@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pearl.errors import InputError
 from pearl.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive
-from service.importers.base import LeftOut, Options
-from service.importers.fields import check_strings, object_or_empty
+from service.importers.base import LeftOut, Options, check_strings, object_or_empty
 from service.importers.html_text import html_to_text
-from service.importers.posts import Placed, Post, PostImporter, without_mentions
+from service.importers.posts import Placed, Post, PostImporter, placed, without_mentions
 
 WRITTEN = ("Note", "Question", "Article")
 DIRECT_VOICE = "chat"  # also with --voice, which is that of posts
@@ -30,11 +28,7 @@ class MastodonImporter(PostImporter):
     missing = "is not Mastodon's archive; there is no outbox.json in it. Unpack a .tar.gz and import the folder."
 
     def posts(self, archive: Archive, name: str, options: Options) -> Iterator[Placed]:
-        for where, value in archive.elements(name, "orderedItems", options.advance):
-            try:
-                yield where, _post(as_object(value))
-            except InputError as error:
-                yield where, error
+        return placed(archive.elements(name, "orderedItems", options.advance), lambda value: _post(as_object(value)))
 
 
 def _post(activity: dict[str, Any]) -> Post | LeftOut:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from pearl.errors import InputError
-from service.importers.archive import Archive, ArchiveImporter
+from service.importers.archive import Archive, ArchiveImporter, DiskIndex
 from service.importers.base import NO_TEXT, Items, LeftOut, Options, SourceDocument, as_request, read_each
-from service.importers.disk_index import DiskIndex
 
 LONGEST_THREAD = 200  # posts that are gone back through to the first
 MENTIONS = re.compile(r"(?:@[\w.-]+(?:@[\w.-]+)?(?:\s+|\Z))+")  # which the program sets before an answer
@@ -93,6 +93,15 @@ class PostImporter(ArchiveImporter):
             recipient=post.recipient,
             thread=f"{self.name}:{thread}" if thread else None,
         )
+
+
+def placed(values: Iterable[tuple[str, Any]], made: Callable[[Any], Post | LeftOut]) -> Iterator[Placed]:
+    """Yield the post that is made of each value, or the error, with its place."""
+    for where, value in values:
+        try:
+            yield where, made(value)
+        except InputError as error:
+            yield where, error
 
 
 def without_mentions(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.history.files import read_json_lines
 from pearl.text.usable import json_type, parse_timestamp
-from service.importers.archive import Archive, open_archive
+from service.importers.archive import Archive, DiskIndex, folder_entries, open_archive
 from service.importers.base import (
     NO_TEXT,
     NOT_MINE,
@@ -23,11 +23,10 @@ from service.importers.base import (
     Options,
     SourceDocument,
     as_request,
+    missing_field,
+    missing_me,
     read_each,
 )
-from service.importers.disk_index import DiskIndex
-from service.importers.fields import missing_field
-from service.importers.folders import folder_entries
 from service.importers.identities import Identities
 from service.importers.quotes import split_quotes
 
@@ -58,7 +57,7 @@ class RedditImporter(Importer):
         with open_archive(source) as archive:
             tables = archive.matching(*TABLES)
             if tables:
-                yield from _items(_Tables(archive, tables, options), Identities(()), options)
+                yield from _items(partial(_table_entries, archive, tables, options), Identities(()), options)
                 return
         dumps = _dumps(source)
         if not dumps:
@@ -67,8 +66,8 @@ class RedditImporter(Importer):
             )
         me = options.identities
         if not me:
-            raise InputError("Say who in the dump is you with --me (a user name).", param="me", code="missing_me")
-        yield from _items(_Dumps(dumps, options), me, options)
+            raise missing_me("the dump", "a user name")
+        yield from _items(partial(_dump_entries, dumps, options), me, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +91,16 @@ class RedditEntry:
 
 
 Place = tuple[str, RedditEntry | InputError]  # of the source, and what stands there, or why there is nothing
+Places = Callable[[], Iterable[Place]]  # all of them, as often as they are gone through
 
 
-def _items(source: _Tables | _Dumps, me: Identities, options: Options) -> Iterator[SourceDocument | LeftOut]:
+def _items(places: Places, me: Identities, options: Options) -> Iterator[SourceDocument | LeftOut]:
     """Twice through the source, because an answer may stand before what it answers."""
     with DiskIndex() as written:
-        for _, entry in source:
+        for _, entry in places():
             if isinstance(entry, RedditEntry) and entry.body.strip() not in DELETED:
                 written.put(entry.name, entry.whole)
-        yield from read_each(source, partial(_item, written, me, options))
+        yield from read_each(places(), partial(_item, written, me, options))
 
 
 def _item(
@@ -120,22 +120,15 @@ def _item(
     return options.document(where, entry.name, parts.own, time, request, recipient=subreddit, thread=entry.post)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    """posts.csv and comments.csv, as often as they are gone through."""
-
-    archive: Archive
-    names: list[str]
-    options: Options
-
-    def __iter__(self) -> Iterator[Place]:
-        for name in self.names:
-            prefix = POST if name.lower().endswith("posts.csv") else COMMENT
-            try:
-                for where, row in self.archive.rows(name, ("id", "date", "body"), self.options.advance):
-                    yield where, _table_entry(row, prefix)
-            except InputError as error:
-                yield self.archive.where(name), error
+def _table_entries(archive: Archive, names: list[str], options: Options) -> Iterator[Place]:
+    """Yield the rows of posts.csv and comments.csv."""
+    for name in names:
+        prefix = POST if name.lower().endswith("posts.csv") else COMMENT
+        try:
+            for where, row in archive.rows(name, ("id", "date", "body"), options.advance):
+                yield where, _table_entry(row, prefix)
+        except InputError as error:
+            yield archive.where(name), error
 
 
 def _table_entry(row: dict[str, str] | InputError, prefix: str) -> RedditEntry | InputError:
@@ -176,20 +169,14 @@ def _dumps(source: Path) -> list[Path]:
     return [entry.path for entry in entries if entry.path.suffix.lower() in DUMPS and not entry.is_link]
 
 
-@dataclass(frozen=True, slots=True)
-class _Dumps:
-    """Files of JSON Lines, as often as they are gone through."""
-
-    paths: list[Path]
-    options: Options
-
-    def __iter__(self) -> Iterator[Place]:
-        for path in self.paths:
-            try:
-                for line in read_json_lines(path, self.options.advance):
-                    yield f"{path}:{line.number}", _dump_entry(line.value)
-            except InputError as error:
-                yield str(path), InputError(error.message.removeprefix(f"{path}: "), code=error.code)
+def _dump_entries(paths: list[Path], options: Options) -> Iterator[Place]:
+    """Yield the lines of files of JSON Lines."""
+    for path in paths:
+        try:
+            for line in read_json_lines(path, options.advance):
+                yield f"{path}:{line.number}", _dump_entry(line.value)
+        except InputError as error:
+            yield str(path), InputError(error.message.removeprefix(f"{path}: "), code=error.code)
 
 
 def _dump_entry(fields: dict[str, Any] | InputError) -> RedditEntry | InputError:

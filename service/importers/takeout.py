@@ -13,14 +13,23 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive, ArchiveImporter
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument, as_request, read_each
+from service.importers.archive import Archive, ArchiveImporter, DiskIndex
+from service.importers.base import (
+    NO_TEXT,
+    NOT_MINE,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    Turns,
+    as_request,
+    missing_field,
+    object_or_empty,
+    read_each,
+)
 from service.importers.dates import read_date
-from service.importers.disk_index import DiskIndex
-from service.importers.fields import missing_field, object_or_empty
 from service.importers.mbox import MboxImporter
 from service.importers.stamps import PLAIN
-from service.importers.turns import Turns
 
 MAIL, CHAT = ("*.mbox",), ("google chat/*/*/messages.json", "groups/*/messages.json")
 MAIL_VOICE, CHAT_VOICE = "email", "chat"  # unless --voice names one for both

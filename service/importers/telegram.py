@@ -7,15 +7,22 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive, ArchiveImporter
-from service.importers.base import NOT_MINE, Items, LeftOut, Options, SourceDocument, as_request, read_each
-from service.importers.disk_index import DiskIndex
-from service.importers.fields import check_given
+from service.importers.archive import Archive, ArchiveImporter, DiskIndex
+from service.importers.base import (
+    NOT_MINE,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    Turns,
+    as_request,
+    check_given,
+    missing_me,
+    read_each,
+)
 from service.importers.notices import why_unsaid
-from service.importers.turns import Turns
 
 CHATS = frozenset({"chats", "left_chats", "list"})  # around the chats of an export of all
 FORWARDED = {"forwarded_from", "forwarded_from_id", "saved_from"}  # null where the account is gone
@@ -71,7 +78,7 @@ def _read(archive: Archive, name: str, written: DiskIndex, options: Options) -> 
             elif member != "messages":
                 chat.fields[member] = value if isinstance(value, (str, int)) else None
             elif not options.identities:
-                raise InputError("Say who in the chat is you with --me (a name or id).", param="me", code="missing_me")
+                raise missing_me("the chat", "a name or id")
             else:
                 number += 1
                 yield from read_each([(f"{archive.where(name)}:{number}", value)], partial(_item, chat, options))

@@ -12,13 +12,12 @@ from pathlib import Path
 
 from pearl.errors import InputError
 from service.importers.archive import Archive, ArchiveImporter
-from service.importers.base import NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument, read_each
+from service.importers.base import NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument, Turns, read_each
 from service.importers.identities import Identities
 from service.importers.notes.kinds import is_chat
 from service.importers.notices import why_unsaid, without_notices
 from service.importers.quotes import INVISIBLE
 from service.importers.stamps import FLAGS, Stamp, StampReader, find_stamp
-from service.importers.turns import Turns
 
 MARK = "\u200e"  # WhatsApp sets it before what it writes itself, in every language
 ISOLATES = re.compile("[\u2066-\u2069]")  # around names

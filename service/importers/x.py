@@ -15,10 +15,20 @@ from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument, read_each
-from service.importers.fields import check_strings, missing_field, object_or_empty
-from service.importers.posts import Placed, Post, PostImporter, without_mentions
-from service.importers.turns import Turns
+from service.importers.base import (
+    NO_TEXT,
+    NOT_MINE,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    Turns,
+    check_strings,
+    missing_field,
+    object_or_empty,
+    read_each,
+)
+from service.importers.posts import Placed, Post, PostImporter, placed, without_mentions
 
 DIRECT = tuple(f"direct-message{form}.js" for form in ("", "s", "s-part*", "-group", "s-group", "s-group-part*"))
 OF_PICTURES = "/messages/media/"
@@ -65,14 +75,14 @@ class XImporter(PostImporter):
     def posts(self, archive: Archive, name: str, options: Options) -> Iterator[Placed]:
         owner = _owner(archive)
         notes = {_second(note.get("createdAt")): note for note in _listed(archive, "note-tweet.js", "noteTweet")}
-        for where, value in _elements(archive, name, options.advance):
-            try:
-                tweet = as_object(value)
-                tweet = as_object(tweet.get("tweet", tweet))
-                self._name(tweet)
-                yield where, _post(tweet, owner, notes)
-            except InputError as error:
-                yield where, error
+
+        def made(value: Any) -> Post | LeftOut:
+            tweet = as_object(value)
+            tweet = as_object(tweet.get("tweet", tweet))
+            self._name(tweet)
+            return _post(tweet, owner, notes)
+
+        return placed(_elements(archive, name, options.advance), made)
 
     def _name(self, tweet: dict[str, Any]) -> None:
         mentions = object_or_empty(tweet.get("entities")).get("user_mentions")

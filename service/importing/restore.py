@@ -129,10 +129,7 @@ def import_export(
 
 
 def restore(
-    connection: Connection,
-    owner: int,
-    others: Mapping[str, Sequence[Any]],
-    check_draft: Callable[[StoredDraft], None],
+    connection: Connection, owner: int, others: Mapping[str, Sequence[Any]], check_draft: Callable[[StoredDraft], None]
 ) -> dict[str, RestoreCounts]:
     """Restore everything in an export but its documents, which must be there; return the counts by kind.
 

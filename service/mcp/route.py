@@ -11,11 +11,10 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from pearl.records import Draft
-from service.api.admitted import admitted
 from service.api.bodies import KeyedRoute
-from service.api.cors import check_origin
 from service.api.dependencies import Caller, ServicesDep
-from service.api.drafts import finished
+from service.api.drafts import admitted, finished
+from service.api.sessions import check_origin
 from service.api.streaming import while_connected
 from service.drafting.drafter import Event
 from service.mcp.protocol import McpMessage, reply

@@ -13,7 +13,7 @@ from typing import Any
 from pearl import clock
 from pearl.chat.base import ChatModel, Chunk, Decoding, Message
 from pearl.errors import ChatError, ChatInterrupted, ChatRateLimited, ChatRefused, ChatRejected
-from service.process.token_budgets import CallTokens, counted
+from service.process.rate_limits import CallTokens, counted
 
 log = logging.getLogger("pearl.chat")
 

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import threading
 import time
 from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import TypeVar
 
 from limits import parse
 from limits.errors import ConfigurationError, StorageError
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 
-from pearl.errors import AccessError, InputError
+from pearl.chat.base import ChatModel, Chunk, Message
+from pearl.errors import AccessError, InputError, Overloaded, StoreError
 from pearl.extras import MissingExtra
 from pearl.settings import Settings
 from pearl.text.shown_urls import why
+from service.store import keys
+from service.store.database import Database
 
 IN_MEMORY = "memory://"
 ANSWERS_S = 0.5  # for a storage to connect and to answer; the URL's own socket_timeout counts instead
@@ -132,3 +140,108 @@ def over_the_limit(allowance: Allowance) -> RateLimited:
     return RateLimited(
         f"This key is over its limit of {allowance.limit} requests; wait {wait} s.", retry_after=float(wait)
     )
+
+
+class Spending:
+    """The tokens of one draft that are not stored yet."""
+
+    def __init__(self, database: Database, key_id: str) -> None:
+        self._database = database
+        self._key_id = key_id
+        self.tokens = 0
+
+    def store(self) -> None:
+        tokens, self.tokens = self.tokens, 0
+        try:
+            with self._database.write() as connection:
+                keys.spend(connection, self._key_id, tokens)
+        except StoreError as error:  # the draft is written
+            log.warning("%s tokens of %s are not counted: %s", tokens, self._key_id, error.message)
+
+
+counted: ContextVar[Spending | None] = ContextVar("counted", default=None)  # of the draft that a request asks for
+
+
+class CallTokens:
+    """Counts the tokens of one call of the chat model."""
+
+    def __init__(self, spending: Spending, model: ChatModel, messages: Sequence[Message]) -> None:
+        self._spending = spending
+        self._model = model
+        self._messages = messages
+        self._texts: list[str] = []
+        self._told = 0
+
+    def read(self, chunk: Chunk) -> None:
+        self._texts.append(chunk.text)
+        if chunk.usage is not None:
+            self._told = chunk.usage.total_tokens
+
+    def end(self, *, failed: bool) -> None:
+        """Count what the model said it took, else an estimate; a call that failed without a word takes nothing."""
+        if not self._told and (any(self._texts) or not failed):
+            texts = [message.content for message in self._messages] + ["".join(self._texts)]
+            self._told = sum(map(self._model.count_tokens, texts))
+        self._spending.tokens += self._told
+
+
+T = TypeVar("T")
+
+MEAN_STEP = 0.05
+LONGEST_WAIT_S = 10.0  # for a slot; who would wait longer is refused at once
+
+
+class Admission:
+    """Gives drafts slots in the order they come. A draft that would wait for its slot too long is refused, with the
+    time after which it may come again: a longer queue would only make all of them slower."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._seconds = 0.0  # a moving mean of a draft's time
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self.inside = 0
+
+    async def admit(self, events: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+        """Yield the events of a draft, in a slot from the first to the last. Raises Overloaded before the first."""
+        async with aclosing(events), self.slot():
+            async for event in events:
+                yield event
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """Hold a slot, after a wait if all are taken. Raises Overloaded if that would take too long."""
+        if self.inside >= self._most:
+            await self._wait()  # for a slot that another hands on, so that ``inside`` stays
+        else:
+            self.inside += 1
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds += MEAN_STEP * (time.perf_counter() - started - self._seconds)
+            self._hand_on()
+
+    async def _wait(self) -> None:
+        expected = (len(self._waiting) + 1) * self._seconds / self._most
+        if not self._seconds or expected > LONGEST_WAIT_S:  # without a draft so far nobody knows
+            raise Overloaded(
+                f"This worker is writing {self._most} drafts already, the most it does at once; try again later.",
+                retry_after=max(1.0, expected),
+            )
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # the slot came as the client left
+                self._hand_on()
+            raise
+
+    def _hand_on(self) -> None:
+        """Give the slot to the first who still waits for it."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.inside -= 1

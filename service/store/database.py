@@ -346,9 +346,7 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> tuple[Engine, 
                 parsed, pool_size=pool_size, pool_pre_ping=True, pool_timeout=timeout_s, connect_args=arguments
             )
             event.listen(
-                engine,
-                "do_connect",
-                lambda dialect, record, given, named: postgres.connect(timeout_s, *given, **named),
+                engine, "do_connect", lambda dialect, record, given, named: postgres.connect(timeout_s, *given, **named)
             )
             event.listen(engine, "connect", _check_encoding)
             return engine, None

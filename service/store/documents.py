@@ -8,19 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    LargeBinary,
-    Row,
-    Select,
-    cast,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, LargeBinary, Row, Select, cast, delete, func, insert, select, update
 
 from pearl.errors import NotFound, TooLarge
 from pearl.records import Document
@@ -34,6 +22,10 @@ from service.store.tables import documents, drafts, feedback
 LOOKED_UP_AT_ONCE = 5_000  # ids; databases limit the variables of a statement
 USER_BYTES = 100_000_000  # of texts and requests in the history of a user
 
+BESIDE = ("document_id", "timestamp", "voice", "recipient", "thread")  # beside what was written
+READ = select(*(documents.c[name] for name in ("seq", "text", "request", *BESIDE)))
+DIGESTS = ("content_digest", "text_digest", "request_digest")
+COMPARED = select(*(documents.c[name] for name in (*BESIDE, *DIGESTS, "changed_at")))
 Digests = tuple[bytes, bytes | None]  # of a document's text and of its request, which embeddings are cached by
 
 
@@ -180,20 +172,8 @@ def _known_versions(connection: Connection, additions: Sequence[Addition]) -> di
     known = {}
     for user_id, ids in wanted.items():
         for start in range(0, len(ids), LOOKED_UP_AT_ONCE):
-            query = select(
-                documents.c.document_id,
-                documents.c.content_digest,
-                documents.c.text_digest,
-                documents.c.request_digest,
-                documents.c.voice,
-                documents.c.timestamp,
-                documents.c.recipient,
-                documents.c.thread,
-                documents.c.changed_at,
-            ).where(
-                documents.c.user_id == user_id,
-                documents.c.document_id.in_(ids[start : start + LOOKED_UP_AT_ONCE]),
-            )
+            listed = documents.c.document_id.in_(ids[start : start + LOOKED_UP_AT_ONCE])
+            query = COMPARED.where(documents.c.user_id == user_id, listed)
             for row in connection.execute(query):
                 known[user_id, row.document_id] = _Version(
                     bytes(row.content_digest),
@@ -392,16 +372,7 @@ def claim(connection: Connection, user_id: int, document_id: str, *, mine: bool)
 
 
 def _select(user_id: int) -> Select[Any]:
-    return select(
-        documents.c.seq,
-        documents.c.document_id,
-        documents.c.text,
-        documents.c.timestamp,
-        documents.c.request,
-        documents.c.voice,
-        documents.c.recipient,
-        documents.c.thread,
-    ).where(documents.c.user_id == user_id)
+    return READ.where(documents.c.user_id == user_id)
 
 
 def of_voice(user_id: int, voice: str | None) -> Select[Any]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from dataclasses import fields as dataclass_fields
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import JSON, Column, Connection, Float, String, Table, func, insert, select
 
-from pearl.errors import NotFound
+from pearl.errors import InputError, NotFound
 from pearl.manner.edits import Edit, edit_between
 from pearl.records import (
     Claim,
@@ -30,11 +33,50 @@ from pearl.records import (
     Variant,
 )
 from pearl.stats.proportions import Interval
+from pearl.text.usable import check_characters, json_type
 from service.store import users
 from service.store.ids import digest
-from service.store.lines import column_values
 from service.store.paging import PageQuery, page_of
 from service.store.tables import documents, drafts
+
+MOST = sys.float_info.max
+
+
+def column_values(table: Table, line: dict[str, Any]) -> dict[str, Any]:
+    """The fields that the table has a column for, without those that are null. Raises InputError that names one."""
+    values = {}
+    for column in table.columns:
+        value = line.get(column.name)
+        if value is not None:
+            values[column.name] = _checked(column, value)
+        elif not column.nullable:
+            raise InputError(f"'{column.name}' is missing.", param=column.name, code="missing_field")
+    return values
+
+
+def _checked(column: Column[Any], value: Any) -> Any:
+    kind, name = column.type, column.name
+    if isinstance(kind, JSON):
+        if not isinstance(value, (dict, list)):
+            raise InputError(f"'{name}' must be an object or an array, not {json_type(value)}.", param=name)
+        try:
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        except ValueError as error:  # PostgreSQL takes no NaN, and no answer can hold half of a surrogate pair
+            raise InputError(
+                f"'{name}' holds what is not JSON: NaN, Infinity or invalid Unicode.", param=name
+            ) from error
+        return value
+    if isinstance(kind, String):
+        if not isinstance(value, str):
+            raise InputError(f"'{name}' must be a string, not {json_type(value)}.", param=name)
+        if kind.length is not None and len(value) > kind.length:
+            raise InputError(f"'{name}' has more than {kind.length} characters.", param=name)
+        return check_characters(value, param=name)
+    # -MOST <= NaN is false, and an integer of hundreds of digits is compared without becoming a float
+    if isinstance(kind, Float) and not (type(value) in (int, float) and -MOST <= value <= MOST):
+        raise InputError(f"'{name}' must be a number, not {json_type(value)}.", param=name)
+    return value
+
 
 ADD = insert(drafts)
 NOT_KEPT = Revision(False, "not_kept", "This draft was made by a version that did not keep the reason.")
@@ -136,13 +178,11 @@ def add(
     connection.execute(
         ADD,
         {
-            "id": draft.id,
+            **{name: getattr(draft, name) for name in ("id", "text", "stage", "timings", "quality", "likeness")},
             "user_id": user_id,
             "voice": voice,
             "request": request,
             "instructions": instructions,
-            "text": draft.text,
-            "stage": draft.stage,
             "model": model,
             "retrieval": {
                 "documents": [{"id": scored.document.id, "score": scored.score} for scored in evidence.documents],
@@ -159,10 +199,7 @@ def add(
             "revision": asdict(draft.revision),
             "questions": list(draft.questions),
             "usage": asdict(draft.usage),
-            "timings": draft.timings,
-            "quality": draft.quality,
             "editing": None if draft.editing is None else asdict(draft.editing),
-            "likeness": draft.likeness,
             "recipient": recipient,
             "thread": thread,
             "created_at": time.time(),
@@ -321,26 +358,8 @@ def _line_values(line: dict[str, Any], user_id: int) -> dict[str, Any]:
 
 
 def _stored(row: Any) -> StoredDraft:
-    return StoredDraft(
-        row.id,
-        row.voice,
-        row.request,
-        row.instructions,
-        row.text,
-        row.stage,
-        row.model,
-        row.retrieval,
-        row.created_at,
-        row.revision,
-        tuple(row.questions or ()),
-        row.usage,
-        row.timings,
-        row.quality,
-        row.editing,
-        row.likeness,
-        row.recipient,
-        row.thread,
-    )
+    fields = {field.name: getattr(row, field.name) for field in dataclass_fields(StoredDraft)}
+    return StoredDraft(**fields | {"questions": tuple(row.questions or ())})
 
 
 def _editing(fields: dict[str, Any]) -> Editing:

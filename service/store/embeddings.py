@@ -9,8 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Subquery, case, delete, func, 
 
 from service.store import users
 from service.store.ids import digest
-from service.store.tables import documents, embeddings
-from service.store.upsert import upsert
+from service.store.tables import documents, embeddings, upsert
 
 if TYPE_CHECKING:  # commands that only list documents are quicker without it
     import numpy as np

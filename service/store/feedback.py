@@ -14,8 +14,8 @@ from pearl.records import Document
 from pearl.text.usable import check_id, check_text, counted
 from service.store import apart, documents, drafts, users, voices
 from service.store.apart import SAMPLE, Mark
+from service.store.drafts import column_values
 from service.store.ids import new_id
-from service.store.lines import column_values
 from service.store.tables import documents as documents_table
 from service.store.tables import feedback
 

@@ -9,8 +9,7 @@ from sqlalchemy import ColumnElement, Connection, delete, select, update
 from pearl.clock import steady_time
 from pearl.errors import Conflict, InputError, NotFound
 from service.store import users
-from service.store.tables import idempotency
-from service.store.upsert import upsert
+from service.store.tables import idempotency, upsert
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ from pearl.text.usable import format_timestamp
 from service.store import documents, users, voices
 from service.store.documents import LOOKED_UP_AT_ONCE
 from service.store.tables import documents as documents_table
-from service.store.tables import imports
-from service.store.upsert import upsert
+from service.store.tables import imports, upsert
 from service.store.user_counts import count_documents
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, case, delete, or_, select, update
 
-from service.store.tables import jobs
-from service.store.upsert import upsert
+from service.store.tables import jobs, upsert
 
 EMBED = "embed"
 LEASE_S = 300.0  # a job whose process died is taken over after this

@@ -100,11 +100,7 @@ def create_for_user(connection: Connection, name: str, *, terms: KeyTerms = KeyT
 
 
 def create_for_service(
-    connection: Connection,
-    names: tuple[str, ...],
-    *,
-    all_users: bool = False,
-    terms: KeyTerms = KeyTerms(),
+    connection: Connection, names: tuple[str, ...], *, all_users: bool = False, terms: KeyTerms = KeyTerms()
 ) -> str:
     """Make a service key that may act as the named users, or as every user; return the key."""
     granted = [get(connection, name) for name in names]
@@ -258,20 +254,13 @@ def list_all(connection: Connection) -> list[KeySummary]:
         select(grants.c.key_id, users.c.name).join(users, users.c.id == grants.c.user_id).order_by(users.c.name)
     ):
         named.setdefault(key_id, []).append(name)
-    return [
-        KeySummary(
-            row.id,
-            row.name,
-            row.shown,
-            row.user,
-            ("*",) if row.grants_all_users else tuple(named.get(row.id, ())),
-            row.created_at,
-            row.last_used_at,
-            row.expires_at,
-            *((budget.per_day, budget.spent) if (budget := _budget(row)) else (None, None)),
-        )
-        for row in rows
-    ]
+    listed = []
+    for row in rows:
+        may_act_as = ("*",) if row.grants_all_users else tuple(named.get(row.id, ()))
+        times, budget = (row.created_at, row.last_used_at, row.expires_at), _budget(row)
+        tokens = (budget.per_day, budget.spent) if budget else (None, None)
+        listed.append(KeySummary(row.id, row.name, row.shown, row.user, may_act_as, *times, *tokens))
+    return listed
 
 
 def revoke(connection: Connection, key_id: str) -> None:

@@ -31,11 +31,7 @@ class Content:
 
 
 def copy_all(
-    source: Database,
-    target: Database,
-    advance: Callable[[int], None] = lambda rows: None,
-    *,
-    replaces: bool = False,
+    source: Database, target: Database, advance: Callable[[int], None] = lambda rows: None, *, replaces: bool = False
 ) -> dict[str, int]:
     """Copy all rows with their ids, or none; return the number of rows by table. ``advance`` is called with the number
     of rows of each batch. With ``replaces`` the target's rows are deleted first, in the same transaction.

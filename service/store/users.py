@@ -12,8 +12,7 @@ from pearl.errors import AccessError, InputError, NotFound
 from pearl.text.usable import meant
 from pearl.text.words import composed
 from service.store import erasures
-from service.store.tables import tenants, users
-from service.store.upsert import upsert
+from service.store.tables import tenants, upsert, users
 
 TENANT = "default"
 NAMES_SHOWN = 10

@@ -15,8 +15,7 @@ from pearl.errors import AccessError, Conflict, InputError, NotFound, TooLarge
 from pearl.templates import DEFAULT_TEMPLATE
 from pearl.text.usable import check_characters, check_id, meant
 from service.store import erasures
-from service.store.tables import calibrations, documents, drafts, profiles, voices
-from service.store.upsert import upsert
+from service.store.tables import calibrations, documents, drafts, profiles, upsert, voices
 from service.store.user_counts import count_documents
 from service.store.users import lock, touch_history
 

@@ -10,8 +10,8 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.history.files import UTF_16
 from pearl.history.watched import open_watched
+from service.importers.archive import FolderEntry
 from service.importers.base import Flaws
-from service.importers.folders import FolderEntry
 from service.importers.notes.blocks import Block, own_blocks, without_code
 from service.importers.notes.front_matter import (
     MAX_HEAD_CHARACTERS,
@@ -20,10 +20,10 @@ from service.importers.notes.front_matter import (
     split_front_matter,
     split_notion,
 )
-from service.importers.notes.joplin import split_record
 from service.importers.notes.kinds import OFFICE_SUFFIXES, TEMPLATE, is_unfilled
 from service.importers.notes.markup import DRAWER, ORG_BLOCK, OWN_DRAWER, block_ends, clean_markup
 from service.importers.notes.office import office_blocks, read_office
+from service.importers.notes.packed import split_record
 from service.importers.quotes import split_quotes
 
 MAX_FILE_BYTES = 10_000_000

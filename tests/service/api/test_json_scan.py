@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import Malformed, TooLarge
-from service.api.json_scan import JsonLimits, JsonScan
+from service.api.bodies import JsonLimits, JsonScan
 
 WIDE = JsonLimits(values=1000, fields=1000, depth=1000)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from service.api.model_names import is_chat_model, is_reranker
+from service.api.openai_calls import is_chat_model, is_reranker
 
 VOICES = ("email", "blog", "nova-prose", "command", "gpt-notes")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.api.parameters import OF_OTHERS
+from service.api.bodies import OF_OTHERS
 
 
 def test_a_misspelt_parameter_is_named_and_the_known_ones_are_listed(pearl: Any) -> None:

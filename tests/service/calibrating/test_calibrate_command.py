@@ -12,7 +12,7 @@ from filelock import FileLock
 from pearl.settings import load_settings
 from retriever.baselines.dense import DenseRetriever
 from retriever.models.encoder import SentenceEncoder
-from service.calibrating.past import past_texts
+from service.calibrating.study import past_texts
 from service.histories.embedding import Precedence, StoredEncoder
 from service.store import calibrations, documents, profiles, users, voices
 from service.store.database import Database

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from service.calibrating.calibrating import choose_option
-from service.calibrating.measures import combined
+from service.calibrating.study import combined
 
 
 def test_what_is_better_is_chosen_and_its_gain_is_held_out() -> None:

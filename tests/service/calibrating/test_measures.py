@@ -8,8 +8,7 @@ import pytest
 
 from pearl.likeness.likeness import Likeness
 from retriever.baselines.dense import DenseRetriever
-from service.calibrating.measures import DraftMeasures, HeldOutLikeness, rouge2
-from service.calibrating.past import PastText, past_texts
+from service.calibrating.study import DraftMeasures, HeldOutLikeness, PastText, past_texts, rouge2
 
 TEXTS = ("", "One.", "One two three", "two three, ONE two!", "Ünïcode is-not  a_word 3.14", "a a a a", "a a", "\n\t")
 

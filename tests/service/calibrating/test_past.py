@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pearl.records import Document
 from retriever.baselines.recent import RecentRetriever
-from service.calibrating.past import past_texts
+from service.calibrating.study import past_texts
 
 
 def test_a_long_history_without_requests_is_passed_over_quickly(grows_linearly: Callable[..., None]) -> None:

@@ -7,8 +7,7 @@ from pearl.prompts import Prompt
 from pearl.records import Document, ScoredDocument, Usage
 from pearl.templates import load_template
 from retriever.base import Calibration
-from service.calibrating.past import PastText
-from service.calibrating.study import Study
+from service.calibrating.study import PastText, Study
 
 TOLD = "At most five lines. No emoji."
 

@@ -140,7 +140,7 @@ def test_databases_that_are_not_well(served: Database, own_home: Path, found: An
         erasures.owe(connection, 1)
         connection.exec_driver_sql("UPDATE erasures SET requested_at = 1.0")
     assert found(0)["database"][1].startswith("Deleted texts are still in its files")
-    for revision, state in (("0008", "warning"), ("9999", "failed")):
+    for revision, state in (("0010", "warning"), ("9999", "failed")):
         with served.write() as connection:
             connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{revision}'")
         checks = found(int(state == "failed"))

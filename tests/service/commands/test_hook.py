@@ -13,7 +13,7 @@ import pytest
 
 from pearl.cli.main import main
 from pearl.weights.table import DEFAULT
-from service.hook.editor import UNATTENDED
+from service.hook.message import UNATTENDED
 
 HELP = b"\n# Please enter the commit message for your changes.\n#\n# On branch main\n"
 DRAFT = "Boil less water\n\nNobody drinks five, so two cups will do.\n#2 is mended."

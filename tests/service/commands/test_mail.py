@@ -178,7 +178,7 @@ def test_one_set_of_services_writes_all_drafts(ann: Ann, endpoint: Any, monkeypa
 
 
 STEPS = {
-    "in a batch of mails": "service.importing.import_record.ImportRecord.finish",
+    "in a batch of mails": "service.importing.run.ImportRecord.finish",
     "before the state names the batch": "service.mail.watch.MailWatcher._read_to",
     "before the draft is recorded": "service.store.drafts.add",
     "while it is recorded": "service.mail.state.State.save",

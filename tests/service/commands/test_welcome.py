@@ -11,8 +11,8 @@ from pearl.settings import load_settings
 from pearl.weights import shelf, table
 from pearl.weights.shelf import model_path
 from pearl.weights.table import SMALLEST
-from service.commands import welcome as greeting
-from service.commands.welcome import welcome
+from service.commands import serve as greeting
+from service.commands.serve import welcome
 from service.store.jobs import FAILED
 from service.store.tables import jobs
 from service.store.user_counts import Overview, overview

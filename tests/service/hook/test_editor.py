@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.hook.editor import UNATTENDED, nobody_looks
+from service.hook.message import UNATTENDED, nobody_looks
 
 SCRIPTS = {
     "nothing": "#!/bin/sh\n# the message stays as it is\nexit 0\n",

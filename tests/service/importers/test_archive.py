@@ -8,7 +8,7 @@ import pytest
 from pearl.errors import InputError
 from service.importers.archive import open_archive
 from service.importers.mails.boxes import open_boxes
-from service.importing.guessing.sight import look
+from service.importing.guessing import look
 
 
 @pytest.fixture(params=["folder", "zip", "zip of PowerShell"])

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pearl.errors import InputError
-from service.importers.folders import folder_entries
-from service.importing.guessing.guess import guess_importer
+from service.importers.archive import folder_entries
+from service.importing.guessing import guess_importer
 
 
 def test_files_come_in_order_links_as_links(tmp_path):

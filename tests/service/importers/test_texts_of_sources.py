@@ -9,8 +9,8 @@ import pytest
 
 from pearl.errors import InputError, StoreError
 from pearl.history.watched import ReadingWatch, watched
+from service.importers.archive import DiskIndex
 from service.importers.base import MAX_REQUEST, as_request, content_id, stable_id
-from service.importers.disk_index import DiskIndex
 from service.importers.html_text import html_to_text
 from service.importers.quotes import Parts, split_quotes, tidy
 
@@ -108,7 +108,7 @@ def test_a_full_temporary_folder_is_told():
 
 
 def test_the_index_takes_no_more_room_than_many_times_what_was_read(monkeypatch):
-    monkeypatch.setattr("service.importers.disk_index.TRAP_BYTES", 1_000)
+    monkeypatch.setattr("service.importers.archive.TRAP_BYTES", 1_000)
     for read, kept in ((0, 9), (1_000, 199)):
         with watched(ReadingWatch(read=read)), DiskIndex() as index:
             for number in range(kept):

@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from pearl.errors import InputError
-from service.importers.xml_events import DEEPEST, LONGEST, PIECE, read_xml
+from service.importers.notes.office import DEEPEST, LONGEST, PIECE, read_xml
 
 MEMORY = 20_000_000  # bytes, that any of them may take
 MOST = 1_000_000  # bytes, in place of the usual limit
@@ -64,7 +64,7 @@ class Endless(io.RawIOBase):
     ],
 )
 def test_what_never_ends_is_given_up(begins: str, piece: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.importers.xml_events.MOST_BYTES", MOST)
+    monkeypatch.setattr("service.importers.notes.office.MOST_BYTES", MOST)
     stream, events = Endless(begins, piece), Events()
     tracemalloc.start()
     try:

@@ -18,9 +18,8 @@ from pearl.errors import InputError, Interrupted, StoreError
 from pearl.records import Document
 from pearl.templates import template_names
 from service.importers.base import Importer, LeftOut, Options, SourceDocument, importer_names, load_importer
-from service.importing.import_record import remove_gone
 from service.importing.restore import ExportReader
-from service.importing.run import BATCH_DOCUMENTS, ERRORS_KEPT, ImportProblem, run_import
+from service.importing.run import BATCH_DOCUMENTS, ERRORS_KEPT, ImportProblem, remove_gone, run_import
 from service.store import apart, documents, imports, users, voices
 from service.store.apart import Mark
 from service.store.database import Database

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from pearl.errors import Overloaded
-from service.process.admission import LONGEST_WAIT_S, Admission
+from service.process.rate_limits import LONGEST_WAIT_S, Admission
 
 Work = Callable[[], Awaitable[None]]
 

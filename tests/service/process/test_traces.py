@@ -14,7 +14,7 @@ import pytest
 from pearl import clock
 from pearl.errors import ChatError
 from pearl.extras import MissingExtra
-from service.process.traces import Traces
+from service.process.observe import Traces
 
 pytest.importorskip("opentelemetry.proto", reason="the extra 'otel' is not installed")
 

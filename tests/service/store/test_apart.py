@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from pearl.errors import InputError, NotFound
 from pearl.records import Document
-from service.store import apart, documents, drafts, feedback, users, voices
+from service.store import apart, documents, drafts, feedback, voices
 from service.store.apart import Mark
 from service.store.documents import Addition
 from service.store.samples import Sample, newest_samples
@@ -113,38 +111,3 @@ def test_a_mark_is_restored_once(ann: Any) -> None:
 def test_marks_of_others_are_not_seen(ann: Any, person: Any) -> None:
     person("bob").add(Document("a", MACHINE, NOW))
     assert marks(ann) == {}
-
-
-def test_an_earlier_database_keeps_its_rows_and_what_was_said(database: Any, draft: Any) -> None:
-    """The schema of before has its owner's word with the feedback, and no reasons."""
-    from alembic import command
-
-    from service.store.schema import configuration
-
-    with database.write() as connection:
-        ann = users.ensure(connection, {"ann"})["ann"].id
-        documents.add(connection, [Addition(ann, Document("a", MACHINE, time.time()))])
-        for name, sent in (("kept", None), ("plain", None), ("other", "Yes, and bring the rails with you, Bo.")):
-            made = draft(name)
-            drafts.add(connection, ann, made, request="q", instructions="", voice=None, model="m")
-            feedback.add(connection, ann, made.id, "edited" if sent else "accepted", sent)
-        documents.claim(connection, ann, "draft_kept", mine=True)
-        documents.claim(connection, ann, "draft_other", mine=False)
-        before = apart.marks(connection, ann)
-    config = configuration()
-    with database.write() as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, "0008")
-    with database.write() as connection:
-        said = dict(map(tuple, connection.execute(text("SELECT draft_id, mine FROM feedback")).all()))
-        assert {id: None if mine is None else bool(mine) for id, mine in said.items()} == {
-            "draft_kept": True,
-            "draft_plain": None,
-            "draft_other": False,
-        }
-    database.migrate()
-    with database.read() as connection:
-        after = apart.marks(connection, ann)
-        assert len(documents.all_of_user(connection, ann)) == 4
-    del before["a"]  # texts of before are not looked at
-    assert after == before

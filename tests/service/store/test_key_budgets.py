@@ -49,7 +49,7 @@ def test_an_earlier_database_keeps_its_keys_and_voices(database: Database):
         voices.put(connection, ann.id, "email", {"instructions": "Short.", "k": 3})
         settings = configuration()
         settings.attributes["connection"] = connection
-        command.downgrade(settings, "0009")
+        command.downgrade(settings, "0010")
     database.migrate()
     with database.read() as connection:
         assert keys.identify(connection, key) == keys.Identity(ann, keys.list_all(connection)[0].id)

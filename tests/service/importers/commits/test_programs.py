@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from service.importers.commits.programs import is_assisted, is_generated, is_programs, own_subject, unsigned
+from service.importers.commits.footers import is_assisted, is_generated, is_programs, own_subject, unsigned
 
 ROBOT = "\N{ROBOT FACE}"
 

@@ -8,7 +8,7 @@ import pytest
 
 from pearl.errors import InputError, StoreError
 from service.importers.mails.boxes import open_boxes
-from service.importing.guessing.guess import guess_importer
+from service.importing.guessing import guess_importer
 
 MAIL = "From: {}\nSubject: Tea\nDate: Mon, 03 Mar 2025 10:12:00 +0100\nMessage-ID: <{}@example.org>\n{}\n{}\n"
 OPENING = "From x Mon Mar  3 09:12:00 2025\n"

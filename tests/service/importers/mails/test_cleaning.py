@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.importers.mails.cleaning import (
+from service.importers.mbox import (
     Patch,
     read_patch,
     unwrap,

@@ -8,7 +8,7 @@ import pytest
 
 from pearl.errors import InputError
 from pearl.text.usable import format_timestamp
-from service.importing.guessing.guess import guess_importer
+from service.importing.guessing import guess_importer
 
 CREATED = "2022-06-07T08:09:10.000Z"
 FIELDS = {"parent_id": "b" * 32, "created_time": "2023-01-01T00:00:00.000Z", "is_conflict": "0", "source_url": ""} | {

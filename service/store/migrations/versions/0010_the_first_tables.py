@@ -1,6 +1,6 @@
 """The tables of the first version that is read; an empty database gets the newest ones at once."""
 
-revision = '0007'
+revision = '0010'
 down_revision = None
 branch_labels = None
 depends_on = None

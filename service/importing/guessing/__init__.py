@@ -1,1 +1,0 @@
-"""Guessing which importer reads a path."""
