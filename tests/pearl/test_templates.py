@@ -23,6 +23,7 @@ SLOTS = {
     **{f"length_{length}": set() for length in LENGTHS},
     "length_words": {"words"},
     "language": {"noun", "language"},
+    "begun": {"noun", "begun"},
 }
 
 
@@ -39,7 +40,6 @@ def test_each_template_loads(name):
     for words in (template.description, template.noun, template.guidance, template.task):
         assert words.strip() == words != ""
         assert not SLOT.search(words)
-    assert len(template.examples) == 3
 
 
 def test_the_frame_has_the_slots_that_are_filled():
