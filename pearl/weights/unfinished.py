@@ -16,7 +16,6 @@ class ResumeNote:
     source: str
     bytes: int = 0  # whole ones at the beginning
     parts: int = 0  # packages that are in it
-    version: str = ""  # what a server calls this version of its file
 
 
 class Unfinished:
