@@ -53,6 +53,7 @@ def options(
             "proxies": 3,
             "first_stage_only": True,
             "plans": PLANS,
+            "targets": PLANS[TRAIN].targets,
         } | changed
         if not known["first_stage_only"]:
             known.setdefault("base", str(bert_folder))

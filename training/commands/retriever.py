@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -62,13 +62,12 @@ def retriever(
 
     from pearl.chat.choose import make_chat_model
     from pearl.errors import InputError, PearlError
-    from pearl.history.split import TRAIN
     from pearl.settings import load_settings
     from retriever.calibrated.artifact import manifest_json
     from training.choose.curves import check_metric
     from training.files import work_folder
     from training.finish import measured, with_margin, with_threshold
-    from training.options import PLANS, TrainingOptions
+    from training.options import TrainingOptions
     from training.recipe import train_retriever
     from training.run import SCORED_TEST
 
@@ -78,7 +77,6 @@ def retriever(
     chosen, _ = choices_of(preset, choose, names, aux=auxiliary.aux)
     if chosen["candidates"] in (1, 2):
         raise InputError(f"--choose candidates={chosen['candidates']}: give at least 3, or all.", param="choose")
-    targets = chosen.pop("targets")
     settings = load_settings(llm=llm)
     if llm:
         asyncio.run(make_chat_model(settings).close())  # what it lacks shows now, not after the training
@@ -89,7 +87,6 @@ def retriever(
         out=out,
         work=work_folder(work, out),
         preset=preset,
-        plans=PLANS | {TRAIN: replace(PLANS[TRAIN], targets=targets)},
         **(asdict(auxiliary) | asdict(fitting) | chosen),
         **asdict(run),
         ray=ray,

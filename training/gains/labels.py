@@ -62,7 +62,7 @@ class SplitScoring:
     def _extent(self, split: str) -> GainOptions:
         """Return what is to be scored of a split."""
         options, corpora = self._run.options, self._run.corpora
-        plan = options.plans[split]
+        plan = options.plan(split)
         users = sum(len(corpus.histories) for corpus in corpora)
         partition = options.partition if split == TRAIN else ROLLING
         return GainOptions(

@@ -7,17 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from training.choices import CORRECTED
-from training.reward.choices import REWARD_CHOICES, reward_values
-
-_DEFAULTS = reward_values(CORRECTED)
+from training.reward.choices import REWARD_CHOICES, RewardChoices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RewardOptions:
+class RewardOptions(RewardChoices):
     """``test``: files whose paragraphs are not to be trained on; ``other_kind``: files of pairs of
     other kinds, by which a model may ship. ``dev_share``: of the underlying paragraphs, to stop
-    by; ``patience``: epochs without a better loss there. ``work``: what an interrupted run is resumed from. The
-    choices' defaults are those of ``corrected``."""
+    by; ``patience``: epochs without a better loss there. ``work``: what an interrupted run is resumed from."""
 
     data: tuple[Path, ...]
     out: Path
@@ -26,23 +23,6 @@ class RewardOptions:
     test: tuple[Path, ...] = ()
     other_kind: tuple[Path, ...] = ()
     preset: str = CORRECTED
-    base: str = _DEFAULTS["base"]
-    fitted: str = _DEFAULTS["fitted"]
-    layers: str = _DEFAULTS["layers"]
-    max_tokens: int = _DEFAULTS["max_tokens"]
-    pair_rule: str = _DEFAULTS["pair_rule"]
-    head: str = _DEFAULTS["head"]
-    weight: float = _DEFAULTS["weight"]
-    average: str = _DEFAULTS["average"]
-    penalty: float = _DEFAULTS["penalty"]
-    duplicates: str = _DEFAULTS["duplicates"]
-    lengths: str = _DEFAULTS["lengths"]
-    rate: float = _DEFAULTS["rate"]
-    schedule: str = _DEFAULTS["schedule"]
-    clip: float = _DEFAULTS["clip"]
-    epochs: int = _DEFAULTS["epochs"]
-    batch: int = _DEFAULTS["batch"]
-    dev_steps: int = _DEFAULTS["dev_steps"]
     dev_share: float = 0.1
     patience: int = 5
     budget_minutes: float | None = None
