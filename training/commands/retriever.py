@@ -56,20 +56,13 @@ def retriever(
     minutes = fitting.budget_minutes
     budget = Budget(minutes)
     to_train = Budget(minutes and minutes * (TRAINED if llm else 1.0))
-    typer.echo("Loading the libraries that train, and the histories...", err=True)  # which takes seconds
 
     from rich.console import Console
 
     from pearl.chat.choose import make_chat_model
     from pearl.errors import InputError, PearlError
     from pearl.settings import load_settings
-    from retriever.calibrated.artifact import manifest_json
     from training.choose.curves import check_metric
-    from training.files import work_folder
-    from training.finish import measured, with_margin, with_threshold
-    from training.options import TrainingOptions
-    from training.recipe import train_retriever
-    from training.run import SCORED_TEST
 
     check_metric(metric)
     check_writable("--json", json, history)
@@ -80,6 +73,15 @@ def retriever(
     settings = load_settings(llm=llm)
     if llm:
         asyncio.run(make_chat_model(settings).close())  # what it lacks shows now, not after the training
+    typer.echo("Loading the libraries that train, and the histories...", err=True)  # which takes seconds
+
+    from retriever.calibrated.artifact import manifest_json
+    from training.files import work_folder
+    from training.finish import measured, with_margin, with_threshold
+    from training.options import TrainingOptions
+    from training.recipe import train_retriever
+    from training.run import SCORED_TEST
+
     out = out.absolute()
     console = Console(stderr=True)
     options = TrainingOptions(
