@@ -92,7 +92,7 @@ def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:
             "--four-bit needs a folder or a hub's name as --base; the embedded file is read whole.", param="base"
         )
     if name == EMBEDDED:
-        from pearl.weights.smollm2 import embedded_model_file
+        from pearl.weights.table import embedded_model_file
         from retriever.models.smollm2 import load_smollm2
 
         model, tokenizer = load_smollm2(embedded_model_file(), torch.float32)

@@ -18,7 +18,7 @@ from pearl.chat.llama_cpp import REPEAT_PENALTY, REPEAT_WINDOW, Event, LlamaCpp,
 from pearl.chat.turns import Left, Put, check_room, in_turn
 from pearl.errors import ChatError
 from pearl.records import Usage
-from pearl.weights.smollm2 import PACKAGE_FOLDER, REINSTALL
+from pearl.weights.table import PACKAGE_FOLDER, REINSTALL
 
 PACKING = re.compile(r"\.I?Q\d\w*\Z")  # what many files' names end with; not part of the model's
 CHATML_END = "<|im_end|>"  # in usual characters, for a file that has neither a chat template nor this token

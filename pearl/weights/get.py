@@ -20,10 +20,9 @@ from pearl.files.private import private_folder
 from pearl.text.shown_urls import why, without_secrets
 from pearl.weights.packages import Packages
 from pearl.weights.progress import Transfer, shown_transfer
-from pearl.weights.room import check_room, written_to_disk
 from pearl.weights.shelf import NAME, SUFFIX, Shelf
 from pearl.weights.table import Weights, in_table
-from pearl.weights.unfinished import ResumeNote, Unfinished
+from pearl.weights.unfinished import ResumeNote, Unfinished, check_room, written_to_disk
 
 if TYPE_CHECKING:
     import httpx2

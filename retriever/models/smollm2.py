@@ -9,7 +9,7 @@ import torch
 
 from pearl.chat.gguf_file import read_gguf
 from pearl.errors import InputError
-from pearl.weights.smollm2 import REINSTALL
+from pearl.weights.table import REINSTALL
 
 
 def load_smollm2(file: Path, dtype: torch.dtype) -> tuple[Any, Any]:

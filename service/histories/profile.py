@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 from pearl.errors import NotFound
 from pearl.manner.by_recipient import RecipientManner, manners_by_recipient
 from pearl.manner.habits import Habit, habits, occasions
-from pearl.manner.pushes import Push, pushes
+from pearl.manner.rates import Push, pushes
 from pearl.manner.reference import ANY, OF_TEMPLATE, shipped
 from pearl.manner.usual_rates import LEAST_DRAFTS, UsualRates
 from pearl.records import Document

@@ -25,7 +25,7 @@ from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
 from retriever.models.encoder import SentenceEncoder
-from training.choose.worth import LEAST_REQUESTS
+from training.choose.measure import LEAST_REQUESTS
 from training.data.histories import Corpus
 from training.data.split import BY_TIME
 from training.files import alone_in

