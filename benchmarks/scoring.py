@@ -26,7 +26,7 @@ from benchmarks.figures import Figure, Measured, over_repetitions, percentile
 from pearl.history.files import read_histories
 from pearl.history.split import TRAIN, users_of
 from pearl.records import Document
-from pearl.weights.smollm2 import embedded_model_file
+from pearl.weights.table import embedded_model_file
 from retriever.models.auxiliary import AuxiliaryModel
 from retriever.models.load_auxiliary import load_auxiliary
 from retriever.models.smollm2 import load_smollm2

@@ -7,13 +7,14 @@ from pearl.errors import InputError
 # extra -> the modules that the base does without and that it brings
 EXTRAS = {
     "train": (
-        *("accelerate", "datasets", "peft", "pyarrow", "scipy", "sentence_transformers", "sklearn"),
+        *("accelerate", "datasets", "gguf", "peft", "pyarrow", "scipy", "sentence_transformers", "sklearn"),
         *("torch", "transformers"),
     ),
     "eval": (
         *(
             "accelerate",
             "bert_score",
+            "gguf",
             "huggingface_hub",
             "krippendorff",
             "matplotlib",

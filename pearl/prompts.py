@@ -10,7 +10,7 @@ from statistics import median
 
 from pearl.answers.marks import OPENING, unfenced
 from pearl.answers.reasoning import without_reasoning
-from pearl.chat.base import IMITATORS, ChatModel, Decoding, Message
+from pearl.chat.base import ChatModel, Decoding, Message
 from pearl.errors import ContextExceeded, InputError
 from pearl.records import Document
 from pearl.templates import Template, fill, frame
@@ -28,9 +28,9 @@ BEGUN = f"EDITED DRAFT\n{OPENING}\n"
 # with its Markdown, and a mark that parts it from a text on the same line; what that text begins with is its own
 EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[ \t]*[*_#]*[ \t]*[:.–—-]?[*_#]*", re.IGNORECASE | re.MULTILINE)
 
-# how documents are shown: as answered turns, with what a larger model is told of them, or quoted in one message; where
-# there are none, the template's examples, or the request alone
-TURNS, TOLD_TURNS, QUOTED, EXAMPLES, REQUEST_ALONE = "turns", "told_turns", "quoted", "examples", "request_alone"
+# how documents are shown: as answered turns, with what a model is told of them, or quoted in one message; where there
+# are none, the request alone
+TURNS, TOLD_TURNS, QUOTED, REQUEST_ALONE = "turns", "told_turns", "quoted", "request_alone"
 
 CountTokens = Callable[[str], int]
 
@@ -137,12 +137,11 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
     When room is short the oldest prior turns are dropped first; all but the last of them share half of the room. Then
     documents are cut, all to the same length. Raises ContextExceeded when the request alone does not fit.
 
-    Where documents are shown, every model but the smallest is told that these are manner and not facts.
-    Without any turn to imitate, the smallest is shown the template's examples: it repeated the instructions, or the
-    request, in place of a text.
+    The model is told that documents show manner, never facts: one of 1.5 billion parameters then copies less than half
+    as much (docs/experiments.md, "What a larger model is told").
     """
-    system, request = _system(inputs), inputs.follow_up or inputs.request
-    task = Message("user", _task(inputs.template, request, inputs.instructions))
+    system = _system(inputs)
+    task = Message("user", _task(inputs.template, inputs.follow_up or inputs.request, inputs.instructions))
     begun = _begun(inputs, model)
     room = _room(inputs, (system, _in_language(inputs, task), *begun), model, max_tokens)
     prior = _latest_that_fit(inputs, room, model.count_tokens)
@@ -150,24 +149,16 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
         whole = Message("user", _task(inputs.template, inputs.request, inputs.instructions))
         added = _tokens((whole,), model.count_tokens) - _tokens((task,), model.count_tokens)
         if added <= room:
-            request, task, room = inputs.request, whole, room - added
+            task, room = whole, room - added
     room -= _tokens(prior, model.count_tokens)
     # in a conversation the earlier turns are the matter itself
-    untold = bool(prior) or model.name in IMITATORS
-    informed = (system, task) if untold else _told(inputs, system, task)
+    informed = (system, task) if prior else _told(inputs, system, task)
     room -= _tokens(informed, model.count_tokens) - _tokens((system, task), model.count_tokens)
     shown, shortened = _documents_that_fit(inputs, _answered_turn, room, model.count_tokens)
     form = REQUEST_ALONE
     if shown:
-        (system, task), form = informed, TURNS if untold else TOLD_TURNS
+        (system, task), form = informed, TURNS if prior else TOLD_TURNS
     turns = [message for turn in reversed(shown) for message in turn]
-    if model.name in IMITATORS and not (turns or prior):
-        examples = [part for example in inputs.template.examples for part in _answered_turn(inputs, *example)]
-        if _tokens(examples, model.count_tokens) <= room:
-            # the instructions above all turns: in the last one alone, it would repeat them
-            ruled = _tidy(f"{system.content}\n{_instructions(inputs.instructions)}")
-            system, turns, task = Message("system", ruled), examples, Message("user", _task(inputs.template, request))
-            form = EXAMPLES
     messages = (system, *turns, *prior, _in_language(inputs, task), *begun)
     return Prompt(messages, inputs.documents[: len(shown)], shortened, _mark(begun), form)
 
@@ -256,7 +247,7 @@ def _system(inputs: PromptInputs) -> Message:
 
 
 def _told(inputs: PromptInputs, system: Message, task: Message) -> tuple[Message, Message]:
-    """The first and the last message with what a larger model is told of the documents and their usual length."""
+    """The first and the last message with what a model is told of the documents and their usual length."""
     noun = inputs.template.noun
     matter = f"{frame()['matter']} {_length(inputs)}".strip()
     manner = fill(frame()["manner"], noun=noun)

@@ -14,8 +14,7 @@ from retriever.baselines.bm25 import BM25Retriever
 from retriever.baselines.dense import DenseRequestsRetriever, DenseRetriever, DenseSumRetriever
 from retriever.baselines.fusion import FusionRetriever
 from retriever.baselines.likelihood import LikelihoodRetriever
-from retriever.baselines.random_order import RandomRetriever
-from retriever.baselines.recent import RecentRetriever
+from retriever.baselines.trivial import RandomRetriever, RecentRetriever
 from retriever.calibrated.artifact import SHIPPED, artifact_retriever
 from retriever.models.encoder import Encoder
 

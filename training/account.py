@@ -13,15 +13,13 @@ from pearl.history.split import DEV, users_of
 from pearl.records import Request
 from retriever.base import content, order, relatedness_of
 from retriever.calibrated.artifact import Artifact
-from retriever.calibrated.cascade import Cascade
-from retriever.calibrated.head import Floats
+from retriever.calibrated.head import Cascade, Floats
 from retriever.history.signals import NAMES, SignalIndex
 from retriever.history.word_weights import WordWeights
 from retriever.models.files import model_fingerprint
-from training.choose.measure import ASKED, floors, helps_of, measure
-from training.choose.worth import worth_on
-from training.data.division import Division
+from training.choose.measure import ASKED, floors, helps_of, measure, worth_on
 from training.data.histories import fingerprint
+from training.data.split import Division
 from training.fit.level import LevelFit
 from training.fit.material import FitMaterial
 from training.fit.stages import FirstStage, SecondStage

@@ -24,7 +24,7 @@ from pearl.history.files import parse_numbered_lines
 from pearl.settings import EMBEDDED
 from pearl.text.fences import without_role_tokens
 from retriever.models.files import file_digest, model_fingerprint, system_errors
-from training.choices import TrainingChoice
+from training.choices import choice, choices_in
 from training.files import last_checkpoint
 from training.fit.trainer import train_on
 
@@ -40,37 +40,22 @@ Turns = list[dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class ChatTraining:
-    """The adapter, and the way it is fitted; but for the last two fields :data:`CHAT_CHOICES` explains them."""
+    """The adapter, and the way it is fitted."""
 
-    rank: int = 16
-    alpha: int = 32
-    dropout: float = 0.05
-    epochs: int = 3
-    rate: float = 2e-4
-    batch: int = 1
-    accumulate: int = 8
-    max_tokens: int = 2048
-    patience: int = 1
+    rank: int = choice(16, 16, "Rank of the adapter's matrices.", least=1)
+    alpha: int = choice(32, 32, "Weight of the adapter, in ranks: alpha / rank.", least=1)
+    dropout: float = choice(0.05, 0.05, "Dropout before the adapter.", least=0, most=0.9)
+    epochs: int = choice(3, 3, "Passes over the conversations at most.", least=1)
+    rate: float = choice(2e-4, 2e-4, "Highest learning rate.", least=1e-8)
+    batch: int = choice(1, 1, "Conversations computed at once.", least=1)
+    accumulate: int = choice(8, 8, "Batches before a step.", least=1)
+    max_tokens: int = choice(2048, 2048, "Longest conversation, tokens; longer ones are left out.", least=16)
+    patience: int = choice(1, 1, "Epochs without a lower loss on --dev before it stops.", least=1)
     four_bit: bool = False
     seed: int = 0
 
 
-def _choice(name: str, why: str, least: float = 1, most: float = math.inf) -> TrainingChoice:
-    usual = getattr(ChatTraining(), name)
-    return TrainingChoice(name, usual, usual, why, least=least, most=most)
-
-
-CHAT_CHOICES = (
-    _choice("rank", "Rank of the adapter's matrices."),
-    _choice("alpha", "Weight of the adapter, in ranks: alpha / rank."),
-    _choice("dropout", "Dropout before the adapter.", 0.0, 0.9),
-    _choice("epochs", "Passes over the conversations at most."),
-    _choice("rate", "Highest learning rate.", 1e-8),
-    _choice("batch", "Conversations computed at once."),
-    _choice("accumulate", "Batches before a step."),
-    _choice("max_tokens", "Longest conversation, tokens; longer ones are left out.", 16),
-    _choice("patience", "Epochs without a lower loss on --dev before it stops."),
-)
+CHAT_CHOICES = choices_in(ChatTraining)
 
 
 def read_conversations(path: Path) -> list[Turns]:
@@ -107,7 +92,7 @@ def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:
             "--four-bit needs a folder or a hub's name as --base; the embedded file is read whole.", param="base"
         )
     if name == EMBEDDED:
-        from pearl.weights.smollm2 import embedded_model_file
+        from pearl.weights.table import embedded_model_file
         from retriever.models.smollm2 import load_smollm2
 
         model, tokenizer = load_smollm2(embedded_model_file(), torch.float32)

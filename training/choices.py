@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from functools import partial
 from textwrap import wrap
 from typing import Any
 
@@ -40,20 +41,14 @@ Value = str | float | int | bool
 
 @dataclass(frozen=True, slots=True)
 class TrainingChoice:
-    """A choice, its values under both presets, and what may be given for it."""
+    """A choice, its value under each preset, and what may be given for it."""
 
     name: str
-    corrected: Value
-    as_published: Value
+    values: tuple[Value, ...]  # of CORRECTED, AS_PUBLISHED, and of the paper where its code has another
     why: str  # the presets differ, after what the choice is
     words: tuple[str, ...] = ()  # its values, or those beside numbers
     least: float | None = None  # None: not a number
     most: float = math.inf
-
-    @property
-    def values(self) -> tuple[Value, ...]:
-        """Return its value under each preset."""
-        return self.corrected, self.as_published
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -90,7 +85,7 @@ class TrainingChoice:
 
     @property
     def _is_whole(self) -> bool:
-        return isinstance(self.as_published, int)
+        return isinstance(self.values[1], int)
 
     def _in_words(self, value: Value) -> str:
         if isinstance(value, bool):
@@ -101,142 +96,154 @@ class TrainingChoice:
 
 
 YES_NO = ("yes", "no")
-CHOICES = (
-    TrainingChoice(
-        "aux",
+
+
+def choice(
+    corrected: Value,
+    as_published: Value,
+    why: str,
+    words: tuple[str, ...] = (),
+    *,
+    least: float | None = None,
+    most: float = math.inf,
+    paper: Value | None = None,
+) -> Any:
+    """Make the field of a choice. ``as_published`` is the value of the code where ``paper`` is another."""
+    values = corrected, as_published, as_published if paper is None else paper
+    made = partial(TrainingChoice, values=values, why=why, words=words, least=least, most=most)
+    return field(default=corrected, metadata={"choice": made})
+
+
+def choices_in(options: type[Any]) -> tuple[TrainingChoice, ...]:
+    """Return the choices among the fields of options, in their order."""
+    return tuple(each.metadata["choice"](each.name) for each in fields(options) if "choice" in each.metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresetChoices:
+    """The choices that the presets make, as a training has them; the defaults are those of ``corrected``."""
+
+    aux: str = choice(
         EMBEDDED,
         "google/flan-t5-xl",
         "The paper's has 3 billion parameters; the embedded one needs no GPU and no download.",
-    ),
-    TrainingChoice(
-        "partition",
+    )
+    partition: str = choice(
         ROLLING,
         LATEST,
         "How the targets to train on are chosen. The paper trains on the latest texts (section 4.1) and evaluates on "
         "any (5.1), as a history is used.",
         WAYS,
-    ),
-    TrainingChoice("targets", 3, 8, "Targets of each training user; fewer leave time for more users.", least=1),
-    TrainingChoice(
-        "candidates",
+    )
+    targets: int = choice(3, 8, "Targets of each training user; fewer leave time for more users.", least=1)
+    candidates: int = choice(
         20,
         ALL,
         "Candidates to score per request. A third by BM25, a third recent and a third random ones cost a fraction of "
         "all. Requests to choose by and to measure with have 20 in either case.",
         ("all",),
         least=0,
-    ),
-    TrainingChoice(
-        "target_tokens", 128, 400, "Tokens of a target that count; the paper's have up to 300 words.", least=1
-    ),
-    TrainingChoice("document_tokens", 160, 400, "Tokens of a document to read; more take as much longer.", least=1),
-    TrainingChoice(
-        "request_tokens", 256, ALL, "First tokens of a request to read; the paper cuts none.", ("all",), least=0
-    ),
-    TrainingChoice(
-        "examples",
+    )
+    target_tokens: int = choice(128, 400, "Tokens of a target that count; the paper's have up to 300 words.", least=1)
+    document_tokens: int = choice(160, 400, "Tokens of a document to read; more take as much longer.", least=1)
+    request_tokens: int = choice(256, ALL, "First tokens of a request to read; the paper cuts none.", ("all",), least=0)
+    examples: int = choice(
         2,
         3,
         "Random texts in the auxiliary model's prompt without a document. The paper does not say how many; its drafts "
         "are shown three or four.",
         least=1,
-    ),
-    TrainingChoice(
-        "proxies",
+    )
+    proxies: int = choice(
         30,
         0,
         "Past texts of each user to label by overlap and learn from, which costs no gains; the paper has true ones.",
         least=0,
-    ),
-    TrainingChoice(
-        "tau", SEARCH, 5.0, "5, 10 or 20 nats, whichever dev prefers; the paper has 5.", (SEARCH,), least=1e-6
-    ),
-    TrainingChoice(
-        "y0",
+    )
+    tau: float | str = choice(
+        SEARCH, 5.0, "5, 10 or 20 nats, whichever dev prefers; the paper has 5.", (SEARCH,), least=1e-6
+    )
+    y0: float | str = choice(
         SEARCH,
         "median",
         "A quartile of the positives' gains; the paper takes the median.",
         (*QUARTILES, SEARCH),
         least=-math.inf,
-    ),
-    TrainingChoice(
-        "weight",
+    )
+    weight: float | str = choice(
         SEARCH,
         1.0,
         "Weight of the cross-encoder's logit in the score: what dev prefers among 0, .25 and .5; at 1 it stands alone.",
         (SEARCH,),
         least=0,
         most=1,
-    ),
-    TrainingChoice(
-        "base",
+    )
+    base: str = choice(
         EMBEDDED,
         MPNET,
         "Model the cross-encoder starts from: embedded, mpnet or an encoder model. The paper's has 110 million "
         "parameters, the embedded one 22.",
-    ),
-    TrainingChoice(
-        "warm_start",
+    )
+    warm_start: bool = choice(
         True,
         False,
         "Whether the cross-encoder learns relevance (RelevanceCE) first, which needs no gains; the paper's does not.",
         YES_NO,
-    ),
-    TrainingChoice(
-        "own_requests",
+    )
+    own_requests: bool = choice(
         True,
         False,
         "Whether the cross-encoder reads a document with the request that it answered; the paper's reads its text.",
         YES_NO,
-    ),
-    TrainingChoice(
-        "frozen_layers",
+    )
+    frozen_layers: int = choice(
         1,
         0,
         "Layers of the cross-encoder left as pretrained: 1 the embeddings of words, half of MiniLM's weights, 2 also "
         "the next; the paper trains all.",
         least=0,
-    ),
-    TrainingChoice(
-        "max_tokens",
+    )
+    max_tokens: int = choice(
         128,
         512,
         "Tokens of a request and a document to read, at most what the base reads; MPNet reads 512.",
         least=16,
-    ),
-    TrainingChoice(
-        "request_words",
+    )
+    request_words: int = choice(
         48,
         ALL,
         "First words of a request that the cross-encoder reads, so that the document has its place among 128 tokens; "
         "the paper cuts no request.",
         ("all",),
         least=0,
-    ),
-    TrainingChoice(
-        "rate",
+    )
+    rate: float = choice(
         5e-5,
         2e-5,
         "Highest learning rate of the cross-encoder. The paper gives none; 2e-5 is usual for all weights.",
         least=1e-8,
-    ),
-    TrainingChoice(
-        "epochs",
+    )
+    epochs: int = choice(
         1,
         3,
         "Epochs of the cross-encoder. The paper gives none; without warm start and proxies one is too short.",
         least=1,
-    ),
-)
-# the same under every preset
-SHARED_CHOICES = (
-    TrainingChoice("normalize", SUM, SUM, "Gain over the target's tokens.", (SUM, MEAN)),
-    TrainingChoice("share", KEPT_SHARE, KEPT_SHARE, "Share of the requests to keep; 1 keeps all.", least=0, most=1),
-    TrainingChoice("positives", 2, 2, "Best candidates of a request to use as positives.", least=1),
-    TrainingChoice("negatives", 3, 3, "Random negatives of the same user for each positive.", least=1),
-    TrainingChoice("loss", CALIBRATED, CALIBRATED, "Loss, or an ablation of it.", LOSSES),
-)
-EVERY = (*CHOICES, *SHARED_CHOICES)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingChoices(PresetChoices):
+    """With those that are the same under every preset."""
+
+    normalize: str = choice(SUM, SUM, "Gain over the target's tokens.", (SUM, MEAN))
+    share: float = choice(KEPT_SHARE, KEPT_SHARE, "Share of the requests to keep; 1 keeps all.", least=0, most=1)
+    positives: int = choice(2, 2, "Best candidates of a request to use as positives.", least=1)
+    negatives: int = choice(3, 3, "Random negatives of the same user for each positive.", least=1)
+    loss: str = choice(CALIBRATED, CALIBRATED, "Loss, or an ablation of it.", LOSSES)
+
+
+CHOICES, EVERY = choices_in(PresetChoices), choices_in(TrainingChoices)
+SHARED_CHOICES = EVERY[len(CHOICES) :]
 # what is left is chosen in fitting
 FITTED_CHOICES = tuple(
     choice.name for choice in CHOICES if choice.name not in SCORED_CHOICES and choice.name not in WITH_OPTIONS
@@ -246,7 +253,7 @@ FITTED_CHOICES = tuple(
 def preset_values(preset: str) -> dict[str, Any]:
     """The values of a preset. Raises InputError for an unknown one."""
     known("preset", preset, PRESETS)
-    return {choice.name: choice.corrected if preset == CORRECTED else choice.as_published for choice in CHOICES}
+    return {choice.name: choice.values[PRESETS.index(preset)] for choice in CHOICES}
 
 
 def choices_of(
@@ -257,7 +264,7 @@ def choices_of(
     ``choose`` holds NAME=VALUE of the names ``among``; ``options`` are choices with an option, None for one that is not
     given. Of SHARED_CHOICES those ``among`` have a value. Raises InputError.
     """
-    shared = {choice.name: choice.corrected for choice in SHARED_CHOICES if choice.name in among}
+    shared = {choice.name: choice.values[0] for choice in SHARED_CHOICES if choice.name in among}
     values = preset_values(preset) | shared
     texts = named_values(choose, among) | {name: text for name, text in options.items() if text is not None}
     given = {choice.name: choice.parsed(texts[choice.name]) for choice in EVERY if choice.name in texts}
@@ -272,7 +279,7 @@ def given_of(choose: Iterable[str], among: Sequence[TrainingChoice]) -> dict[str
 
 def default_of(name: str) -> str:
     """Both defaults of a choice, for help."""
-    corrected, as_published = next(choice.shown for choice in CHOICES if choice.name == name)
+    corrected, as_published, _ = next(choice.shown for choice in CHOICES if choice.name == name)
     return f"{corrected}; {AS_PUBLISHED} {as_published}"
 
 

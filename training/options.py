@@ -7,20 +7,16 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
-from retriever.models.cross_encoder import REQUEST_WORDS, PairReading
+from retriever.models.cross_encoder import PairReading
 from training.choices import (
     ALL,
-    CALIBRATED,
     CHOICES,
     CORRECTED,
     DISTILL,
     EXTENT_CHOICES,
-    KEPT_SHARE,
     RELEVANCE,
-    SEARCH,
-    SUM,
+    TrainingChoices,
     preset_values,
 )
 from training.data.selection import SelectionOptions
@@ -48,9 +44,8 @@ PLANS = {TRAIN: TrainingPlan(3, None, 5, 240), DEV: TrainingPlan(3, 40, 8, 90), 
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingOptions:
-    """``share``, ``positives`` and ``negatives`` are Algorithm 1's; ``preset`` names where the choices of
-    ``training/choices.py`` come from, whose defaults here are its ``corrected``.
+class TrainingOptions(TrainingChoices):
+    """``preset`` names where the choices come from.
 
     ``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it.
 
@@ -62,33 +57,9 @@ class TrainingOptions:
     histories: tuple[Path, ...]
     out: Path
     work: Path
-    aux: str = "embedded"
     encoder: str = "embedded"
-    base: str = "embedded"
     template: str = "post"
     preset: str = CORRECTED
-    partition: str = ROLLING
-    candidates: int = CANDIDATES
-    target_tokens: int = 128
-    document_tokens: int = 160
-    request_tokens: int = 256
-    examples: int = 2
-    proxies: int = 30
-    tau: float | str = SEARCH
-    y0: float | str = SEARCH
-    weight: float | str = SEARCH
-    warm_start: bool = True
-    own_requests: bool = True
-    frozen_layers: int = 1
-    max_tokens: int = 128
-    request_words: int = REQUEST_WORDS
-    rate: float = 5e-5
-    epochs: int = 1
-    normalize: str = SUM
-    share: float = KEPT_SHARE
-    positives: int = 2
-    negatives: int = 3
-    loss: str = CALIBRATED
     groups: Path | None = None
     scores: tuple[Path, ...] = ()
     first_stage_only: bool = False
@@ -98,7 +69,7 @@ class TrainingOptions:
     dtype: str = "auto"
     ray: str | None = None
     seed: int = 0
-    plans: dict[str, TrainingPlan] = field(default_factory=lambda: dict(PLANS))
+    plans: Mapping[str, TrainingPlan] = field(default_factory=lambda: PLANS)
 
     def as_its_loss_asks(self) -> TrainingOptions:
         """The options with what the loss leaves no choice of."""
@@ -120,10 +91,9 @@ class TrainingOptions:
         usual = preset_values(self.preset) | defaults
         return {name: value for name, value in here.items() if value != usual[name]}
 
-    @property
-    def targets(self) -> int:
-        """The number of targets of each training user."""
-        return self.plans[TRAIN].targets
+    def plan(self, split: str) -> TrainingPlan:
+        """The extent of a split's scoring."""
+        return replace(self.plans[split], targets=self.targets) if split == TRAIN else self.plans[split]
 
     @property
     def choices(self) -> dict[str, Any]:
@@ -132,12 +102,10 @@ class TrainingOptions:
 
     def scored_as(self, extent: Mapping[str, Any]) -> TrainingOptions:
         """The options with the choices that scores were made with; ``extent`` is their description's."""
-        named = ("partition", *EXTENT_CHOICES)
+        named = ("partition", "targets", *EXTENT_CHOICES)
         known: dict[str, Any] = {name: extent[name] for name in named if name in extent}
         if "candidates" in extent:
             known["candidates"] = extent["candidates"] or ALL
-        if "targets" in extent:
-            known["plans"] = self.plans | {TRAIN: replace(self.plans[TRAIN], targets=extent["targets"])}
         return replace(self, **known)
 
     @property

@@ -22,12 +22,11 @@ from retriever.models.encoder import SentenceEncoder
 from retriever.models.hardware import device_named
 from training.account import Stages, described
 from training.choices import CALIBRATED, CROSS_ENCODER_CHOICES, DISTILL, KEPT_SHARE, RELEVANCE, SEARCH, preset_values
-from training.choose.worth import LEAST_REQUESTS
-from training.data.division import Division
+from training.choose.measure import LEAST_REQUESTS
 from training.data.histories import Corpus, read_corpora, untimed_users
 from training.data.records import Example, check_gains
 from training.data.selection import check_normalize
-from training.data.split import BY_USERS, PARTS
+from training.data.split import BY_USERS, PARTS, Division
 from training.files import alone_in, check_replaceable, replaced
 from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder
 from training.fit.kept import CrossEncoderFit, save_cross_encoder

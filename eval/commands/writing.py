@@ -124,7 +124,7 @@ def retrieval_systems(
 ) -> list[System]:
     """Retrieve each model's documents; ``baselines`` are artifacts that count as baselines. Raises NotFound and
     InputError for a model that cannot be used."""
-    from retriever.baselines.random_order import RandomRetriever
+    from retriever.baselines.trivial import RandomRetriever
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import UNTRAINED, make_retriever
 

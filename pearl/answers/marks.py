@@ -7,9 +7,8 @@ import re
 from typing import Protocol
 
 from pearl.answers.code_lines import CodeLines
-from pearl.answers.held import Held
 from pearl.answers.preamble import BLANK_LINE, ENDS, PHRASES, RULE, Beginning, beginning, unfinished_mark
-from pearl.answers.reasoning import ReasoningFilter
+from pearl.answers.reasoning import Held, ReasoningFilter
 
 OPENING, CLOSING = "<document>", "</document>"
 INSIDE = r"<(?P<inside>document|draft|request)(?:[ \t][^<>\n]{0,60})?>"

@@ -9,9 +9,6 @@ from typing import Literal, Protocol
 from pearl.records import Usage
 
 Role = Literal["system", "user", "assistant"]
-# Models that imitate more than they obey, by name. Every other is told that earlier texts show manner, never facts: one
-# of 1.5 billion parameters then copies less than half as much (docs/experiments.md, "What a larger model is told").
-IMITATORS = frozenset({"SmolLM2-135M-Instruct"})
 
 
 @dataclass(frozen=True, slots=True)

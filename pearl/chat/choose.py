@@ -47,8 +47,7 @@ def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatM
 def embedded_file(settings: Settings) -> tuple[str, Path]:
     """The name and the file of the model that this machine writes with. Raises PearlError if it is not there."""
     from pearl.weights.shelf import Shelf, model_path
-    from pearl.weights.smollm2 import embedded_model_file
-    from pearl.weights.table import SMALLEST, in_table
+    from pearl.weights.table import SMALLEST, embedded_model_file, in_table
 
     name = _named(settings) or Shelf(settings.home).default().name
     smallest = in_table(name) is SMALLEST

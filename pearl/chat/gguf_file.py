@@ -1,4 +1,4 @@
-"""Fields of a GGUF file, such as its chat template and its control tokens, and the offsets of its tensors.
+"""Fields of a GGUF file, such as its chat template and its control tokens, and whether it is whole.
 
 Why not the library ``gguf``: it takes seven seconds for a large vocabulary, and this under one.
 """
@@ -98,25 +98,10 @@ def _like_a_mark(text: str) -> bool:
     return len(text) > 3 and (text[0], text[-1]) in (("<", ">"), ("[", "]"))
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """A tensor in a file."""
-
-    packing: int  # GGUF's number of it
-    shape: tuple[int, ...]
-    offset: int  # of its first byte in the file
-
-    @property
-    def size(self) -> int:
-        """Bytes of the tensor; 0 for a packing that is not checked."""
-        size, values = PACKED.get(self.packing, (0, 1))
-        return prod(self.shape) // values * size
-
-
 @lru_cache(maxsize=4)
 def _read(path: Path, size: int, changed: int) -> ModelFile:
-    with mapped(path) as data:
-        fields = Contents(data, skipped=MERGES).fields
+    with _mapped(path) as data:
+        fields = _Contents(data).fields
         _check_parts(path, fields)
         digest = sha256(data[:SAMPLE] + data[-SAMPLE:] + str(size).encode()).hexdigest()[:12]
     return ModelFile(path, fields, size, digest)
@@ -132,8 +117,8 @@ def _check_parts(path: Path, fields: Mapping[str, Any]) -> None:
     if path != parts[0] or not all(part.exists() for part in parts):
         raise ValueError(f"it is part {number} of {count}: put all into one folder, and name {parts[0].name}")
     for part in parts[1:]:
-        with mapped(part) as data:
-            Contents(data, skipped=MERGES)
+        with _mapped(part) as data:
+            _Contents(data)
 
 
 def read_gguf(path: Path) -> ModelFile:
@@ -142,7 +127,7 @@ def read_gguf(path: Path) -> ModelFile:
     return _read(path, status.st_size, status.st_mtime_ns)
 
 
-def mapped(path: Path) -> mmap.mmap:
+def _mapped(path: Path) -> mmap.mmap:
     """Map a file into memory. Raises OSError, and ValueError if it is too short for a GGUF file."""
     with path.open("rb") as file:
         if path.stat().st_size < len(MAGIC):
@@ -150,13 +135,12 @@ def mapped(path: Path) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-class Contents:
-    """The fields of a file that is mapped into memory, without the list ``skipped``, and where its tensors stand."""
+class _Contents:
+    """The fields of a file that is mapped into memory, without MERGES."""
 
-    def __init__(self, data: mmap.mmap, skipped: str = "") -> None:
+    def __init__(self, data: mmap.mmap) -> None:
         """Read what stands before the tensors. Raises ValueError if the file is cut off or no GGUF file."""
         self._data = data
-        self._skipped = skipped
         self._position = len(MAGIC)
         if data[: len(MAGIC)] != MAGIC:
             raise ValueError("it does not begin as a GGUF file does")
@@ -165,19 +149,17 @@ class Contents:
             if version not in VERSIONS:
                 raise ValueError(f"its format has version {version}; 2 and 3 can be read")
             self.fields: dict[str, Any] = dict(self._field() for _ in range(fields))
-            described = [self._tensor() for _ in range(tensors)]
+            last = max((self._tensor_end() for _ in range(tensors)), default=0)
         except (struct.error, UnicodeDecodeError) as error:
             raise ValueError("it is cut off before its tensors begin") from error
         alignment = self.fields.get("general.alignment", 32)
-        begin = -(-self._position // alignment) * alignment
-        self.tensors = {name: Tensor(packing, shape, begin + offset) for name, packing, shape, offset in described}
-        end = max((tensor.offset + tensor.size for tensor in self.tensors.values()), default=0)
-        if end > len(data):
+        end = -(-self._position // alignment) * alignment + last
+        if last and end > len(data):
             raise ValueError(f"it is cut off: {len(data):,} of {end:,} bytes are there")
 
     def _field(self) -> tuple[str, Any]:
         name = self._string()
-        return name, self._value(self._number("I"), skip=name == self._skipped)
+        return name, self._value(self._number("I"), skip=name == MERGES)
 
     def _value(self, kind: int, *, skip: bool = False) -> Any:
         if kind == STRING:
@@ -199,10 +181,13 @@ class Contents:
         self._position += struct.calcsize(format_)
         return list(values)
 
-    def _tensor(self) -> tuple[str, int, tuple[int, ...], int]:
-        name = self._string()
-        shape = tuple(self._number("Q") for _ in range(self._number("I")))[::-1]  # GGUF begins with the columns
-        return name, self._number("I"), shape, self._number("Q")
+    def _tensor_end(self) -> int:
+        """Read a tensor's description; return where it ends behind the first one's beginning, by what is known of its
+        packing."""
+        self._string()
+        values = prod(self._number("Q") for _ in range(self._number("I")))
+        size, block = PACKED.get(self._number("I"), (0, 1))
+        return int(self._number("Q") + values // block * size)
 
     @staticmethod
     def _code(kind: int) -> str:

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 NEEDED = ("avx2", "fma", "f16c", "bmi2")  # of a processor of the x86 family, by the library's wheel
 BATCH = 256  # tokens read at a time: one that nobody waits for any more is left between two
-REPEAT_PENALTY, REPEAT_WINDOW = 1.1, 256  # docs/experiments.md; larger models run in circles, too
+REPEAT_PENALTY, REPEAT_WINDOW = 1.1, 256  # tokens, the prompt's among them; docs/experiments.md
 TOP_K, MIN_P = 40, 0.05
 ELSEWHERE = "name an endpoint with PEARL_LLM_BASE_URL and PEARL_LLM_MODEL."
 WAITING = "OMP_WAIT_POLICY"
@@ -62,11 +62,8 @@ class LlamaCpp:
         written = [{"role": message.role, "content": message.content} for message in messages]
         return str(self._call("/apply-template", messages=written)["prompt"])
 
-    def complete(
-        self, prompt: Sequence[int], decoding: Decoding, heard: Callable[[Event], bool], window: int = REPEAT_WINDOW
-    ) -> None:
-        """Go on with the prompt; ``heard`` is given each event of the library and returns True to stop it. Of the last
-        ``window`` tokens, the prompt's among them, repetitions are penalized."""
+    def complete(self, prompt: Sequence[int], decoding: Decoding, heard: Callable[[Event], bool]) -> None:
+        """Go on with the prompt; ``heard`` is given each event of the library and returns True to stop it."""
         choices = " | ".join(json.dumps(choice, ensure_ascii=False) for choice in decoding.choices)
         wanted = {
             "prompt": list(prompt),
@@ -76,7 +73,7 @@ class LlamaCpp:
             "top_k": TOP_K,
             "min_p": MIN_P,
             "repeat_penalty": REPEAT_PENALTY,
-            "repeat_last_n": window,
+            "repeat_last_n": REPEAT_WINDOW,
             "seed": decoding.seed,
             "stop": [stop for stop in decoding.stop if stop],
             "stream": True,

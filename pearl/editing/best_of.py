@@ -8,12 +8,15 @@ the draft's by more than a margin is never chosen.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from pearl.records import TextScores
+from pearl.editing.candidates import Candidate, failures, refused_edits
+from pearl.editing.edits import replaced
+from pearl.records import Editing, TextScores
 from pearl.stats.bootstrap import Floats
 
 Rewards = Callable[[Sequence[str]], Floats]  # quality from 1 to 10, higher is better
@@ -91,3 +94,30 @@ def _value(scores: TextScores, balance: Balance, compared: bool) -> float:
     if not compared or scores.likeness is None:
         return quality
     return (1 - balance.weight) * quality + balance.weight * scores.likeness
+
+
+def editing_of(draft: str, candidates: Sequence[Candidate], chosen: EditSelection) -> Editing:
+    """The record of what was asked for, dropped and chosen; its edits are those of the chosen candidate."""
+    execution = None if chosen.best is None else candidates[chosen.best].execution
+    return Editing(
+        candidates=len(candidates),
+        failed=failures(candidates),
+        dropped=dict(Counter(chosen.dropped.values())),
+        refused=refused_edits(candidates),
+        chosen=execution is not None,
+        draft=chosen.draft,
+        choice=chosen.scores_of_choice,
+        first_text=draft,
+        edits=() if execution is None else execution.placed,
+    )
+
+
+def only_edit(draft: str, candidate: Candidate) -> Editing:
+    """The record of one candidate that is taken unseen, without a reward model."""
+    placed = () if candidate.execution is None else candidate.execution.placed
+    return Editing(1, failures([candidate]), {}, refused_edits([candidate]), bool(placed), None, None, draft, placed)
+
+
+def edited_text(editing: Editing) -> str:
+    """The draft with the chosen edits in place."""
+    return replaced(editing.first_text, editing.edits)

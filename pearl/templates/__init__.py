@@ -26,7 +26,6 @@ class Template:
     noun: str
     guidance: str
     task: str
-    examples: tuple[tuple[str, str], ...] = ()  # made-up requests and texts, for a prompt without documents
 
 
 @cache
@@ -40,19 +39,13 @@ def load_template(name: str) -> Template:
     """Load a template by its name. Raises InputError that lists the names."""
     if name not in template_names():
         raise InputError(f"There is no template '{name}'; there are {', '.join(template_names())}.", param="template")
-    return _template(name, name)
+    return Template(name=name, **_read(name))
 
 
 @cache
 def change_template() -> Template:
     """The template of a whole commit message. No voice has it: the documents shown must be whole messages, too."""
-    return _template("change", "_change")
-
-
-def _template(name: str, file: str) -> Template:
-    words = _read(file)
-    examples = tuple((example["request"], example["text"]) for example in words.pop("examples"))
-    return Template(name=name, **words, examples=examples)
+    return Template(name="change", **_read("_change"))
 
 
 @cache

@@ -5,28 +5,33 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from filelock import Timeout
 from rich.console import Console
 
 from pearl.errors import Conflict, InputError, Interrupted, PearlError
 from pearl.files.private import private_folder
+from pearl.text.shown_urls import why, without_secrets
 from pearl.weights.packages import Packages
 from pearl.weights.progress import Transfer, shown_transfer
-from pearl.weights.room import check_room, written_to_disk
 from pearl.weights.shelf import NAME, SUFFIX, Shelf
 from pearl.weights.table import Weights, in_table
-from pearl.weights.unfinished import ResumeNote, Unfinished
+from pearl.weights.unfinished import ResumeNote, Unfinished, check_room, written_to_disk
+
+if TYPE_CHECKING:
+    import httpx2
 
 MAGIC = b"GGUF"
 DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.IGNORECASE)
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 PIECE = 1 << 20  # bytes that are copied at a time
+SILENCE_S, CONNECT_S = 30.0, 10.0
 
 
 class Source(Protocol):
@@ -45,14 +50,53 @@ class LocalFile:
         self.shown = str(path)
 
     def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None:
-        unfinished.begin(ResumeNote(self.shown))
-        size = self.path.stat().st_size
+        with self.path.open("rb") as origin:
+            _write(iter(partial(origin.read, PIECE), b""), self.path.stat().st_size, self.shown, unfinished, transfer)
+
+
+class Web:
+    """A file at an http or https address, which comes whole or not at all."""
+
+    def __init__(self, url: str, *, transport: httpx2.BaseTransport | None = None) -> None:
+        self.shown = without_secrets(url)
+        self._url = url
+        self._transport = transport
+
+    def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None:
+        """Download the file. Raises PearlError if the server does not give it."""
+        import httpx2  # not above: other commands on models start without it
+
+        timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
+        try:
+            with (
+                httpx2.Client(timeout=timeout, follow_redirects=True, transport=self._transport) as client,
+                client.stream("GET", self._url, headers={"accept-encoding": "identity"}) as answer,
+            ):
+                if not answer.is_success:
+                    raise self._failed(f"it answers {answer.status_code} {answer.reason_phrase}")
+                length = "" if "content-encoding" in answer.headers else answer.headers.get("content-length", "")
+                size = int(length) if length.isdecimal() else None
+                _write(answer.iter_bytes(), size, self.shown, unfinished, transfer)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise self._failed(why(error, self._url) or type(error).__name__) from error
+
+    def _failed(self, reason: str) -> PearlError:
+        return PearlError(
+            f"{self.shown} could not be fetched: {reason.rstrip('.')}. Check the address and the network, then run the "
+            "same command again.",
+            code="download_failed",
+        )
+
+
+def _write(pieces: Iterable[bytes], size: int | None, source: str, unfinished: Unfinished, transfer: Transfer) -> None:
+    unfinished.begin(ResumeNote(source))
+    if size is not None:
         check_room(unfinished.folder, size)
-        transfer.begin(0, size)
-        with self.path.open("rb") as origin, unfinished.file.open("wb") as file:
-            while piece := origin.read(PIECE):
-                file.write(piece)
-                transfer.at(file.tell())
+    transfer.begin(0, size)
+    with unfinished.file.open("wb") as file:
+        for piece in pieces:
+            file.write(piece)
+            transfer.at(file.tell())
 
 
 def get(home: Path, name: str, origin: str | None, sha256: str | None, console: Console) -> Path:
@@ -102,8 +146,6 @@ def _source(origin: str) -> Source:
     if address := ADDRESS.match(origin):
         if address[1].lower() not in ("http", "https"):
             raise InputError(f"--from {origin}: give an http or https address, or a file.", param="from")
-        from pearl.weights.web import Web
-
         return Web(origin)
     path = Path(origin).expanduser()
     if not path.is_file():

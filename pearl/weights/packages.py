@@ -23,9 +23,8 @@ from pearl.errors import PearlError
 from pearl.files.whole import NO_ROOM
 from pearl.text.shown_urls import without_secrets
 from pearl.weights.progress import Transfer
-from pearl.weights.room import check_room
 from pearl.weights.table import Weights, WheelPart
-from pearl.weights.unfinished import Unfinished
+from pearl.weights.unfinished import Unfinished, check_room
 
 LOOKED_S = 0.2  # between two looks at how much has come
 PIECE = 1 << 20  # bytes that are copied at a time

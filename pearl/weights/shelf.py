@@ -14,8 +14,7 @@ from filelock import FileLock, Timeout
 
 from pearl.errors import Conflict, InputError, NotFound, PearlError
 from pearl.files.whole import opened
-from pearl.weights.smollm2 import installed_file
-from pearl.weights.table import DEFAULT, SMALLEST, TABLE, Weights, in_table
+from pearl.weights.table import DEFAULT, SMALLEST, TABLE, Weights, in_table, installed_file
 
 SUFFIX = ".gguf"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -1,12 +1,17 @@
-"""A file that grows beside its place until it is whole."""
+"""A file that grows beside its place until it is whole, and the disk space that it needs."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import orjson
+
+from pearl.errors import PearlError
+from pearl.files.whole import NO_ROOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +21,6 @@ class ResumeNote:
     source: str
     bytes: int = 0  # whole ones at the beginning
     parts: int = 0  # packages that are in it
-    version: str = ""  # what a server calls this version of its file
 
 
 class Unfinished:
@@ -66,3 +70,37 @@ class Unfinished:
 
     def clear(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+MB = 1_000_000
+
+
+def check_room(folder: Path, needed: int) -> None:
+    """Raise PearlError where the disk of the folder has fewer free bytes than needed."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise PearlError(
+            f"{needed / MB:,.0f} MB of free space are needed in {folder.parent} and there are {free / MB:,.0f}; "
+            "make room there, or set PEARL_HOME to another folder.",
+            code="disk_full",
+        )
+
+
+@contextmanager
+def written_to_disk(folder: Path, name: str) -> Iterator[None]:
+    """Turn the failure to write into the folder into PearlError that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in NO_ROOM
+        why = "the disk is full" if full else error.strerror or str(error)
+        raise PearlError(
+            f"{name} cannot be written into {folder} ({why}); "
+            + (
+                "make room and run the same command again: it goes on where it stopped. "
+                f"'pearl models remove {name}' gives up what is there."
+                if full
+                else "mend that, or set PEARL_HOME to another folder."
+            ),
+            code="disk_full" if full else "not_writable",
+        ) from error

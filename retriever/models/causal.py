@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from pearl.settings import EMBEDDED
-from pearl.weights.smollm2 import embedded_model_file
+from pearl.weights.table import embedded_model_file
 from retriever.models.auxiliary import (
     BATCH_TOKENS,
     Likelihood,

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED, MPNET, load_settings
-from pearl.weights.smollm2 import package_folder
+from pearl.weights.table import package_folder
 from retriever.models.files import folder_digest
 from retriever.models.folder import BertFolder, sentence_folder
 from retriever.models.parts import ALL_MPNET_BASE_V2

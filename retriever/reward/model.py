@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -104,3 +104,21 @@ def _check(texts: Sequence[str]) -> None:
     for number, text in enumerate(texts, start=1):
         if not text.strip():
             raise InputError(f"paragraph {number} of {len(texts)} is empty.", param="texts", code="empty_text")
+
+
+def load_scores(name: str, called: str) -> Callable[[Sequence[str]], Floats]:
+    """Load the function that scores texts from 1 to 10; ``called`` names the option or setting in errors.
+
+    Raises InputError for a model that cannot be used, and for one that only decides pairs.
+    """
+    try:
+        model = RewardModel.load(name)
+    except InputError as error:
+        raise InputError(f"{called}: {error.message}", param="model", code=error.code) from error
+    if not model.scores_paragraphs:
+        raise InputError(
+            f"{called}: decides pairs and gives no scores; name a model trained with --variant R or PR.",
+            param="model",
+            code="no_scores",
+        )
+    return model.score

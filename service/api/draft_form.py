@@ -67,8 +67,8 @@ class RetrievalOut(OfRecord):
     notes: list[NoteOut] = Field(description="Remarks on the evidence, e.g. that there was none.", examples=[[]])
     form: str | None = Field(
         description="How the model was shown the documents: as answered `turns`; as `told_turns`, with the words that "
-        "they are manner and not facts, which every model but the smallest is told; `quoted` in one message, for a "
-        "second answer. Without documents: `examples` or `request_alone`. Null where no draft was asked for.",
+        "they are manner and not facts, which a model is told outside a conversation; `quoted` in one message, "
+        "for a second answer. Without documents: `request_alone`. Null where no draft was asked for.",
         examples=["told_turns"],
     )
 

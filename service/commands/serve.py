@@ -26,9 +26,8 @@ from pearl.settings import EMBEDDED, EMBEDDED_ENGINE, PREFIX, Settings, load_set
 from pearl.text.shown_urls import is_loopback
 from pearl.weights.packages import install
 from pearl.weights.shelf import Shelf
-from pearl.weights.smollm2 import package_folder
-from pearl.weights.table import DEFAULT, SMALLEST, TABLE, Weights, in_table
-from retriever.models.made_once import made_once
+from pearl.weights.table import DEFAULT, SMALLEST, TABLE, Weights, in_table, package_folder
+from retriever.models.parts import made_once
 from service.commands.common import open_database
 from service.process.logs import configure_logging
 from service.process.metrics import MULTIPROCESS_FOLDER

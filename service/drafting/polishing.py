@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from pearl.chat.base import ChatModel
 from pearl.clock import Clock
-from pearl.editing.best_of import Likenesses, Rewards, select
-from pearl.editing.in_time import write_candidates
-from pearl.editing.outcome import edited_text, editing_of
+from pearl.editing.asked import write_candidates
+from pearl.editing.best_of import Likenesses, Rewards, edited_text, editing_of, select
 from pearl.errors import InputError
 from pearl.records import Draft
 from pearl.settings import Settings
@@ -78,7 +77,7 @@ def make_polisher(settings: Settings, rewards: Rewards | None = None) -> Polishe
     if rewards is None:
         if settings.reward_model is None:
             return None
-        from retriever.reward.scores import load_scores
+        from retriever.reward.model import load_scores
 
         try:
             rewards = load_scores(settings.reward_model, f"PEARL_REWARD_MODEL={settings.reward_model!r}")

@@ -25,9 +25,9 @@ from pearl.extras import EXTRAS
 
 OURS = {"pearl", "retriever", "service", "training", "eval"}
 SERVING = {"pearl", "retriever", "service"}
-# needed without being imported by us: redis by limits, accelerate by transformers when it
-# trains, fastapi-offline for the files of Swagger UI
-NOT_IMPORTED = {"accelerate", "fastapi-offline", "redis"}
+# needed without being imported by us: redis by limits, accelerate and gguf by transformers,
+# fastapi-offline for the files of Swagger UI
+NOT_IMPORTED = {"accelerate", "fastapi-offline", "gguf", "redis"}
 # imported, and in the one version that pydantic was made for
 COMES_WITH_ANOTHER = {"pydantic-core", "jinja2", "psutil"}  # with pydantic, torch and accelerate
 # what a draft is measured with, below the rooms that draft to calibrate and to judge; its error names the extra eval

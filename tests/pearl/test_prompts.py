@@ -10,7 +10,6 @@ from pearl.chat.endpoint import EndpointChatModel
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ContextExceeded
 from pearl.prompts import (
-    IMITATORS,
     INTENTS,
     LENGTHS,
     LONGEST_SHOWN_REQUEST,
@@ -19,6 +18,7 @@ from pearl.prompts import (
     Exchange,
     Prompt,
     PromptInputs,
+    _told,
     cut,
     draft_prompt,
     edited_draft,
@@ -55,9 +55,13 @@ def size(prompt: Prompt, model=None) -> int:
 
 
 def model_with_room(inputs: PromptInputs, room: int, max_tokens: int = 100) -> FakeChatModel:
-    """A model in whose context so many tokens are left for documents; it is told nothing of them, which takes room."""
+    """A model in whose context so many tokens are left for documents, beside what it is told of them."""
     bare = draft_prompt(replace(inputs, documents=(), prior=()), FakeChatModel(context_tokens=10_000), max_tokens)
-    return FakeChatModel(context_tokens=size(bare) + max_tokens + room, name=min(IMITATORS))
+    ends = (bare.messages[0], bare.messages[-1])
+    if inputs.documents and not inputs.prior:
+        room += sum(map(count, (message.content for message in _told(inputs, *ends))))
+        room -= sum(map(count, (message.content for message in ends)))
+    return FakeChatModel(context_tokens=size(bare) + max_tokens + room)
 
 
 @pytest.mark.parametrize(
@@ -115,29 +119,7 @@ def test_a_prompt_without_any_document():
     assert (prompt.used, prompt.shortened) == ((), 0)
 
 
-def test_a_small_model_without_a_turn_to_imitate_is_shown_the_templates_examples():
-    inputs = PromptInputs(FREE, "Ask Bo.", instructions="Be brief.")
-    bare = draft_prompt(inputs, FakeChatModel(), 100)
-    model = FakeChatModel(name=min(IMITATORS))
-    prompt = draft_prompt(inputs, model, 100)
-    assert [message.role for message in prompt.messages] == ["system", *["user", "assistant"] * 3, "user"]
-    request, text = FREE.examples[0]
-    assert [message.content for message in prompt.messages[1:3]] == [
-        f"{FREE.task}\n<request>\n{request}\n</request>",
-        f"<document>\n{text.strip()}\n</document>",
-    ]
-    assert prompt.messages[0].content.endswith("which outrank the style of the earlier texts: Be brief.")
-    assert prompt.messages[-1].content == f"{FREE.task}\n<request>\nAsk Bo.\n</request>"
-    assert prompt.used == ()
-    # not beside a text of the person, nor for another model, nor where they do not fit
-    assert len(draft_prompt(replace(inputs, documents=(document("best"),)), model, 100).messages) == 4
-    assert len(draft_prompt(replace(inputs, prior=(Exchange("Hi?", "Hello."),)), model, 100).messages) == 4
-    assert len(bare.messages) == 2
-    model.context_tokens = size(prompt) + 99
-    assert draft_prompt(inputs, model, 100) == bare
-
-
-def test_a_larger_model_is_told_that_texts_are_manner_and_how_long_they_usually_are():
+def test_a_model_is_told_that_texts_are_manner_and_how_long_they_usually_are():
     inputs = PromptInputs(FREE, "Ask Bo.", (document("a", "word " * 18), document("b", "word " * 31)))
     system, *_, task = draft_prompt(inputs, FakeChatModel(), 100).messages
     assert "show manner only" in system.content
@@ -151,11 +133,10 @@ def test_a_larger_model_is_told_that_texts_are_manner_and_how_long_they_usually_
     [
         ({"documents": ()}, FakeChatModel()),
         ({"prior": (Exchange("Hi?", "Hello."),)}, FakeChatModel()),  # the earlier turns are the matter itself
-        ({}, FakeChatModel(name=min(IMITATORS))),
         ({"documents": (document("a", "word " * 2000),)}, FakeChatModel(context_tokens=230)),  # none fits
     ],
 )
-def test_nothing_is_told_of_documents_where_none_is_shown_nor_to_the_smallest_model(changes, model):
+def test_nothing_is_told_of_documents_where_none_is_shown(changes, model):
     inputs = PromptInputs(FREE, "Ask Bo.", (document("a"),))
     text = "".join(message.content for message in draft_prompt(replace(inputs, **changes), model, 100).messages)
     assert "manner only" not in text

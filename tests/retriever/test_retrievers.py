@@ -18,8 +18,7 @@ from retriever.baselines.bm25 import BM25Retriever
 from retriever.baselines.dense import DenseRequestsRetriever, DenseRetriever, DenseSumRetriever
 from retriever.baselines.fusion import DAMPING, FusionRetriever, ranks
 from retriever.baselines.likelihood import PROMPT, LikelihoodRetriever
-from retriever.baselines.random_order import RandomRetriever
-from retriever.baselines.recent import RecentRetriever
+from retriever.baselines.trivial import RandomRetriever, RecentRetriever
 from retriever.history.lexical import words
 from retriever.models.auxiliary import PairGroup
 from retriever.models.encoder import SentenceEncoder

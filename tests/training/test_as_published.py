@@ -178,6 +178,6 @@ def test_choices_that_contradict_each_other(
         ({}, ["candidates=1"], "--choose candidates=1: give at least 3, or all."),
     ):
         ran = train("retriever", **tiny, **changed, choose=[base, *choose], out=tmp_path / "model")
-        assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1), ran.err
-        assert said in ran.err
+        assert (ran.status, ran.out) == (2, ""), ran.err
+        assert said in ran.err.splitlines()[-1]
         assert not (tmp_path / "model").exists()

@@ -25,7 +25,7 @@ from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
 from retriever.models.encoder import SentenceEncoder
-from training.choose.worth import LEAST_REQUESTS
+from training.choose.measure import LEAST_REQUESTS
 from training.data.histories import Corpus
 from training.data.split import BY_TIME
 from training.files import alone_in
@@ -53,6 +53,7 @@ def options(
             "proxies": 3,
             "first_stage_only": True,
             "plans": PLANS,
+            "targets": PLANS[TRAIN].targets,
         } | changed
         if not known["first_stage_only"]:
             known.setdefault("base", str(bert_folder))

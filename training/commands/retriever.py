@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -56,21 +56,13 @@ def retriever(
     minutes = fitting.budget_minutes
     budget = Budget(minutes)
     to_train = Budget(minutes and minutes * (TRAINED if llm else 1.0))
-    typer.echo("Loading the libraries that train, and the histories...", err=True)  # which takes seconds
 
     from rich.console import Console
 
     from pearl.chat.choose import make_chat_model
     from pearl.errors import InputError, PearlError
-    from pearl.history.split import TRAIN
     from pearl.settings import load_settings
-    from retriever.calibrated.artifact import manifest_json
     from training.choose.curves import check_metric
-    from training.files import work_folder
-    from training.finish import measured, with_margin, with_threshold
-    from training.options import PLANS, TrainingOptions
-    from training.recipe import train_retriever
-    from training.run import SCORED_TEST
 
     check_metric(metric)
     check_writable("--json", json, history)
@@ -78,10 +70,18 @@ def retriever(
     chosen, _ = choices_of(preset, choose, names, aux=auxiliary.aux)
     if chosen["candidates"] in (1, 2):
         raise InputError(f"--choose candidates={chosen['candidates']}: give at least 3, or all.", param="choose")
-    targets = chosen.pop("targets")
     settings = load_settings(llm=llm)
     if llm:
         asyncio.run(make_chat_model(settings).close())  # what it lacks shows now, not after the training
+    typer.echo("Loading the libraries that train, and the histories...", err=True)  # which takes seconds
+
+    from retriever.calibrated.artifact import manifest_json
+    from training.files import work_folder
+    from training.finish import measured, with_margin, with_threshold
+    from training.options import TrainingOptions
+    from training.recipe import train_retriever
+    from training.run import SCORED_TEST
+
     out = out.absolute()
     console = Console(stderr=True)
     options = TrainingOptions(
@@ -89,7 +89,6 @@ def retriever(
         out=out,
         work=work_folder(work, out),
         preset=preset,
-        plans=PLANS | {TRAIN: replace(PLANS[TRAIN], targets=targets)},
         **(asdict(auxiliary) | asdict(fitting) | chosen),
         **asdict(run),
         ray=ray,

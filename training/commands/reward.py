@@ -67,7 +67,7 @@ def reward(
     from rich.console import Console
 
     from training.files import work_folder
-    from training.reward.options import RewardOptions
+    from training.reward.choices import RewardOptions
     from training.reward.recipe import train_reward
 
     check_writable("--json", json, [*data, *test, *other_kind])

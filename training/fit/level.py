@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from pearl.stats.bootstrap import Bootstrap
 from retriever.calibrated.head import Floats, SignalHead
 from retriever.calibrated.level import Level, level_inputs
-from training.choose.measure import SURE, best_of, pearson
-from training.choose.worth import LEAST_REQUESTS
+from training.choose.measure import LEAST_REQUESTS, SURE, best_of, pearson
 from training.data.records import Example, clusters_of
 from training.fit.head import Anchor
 

@@ -11,10 +11,9 @@ from pearl.errors import InputError
 from retriever.history.signals import SignalIndex
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder
-from training.data.division import Division
 from training.data.records import Example
 from training.data.selection import Selection, select
-from training.data.split import BY_USERS
+from training.data.split import BY_USERS, Division
 from training.gains.groups import read_groups, selection_among
 from training.gains.proxy import ProxyScales, unlabelled_examples
 from training.options import TrainingOptions

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from retriever.calibrated.cascade import Cascade
-from retriever.calibrated.head import Floats, SignalHead, silent
+from retriever.calibrated.head import Cascade, Floats, SignalHead, silent
 from retriever.models.cross_encoder import PairReading
 from training.choices import CALIBRATED, MEAN, QUARTILES, RELEVANCE, SEARCH
 from training.choose.measure import SURE, Fit, better_in, measure, measure_domains

@@ -13,10 +13,9 @@ from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
 from retriever.models.auxiliary import AuxiliaryModel
 from training.choices import EXTENT_CHOICES
-from training.data.division import Division
 from training.data.histories import Corpus
 from training.data.records import Example, write_gains
-from training.data.split import BY_USERS, way_of
+from training.data.split import BY_USERS, Division, way_of
 from training.gains.auxiliary import RayAuxiliary, auxiliary_model
 from training.gains.corpus import (
     Origin,
@@ -62,7 +61,7 @@ class SplitScoring:
     def _extent(self, split: str) -> GainOptions:
         """Return what is to be scored of a split."""
         options, corpora = self._run.options, self._run.corpora
-        plan = options.plans[split]
+        plan = options.plan(split)
         users = sum(len(corpus.histories) for corpus in corpora)
         partition = options.partition if split == TRAIN else ROLLING
         return GainOptions(

@@ -42,7 +42,7 @@ def unlabelled_examples(corpus: Corpus, split: str, way: str, targets: int, opti
     gives none.
     """
     histories, part = users_of(corpus.histories, split if way == BY_USERS else None), part_of(split, way)
-    candidates, least, seed = options.candidates or CANDIDATES, options.plans[TRAIN].least, options.seed
+    candidates, least, seed = options.candidates or CANDIDATES, options.plan(TRAIN).least, options.seed
     examples = []
     for user in sorted(histories):
         if any(document.timestamp is None for document in histories[user]):

@@ -28,11 +28,10 @@ from retriever.reward.model import RewardModel
 from retriever.reward.records import QualityPair, read_pairs
 from training.files import alone_in, check_replaceable, replaced
 from training.fit.cross_encoder import base_config, window_of
-from training.reward.choices import EVERYTHING
+from training.reward.choices import EVERYTHING, RewardOptions
 from training.reward.fit import RewardNetwork, fit_network, items_of
 from training.reward.material import VARIANTS, P, R, RewardMaterial, read_material
 from training.reward.network import HeadNetwork
-from training.reward.options import RewardOptions
 from training.reward.other_kinds import of_other_kind
 from training.reward.reading import KeptVectors, LearningReader, ParagraphReader, kept_vectors, layers_of
 

@@ -73,7 +73,7 @@ def best_of(options: BestOfOptions) -> Report:
 
     from pearl.chat.choose import writer_of
     from pearl.settings import load_settings
-    from retriever.reward.scores import load_scores
+    from retriever.reward.model import load_scores
 
     rewards = load_scores(options.model, f"--model {options.model}")
     items = read_drafts(options.drafts)

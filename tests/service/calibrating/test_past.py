@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pearl.records import Document
-from retriever.baselines.recent import RecentRetriever
+from retriever.baselines.trivial import RecentRetriever
 from service.calibrating.study import past_texts
 
 

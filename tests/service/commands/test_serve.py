@@ -25,8 +25,7 @@ import pytest
 
 from pearl.settings import load_settings
 from pearl.weights import packages, shelf
-from pearl.weights.smollm2 import package_folder
-from pearl.weights.table import DEFAULT, SMALLEST, Weights, in_table
+from pearl.weights.table import DEFAULT, SMALLEST, Weights, in_table, package_folder
 from service.commands import serve as serving
 from service.commands.serve import bring_default, bring_packages
 from tests.tiny_weights import NAME, PARTS, WHOLE, put_wheel

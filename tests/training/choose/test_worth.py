@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from training.choose.worth import LEAST_REQUESTS, LeadOverBaseline, worth_on
+from training.choose.measure import LEAST_REQUESTS, LeadOverBaseline, worth_on
 
 GOOD = LeadOverBaseline(LEAST_REQUESTS, 23.3, "bm25", 18.2, 0.99, own=True)
 

@@ -6,9 +6,8 @@ import pytest
 
 from pearl.errors import InputError
 from pearl.history.split import DEV, TEST, TRAIN
-from training.data.division import Division
 from training.data.records import Example
-from training.data.split import BY_TIME
+from training.data.split import BY_TIME, Division
 
 Make = Callable[..., list[Example]]
 

@@ -10,7 +10,7 @@ import pytest
 from pearl.records import Document, Request
 from retriever.history.signals import NAMES
 from tests.conftest import head_of
-from training.choose.worth import LEAST_REQUESTS
+from training.choose.measure import LEAST_REQUESTS
 from training.data.records import Example
 from training.fit.head import Anchor
 from training.fit.level import LEAST_IN_A_LEAF, MOST, fit_level, level_of

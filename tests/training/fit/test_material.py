@@ -11,10 +11,9 @@ from pearl.errors import InputError
 from pearl.history.split import DEV, TRAIN
 from retriever.history.signals import NAMES, SignalIndex
 from retriever.history.word_weights import WordWeights
-from training.data.division import Division
 from training.data.histories import Corpus
 from training.data.records import Example
-from training.data.split import BY_USERS
+from training.data.split import BY_USERS, Division
 from training.fit.material import THINNED, chosen_of, proxies_of, texts_of, thinned, with_signals
 from training.gains.proxy import likenesses
 from training.options import TrainingOptions

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pearl.records import Document, Request
-from retriever.calibrated.cascade import MOST
+from retriever.calibrated.head import MOST
 from retriever.history.signals import NAMES
 from retriever.models.cross_encoder import PairReading
 from training.choices import LOSSES, SEARCH

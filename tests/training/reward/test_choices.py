@@ -11,11 +11,11 @@ from training.reward.choices import (
     PAPER,
     REWARD_CHOICES,
     REWARD_PRESETS,
+    RewardOptions,
     reward_choices_help,
     reward_choices_of,
     reward_values,
 )
-from training.reward.options import RewardOptions
 
 
 def test_as_published_is_the_papers_and_its_codes() -> None:

@@ -12,11 +12,10 @@ import pytest
 import torch
 from rich.console import Console
 
-from training.reward.choices import CODE, PAPER, reward_values
+from training.reward.choices import CODE, PAPER, RewardOptions, reward_values
 from training.reward.fit import RewardNetwork, ShownPair, fit_network, items_of, rate_share
 from training.reward.material import PreferencePair, RewardMaterial, ScoredText
 from training.reward.network import HeadNetwork, cosine_losses
-from training.reward.options import RewardOptions
 from training.reward.reading import KeptVectors
 from training.reward.recipe import scaled
 
