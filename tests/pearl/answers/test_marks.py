@@ -202,6 +202,7 @@ PIECES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_whatever_comes_any_split_gives_what_the_whole_gives() -> None:
     chance = random.Random(5)
     for _ in range(3000):

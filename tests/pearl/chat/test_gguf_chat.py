@@ -98,6 +98,7 @@ def test_the_prompt_is_the_files_chat_format(model):
     )
 
 
+@pytest.mark.slow
 def test_an_answer_longer_than_those_before_it_ends_with_its_sentence(model):
     """By itself it goes on to the limit."""
     shown = [Message("user", "Hello!"), Message("assistant", "Hello! I tell long stories.")]
@@ -127,6 +128,7 @@ def test_from_some_length_on_an_answer_ends_with_its_sentence(usual: int, text: 
         assert put[-1] == Chunk("", "stop", Usage(7, len(text.split())))
 
 
+@pytest.mark.slow
 def test_the_window_of_the_penalty_begins_where_the_answer_does(model, monkeypatch):
     seen = []
     complete_ = LlamaCpp.complete
@@ -209,6 +211,7 @@ def test_a_document_that_is_one_control_token_many_times(model):
         asyncio.run(complete(model, asked, SHORT))
 
 
+@pytest.mark.slow
 def test_leaving_while_the_prompt_is_read_or_the_answer_written(model):
     async def leave(messages: list[Message]) -> None:
         async with aclosing(model.stream(messages, Decoding(max_tokens=100))) as chunks:

@@ -382,6 +382,7 @@ def test_claims_take_linear_time(piece: str, grows_linearly: Callable[..., None]
     grows_linearly(work, piece, 8_000)
 
 
+@pytest.mark.slow
 def test_a_draft_of_100_000_words_is_read() -> None:
     draft = "The rails of room 12 will be ready, and Ilse has the key to it. " * 7_150
     assert len(draft.split()) > 100_000

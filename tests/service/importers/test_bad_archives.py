@@ -54,7 +54,7 @@ def cut(path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (bomb, "unpacks to more than 200 times"),
+        pytest.param(bomb, "unpacks to more than 200 times", marks=pytest.mark.slow),
         (climbing, "a path that leads out of it"),
         (absolute, "a path that leads out of it"),
         (cut, "zip file that breaks off"),

@@ -512,6 +512,7 @@ def test_more_calls_than_connections_wait_their_turn(database_url, at_once):
     database.close()
 
 
+@pytest.mark.slow
 def test_writers_of_many_threads_lose_nothing(database, at_once):
     add_user(database, "ann")
 

@@ -133,6 +133,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 def test_perplexity_under_the_embedded_model_is_read_once(embedded_once, quality):
     run = quality("--json", "-", perplexity=True, one=[ODD])
     assert "perplexity: 2 of 2" in run.err

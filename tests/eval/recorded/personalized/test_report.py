@@ -92,6 +92,7 @@ def test_what_is_wrong_with_the_recorded_files(recordings):
             assert (checks["constant_distractor"], checks["stale_neighbour"]) == (523, 522)
 
 
+@pytest.mark.slow
 def test_where_the_recorded_answers_and_our_parser_differ(recordings):
     found = {name: disagreements(recording) for name, recording in recordings.items()}
     assert {name: lines["answer"] for name, lines in found.items() if lines["answer"]} == {f"{AP}_gpt-4o_jun5": [29]}

@@ -83,6 +83,7 @@ def test_mh_puts_a_comma_before_what_it_deletes(read, tmp_path):
     assert (reading.texts, reading.reasons) == (["Two jars."], ["in the trash"])
 
 
+@pytest.mark.slow
 def test_a_text_behind_large_photos_is_read(read, tmp_path):
     photo = "--B\nContent-Type: image/jpeg\nContent-Transfer-Encoding: base64\n\n" + f"{'/9j/' * 19}\n" * 60_000
     text = "--B\nContent-Type: text/plain\n\n{}\n".format
