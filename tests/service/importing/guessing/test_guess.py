@@ -8,11 +8,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from service.commands.import_export import EXPORT
 
 from pearl.errors import InputError
 from service.importers.base import importer_names
 from service.importing.guessing.guess import SIGNS, guess_importer
+from service.importing.restore import EXPORT
 
 MAIL = b"From ann@example.org Mon Mar  3 09:12:00 2025\nFrom: Ann <ann@example.org>\n\nTea.\n"
 LINE = b'{"user_id": "ann", "id": "1", "timestamp": 1, "text": "Tea."}\n'
