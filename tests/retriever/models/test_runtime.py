@@ -253,12 +253,7 @@ def test_small_models_of_both_architectures(
     byte_tokens: Any,
 ) -> None:
     """``share``: of the logits' standard deviation, by which they may be off."""
-    from transformers import (
-        BertConfig,
-        BertForSequenceClassification,
-        MPNetConfig,
-        MPNetForSequenceClassification,
-    )
+    from transformers import BertConfig, BertForSequenceClassification, MPNetConfig, MPNetForSequenceClassification
 
     torch.manual_seed(width)
     configs: Any = {"bert": BertConfig, "mpnet": MPNetConfig}

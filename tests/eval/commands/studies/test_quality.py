@@ -126,11 +126,7 @@ def test_equal_texts_are_a_finding(quality):
     assert "equal_texts" in run.out
 
 
-ODD = {
-    "paragraph1": "The cat sat on the mat.",
-    "paragraph2": "Mat cat the on the sat.",
-    "reference_preference": "2",
-}
+ODD = {"paragraph1": "The cat sat on the mat.", "paragraph2": "Mat cat the on the sat.", "reference_preference": "2"}
 
 
 @pytest.mark.slow

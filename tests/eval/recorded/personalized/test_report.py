@@ -151,16 +151,7 @@ def test_nothing_that_can_be_counted(judged, write_lines):
 
 def test_trivial_answers_stand_beside_the_judge(judged, write_lines):
     rows = {row["name"]: row for row in report(write_lines(judged()))["baselines"]}
-    assert list(rows) == [
-        "majority",
-        "first",
-        "second",
-        "longer",
-        "shorter",
-        "commoner",
-        "rarer",
-        "persona_words",
-    ]
+    assert list(rows) == ["majority", "first", "second", "longer", "shorter", "commoner", "rarer", "persona_words"]
     assert rows["first"]["correct"] == 20
     assert rows["first"]["difference"]["value"] == 0
     assert rows["rarer"]["undecided"] == 40  # every text is shown once
