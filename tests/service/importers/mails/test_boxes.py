@@ -242,12 +242,6 @@ def test_a_file_named_as_a_mail_is_counted_whatever_it_holds(read, tmp_path):
     assert reading.errors[0].where == f"{source}/cut.eml:1"
 
 
-def test_a_folder_without_mail(read, tmp_path):
-    (tmp_path / "tea.txt").write_text("Tea.")
-    with pytest.raises(InputError, match="there is no mbox file, no Maildir"):
-        read("mbox", tmp_path, "ann")
-
-
 @pytest.mark.parametrize("cut", [12, 40])
 def test_a_damaged_gzip_file(read, tmp_path, cut):
     source = tmp_path / "a.mbox.gz"
