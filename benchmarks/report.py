@@ -11,9 +11,9 @@ from pearl.text.usable import counted
 HEAD = """# Performance
 
 Measured on the real processes, as a person starts them. A figure is the median over the repetitions; brackets hold the
-least and the most. The command below a table measures it again, `make bench` all of them. `benchmarks/results` names
-the machines, their load and the libraries; each module in `benchmarks/` says how it measures. What names a tag
-is frozen.
+least and the most where they differ. The command below a table measures it again, `make bench` all of them.
+`benchmarks/results` names the machines, their load and the libraries; each module in `benchmarks/` says how it
+measures. What names a tag is frozen.
 """
 # what a reader asks first; the others follow by name
 FIRST = (
@@ -67,13 +67,14 @@ def section(result: Result, results_dir: Path) -> list[str]:
 
 
 def table(result: Result) -> str:
-    rows = ["| | median | goal |", "| --- | ---: | --- |"]
-    return "\n".join(rows + [_row(figure) for figure in result.figures])
+    goals = any(figure.reached is not None for figure in result.figures)
+    head = ["| | median | goal |", "| --- | ---: | --- |"] if goals else ["| | median |", "| --- | ---: |"]
+    return "\n".join(head + [_row(figure) + (f" {_goal(figure)} |" if goals else "") for figure in result.figures])
 
 
 def _row(figure: Figure) -> str:
-    low, high = _number(figure.low), _number(figure.high)
-    return f"| {figure.label} | {_number(figure.value)} {figure.unit} [{low}, {high}] | {_goal(figure)} |"
+    low, value, high = map(_number, (figure.low, figure.value, figure.high))
+    return f"| {figure.label} | {value} {figure.unit}{'' if low == high else f' [{low}, {high}]'} |"
 
 
 def _goal(figure: Figure) -> str:

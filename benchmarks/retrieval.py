@@ -51,9 +51,9 @@ class Shape:
 
 
 SHAPES = (
-    Shape("minilm", "MiniLM size (6 layers of 384)", 6, 384, 5900),
+    Shape("minilm", "MiniLM", 6, 384, 5900),
     # over 5,900 documents the plain way would take twenty minutes
-    Shape("mpnet", "MPNet-base size (12 layers of 768)", 12, 768, 590),
+    Shape("mpnet", "MPNet-base", 12, 768, 590),
 )
 QUICK_SHAPES = (Shape("minilm", "two small layers", 2, 48, 100),)
 
@@ -83,6 +83,7 @@ def measure(quick: bool) -> Measured:
     described = {
         "corpus": corpus.source,
         "requests": wanted,
+        "sizes": "; ".join(f"{shape.title}'s, {shape.layers} layers of {shape.hidden}" for shape in shapes),
         "median_tokens_of_a_pair": median(tokens),
         "tokens_of_a_pair_at_most": READING.max_tokens,
         "read_by_the_cross_encoder": 32,

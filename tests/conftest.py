@@ -524,48 +524,36 @@ def small_reward(bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return folder
 
 
+def save_tiny_encoder(folder: Path, kind: str, layers: int, window: int) -> Path:
+    """A tiny bidirectional encoder of this kind, of random weights."""
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=TINY_VOCABULARY,
+        hidden_size=16,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=window,
+        initializer_range=0.5,
+    )
+    getattr(transformers, f"{kind}Model")(config).save_pretrained(folder)
+    byte_tokenizer().save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny bidirectional encoder as cross-encoders start from, saved."""
-    import torch
-    from transformers import BertConfig, BertModel
-
-    torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("bert")
-    config = BertConfig(
-        vocab_size=TINY_VOCABULARY,
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=192,
-        initializer_range=0.5,
-    )
-    BertModel(config).save_pretrained(folder)
-    byte_tokenizer().save_pretrained(folder)
-    return folder
+    return save_tiny_encoder(tmp_path_factory.mktemp("bert"), "Bert", layers=1, window=192)
 
 
 @pytest.fixture(scope="session")
 def mpnet_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny MPNet, the paper's kind of base, saved."""
-    import torch
-    from transformers import MPNetConfig, MPNetModel
-
-    torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("mpnet")
-    config = MPNetConfig(
-        vocab_size=TINY_VOCABULARY,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=130,
-        initializer_range=0.5,
-    )
-    MPNetModel(config).save_pretrained(folder)
-    byte_tokenizer().save_pretrained(folder)
-    return folder
+    return save_tiny_encoder(tmp_path_factory.mktemp("mpnet"), "MPNet", layers=2, window=130)
 
 
 @pytest.fixture(scope="session")

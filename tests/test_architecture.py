@@ -66,11 +66,7 @@ ROOMS = {
     ),
 }
 # modules that start a program: pip, git, the documentation's generator, and the command line itself
-STARTS_PROGRAMS = {
-    "pearl/weights/packages.py",
-    "service/process/git_process.py",
-    "training/recipes/domains.py",
-}
+STARTS_PROGRAMS = {"pearl/weights/packages.py", "service/process/git_process.py", "training/recipes/domains.py"}
 # what only trains; torch itself and what loads it may come when a model is loaded, not before
 TRAINING_LIBRARIES = {
     "accelerate",

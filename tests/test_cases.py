@@ -339,9 +339,7 @@ ROWS = {
     "20": Conversation("status of part 3", as_for=(1, 0)),
     "21": Conversation("status of part 4", as_for=(0, 2), refused={"role": "user", "content": None}),
     "26": Ratings(lines=(7, 8)),
-    "27": Verdicts(
-        {"prose": "B", "newline": "B", "line": "B", "both": "both", "two": "invalid", "quoted": "invalid"},
-    ),
+    "27": Verdicts({"prose": "B", "newline": "B", "line": "B", "both": "both", "two": "invalid", "quoted": "invalid"}),
     "28": Verdicts(
         {
             **dict.fromkeys(("boxed", "mathbox", "plain"), "B"),
@@ -393,8 +391,7 @@ ROWS = {
     "45": Import("telegram result.json --me 'Ann Lee'", (Text("My own words about oars."),), says='"forwarded": ?2'),
     "47": Import("x archive", (Text("The long rope floats, it does."), Text("A post by itself."))),
     "48": Import(
-        "mastodon archive",
-        (Text("Bob is right about oars"), Text("So is Eve"), Text("RE: the oars, they are dry")),
+        "mastodon archive", (Text("Bob is right about oars"), Text("So is Eve"), Text("RE: the oars, they are dry"))
     ),
     "49": Import(
         "mastodon archive --voice posts",

@@ -39,6 +39,7 @@ def test_requests_are_distinct_and_the_same_every_time() -> None:
     assert len(set(first.requests)) == 300
 
 
+@pytest.mark.slow
 def test_without_the_shared_data_a_history_like_the_real_one_is_invented(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

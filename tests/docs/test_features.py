@@ -40,11 +40,7 @@ CHOICES = {
     "loss ⚠": {"weight", "average"},
 }
 # where the choice is a number
-OPTIONS = {
-    "high certainty ⚠": "--threshold",
-    "metrics ⚠": "--figure",
-    "uncertainty ⚠": "--prior",
-}
+OPTIONS = {"high certainty ⚠": "--threshold", "metrics ⚠": "--figure", "uncertainty ⚠": "--prior"}
 
 
 @pytest.fixture(scope="module")

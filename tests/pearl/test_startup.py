@@ -92,10 +92,12 @@ def test_help_for_a_draft_loads_neither_the_store_nor_a_model(tmp_path):
     assert not loaded(RUN, tmp_path, ["draft", "--help"]) & (NEVER | MODELS | {"fastapi", "numpy", "sqlalchemy"})
 
 
+@pytest.mark.slow
 def test_no_help_loads_what_only_the_work_needs(tmp_path):
     assert not loaded(EVERY_HELP, tmp_path) & ((NEVER | MODELS | {"fastapi"}) - {"prometheus_client"})
 
 
+@pytest.mark.slow
 def test_an_import_and_a_draft_load_no_more_than_they_need(tmp_path, instant):
     source = tmp_path / "history.jsonl"
     source.write_text(json.dumps({"user_id": "me", "id": "a", "timestamp": 1, "text": "Fetch the bike at nine."}))

@@ -135,6 +135,7 @@ def test_what_is_asked_for_is_found(retriever):
     assert best.document.text == TEXTS[4]
 
 
+@pytest.mark.slow
 def test_likelihood_with_the_embedded_model(likelihood):
     test_what_is_asked_for_is_found(likelihood)
     index = likelihood.index(history([*ODD, "word " * 20_000]))  # the tiny model has read them with every request

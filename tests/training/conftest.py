@@ -113,10 +113,7 @@ def make_examples() -> Callable[..., list[Example]]:
             topic = TOPICS[number % len(TOPICS)]
             candidates = tuple(
                 Document(
-                    f"d{place}",
-                    f"the {other} is fine, it says item {place}",
-                    1000.0 * place,
-                    f"{other}: item {place}",
+                    f"d{place}", f"the {other} is fine, it says item {place}", 1000.0 * place, f"{other}: item {place}"
                 )
                 for place in range(documents)
                 for other in (TOPICS[place % len(TOPICS)],)

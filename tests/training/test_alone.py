@@ -180,10 +180,7 @@ def test_the_steps_one_by_one_on_what_the_step_before_wrote(
     assert run_pearl("rank", **model, input=write_lines([line]), output="-").status == 0
 
     for changed, said in (
-        (
-            {"groups": groups, "choose": "share=1"},
-            "pearl: --choose share: is what --groups was selected with",
-        ),
+        ({"groups": groups, "choose": "share=1"}, "pearl: --choose share: is what --groups was selected with"),
         ({"groups": groups, "choose": "loss=distill"}, "pearl: --groups: loss=distill learns from all requests"),
         ({"groups": work / "mine-train.parquet"}, "is not a file of groups of 'pearl train select'"),
         ({"groups": tmp_path / "none.parquet"}, "none.parquet: there is no such file"),

@@ -91,6 +91,7 @@ def _check_targets(rows: list[dict[str, Any]]) -> None:
         assert targets == {place: set(range(7)) for place in range(7, 15)}
 
 
+@pytest.mark.slow
 def test_it_is_ranked_measured_and_refused_like_any_other(
     published: Path, run_pearl: Callable[..., Any], write_lines: Any, tiny: dict[str, Any]
 ) -> None:
@@ -117,6 +118,7 @@ def test_it_is_ranked_measured_and_refused_like_any_other(
     assert "its file 'cross-encoder/model.safetensors' is missing; copy the whole folder." in ran.err
 
 
+@pytest.mark.slow
 def test_step_by_step(
     train: Callable[..., Any], tiny: dict[str, Any], base: str, mpnet_folder: Path, tmp_path: Path
 ) -> None:

@@ -226,10 +226,7 @@ def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path)
             options(enough, loss="relevance", weight=0.25, first_stage_only=False),
             "--choose loss=relevance: the cross-encoder stands alone, so --choose weight=0.25 says nothing",
         ),
-        (
-            options(enough, loss="distill", share=0.5),
-            "--choose share: loss=distill learns from all requests",
-        ),
+        (options(enough, loss="distill", share=0.5), "--choose share: loss=distill learns from all requests"),
         (options(enough, aux=str(tmp_path)), "The auxiliary model"),
         (options(enough, device="cuda:99"), "no such GPU"),
         (options(enough, template="poem"), "poem"),
@@ -525,12 +522,7 @@ def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(
     assert distill == scored | {"first_stage_only": True, "share": 1.0, "loss": "distill"}
     assert found["distill"].files == found["kl"].files
     assert kl == distill | {"loss": "kl"}
-    assert relevance == scored | {
-        "loss": "relevance",
-        "base": str(bert_folder),
-        "own_requests": False,
-        "weight": 1.0,
-    }
+    assert relevance == scored | {"loss": "relevance", "base": str(bert_folder), "own_requests": False, "weight": 1.0}
     assert found["relevance"].reading.own_requests is False
     ran = train("fit", **common, choose=["loss=relevance", "own_requests=yes"], out=tmp_path / "none")
     assert "--choose own_requests=yes: RelevanceCE learns from texts alone" in ran.err

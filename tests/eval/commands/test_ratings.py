@@ -34,7 +34,7 @@ PAIRS = [
         "request": "Why?",
         "text_a": "Once.",
         "text_b": "Because.",
-    },
+    }
 ]
 TEXTS = [{"id": "1", "task": "email", "request": "Why?", "style": "storytelling", "text": "Once upon a time."}]
 

@@ -149,10 +149,7 @@ def test_self_consistency_is_randolphs_kappa_of_the_draws():
     assert found["band"] == "moderate"
 
 
-@pytest.mark.parametrize(
-    ("draws", "reason"),
-    [("--", "no draw has a label"), ("12", "there is only one rater")],
-)
+@pytest.mark.parametrize(("draws", "reason"), [("--", "no draw has a label"), ("12", "there is only one rater")])
 def test_a_consistency_that_is_undefined_is_null_with_a_reason(draws, reason):
     found = figures(ab(draws), [item()])
     assert (found["randolph_kappa"], found["band"]) == (None, None)

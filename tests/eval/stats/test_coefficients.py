@@ -8,15 +8,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from eval.stats.agreement import agreement_report
-from eval.stats.coefficients import (
-    NOT_NUMBERS,
-    NOTHING_SHARED,
-    ONE_LABEL,
-    ONE_RATER,
-    TOO_MANY,
-    Agreement,
-    landis_koch,
-)
+from eval.stats.coefficients import NOT_NUMBERS, NOTHING_SHARED, ONE_LABEL, ONE_RATER, TOO_MANY, Agreement, landis_koch
 from eval.stats.ratings import ratings_of
 from pearl.stats.proportions import wilson
 

@@ -71,10 +71,7 @@ REPLIES = {
     ),
     "an odd preamble": (f"A reply in that manner follows below.\n\n<document>\n{DEAR}\n</document>", DEAR),
     "a closing after the mark": (f"<document>\n{DEAR}\n</document>\n\nLet me know if you'd like changes!", DEAR),
-    "both without marks": (
-        f"Sure! Here's a draft:\n\n{DEAR}\n\nLet me know if you'd like any changes.",
-        DEAR,
-    ),
+    "both without marks": (f"Sure! Here's a draft:\n\n{DEAR}\n\nLet me know if you'd like any changes.", DEAR),
     "a preamble in bold": (f"**Here's the revised message:**\n\n{DEAR}", DEAR),
     "in the author's style": (f"Here's a message in the author's style:\n\n{DEAR}", DEAR),
     "a rule above and below": (
@@ -100,10 +97,7 @@ REPLIES = {
     ),
     "a fence of tildes": (f"~~~\n{DEAR}\n~~~", DEAR),
     "a longer fence": (f"````markdown\n{CODE}\n````\nDone.", CODE),
-    "a fence and words": (
-        f"Sure! Here's the draft:\n\n```\n{DEAR}\n```\n\nFeel free to adjust the tone.",
-        DEAR,
-    ),
+    "a fence and words": (f"Sure! Here's the draft:\n\n```\n{DEAR}\n```\n\nFeel free to adjust the tone.", DEAR),
     "a bare fence and a closing": (f"```\n{DEAR}\n```\nLet me know if you want any changes.", DEAR),
     "a fence that is not closed": (f"```\n{DEAR}", DEAR),
     "a fence around the marks": (f"```\n<document>\n{DEAR}\n</document>\n```", DEAR),
@@ -202,6 +196,7 @@ PIECES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_whatever_comes_any_split_gives_what_the_whole_gives() -> None:
     chance = random.Random(5)
     for _ in range(3000):

@@ -61,11 +61,7 @@ def test_drafts_and_revisions_are_without_lines_that_repeat_the_one_before(conte
 def test_each_system_gets_its_drafts_and_equal_prompts_are_written_once(context, in_turn):
     model = FakeChatModel(["x1", "y1", "x2", "y2"])
     nothing = ()
-    systems = [
-        [inputs("1"), inputs("2")],
-        [inputs("1"), inputs("2")],
-        [inputs("1", nothing), inputs("2", nothing)],
-    ]
+    systems = [[inputs("1"), inputs("2")], [inputs("1"), inputs("2")], [inputs("1", nothing), inputs("2", nothing)]]
     first, same, other = asyncio.run(write_drafts(context(model), systems))
     assert [each.text for each in first] == ["x1", "x2"]
     assert same == first

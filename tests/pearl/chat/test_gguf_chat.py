@@ -140,6 +140,7 @@ def test_a_document_that_is_one_control_token_many_times(model):
         asyncio.run(complete(model, asked, SHORT))
 
 
+@pytest.mark.slow
 def test_leaving_while_the_prompt_is_read_or_the_answer_written(model):
     async def leave(messages: list[Message]) -> None:
         async with aclosing(model.stream(messages, Decoding(max_tokens=100))) as chunks:

@@ -37,8 +37,7 @@ def test_a_clause_with_one_word_changed_is_carried_over_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "draft",
-    ["Your terms are indeed not the usual ones.", "The new terms are still not the usual ones, are they?"],
+    "draft", ["Your terms are indeed not the usual ones.", "The new terms are still not the usual ones, are they?"]
 )
 def test_six_words_with_one_changed_are_a_clause(draft: str) -> None:
     (claim,) = found(draft, "Answer them.", "I said: your terms are still not the usual ones.")
@@ -64,10 +63,7 @@ def test_a_fact_within_a_clause_that_no_sample_has_is_unsupported() -> None:
     assert (UNSUPPORTED, "src/soc/intel/cannon/graphics.h") in found(draft, "Say it.", sample)
     assert found(
         "Place it where the user says by CONFIG_RMA_BIN.", "Say it.", "Place it where the user says by CONFIG."
-    ) == [
-        (CARRIED_OVER, "Place it where the user says by"),
-        (UNSUPPORTED, "CONFIG_RMA_BIN"),
-    ]
+    ) == [(CARRIED_OVER, "Place it where the user says by"), (UNSUPPORTED, "CONFIG_RMA_BIN")]
 
 
 def test_what_comes_again_in_the_samples_is_manner() -> None:
@@ -382,6 +378,7 @@ def test_claims_take_linear_time(piece: str, grows_linearly: Callable[..., None]
     grows_linearly(work, piece, 8_000)
 
 
+@pytest.mark.slow
 def test_a_draft_of_100_000_words_is_read() -> None:
     draft = "The rails of room 12 will be ready, and Ilse has the key to it. " * 7_150
     assert len(draft.split()) > 100_000

@@ -15,10 +15,7 @@ from pearl.errors import InputError
 
 def test_json_of_texts_that_no_json_can_hold(tmp_path):
     write_json(str(tmp_path / "r.json"), {"command": "a\udcff", "models": [{"model\ud800": ("b\udc00", None, 1.5)}]})
-    assert json.loads((tmp_path / "r.json").read_text()) == {
-        "command": "a?",
-        "models": [{"model?": ["b?", None, 1.5]}],
-    }
+    assert json.loads((tmp_path / "r.json").read_text()) == {"command": "a?", "models": [{"model?": ["b?", None, 1.5]}]}
 
 
 def test_where_nothing_can_be_written(tmp_path):

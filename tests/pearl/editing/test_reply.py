@@ -70,14 +70,7 @@ def test_spans_that_only_one_part_has_are_named():
 
 
 @pytest.mark.parametrize(
-    "loop",
-    [
-        "Span 1: `a` -> `b\n",
-        "Span 1: `a` (Category: `x\n",
-        "Span 1: `a\n",
-        'Span 1: "a" "\n',
-        "Span 1",
-    ],
+    "loop", ["Span 1: `a` -> `b\n", "Span 1: `a` (Category: `x\n", "Span 1: `a\n", 'Span 1: "a" "\n', "Span 1"]
 )
 def test_a_model_that_repeats_itself_is_soon_read(loop, grows_linearly):
     grows_linearly(lambda text: read_reply(reply(text, text)), loop, 2000)  # the service waits meanwhile

@@ -61,9 +61,7 @@ def test_its_name_says_the_digest_and_needs_no_weights() -> None:
     assert [encoder_option(each) for each in (name, "all-MiniLM-L6-v2", "./mpnet")] == ["mpnet", "embedded", "./mpnet"]
 
 
-def test_an_artifact_of_another_encoder_names_the_option_that_gives_it(
-    make_artifact: Callable[..., Path],
-) -> None:
+def test_an_artifact_of_another_encoder_names_the_option_that_gives_it(make_artifact: Callable[..., Path]) -> None:
     folder = make_artifact(encoder=NAMES["mpnet"])
     with pytest.raises(InputError, match=r"set PEARL_ENCODER \(or --encoder\) to mpnet, or train again"):
         artifact_retriever(folder, SentenceEncoder())

@@ -86,6 +86,7 @@ def test_openvino_is_imported_in_one_place() -> None:
     assert found == {"pearl/runtime/silent_openvino.py"}
 
 
+@pytest.mark.slow
 def test_no_training_library_is_loaded_to_encode_and_score(real_pairs_folder: Path) -> None:
     program = f"""
 import sys
@@ -252,12 +253,7 @@ def test_small_models_of_both_architectures(
     byte_tokens: Any,
 ) -> None:
     """``share``: of the logits' standard deviation, by which they may be off."""
-    from transformers import (
-        BertConfig,
-        BertForSequenceClassification,
-        MPNetConfig,
-        MPNetForSequenceClassification,
-    )
+    from transformers import BertConfig, BertForSequenceClassification, MPNetConfig, MPNetForSequenceClassification
 
     torch.manual_seed(width)
     configs: Any = {"bert": BertConfig, "mpnet": MPNetConfig}

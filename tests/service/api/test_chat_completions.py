@@ -148,7 +148,7 @@ def test_system_messages_are_instructions_and_the_rest_is_conversation(pearl: An
     ((asked, _),) = pearl.model.calls
     assert "<request>\nWrite to Tomas.\n</request>" in asked[-3].content
     assert [(message.role, message.content) for message in asked[-2:-1]] == [
-        ("assistant", "<document>\nDear Tomas\n</document>"),
+        ("assistant", "<document>\nDear Tomas\n</document>")
     ]
     assert "Be brief.\nNo bells." in asked[-1].content
     assert "<request>\nShorter.\n</request>" in asked[-1].content

@@ -260,9 +260,7 @@ def test_a_bad_document_is_named_by_its_place(pearl: Any, ann: Any, line: Any, p
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 def test_numbers_that_json_does_not_have(ann: Any, number: str) -> None:
     answer = ann.post(
-        "/v1/documents",
-        content=f'{{"text": "a", "timestamp": {number}}}',
-        headers={"Content-Type": "application/json"},
+        "/v1/documents", content=f'{{"text": "a", "timestamp": {number}}}', headers={"Content-Type": "application/json"}
     )
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_json")
 

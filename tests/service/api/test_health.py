@@ -181,6 +181,7 @@ def test_metrics_are_the_operators(pearl: Any) -> None:
         assert pearl.client.get("/metrics", headers=headers).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("database", ["sqlite_url", "postgres_url"])
 def test_a_database_that_a_later_version_has_upgraded(
     house: Any, until: Any, database: str, request: pytest.FixtureRequest

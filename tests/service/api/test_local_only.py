@@ -67,9 +67,7 @@ def test_a_draft_in_the_voice_is_refused_before_anything_is_sent(house, route):
 
 
 @pytest.mark.parametrize(
-    "body",
-    [{}, {"voice": "pearl"}, {"k": 5}, {"variants": 2}, {"revise": "always"}, {"voice": "shop"}],
-    ids=str,
+    "body", [{}, {"voice": "pearl"}, {"k": 5}, {"variants": 2}, {"revise": "always"}, {"voice": "shop"}], ids=str
 )
 def test_the_whole_history_is_shown_without_it(house, body):
     at = house(FakeChatModel(["One.", "Two."]), **ELSEWHERE)

@@ -17,10 +17,7 @@ PARTS = [{"type": "text", "text": "Here are the files:\n"}, {"type": "text", "te
     [
         pytest.param(
             {
-                "messages": [
-                    {"role": "system", "content": "You edit."},
-                    {"role": "user", "content": PARTS},
-                ],
+                "messages": [{"role": "system", "content": "You edit."}, {"role": "user", "content": PARTS}],
                 "stream": True,
                 "stream_options": {"include_usage": True},
                 "max_completion_tokens": 4_096,

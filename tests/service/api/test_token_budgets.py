@@ -87,10 +87,7 @@ def test_a_repeated_call_takes_nothing(house):
 
 @pytest.mark.parametrize(
     ("reply", "takes"),
-    [
-        (ChatRejected("no"), False),
-        (("Kettle, ", ChatInterrupted("gone")), True),
-    ],
+    [(ChatRejected("no"), False), (("Kettle, ", ChatInterrupted("gone")), True)],
     ids=["refused", "broken off"],
 )
 def test_failed_drafts_count_what_was_read_and_written(house, reply, takes):

@@ -120,11 +120,7 @@ def test_an_unknown_voice_is_named_by_its_parameter(pearl: Any, method: str, pat
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("DELETE", "/v1/voices/pearl", None),
-        ("DELETE", "/v1/documents?voice=pearl", None),
-    ],
+    ("method", "path", "body"), [("DELETE", "/v1/voices/pearl", None), ("DELETE", "/v1/documents?voice=pearl", None)]
 )
 def test_the_whole_history_is_no_voice_to_delete(pearl: Any, method: str, path: str, body: Any) -> None:
     answer = pearl.as_user("ann")(method, path, body)

@@ -24,6 +24,7 @@ def sample(own_home: Path) -> None:
         load_sample(database, settings)
 
 
+@pytest.mark.slow
 def test_a_draft_with_the_real_models(process: Any, sample: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """From end to end: the installed command, the embedded models, the sample user."""
     monkeypatch.setenv("PEARL_RETRIEVER", "fusion")  # a trained one may ask instead, or leave documents out

@@ -43,8 +43,7 @@ TOO_SMALL = f"Too small a history to say: 0 texts with 0 words; 5 with 300 are n
 
 
 @pytest.mark.parametrize(
-    ("own", "out", "err"),
-    [(6, "% (yours), 48 words\n", f"Left out of the history: {LEFT_OUT}\n"), (0, TOO_SMALL, "")],
+    ("own", "out", "err"), [(6, "% (yours), 48 words\n", f"Left out of the history: {LEFT_OUT}\n"), (0, TOO_SMALL, "")]
 )
 def test_texts_in_another_language_are_said(
     run_pearl: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: int, out: str, err: str

@@ -14,17 +14,7 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 
 from service.mail import mailbox
-from tests.dovecot import (
-    ADDRESS,
-    DOVECOT,
-    MISSING,
-    PASSWORD,
-    SPECIAL,
-    Ann,
-    RememberingKeyring,
-    sent,
-    waiting,
-)
+from tests.dovecot import ADDRESS, DOVECOT, MISSING, PASSWORD, SPECIAL, Ann, RememberingKeyring, sent, waiting
 from tests.imap_server import Folder, ImapServer, Stored
 from tests.issuer import certificate
 

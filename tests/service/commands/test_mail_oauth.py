@@ -131,11 +131,7 @@ def checked_at(issuer: Issuer) -> str:
 @needs_dovecot
 @pytest.mark.parametrize("flow", ["device", "auth"])
 def test_from_signing_in_to_mail(
-    flow: str,
-    start: Callable[..., Ann],
-    issuer: Issuer,
-    client: Callable[..., Path],
-    monkeypatch: pytest.MonkeyPatch,
+    flow: str, start: Callable[..., Ann], issuer: Issuer, client: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("webbrowser.open", issuer.browser)
     issuer.says["/token"] = ["authorization_pending", "authorization_pending"] if flow == "device" else []

@@ -41,6 +41,7 @@ def test_the_protocols_own_client(ann: None, endpoint: Any, monkeypatch: pytest.
     assert asyncio.run(walk()) == ("2026-07-28", ["d0", "d1"], endpoint.text)
 
 
+@pytest.mark.slow
 def test_a_pipe_is_answered_to_its_end(process: Any, ann: None, endpoint: Any) -> None:
     running = process("mcp", stdin=subprocess.PIPE)
     asked = '{"jsonrpc":"2.0","id":1,"method":"ping"}\nnonsense\n{"jsonrpc":"2.0","id":"b","method":"ping"}'

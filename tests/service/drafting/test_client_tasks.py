@@ -102,10 +102,7 @@ TASKS = {
     "title in Chinese, turns before": [*SPOKEN, ("user", "用十个字以内给这段对话起一个标题，不要标点符号，只返回标题")],
     "title after the turns": [
         *SPOKEN,
-        (
-            "user",
-            "Write a four or five word title summarizing our conversation, without quotation marks.",
-        ),
+        ("user", "Write a four or five word title summarizing our conversation, without quotation marks."),
     ],
     "name after the history": [
         (
@@ -163,10 +160,7 @@ TASKS = {
         ("user", "go"),
     ],
     "title of a first message": [
-        (
-            "system",
-            "Generate a short title for a chat that begins with the message below. No quotes.",
-        ),
+        ("system", "Generate a short title for a chat that begins with the message below. No quotes."),
         ("user", "Tomas asks to swap his Saturday"),
     ],
     "tags after the turns": [*SPOKEN, ("user", "List 3 tags for this conversation as a JSON array. Only the array.")],
@@ -213,15 +207,9 @@ REQUESTS = {
     "shorter, in words": [*SPOKEN, ("user", "Only 20 words, no quotes, and without the joke")],
     "a title for it": [*SPOKEN, ("user", "Add a title of five words, no quotes")],
     "another subject": [*SPOKEN, ("user", "Now a short post on squealing brakes, only three paragraphs")],
-    "a persona": [
-        ("system", "You are a concise assistant in a chat. No more than 50 words."),
-        ("user", "Ask Nan."),
-    ],
+    "a persona": [("system", "You are a concise assistant in a chat. No more than 50 words."), ("user", "Ask Nan.")],
     "a persona that asks back": [
-        (
-            "system",
-            "At the end of every reply suggest follow-up questions the user could ask. Only text.",
-        ),
+        ("system", "At the end of every reply suggest follow-up questions the user could ask. Only text."),
         ("user", "Ask Nan for the rails"),
     ],
     "a persona that titles": [

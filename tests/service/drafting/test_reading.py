@@ -14,10 +14,11 @@ from service.drafting.repetition import Repetitions
 BRIEF = PromptInputs(load_template("free"), "Ask Bo.", (), "At most five lines. No emoji.")
 
 
+LONGER = ("Okay, the user ", "Sure, here is the draft:\n\nlet me know if ", "<request>", "```\n", "Dear Bo,\n")
+
+
 @pytest.mark.parametrize("piece", ["1. ", "! ", "ab", "-", "word ", ".” ", " ", "\n", "`", "字。", "<d", "<think>"])
-@pytest.mark.parametrize(
-    "begins", ["", "Okay, the user ", "Sure, here is the draft:\n\nlet me know if ", "<request>", "```\n", "Dear Bo,\n"]
-)
+@pytest.mark.parametrize("begins", ["", *(pytest.param(begins, marks=pytest.mark.slow) for begins in LONGER)])
 def test_an_answer_in_small_pieces_takes_linear_time(
     begins: str, piece: str, grows_linearly: Callable[..., None]
 ) -> None:

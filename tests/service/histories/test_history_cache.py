@@ -334,6 +334,7 @@ class Writer:
                 self.added.add(made.id)
 
 
+@pytest.mark.slow
 def test_what_is_committed_counts_at_once_whoever_else_writes(
     database: Database, word_encoder: Any, make_artifact: Any
 ) -> None:

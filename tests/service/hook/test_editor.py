@@ -36,15 +36,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         *(":", "true", "/bin/true", "cat", "cat >/dev/null", "true;", "true #", "touch", "sed -i s/a/b/"),
         *("env true", "LANG=C true", "exec true", "sh -c 'exit 0'", "bash -c : --", "echo hi && true"),
         *("code", "code -n", "subl", "gvim", "xdg-open", "nothing", "sh ~/nothing"),
-        *(
-            "cat >&2",
-            "ls -l",
-            "vim -es",
-            "vim -c wq",
-            "vi +x",
-            "python3 -c pass",
-            "emacs -batch",
-        ),
+        *("cat >&2", "ls -l", "vim -es", "vim -c wq", "vi +x", "python3 -c pass", "emacs -batch"),
     ],
 )
 def test_programs_that_show_a_draft_to_nobody(repository: Path, editor: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ INSIDE = {
     "linkedin": "messages.csv",
 }
 MORE = {
+    "slack": "users.json",
     "bluesky": "repo.car",
     "notion": "Export-1/Tea 0123456789abcdef0123456789abcdef.md",
     "apple-notes": "iCloud Notes/Notes Details.csv",
@@ -54,7 +55,7 @@ def cut(path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (bomb, "unpacks to more than 200 times"),
+        pytest.param(bomb, "unpacks to more than 200 times", marks=pytest.mark.slow),
         (climbing, "a path that leads out of it"),
         (absolute, "a path that leads out of it"),
         (cut, "zip file that breaks off"),
@@ -86,3 +87,22 @@ def test_what_is_something_else_brings_nothing_and_says_so(
     else:
         reading = read(kind, source, "ann")
         assert (reading.texts, len(reading.errors)) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "file", "says"),
+    [
+        ("discord", None, "neither a Discord data package"),
+        ("reddit", None, r"there are no comments\.csv"),
+        ("slack", None, "not a Slack export"),
+        ("mbox", "tea.txt", "there is no mbox file, no Maildir"),
+        ("telegram", "messages.html", "Machine-readable JSON"),
+    ],
+)
+def test_a_folder_of_something_else_says_what_to_give(
+    read: Callable[..., Any], tmp_path: Path, kind: str, file: str | None, says: str
+) -> None:
+    if file:
+        (tmp_path / file).write_text("<html>Tea.")
+    with pytest.raises(InputError, match=says):
+        read(kind, tmp_path, "ann")

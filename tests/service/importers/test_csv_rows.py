@@ -14,10 +14,7 @@ def rows(data: bytes, *required: str) -> list[Row]:
 
 def test_rows_know_the_line_they_start_on():
     data = b'\xef\xbb\xbfid,body\r\n1,"two\r\nlines"\r\n\r\n2,three\r\n'
-    assert rows(data, "id") == [
-        (2, {"id": "1", "body": "two\r\nlines"}),
-        (5, {"id": "2", "body": "three"}),
-    ]
+    assert rows(data, "id") == [(2, {"id": "1", "body": "two\r\nlines"}), (5, {"id": "2", "body": "three"})]
 
 
 def test_short_and_long_rows():

@@ -127,11 +127,6 @@ def test_messages_before_the_damage_are_kept(read, tmp_path):
     assert reading.errors
 
 
-def test_what_is_not_discords(read, tmp_path):
-    with pytest.raises(InputError, match="neither a Discord data package"):
-        read("discord", tmp_path, "ann")
-
-
 @pytest.mark.parametrize(
     ("content", "text", "request_"),
     [

@@ -262,11 +262,7 @@ def test_a_symbolic_link_is_left_out_and_counted(read, tmp_path):
             "---\nsource: https://example.org\nauthor:\n  - '[[Bob]]'\n---\nTea.",
             "clipping of somebody else's text",
         ),
-        (
-            "a.md",
-            "# Teas\n\n- [[Green]]\n- [[Black|the black]]\n- [White](w.md)\n- https://example.org",
-            "only links",
-        ),
+        ("a.md", "# Teas\n\n- [[Green]]\n- [[Black|the black]]\n- [White](w.md)\n- https://example.org", "only links"),
         ("a.md", "![[Green]]\n![[cup.png]]", "no text"),
         ("a.md", "See [Green](green.md).", "only links"),
         ("a.md", "详见[绿茶](green.md)。", "only links"),

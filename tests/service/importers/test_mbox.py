@@ -154,6 +154,7 @@ def test_the_date_of_the_boundary_stands_in(read, tmp_path):
     assert read("mbox", source, "ann lee").documents[0].timestamp == 1740993120.0
 
 
+@pytest.mark.slow
 def test_a_large_attachment_is_not_read(read, tmp_path):
     message = mail("1", ANN, "See the picture.")
     message.add_attachment(b"\0" * 6_000_000, maintype="image", subtype="png", filename="tea.png")

@@ -85,11 +85,7 @@ TWEETS = [
         },
     ),
     tweet(
-        "3",
-        "@ann And more",
-        in_reply_to_status_id_str="2",
-        in_reply_to_user_id_str="1",
-        in_reply_to_screen_name="ann",
+        "3", "@ann And more", in_reply_to_status_id_str="2", in_reply_to_user_id_str="1", in_reply_to_screen_name="ann"
     ),
     tweet("2", "More", in_reply_to_status_id_str="1", in_reply_to_user_id_str="1", in_reply_to_screen_name="ann"),
     tweet("1", "@bob is right: tea"),

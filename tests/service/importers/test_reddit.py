@@ -139,8 +139,3 @@ def test_a_dump_needs_me(read, tmp_path):
     source.write_text(json.dumps(DUMP[0]))
     with pytest.raises(InputError, match="--me"):
         read("reddit", source)
-
-
-def test_what_is_not_reddits(read, tmp_path):
-    with pytest.raises(InputError, match=r"there are no comments\.csv"):
-        read("reddit", tmp_path, "ann")

@@ -128,9 +128,3 @@ def test_what_is_no_export(read, tmp_path, content):
     path = tmp_path / "result.json"
     path.write_text(content)
     assert [error.where for error in read("telegram", path, "Ann").errors] == [str(path)]
-
-
-def test_an_export_as_html_says_what_to_choose(read, tmp_path):
-    (tmp_path / "messages.html").write_text("<html>")
-    with pytest.raises(InputError, match="Machine-readable JSON"):
-        read("telegram", tmp_path, "Ann")

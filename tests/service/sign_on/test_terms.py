@@ -39,10 +39,7 @@ header = "Remote-User"
         (f'{HERE}[[issuers]]\nissuer = "https://login.example"', "'issuers.0.user_claim': Field required."),
         (HERE + ISSUER.replace("https", "http"), "'issuers.0.issuer': write https://HOST"),
         (HERE + ISSUER + ISSUER, "'issuers': an issuer stands here twice"),
-        (
-            f'{HERE}[[proxies]]\naddresses = []\nheader = "X-User"',
-            "'proxies.0.addresses': Tuple should have",
-        ),
+        (f'{HERE}[[proxies]]\naddresses = []\nheader = "X-User"', "'proxies.0.addresses': Tuple should have"),
         (f'{HERE}[[proxies]]\naddresses = ["10.0.0.300"]\nheader = "X-User"', "'proxies.0.addresses.0': value is not"),
         (f'{HERE}[[proxies]]\naddresses = ["10.0.0.1"]\nheader = "Cookie"', "'proxies.0.header': no usable header"),
         (f'{HERE}[[proxies]]\naddresses = ["10.0.0.1"]\nheader = "X_User"', "'proxies.0.header': no usable header"),

@@ -512,6 +512,7 @@ def test_more_calls_than_connections_wait_their_turn(database_url, at_once):
     database.close()
 
 
+@pytest.mark.slow
 def test_writers_of_many_threads_lose_nothing(database, at_once):
     add_user(database, "ann")
 
@@ -538,8 +539,7 @@ def test_what_is_deleted_leaves_sqlites_files(sqlite_database, tmp_path):
         ann = users.ensure(connection, {"ann"})["ann"]
         texts = [f"unmistakable {number} " + "and quite long " * 400 for number in range(20)]
         documents.add(
-            connection,
-            [Addition(ann.id, Document(str(number), text, 1.0)) for number, text in enumerate(texts)],
+            connection, [Addition(ann.id, Document(str(number), text, 1.0)) for number, text in enumerate(texts)]
         )
     sqlite_database.forget_deleted()
     assert on_disk(tmp_path, "unmistakable 7")

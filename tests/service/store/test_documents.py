@@ -150,6 +150,7 @@ def test_the_same_documents_from_several_threads_are_there_once(ann, at_once):
     assert len(ann.ids) == 50
 
 
+@pytest.mark.slow
 def test_threads_that_add_for_the_same_users_in_different_orders(database, person, at_once):
     owners = [person(name).id for name in ("ann", "bob", "cy", "dee")]
 

@@ -210,6 +210,7 @@ def test_a_process_of_the_version_before_works_on(empty_database_url, revision):
 WAITING = "SELECT virtualtransaction FROM pg_locks WHERE NOT granted AND locktype = 'relation'"
 
 
+@pytest.mark.slow
 def test_who_reads_for_long_holds_up_a_migration_and_no_one_else(postgres_databases):
     url = postgres_databases("template1")
     load(revisions()[-2], url)

@@ -69,8 +69,7 @@ def test_bad_input_is_one_line(pearl_eval, write_lines, lines, said):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [("--preset", "none"), ("--picture", "x.gif"), ("--report", "no/such/folder.html"), ("--threshold", 0)],
+    "words", [("--preset", "none"), ("--picture", "x.gif"), ("--report", "no/such/folder.html"), ("--threshold", 0)]
 )
 def test_bad_options(pearl_eval, judged, write_lines, words):
     run = pearl_eval("personalized", "--records", write_lines(judged(4)), *words)

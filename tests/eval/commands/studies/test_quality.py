@@ -121,13 +121,10 @@ def test_equal_texts_are_a_finding(quality):
     assert "equal_texts" in run.out
 
 
-ODD = {
-    "paragraph1": "The cat sat on the mat.",
-    "paragraph2": "Mat cat the on the sat.",
-    "reference_preference": "2",
-}
+ODD = {"paragraph1": "The cat sat on the mat.", "paragraph2": "Mat cat the on the sat.", "reference_preference": "2"}
 
 
+@pytest.mark.slow
 def test_perplexity_under_the_embedded_model_is_read_once(embedded_once, quality):
     run = quality("--json", "-", perplexity=True, one=[ODD])
     assert "perplexity: 2 of 2" in run.err

@@ -22,11 +22,7 @@ def findings(write_lines):
 def show(line: dict[str, Any], right: str | None = None, wrong: str | None = None, persona: str | None = None) -> None:
     """Change what a record shows, in its fields and in its prompt."""
     gold = line["ground_truth"]
-    for name, text in (
-        (f"asst_{gold}", right),
-        (f"asst_{'AB'['BA'.index(gold)]}", wrong),
-        ("user_info", persona),
-    ):
+    for name, text in ((f"asst_{gold}", right), (f"asst_{'AB'['BA'.index(gold)]}", wrong), ("user_info", persona)):
         if text is not None:
             line["prompt"] = line["prompt"].replace(line[name], text)
             line[name] = text

@@ -92,6 +92,7 @@ def test_what_is_wrong_with_the_recorded_files(recordings):
             assert (checks["constant_distractor"], checks["stale_neighbour"]) == (523, 522)
 
 
+@pytest.mark.slow
 def test_where_the_recorded_answers_and_our_parser_differ(recordings):
     found = {name: disagreements(recording) for name, recording in recordings.items()}
     assert {name: lines["answer"] for name, lines in found.items() if lines["answer"]} == {f"{AP}_gpt-4o_jun5": [29]}
@@ -150,16 +151,7 @@ def test_nothing_that_can_be_counted(judged, write_lines):
 
 def test_trivial_answers_stand_beside_the_judge(judged, write_lines):
     rows = {row["name"]: row for row in report(write_lines(judged()))["baselines"]}
-    assert list(rows) == [
-        "majority",
-        "first",
-        "second",
-        "longer",
-        "shorter",
-        "commoner",
-        "rarer",
-        "persona_words",
-    ]
+    assert list(rows) == ["majority", "first", "second", "longer", "shorter", "commoner", "rarer", "persona_words"]
     assert rows["first"]["correct"] == 20
     assert rows["first"]["difference"]["value"] == 0
     assert rows["rarer"]["undecided"] == 40  # every text is shown once

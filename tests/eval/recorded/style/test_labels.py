@@ -5,14 +5,7 @@ from dataclasses import replace
 import pytest
 
 from eval.recorded.style.choices import PRESETS, chosen
-from eval.recorded.style.labels import (
-    DrawLabels,
-    draw_label,
-    label_draws,
-    ratings_label,
-    scored_label,
-    winner,
-)
+from eval.recorded.style.labels import DrawLabels, draw_label, label_draws, ratings_label, scored_label, winner
 from pearl.errors import InputError
 
 DETECTION, RANKING = "detection", "ranking"

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from service.importers.commits.footers import own_text
@@ -131,24 +129,6 @@ def test_a_paragraph_of_the_authors_is_not_cut_off_for_its_form(text: str) -> No
 )
 def test_the_authors_lines_stay_between_those_of_programs(body: str, text: str) -> None:
     assert own_text(body) == text
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "A: b\n",
-        "Fixes #1\n",
-        "Refs #1:\n\n",
-        "- Fixes #1\n\n",
-        "Fixes: 1234567 (",
-        "<!-- ",
-        "---\n",
-        "[skip ci] ",
-        "1.1",
-    ],
-)
-def test_a_long_body_is_read_in_time(piece: str, grows_linearly: Callable[..., None]) -> None:
-    grows_linearly(lambda text: own_text("Two cups.\n\n" + text), piece, 3_000)
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,7 @@ def test_mh_puts_a_comma_before_what_it_deletes(read, tmp_path):
     assert (reading.texts, reading.reasons) == (["Two jars."], ["in the trash"])
 
 
+@pytest.mark.slow
 def test_a_text_behind_large_photos_is_read(read, tmp_path):
     photo = "--B\nContent-Type: image/jpeg\nContent-Transfer-Encoding: base64\n\n" + f"{'/9j/' * 19}\n" * 60_000
     text = "--B\nContent-Type: text/plain\n\n{}\n".format
@@ -216,20 +217,6 @@ def test_a_program_that_escapes_each_line_with_from(read, tmp_path, mark):
     assert read("mbox", source, "ann@example.org").texts == ["From here on.\nFromage.\nFrom: Bob, tea.", "Two."]
 
 
-@pytest.mark.parametrize(
-    "piece", ["From \n", "From \nA: b\n", "From x\n>From \n", "From x Mon 1:00 2025\n", "From 1\n \n"]
-)
-def test_lines_that_begin_with_from_take_no_more_than_their_length(grows_linearly, tmp_path, piece):
-    source = tmp_path / "Sent"
-
-    def spans(text: str) -> None:
-        source.write_text(text)
-        with open_boxes(source) as (box,):
-            list(box.spans(lambda amount: None))
-
-    grows_linearly(lambda text: spans(f"{OPENING}{HEADER.format(1)}\n{text}"), piece, 8_000)
-
-
 def test_a_file_named_as_a_mail_is_counted_whatever_it_holds(read, tmp_path):
     source = tmp_path / "mails.zip"
     with zipfile.ZipFile(source, "w") as packed:
@@ -239,12 +226,6 @@ def test_a_file_named_as_a_mail_is_counted_whatever_it_holds(read, tmp_path):
     reading = read("mbox", source, "ann@example.org")
     assert (reading.texts, reading.reasons) == (["Tea."], ["damaged message"])
     assert reading.errors[0].where == f"{source}/cut.eml:1"
-
-
-def test_a_folder_without_mail(read, tmp_path):
-    (tmp_path / "tea.txt").write_text("Tea.")
-    with pytest.raises(InputError, match="there is no mbox file, no Maildir"):
-        read("mbox", tmp_path, "ann")
 
 
 @pytest.mark.parametrize("cut", [12, 40])

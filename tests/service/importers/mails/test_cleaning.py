@@ -82,11 +82,6 @@ def test_words_that_a_file_begins_with_are_a_persons(text):
     assert without_attached(text) == text
 
 
-@pytest.mark.parametrize("piece", ["begin 644 a\n", "begin 644 a\nM\n", "--abcd\nA-bc: d\n", BASE64, "a-bc: d\n e\n"])
-def test_a_strange_text_takes_no_more_than_its_length(grows_linearly, piece):
-    grows_linearly(without_attached, piece, 10_000)
-
-
 def test_a_warning_is_one_only_at_the_top():
     below = "Tea.\n" * 10 + "Do not click links.\n"
     assert without_banners(below) == below.strip()

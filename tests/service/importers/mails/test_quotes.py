@@ -109,21 +109,6 @@ def test_the_line_of_a_help_desk_in_its_language(line, frame):
     assert split_mail(f"Yes.\n\n{frame.format(line)}\n\nTicket 7") == Parts("Yes.", "Ticket 7")
 
 
-@pytest.mark.parametrize(
-    ("begin", "piece", "times"),
-    [
-        ("On ", "x ", 300_000),
-        ("", "On the way\n", 30_000),
-        ("", "***\n-- above a line --\n", 20_000),
-        ("", "1/1/2025 A <a@b>\n", 20_000),
-        ("", "From: x\n", 30_000),
-        ("", "\n", 300_000),
-    ],
-)
-def test_a_strange_text_takes_no_more_than_its_length(grows_linearly, begin, piece, times):
-    grows_linearly(lambda text: split_mail(begin + text), piece, times)
-
-
 ASKED = "Can you row on Sunday?"
 COLONLESS = 'From "Bob Smith" <bob@e.org>\nTo "Ann Lee" <ann@e.org>\nDate 05/11/2022 12:11:10\nSubject Sunday\n\n'
 ORANGE = 'Message du 05/11/19 12:11\nDe : "Bob" <bob@e.org>\nA : ann@e.org\nCopie à : \nObjet : dimanche\n\n'

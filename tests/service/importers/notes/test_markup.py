@@ -110,6 +110,7 @@ def test_a_long_text_is_parsed_in_parts_and_comes_out_the_same(monkeypatch, size
     assert noted == []
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_text(monkeypatch):
     longest = 0
 
