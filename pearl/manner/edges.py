@@ -153,17 +153,21 @@ def usual_ends(documents: Sequence[Document]) -> dict[str, dict[str, Any] | None
         "sign_off": (found.after, found.edges.name or found.edges.sign_off),
     }
     for name, (words, edge) in sides.items():
-        shown[name] = edge and {
-            "text": " ".join(words.split()),
-            "texts": len(edge.sources),
-            "of": len(documents),
-            "share": edge.share.to_json(),
-            "examples": [
-                {"id": id, "excerpt": excerpt(texts[id], at, at + len(edge.text))}
-                for id in edge.sources[:EXAMPLES]
-                for at in (max(0, texts[id].rfind(edge.text) if name == "sign_off" else 0),)
-            ],
-        }
+        shown[name] = (
+            edge
+            if edge is None
+            else {
+                "text": " ".join(words.split()),
+                "texts": len(edge.sources),
+                "of": len(documents),
+                "share": edge.share.to_json(),
+                "examples": [
+                    {"id": id, "excerpt": excerpt(texts[id], at, at + len(edge.text))}
+                    for id in edge.sources[:EXAMPLES]
+                    for at in (max(0, texts[id].rfind(edge.text) if name == "sign_off" else 0),)
+                ],
+            }
+        )
     return shown
 
 
