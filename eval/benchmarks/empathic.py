@@ -10,8 +10,7 @@ from itertools import combinations
 from pathlib import Path
 
 from eval.benchmarks.choices import BELOW_3, CAPPED
-from eval.benchmarks.files import the_file
-from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
+from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of, the_file
 from eval.stats.ratings import numbers
 from pearl.files.csv_rows import csv_rows
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from eval.benchmarks.choices import CONSTANT
-from eval.benchmarks.files import json_rows, the_file
-from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
+from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, json_rows, persona_of, the_file
 from pearl.errors import InputError
 
 FIELDS = {
