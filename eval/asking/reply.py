@@ -1,8 +1,4 @@
-"""Reading replies: what of a reply is the judge's own word, and which marks stand in it.
-
-A judge repeats what it was shown: a text with a verdict inside it must not become the verdict. So what is quoted is set
-aside before anything is read, and two different verdicts are none.
-"""
+"""What of a reply is the judge's own word: a verdict inside a text that it repeats must not become its verdict."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Empathic Conversations (Omitaomu et al. 2022): which of two essays on a news article a person wrote.
-
-Reads the essays (``*EMP*.csv``), the people (``*PER*.csv``) and the articles (``articles*.csv``) as they are published.
-"""
+"""Empathic Conversations (Omitaomu et al. 2022): which of two essays on a news article a person wrote."""
 
 from __future__ import annotations
 

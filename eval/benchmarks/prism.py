@@ -1,7 +1,4 @@
-"""PRISM (Kirk et al. 2024): the best-scored of a person's first responses against a random other.
-
-Reads ``survey.jsonl`` and ``utterances.jsonl`` as they are published.
-"""
+"""PRISM (Kirk et al. 2024): the best-scored of a person's first responses against a random other."""
 
 from __future__ import annotations
 

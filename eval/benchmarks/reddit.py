@@ -1,7 +1,4 @@
-"""Personas of public Reddit comments (Staab et al. 2024): which of two question-answer pairs a person wrote.
-
-Reads ``synthetic_dataset.jsonl`` as it is published.
-"""
+"""Personas of public Reddit comments (Staab et al. 2024): which of two question-answer pairs a person wrote."""
 
 from __future__ import annotations
 
