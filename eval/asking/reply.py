@@ -1,4 +1,4 @@
-"""What of a reply is the judge's own word: a verdict inside a text that it repeats must not become its verdict."""
+"""The judge's own words in a reply: a verdict inside a text that it repeats must not become its verdict."""
 
 from __future__ import annotations
 
