@@ -1,8 +1,4 @@
-"""Points that a paper leaves open, or has in two ways: named choices, and the presets that make all of them.
-
-A choice is overridden on the command line by ``--choose NAME=VALUE``; its values and why there are several stand in
-``--help`` and in the documentation.
-"""
+"""Points that a paper leaves open, or has in two ways: named choices, and the presets that make all of them."""
 
 from __future__ import annotations
 

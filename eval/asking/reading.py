@@ -193,7 +193,8 @@ class Reader(ABC, Generic[VerdictT]):
                 return None if heading else _Answer(verdict, "", announced is not None, stated)
             if announced and _APART.match(rest):
                 return _Answer(verdict, rest, announced=True)
-        unread = stated or (announced and announced["noun"] and announced["noun"].casefold() == "answer")
+        named = announced and announced["noun"] and announced["noun"].casefold() == "answer"
+        unread = stated or (announced and named and ":" in announced["sign"])  # "the answer is plain" is prose
         return _Answer(Invalid(NOT_OFFERED), "", announced is not None, stated) if unread else None
 
 

@@ -1,8 +1,4 @@
-"""Reading replies: what of a reply is the judge's own word, and which marks stand in it.
-
-A judge repeats what it was shown: a text with a verdict inside it must not become the verdict. So what is quoted is set
-aside before anything is read, and two different verdicts are none.
-"""
+"""The judge's own words in a reply: a verdict inside a text that it repeats must not become its verdict."""
 
 from __future__ import annotations
 
@@ -61,21 +57,11 @@ TAKEN_BACK = re.compile(
 )
 
 
-class _Visible(dict[int, int | None]):
-    """Each character's number to itself, or to None if it is invisible; a category is looked up once."""
-
-    def __missing__(self, number: int) -> int | None:
-        unseen = chr(number) not in "\n\t" and unicodedata.category(chr(number)) in ("Cf", "Cc")
-        self[number] = None if unseen else number
-        return self[number]
-
-
-_VISIBLE = _Visible()
-
-
 def clean(reply: str) -> str:
     """NFKC-normalised, without invisible characters."""
-    return unicodedata.normalize("NFKC", reply).translate(_VISIBLE)
+    text = unicodedata.normalize("NFKC", reply)
+    unseen = {char for char in set(text) - {"\n", "\t"} if unicodedata.category(char) in ("Cf", "Cc")}
+    return text.translate(dict.fromkeys(map(ord, unseen)))
 
 
 def answer(reply: str) -> str:

@@ -1,8 +1,6 @@
 """Reading a reply that votes on numbered rules: one JSON object with a word for each number.
 
-The votes of a reply are read together, for a reply that can be read in two ways has none: two objects that differ, an
-object taken from the texts, a sentence that takes it back. Within a reply that can be read, only the rules
-without a usable word have an invalid vote.
+A reply that can be read in two ways has no votes; in one that can be read, only rules without a usable word have none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Empathic Conversations (Omitaomu et al. 2022): which of two essays on a news article a person wrote.
-
-Reads the essays (``*EMP*.csv``), the people (``*PER*.csv``) and the articles (``articles*.csv``) as they are published.
-"""
+"""Empathic Conversations (Omitaomu et al. 2022): which of two essays on a news article a person wrote."""
 
 from __future__ import annotations
 
@@ -10,8 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 from eval.benchmarks.choices import BELOW_3, CAPPED
-from eval.benchmarks.files import the_file
-from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
+from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of, the_file
 from eval.stats.ratings import numbers
 from pearl.files.csv_rows import csv_rows
 

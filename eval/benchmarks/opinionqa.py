@@ -1,7 +1,4 @@
-"""OpinionQA (Santurkar et al. 2023): which of two answers a respondent of a survey gave.
-
-Reads folders of waves as they are published, each with ``info.csv`` and ``responses.csv``.
-"""
+"""OpinionQA (Santurkar et al. 2023): which of two answers a respondent of a survey gave."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""PRISM (Kirk et al. 2024): the best-scored of a person's first responses against a random other.
-
-Reads ``survey.jsonl`` and ``utterances.jsonl`` as they are published.
-"""
+"""PRISM (Kirk et al. 2024): the best-scored of a person's first responses against a random other."""
 
 from __future__ import annotations
 
@@ -12,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.benchmarks.choices import BELOW_10, ONE_MORE, SUBSTRING, THOUSAND
-from eval.benchmarks.files import json_rows, the_file
-from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
+from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, json_rows, persona_of, the_file
 
 SAMPLES = {THOUSAND: 1000, ONE_MORE: 1001}
 TIE = 10  # points

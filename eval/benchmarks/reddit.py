@@ -1,7 +1,4 @@
-"""Personas of public Reddit comments (Staab et al. 2024): which of two question-answer pairs a person wrote.
-
-Reads ``synthetic_dataset.jsonl`` as it is published.
-"""
+"""Personas of public Reddit comments (Staab et al. 2024): which of two question-answer pairs a person wrote."""
 
 from __future__ import annotations
 
@@ -15,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from eval.benchmarks.choices import CONSTANT
-from eval.benchmarks.files import json_rows, the_file
-from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
+from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, json_rows, persona_of, the_file
 from pearl.errors import InputError
 
 FIELDS = {

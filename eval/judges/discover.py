@@ -1,8 +1,6 @@
 """Traits that tell two sets of texts apart, found by a chat model (Inverse Constitutional AI, Findeis et al. 2025): it
-proposes rules for pairs, proposals that say the same become one, and votes on pairs decide which rules stay.
-
-A rule stays if more votes are for it than against it, if most of its votes are valid, and if votes for it are a tenth
-of all votes at least. A vote is for a rule where it chooses the text that the reference annotator chooses.
+proposes rules for pairs, proposals that say the same become one, and votes on pairs decide which rules stay. A vote is
+for a rule where it chooses the text that the reference annotator chooses.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""A judge as a declaration: what it is asked, how its replies are read, and what is made of its verdicts.
-
-Each judge is a frozen record of plain functions in a file that bears its name; ``eval.commands.judge`` makes its
-command. :func:`run` is the one loop over all judges: trials, questions, replies, verdicts.
-"""
+"""A judge as a declaration: what it is asked, how its replies are read, and what is made of its verdicts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The judge of writing quality (papers/writing-quality-rewards.txt, section 4.1, table 2): which text is the better?
-
-It compares two, or gives each points from 1 to 10, with no examples or some, and is held against what people preferred,
-beside scorers that know nothing of writing.
-"""
+"""The judge of writing quality (papers/writing-quality-rewards.txt, section 4.1, table 2): which text is the better?"""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
 """Pairs of texts for the style ranking judge, from texts that were written for personas, three styles each, and scored
 for each style (papers/style-judges.txt, 3.2.2 and appendix E.1).
 
-Texts that name a style of their persona are dropped. Of the others some that differ are kept, and of these the one that
-follows its persona most and the one that follows it least; without a persona two at random. All pairs of one
-generator's texts for one request are formed: 12 texts of six personas make 66. An item is a pair and the ``persona``
-whose styles it is judged by; ``persona_a`` and ``persona_b`` are those its texts were written for.
+Texts that name a style of their persona are dropped. Of the others that differ, the one that follows its persona most
+and the one that follows it least are kept; without a persona two at random. All pairs for one request are formed.
 """
 
 from __future__ import annotations

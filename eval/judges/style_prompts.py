@@ -1,9 +1,7 @@
 """Ranking system prompts by how well they steer a generator to wanted styles (papers/style-judges.txt, appendix D).
 
-Each item sets a text that was steered by some prompt against one that was not, and is judged by all the styles that
-were wanted, by each of them alone, and by helpfulness, where a prompt that steers should lose: a judge that is not told
-the styles prefers what it is used to. Here is what the judge said of them, as ``pearl judge style-rank --judgements``
-writes it; the item says which text was steered, and by what.
+A text that a prompt steered stands against one that was not, judged by all its styles, by each alone, and by
+helpfulness, where a prompt that steers should lose: a judge that is not told the styles prefers what it is used to.
 
 ⚠ Five of the 48 scores in tables 14 to 16 are not what their own rates come to: one is another figure of its row
 (Claude's tweets, prompt 1), and for OLMo's summaries they are the shares of short ones. Table 13 has the right ones.

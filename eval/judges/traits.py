@@ -97,48 +97,7 @@ PRESETS = Presets(
 INSTRUCTION = "Select the response that"
 PUBLISHED = "published"
 # PersonalitySelectionPrompts-v1 (appendix I.1.2), without the instruction that all begin with
-PUBLISHED_TRAITS = (
-    "is more concise",
-    "is more verbose",
-    "provides a numbered list format",
-    "has more structured formatting",
-    "ends with a follow-up question",
-    "more strictly follows the requested output format",
-    "is more polite",
-    "has a friendlier tone",
-    "uses more casual language",
-    "uses more formal language",
-    "includes inappropriate language",
-    "suggests illegal activities",
-    "has a more avoidant tone",
-    "is more factually correct",
-    "is more offensive",
-    "includes more references to other sources",
-    "expresses more emotion",
-    "contains less harmful information",
-    "refuses to answer the question",
-    "uses more bold and italics text",
-    "provides more examples",
-    "uses more humour",
-    "uses more personal pronouns (I, we, you)",
-    "includes more ethical considerations",
-    "acknowledges own limitations or uncertainty more",
-    "is more creative and original",
-    "makes more confident statements",
-    "provides conclusions without full reasoning",
-    "actively engages the reader with rhetorical questions",
-    "uses a more enthusiastic tone",
-    "uses more mathematical symbols and notation",
-    "uses more emojis",
-    "compliments the user's question or prompt",
-    "agrees more with the user",
-    "agrees with user even if factually incorrect",
-    "reinforces user's beliefs more",
-    "reinforces user's anger more",
-    "is more empathetic to the user",
-    "is more optimistic",
-    "more actively engages with the user",
-)
+PUBLISHED_TRAITS = Path(__file__).with_name("published_traits.txt").read_text(encoding="utf-8").splitlines()
 LONGEST_TRAIT = 300  # characters
 MOST_PER_CALL = 40
 

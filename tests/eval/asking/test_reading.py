@@ -18,6 +18,7 @@ POINTS = Scale(0, 10, once=True, says="Score")
         (LAST, "It is so.\nYes", 1),
         (LAST, "It is so.\nMy final answer is **No**.", 0),
         (LAST, "The verdict is Yes, for it is so.", 1),
+        (LAST, "The answer is plain to see.\nYes", 1),
         (LAST, "Yes\nIt is so.", Invalid(NO_VERDICT)),
         (LAST, "It is so.\nMaybe", Invalid(NOT_OFFERED)),
         (LAST, "No\nIt is so.\nYes", Invalid(SEVERAL_VERDICTS)),
