@@ -11,8 +11,7 @@ from pearl.errors import NotFound
 from pearl.settings import EMBEDDED
 from retriever.base import Retriever
 from retriever.baselines.bm25 import BM25Retriever
-from retriever.baselines.dense import DenseRequestsRetriever, DenseRetriever, DenseSumRetriever
-from retriever.baselines.fusion import FusionRetriever
+from retriever.baselines.dense import DenseRequestsRetriever, DenseRetriever, DenseSumRetriever, FusionRetriever
 from retriever.baselines.likelihood import LikelihoodRetriever
 from retriever.baselines.trivial import RandomRetriever, RecentRetriever
 from retriever.calibrated.artifact import SHIPPED, artifact_retriever

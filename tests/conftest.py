@@ -508,8 +508,7 @@ def small_reward(bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
     from safetensors.numpy import save_file
 
     from retriever.models.files import folder_digest
-    from retriever.reward.artifact import HEAD, SCORES, RewardArtifact, write_reward
-    from retriever.reward.head import ScoreHead
+    from retriever.reward.artifact import HEAD, SCORES, RewardArtifact, ScoreHead, write_reward
 
     folder, size = tmp_path_factory.mktemp("reward"), 32  # of both layers' vectors
     draw = np.random.default_rng(0)

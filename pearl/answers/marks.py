@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-from pearl.answers.code_lines import CodeLines
 from pearl.answers.preamble import BLANK_LINE, ENDS, PHRASES, RULE, Beginning, beginning, unfinished_mark
-from pearl.answers.reasoning import Held, ReasoningFilter
+from pearl.answers.reasoning import CodeLines, Held, ReasoningFilter
 
 OPENING, CLOSING = "<document>", "</document>"
 INSIDE = r"<(?P<inside>document|draft|request)(?:[ \t][^<>\n]{0,60})?>"

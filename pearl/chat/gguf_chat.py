@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -15,8 +17,7 @@ from pearl.chat.base import Chunk, Decoding, Message
 from pearl.chat.chat_format import ChatFormat
 from pearl.chat.gguf_file import ModelFile, read_gguf
 from pearl.chat.llama_cpp import REPEAT_PENALTY, REPEAT_WINDOW, Event, LlamaCpp, load_llama_cpp
-from pearl.chat.turns import Left, Put, check_room, in_turn
-from pearl.errors import ChatError
+from pearl.errors import ChatError, ContextExceeded
 from pearl.records import Usage
 from pearl.weights.table import PACKAGE_FOLDER, REINSTALL
 
@@ -148,3 +149,58 @@ class GgufChatModel:
         self._turns.shutdown(wait=False, cancel_futures=True)
         with self._loading:
             self.__dict__.pop("_parts", None)  # the memory is given back when the last generation has ended
+
+
+log = logging.getLogger(__name__)
+
+Left = Callable[[], bool]  # True when nobody waits for the answer any more
+Put = Callable[[Chunk], None]
+Generate = Callable[[Put, Left], None]
+
+
+async def in_turn(turns: ThreadPoolExecutor, generate: Generate) -> AsyncGenerator[Chunk, None]:
+    """Yield what ``generate`` puts on one of the threads. Raises ChatError for whatever goes wrong there."""
+    loop = asyncio.get_running_loop()
+    arrived: asyncio.Queue[Chunk | Exception | None] = asyncio.Queue()
+    left = threading.Event()
+
+    def put(item: Chunk | Exception | None) -> None:
+        if not left.is_set():
+            loop.call_soon_threadsafe(arrived.put_nowait, item)
+
+    def run() -> None:
+        try:
+            if not left.is_set():
+                generate(put, left.is_set)
+            put(None)
+        except (ChatError, ContextExceeded) as error:
+            put(error)
+        except Exception as error:  # whatever a library raises: the caller must not wait for ever
+            log.debug("a generation failed", exc_info=True)
+            put(ChatError(f"The embedded model failed ({type(error).__name__}).", code="llm_failed"))
+
+    try:
+        turn = turns.submit(run)
+    except RuntimeError as error:
+        raise _closed() from error
+    turn.add_done_callback(lambda done: put(_closed()) if done.cancelled() else None)
+    try:
+        while (item := await arrived.get()) is not None:
+            if isinstance(item, Exception):
+                raise item
+            yield item
+    finally:
+        left.set()
+
+
+def check_room(prompt_tokens: int, max_tokens: int, context_tokens: int) -> None:
+    """Raise ContextExceeded where no room for the answer is left behind the prompt."""
+    if prompt_tokens + max_tokens > context_tokens:
+        raise ContextExceeded(
+            f"The prompt has {prompt_tokens} tokens; with {max_tokens} for the answer it does not fit the context of "
+            f"{context_tokens}; shorten it, or raise PEARL_EMBEDDED_CONTEXT_TOKENS."
+        )
+
+
+def _closed() -> ChatError:
+    return ChatError("The embedded model was closed; the service is stopping.", code="llm_closed")

@@ -21,7 +21,7 @@ try:
 
     from pearl import __version__
     from pearl.cli.commands import LazyGroup, epilog
-    from pearl.cli.gone import gone
+    from pearl.cli.options import gone
     from pearl.errors import InputError, PearlError
     from pearl.extras import missing_extra
 except KeyboardInterrupt:  # a tenth of a second goes by before main() could say so

@@ -14,8 +14,15 @@ from typing import Any
 from pearl.manner.rates import Counts
 from pearl.manner.trait import Trait, excerpt
 from pearl.manner.traits import BY_NAME, TRAITS
-from pearl.manner.usual_rates import LEAST_DRAFTS, OTHER_WORDS, Bounds, UsualRates
-from pearl.manner.words import WordUse, distinctive_words, word_counts
+from pearl.manner.usual_rates import (
+    LEAST_DRAFTS,
+    OTHER_WORDS,
+    Bounds,
+    UsualRates,
+    WordUse,
+    distinctive_words,
+    word_counts,
+)
 from pearl.manner.writing import Writing
 from pearl.records import Document
 from pearl.stats.proportions import Interval, Z

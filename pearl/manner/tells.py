@@ -13,7 +13,6 @@ from functools import cache
 from itertools import islice
 
 from pearl.answers.assistant import answers_as_assistant
-from pearl.text.alternatives import Alternatives
 from pearl.text.phrases import Phrases
 from pearl.text.words import count_words
 
@@ -42,7 +41,7 @@ class Tells:
         lines, text = text, BROKEN.sub(" ", text).lower()
         count = len({found[0] for found in tells.finditer(text)})
         count += sum(len(list(islice(form.finditer(lines), 2))) == 2 for form in forms)
-        return cls(count_words(text), count, answers_as_assistant(text) or any(answers.finditer(text)))
+        return cls(count_words(text), count, answers_as_assistant(text) or answers.search(text) is not None)
 
     def __add__(self, other: Tells) -> Tells:
         of_conversation = self.of_conversation or other.of_conversation
@@ -67,7 +66,10 @@ def _at_least(count: int, expected: float) -> float:
 
 
 @cache
-def _patterns() -> tuple[Alternatives, Alternatives, list[re.Pattern[str]]]:
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], list[re.Pattern[str]]]:
     phrases = Phrases.of("pearl", "machine")
-    tells, answers = (Alternatives(phrases.entries(name), re.MULTILINE) for name in ("tells", "answers"))
+    tells, answers = (
+        re.compile(rf"(?<!\w)(?:{'|'.join(phrases.entries(name))})(?!\w)", re.MULTILINE)
+        for name in ("tells", "answers")
+    )
     return tells, answers, [re.compile(form, re.MULTILINE) for form in phrases.entries("forms")]

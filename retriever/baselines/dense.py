@@ -1,4 +1,4 @@
-"""Dense retrieval: the inner product of the request's and the documents' vectors (faiss, exact)."""
+"""Dense retrieval: the inner product of vectors (faiss, exact), of texts or requests, and its fusion with BM25."""
 
 from __future__ import annotations
 
@@ -88,3 +88,39 @@ class DenseIndex:
         scores = np.empty(self._index.ntotal, np.float32)
         scores[positions[0]] = cosines[0]
         return scores
+
+
+DAMPING = 60
+
+
+class FusionRetriever(Retriever):
+    name = "fusion"
+
+    def __init__(self, parts: Sequence[Retriever]) -> None:
+        self._parts = tuple(parts)
+
+    @property
+    def fingerprint(self) -> str:
+        return " ".join((self.name, *(part.fingerprint for part in self._parts)))
+
+    def index(self, documents: Sequence[Document]) -> Index:
+        return FusionIndex(tuple(part.index(documents) for part in self._parts), len(documents))
+
+
+class FusionIndex:
+    def __init__(self, parts: tuple[Index, ...], size: int) -> None:
+        self._parts = parts
+        self._size = size
+
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
+        fused = np.zeros(self._size, np.float64)
+        for part in self._parts:
+            fused += 1.0 / (DAMPING + ranks(part.scores(request, clock)))
+        return fused.astype(np.float32)
+
+
+def ranks(scores: Scores) -> Scores:
+    """The rank of each score from 1, equal scores sharing the mean of their ranks: (C,) -> (C,)."""
+    _, group, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts - 1) / 2.0)[group].astype(np.float32)

@@ -8,9 +8,14 @@ encoder/            the encoder's fitted weights; not there where its base was l
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED
@@ -86,3 +91,49 @@ def read_reward(folder: Path) -> RewardArtifact:
     artifact = manifest_record(RewardArtifact, content, folder / MANIFEST)
     check_carried(folder, artifact.files, (), (MANIFEST, PARTIAL))
     return artifact
+
+
+Floats = NDArray[np.float64]
+
+LOWEST, HIGHEST = 1.0, 10.0  # scores of a paragraph
+FARTHEST = 40.0  # logits: beyond it a score is at its end
+_erf = np.vectorize(math.erf, otypes=[float])
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreHead:
+    """A linear head, or a network with a hidden layer, on standardised vectors."""
+
+    mean: Floats  # (V,)
+    scale: Floats  # standard deviation, (V,)
+    inner: Floats  # the hidden layer, (H, V); H = 0 without one
+    inner_bias: Floats  # (H,)
+    outer: Floats  # gives the logit, (H,), or (V,) without a hidden layer
+    bias: Floats  # of the logit, (1,)
+    ends: Floats  # the scores of a logit of minus and plus infinity, (2,)
+
+    def scores(self, vectors: NDArray[np.floating]) -> Floats:
+        """(B, V) -> (B,), from 1 to 10"""
+        low, high = self.ends
+        scores = low + (high - low) / (1 + np.exp(-np.clip(self.logits(vectors), -FARTHEST, FARTHEST)))
+        return np.asarray(np.clip(scores, LOWEST, HIGHEST), np.float64)
+
+    def logits(self, vectors: NDArray[np.floating]) -> Floats:
+        """(B, V) -> (B,)"""
+        inputs = (vectors.astype(np.float64) - self.mean) / self.scale
+        if len(self.inner):
+            inputs = _gelu(inputs @ self.inner.T + self.inner_bias)
+        return np.asarray(inputs @ self.outer + self.bias[0])
+
+    def tensors(self) -> dict[str, NDArray[np.float32]]:
+        """The weights by name, to be saved."""
+        return {field.name: np.asarray(getattr(self, field.name), np.float32) for field in fields(self)}
+
+    @classmethod
+    def of(cls, tensors: Mapping[str, NDArray[np.floating]]) -> ScoreHead:
+        """The head made of weights by name."""
+        return cls(**{field.name: np.asarray(tensors[field.name], np.float64) for field in fields(cls)})
+
+
+def _gelu(values: Floats) -> Floats:
+    return np.asarray(values * (1 + _erf(values / math.sqrt(2))) / 2)

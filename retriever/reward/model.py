@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from pearl.errors import InputError
 from retriever.models.encoder import encoder_option, encoder_source
 from retriever.models.files import source_digest
-from retriever.reward.artifact import COSINE, ENCODER, HEAD, RewardArtifact, read_reward, reward_folder
-from retriever.reward.head import ScoreHead
+from retriever.reward.artifact import COSINE, ENCODER, HEAD, RewardArtifact, ScoreHead, read_reward, reward_folder
 from retriever.reward.vectors import PairVectors, ParagraphVectors, pair_vectors, paragraph_vectors
 
 Floats = NDArray[np.float64]

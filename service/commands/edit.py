@@ -70,7 +70,7 @@ def edit(
     """
     # imported here: help does not need them
     from pearl.editing.best_of import edited_text, editing_of, only_edit, select
-    from pearl.editing.shown import editing_lines
+    from pearl.editing.edits import editing_lines
     from pearl.errors import InputError
     from pearl.settings import load_settings
     from pearl.text.usable import check_characters, check_text

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, aclosing, nullcontext
 
 import typer
 
-from pearl.editing.shown import editing_lines
+from pearl.editing.edits import editing_lines
 from pearl.errors import ChatError, PearlError
 from pearl.records import Draft, ScoredDocument
 from pearl.settings import Settings

@@ -15,8 +15,14 @@ from pearl.errors import InputError, NotFound
 from pearl.records import Document, Request, ScoredDocument
 from retriever.base import UNCALIBRATED, Index, Retriever, order
 from retriever.baselines.bm25 import BM25Retriever
-from retriever.baselines.dense import DenseRequestsRetriever, DenseRetriever, DenseSumRetriever
-from retriever.baselines.fusion import DAMPING, FusionRetriever, ranks
+from retriever.baselines.dense import (
+    DAMPING,
+    DenseRequestsRetriever,
+    DenseRetriever,
+    DenseSumRetriever,
+    FusionRetriever,
+    ranks,
+)
 from retriever.baselines.likelihood import PROMPT, LikelihoodRetriever
 from retriever.baselines.trivial import RandomRetriever, RecentRetriever
 from retriever.history.lexical import words

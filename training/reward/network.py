@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from retriever.reward.head import HIGHEST, LOWEST, ScoreHead
+from retriever.reward.artifact import HIGHEST, LOWEST, ScoreHead
 from retriever.reward.model import LEAST, MOST
 from training.reward.choices import MLP
 

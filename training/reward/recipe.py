@@ -22,8 +22,19 @@ from pearl.stats.bootstrap import Bootstrap
 from retriever.models.encoder import NAMES, encoder_source
 from retriever.models.files import file_digest, saving_tensors, source_digest
 from retriever.models.hardware import device_named
-from retriever.reward.artifact import COSINE, ENCODER, HEAD, KIND, SCORES, RewardArtifact, read_reward, write_reward
-from retriever.reward.head import HIGHEST, LOWEST, ScoreHead
+from retriever.reward.artifact import (
+    COSINE,
+    ENCODER,
+    HEAD,
+    HIGHEST,
+    KIND,
+    LOWEST,
+    SCORES,
+    RewardArtifact,
+    ScoreHead,
+    read_reward,
+    write_reward,
+)
 from retriever.reward.model import RewardModel
 from retriever.reward.records import QualityPair, read_pairs
 from training.files import alone_in, check_replaceable, replaced

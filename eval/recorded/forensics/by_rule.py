@@ -18,7 +18,7 @@ from pearl.errors import InputError
 from pearl.manner.rates import Counts
 from pearl.manner.trait import PER_100_WORDS, Trait, any_of
 from pearl.manner.traits import BY_NAME
-from pearl.manner.words import LEAST_Z, WordUse, distinctive_words, word_counts
+from pearl.manner.usual_rates import LEAST_Z, WordUse, distinctive_words, word_counts
 from pearl.manner.writing import Writing
 
 BY_RULE = "by_rule"  # the field of an annotator that names its rule

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from pearl.manner.words import PRIOR_WORDS, distinctive_words, word_counts
+from pearl.manner.usual_rates import PRIOR_WORDS, distinctive_words, word_counts
 
 
 def test_the_score_is_the_papers_formula():

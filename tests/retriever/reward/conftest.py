@@ -10,8 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from retriever.models.files import folder_digest
-from retriever.reward.artifact import COSINE, ENCODER, HEAD, SCORES, RewardArtifact, write_reward
-from retriever.reward.head import ScoreHead
+from retriever.reward.artifact import COSINE, ENCODER, HEAD, SCORES, RewardArtifact, ScoreHead, write_reward
 
 
 def made_head(vector: int, hidden: int = 0, ends: tuple[float, float] = (1, 10)) -> ScoreHead:

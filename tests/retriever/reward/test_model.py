@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from pearl.errors import InputError
-from retriever.reward.artifact import HEAD, MANIFEST
-from retriever.reward.head import ScoreHead
+from retriever.reward.artifact import HEAD, MANIFEST, ScoreHead
 from retriever.reward.model import RewardModel
 from retriever.reward.reference import TorchVectors
 from tests.retriever.reward.conftest import made_head
