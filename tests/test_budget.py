@@ -36,7 +36,7 @@ MOST = {
 }
 FIGURES = {name: most for kind, figures in MOST.items() if kind != "seconds" for name, most in figures.items()}
 SHORT = 60  # lines
-CHOICES = ("PaperChoice", "RewardChoice", "TrainingChoice")  # what --choose NAME=VALUE takes
+CHOICES = (" PaperChoice(", " TrainingChoice(", " RewardChoice(", "= choice(")  # what --choose NAME=VALUE takes
 
 
 def size() -> dict[str, int]:
@@ -55,7 +55,7 @@ def size() -> dict[str, int]:
         "words of Markdown": sum(len(path.read_text(encoding="utf-8").split()) for path in pages),
         "commands": len(commands),
         "options": sum(parameter.name != "help" for command in commands for parameter in command.params),
-        "choices": sum(source.text.count(f" {name}(") for source in sources() for name in CHOICES),
+        "choices": sum(source.text.count(name) for source in sources() for name in CHOICES),
         "settings": len(Settings.model_fields),
     }
 

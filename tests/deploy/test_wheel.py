@@ -80,6 +80,11 @@ def link(name: str, site: Path) -> None:
             (site / top).symlink_to(Path(str(distribution(name).locate_file(top))))
 
 
+@pytest.fixture(autouse=True)
+def _nothing_goes_on() -> None:
+    """Servers that one way starts serve the ways behind it, and end with the module."""
+
+
 @dataclass
 class Machine:
     """A folder to type in, with what the servers that were started there printed."""

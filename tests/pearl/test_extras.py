@@ -38,8 +38,7 @@ def run_without_extras(*words: object) -> subprocess.CompletedProcess[str]:
         (["eval", "retrieval", "--gains", "G", "--model", "likelihood", "--json", "-"], "torch", "eval"),
         (["mail", "watch", "ann@example.org", "--host", "imap.example.org"], "imapclient", "mail"),
         # before the work: before the file, which is not there, is read
-        (["eval", "retrieval", "--gains", "nothing", "--model", "bm25", "--picture", "p.svg"], "matplotlib", "eval"),
-        (["eval", "style", "--judgements", "nothing", "--report", "page.html"], "matplotlib", "eval"),
+        (["eval", "calibration", "--gains", "nothing", "--model", "bm25", "--picture", "p.svg"], "matplotlib", "eval"),
     ],
 )
 def test_a_command_without_its_extra_names_it_in_one_line(words, module, extra, tmp_path):

@@ -110,8 +110,8 @@ def test_the_budget_is_spent_on_training_before_measuring(alone: dict[str, Any],
         (alone["history"],),
         tmp_path / "model",
         tmp_path / "work",
-        str(alone["aux"]),
-        str(alone["encoder"]),
+        aux=str(alone["aux"]),
+        encoder=str(alone["encoder"]),
         candidates=5,
         first_stage_only=True,
         budget_minutes=30,
@@ -129,7 +129,7 @@ def test_a_history_without_requests_says_what_is_missing(
     options = alone | {"history": write_lines(lines, "bare.jsonl")}
     ran = train("retriever", **options, out=tmp_path / "model")
     assert (ran.status, ran.out) == (2, "")
-    assert ran.err == (
+    assert ran.err.endswith(
         "pearl: --history: none of 12 documents has the request that it answered; make requests with "
         "'pearl train requests' first.\n"
     )

@@ -55,7 +55,7 @@ def metrics_tables(result: Json) -> Iterator[Table]:
 
 
 def choices(overall: Json) -> dict[str, Json]:
-    """What a reference chooses, and the mean length of the texts, by the words of a table."""
+    """Name a reference's choices, and the mean length of the texts, in the words of a table."""
     return {
         "chooses text a": overall["text_a_chosen"],
         "chooses the longer text": overall["longer_chosen"],
