@@ -12,15 +12,11 @@ import typer
 from numpy.typing import ArrayLike
 
 from eval.commands.options import Baselines, EncoderName, Models
-from eval.report.pictures import BLUE
-from eval.report.tables import Json
 from pearl.errors import InputError
 from pearl.stats.proportions import DIGITS
 from retriever.registry import UNTRAINED, make_retriever
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from eval.report.pictures import Draw
     from eval.report.report import Report, Tables
     from eval.retrieval.choices import Candidates
@@ -116,9 +112,3 @@ def distribution(values: ArrayLike) -> dict[str, list[float]]:
     """A histogram: edges, and the number of values between each and the next."""
     counts, edges = np.histogram(values, bins=HISTOGRAM_BINS)
     return {"edges": edges.round(DIGITS).tolist(), "counts": counts.tolist()}
-
-
-def draw_distribution(axes: Axes, model: Json) -> None:
-    counts, edges = model["s1"]["counts"], model["s1"]["edges"]
-    axes.stairs(counts, edges, fill=True, color=BLUE)
-    axes.set(xlabel="best score s1", ylabel="requests")

@@ -91,7 +91,11 @@ def k_shot_system(
             others = (other for other in others if containment(case.target, other.text) < near_duplicates)
         documents = tuple(islice(others, k))
         if not documents:
-            raise InputError(f"--k-shot: {_nothing_to_show(case, everyone, drawn)}", param="k_shot")
+            raise InputError(
+                "--k-shot: there is no document of other users to show: none takes a stance, or each nearly is the "
+                "target of one of the requests; leave it out.",
+                param="k_shot",
+            )
         shown.append(SystemSelection(documents))
     return System(K_SHOT, BASELINE, tuple(shown))
 
@@ -123,14 +127,6 @@ def _in_turns(strangers: Sequence[Stranger]) -> Iterable[Stranger]:
     return chain.from_iterable(
         rounds([stranger for stranger in strangers if stance(stranger.document.text) == label] for label in STANCES)
     )
-
-
-def _nothing_to_show(case: Case, everyone: Sequence[Case], drawn: Sequence[Stranger]) -> str:
-    if not any(other.record.documents for other in everyone if other.owner != case.owner):
-        return "the file has no documents of other users; leave it out."
-    if not any(stranger.owner != case.owner for stranger in drawn):
-        return "no document of other users takes a stance; leave it out, or --stances."
-    return "each document of other users nearly is the target of one of the requests; leave it out."
 
 
 def copied(system: System) -> System:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from importlib.util import find_spec
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 
 from eval.report.tables import Json
-from pearl.cli.options import writing
-from pearl.errors import InputError
-from pearl.extras import MissingExtra
-from pearl.files.whole import replaced_file
+from pearl.cli.options import write_text
 from pearl.stats.bootstrap import Floats
 
 if TYPE_CHECKING:
@@ -27,25 +20,10 @@ if TYPE_CHECKING:
 
 Draw = Callable[[Json], "Figure"]
 
-FORMATS = (".svg", ".png")
 ORANGE = "#d98c3f"
 BLUE, GREY = "#3b6ea5", "#c9c9c9"
 # the same file for the same figures, and text that stays text
 STYLE: dict[Any, str] = {"svg.hashsalt": "pearl", "svg.fonttype": "none", "font.family": "sans-serif"}
-
-
-LACKING = re.compile(r"Glyph (\d+) .* missing from")
-
-
-def check_format(path: Path | None) -> None:
-    if path is not None and path.suffix not in FORMATS:
-        raise InputError(f"--picture {path}: a picture ends in {' or '.join(FORMATS)}.", param="picture")
-
-
-def check_installed() -> None:
-    """Raises MissingExtra without the library that draws."""
-    if find_spec("matplotlib") is None:
-        raise MissingExtra("matplotlib", "eval")
 
 
 def canvas(rows: int, columns: int, size: tuple[float, float], **shared: Any) -> tuple[Figure, Any]:
@@ -90,37 +68,18 @@ def panels(
 
 def draw(figure: Draw, result: Json, path: Path) -> None:
     """Draw a result into a file. Raises InputError when the file cannot be written."""
-    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-    with _style(path.suffix), writing(f"--picture {path}"), replaced_file(path) as partial:
-        figure(result).savefig(partial, format=path.suffix.removeprefix("."), metadata=metadata)
+    write_text("--picture", path, svg(figure, result))
 
 
 def svg(figure: Draw, result: Json) -> str:
-    """The picture as an element of a page."""
-    buffer = StringIO()
-    with _style(".svg"):
-        figure(result).savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()[buffer.getvalue().index("<svg") :]
-
-
-@contextmanager
-def _style(suffix: str) -> Iterator[None]:
-    """Draw in our style. Warn of letters that the font lacks: a .png shows boxes for them, an .svg has the text
-    itself."""
+    """The picture as an element of a page. Letters that no font here has stay text, which needs no warning."""
     import matplotlib
 
-    with matplotlib.rc_context(STYLE), warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        yield
-    lacking = [letter[1] for warning in warned if (letter := LACKING.match(str(warning.message)))]
-    if lacking and suffix == ".png":
-        letters = "".join(dict.fromkeys(chr(int(number)) for number in lacking))
-        typer.echo(
-            f"No font here has {letters}: the picture shows boxes instead; as .svg it has the text itself.", err=True
-        )
-    for warning in warned:
-        if not LACKING.match(str(warning.message)):
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    buffer = StringIO()
+    with matplotlib.rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        figure(result).savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()[buffer.getvalue().index("<svg") :]
 
 
 def intervals_figure(rows: Mapping[str, Mapping[str, Json | None]], measure: str) -> Figure:

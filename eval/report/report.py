@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from eval.report.head import Head
-from eval.report.pictures import Draw, check_format, check_installed, draw, svg
+from eval.report.pictures import Draw, draw, svg
 from eval.report.render import show, write_page
 from eval.report.tables import Json, Table
 from pearl.cli.options import check_outputs, write_json
+from pearl.errors import InputError
+from pearl.extras import MissingExtra
 
 Tables = Callable[[Json], Iterable[Table]]
 
@@ -40,9 +43,10 @@ class Outputs:
     def check(self, inputs: Iterable[Path], others: Mapping[str, Path | None]) -> None:
         """Check before the work. Raises InputError for an output, of these or of ``others`` by option, that cannot be
         written, is an input or is named twice, and where the library that draws is missing."""
-        check_format(self.picture)
-        if self.picture or self.page:
-            check_installed()
+        if self.picture and self.picture.suffix != ".svg":
+            raise InputError(f"--picture {self.picture}: a picture ends in .svg.", param="picture")
+        if (self.picture or self.page) and find_spec("matplotlib") is None:
+            raise MissingExtra("matplotlib", "eval")
         check_outputs({**others, "--picture": self.picture, "--report": self.page, "--json": self.json}, inputs)
 
     def write(self, head: Head, report: Report) -> None:

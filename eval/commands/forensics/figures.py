@@ -13,7 +13,7 @@ from eval.recorded.forensics.comparison import Against, ColumnOptions, PairFiles
 from eval.recorded.forensics.forensics_page import reported
 from eval.recorded.forensics.measures import Resampling
 from eval.recorded.forensics.metrics import ForensicsOptions, metrics_of_file
-from eval.recorded.forensics.tables import FIGURES, comparison_tables, csv_of, latex_of, metrics_tables
+from eval.recorded.forensics.tables import FIGURES, comparison_tables, latex_of, metrics_tables
 from eval.report.head import Head
 from eval.report.report import Report
 from pearl.cli.commands import PathCommand, epilog
@@ -38,7 +38,7 @@ COMPARE = epilog(
   pearl forensics compare --pairs arena.json --pairs prism.json --reference human
   pearl forensics compare --pairs arena.json --reference expert --reference crowd --latex table.tex
   pearl forensics compare --pairs models.json --models --against gpt --json -
-  pearl forensics compare --pairs arena.json --reference human --by topic --csv topics.csv
+  pearl forensics compare --pairs arena.json --reference human --by topic
 """,
     """A column for each file, reference, model (--models) and value of a field of the pairs' metadata (--by).""",
 )
@@ -69,7 +69,7 @@ def metrics(
 
 
 @app.command(epilog=COMPARE, cls=PathCommand)
-@reporting("forensics", "compare", writes=("csv", "latex"))
+@reporting("forensics", "compare", writes=("latex",))
 def compare(
     pairs: PairFiles,
     columns: ColumnOptions,
@@ -80,15 +80,13 @@ def compare(
         "kappa_randomized.",
     ),
     top: int = typer.Option(5, min=0, help="Number of strongest and weakest annotators of a column to list."),
-    csv: Path | None = typer.Option(None, metavar="FILE", help="Write the table as CSV."),
     latex: Path | None = typer.Option(None, metavar="FILE", help="Write the table as LaTeX (booktabs)."),
 ) -> Report:
     """Show data sets, people or models side by side, trait by trait, with their differences."""
     known("figure", figure, FIGURES)
     figures = compare_files(pairs, columns, bootstrap)
-    for option, target, text_of in (("--csv", csv, csv_of), ("--latex", latex, latex_of)):
-        if target:
-            write_text(option, target, text_of(figures, figure))
+    if latex:
+        write_text("--latex", latex, latex_of(figures, figure))
     return Report(figures, partial(comparison_tables, figure, top), options={"figure": None, "top": None})
 
 

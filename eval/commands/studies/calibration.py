@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from typer import Option
 
 from eval.commands.reporting import reporting
-from eval.commands.scored import ScoringOptions, draw_distribution, report_scores
+from eval.commands.scored import ScoringOptions, report_scores
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.report.pictures import BLUE, GREY, panels, values_and_reaches
 from eval.report.report import Report
@@ -251,7 +251,7 @@ def calibration_tables(result: Json) -> Iterator[Table]:
 
 def reliability_figure(result: Json) -> Figure:
     """Draw the mean gain of each bin over its mean s1, and the distribution of s1 below."""
-    return panels(result["models"], (_draw_bins, draw_distribution))
+    return panels(result["models"], (_draw_bins, _draw_scores))
 
 
 def _draw_bins(axes: Axes, model: Json) -> None:
@@ -260,3 +260,8 @@ def _draw_bins(axes: Axes, model: Json) -> None:
     axes.errorbar([row["s1"]["value"] for row in rows], gains, yerr=reaches, fmt="o-", color=BLUE, ms=4, lw=1)
     axes.axhline(0.0, color=GREY, lw=0.8, zorder=0)
     axes.set_ylabel("gain of the document chosen (nats)")
+
+
+def _draw_scores(axes: Axes, model: Json) -> None:
+    axes.stairs(model["s1"]["counts"], model["s1"]["edges"], fill=True, color=BLUE)
+    axes.set(xlabel="best score s1", ylabel="requests")

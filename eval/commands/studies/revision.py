@@ -172,13 +172,12 @@ class RevisedDrafts:
     seed: int  # of the bootstrap
 
     def among(self, mask: Mask) -> RevisedDrafts:
-        return RevisedDrafts(
-            tuple(compress(self.cases, mask)),
-            self.metrics,
-            self.drafts.among(mask),
-            self.revised.among(mask),
-            self.top_scores[mask],
-            self.seed,
+        return replace(
+            self,
+            cases=tuple(compress(self.cases, mask)),
+            drafts=self.drafts.among(mask),
+            revised=self.revised.among(mask),
+            top_scores=self.top_scores[mask],
         )
 
     def table(self, threshold: float | None) -> dict[str, Any]:

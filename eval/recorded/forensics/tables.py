@@ -1,9 +1,7 @@
-"""Tables of feedback forensics, made from result files; a comparison also as CSV and LaTeX."""
+"""Tables of feedback forensics, made from result files; a comparison also as LaTeX."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -142,23 +140,6 @@ def spread(row: Json, figure: str) -> float | None:
     return max(values) - min(values) if len(values) > 1 else None
 
 
-def csv_of(result: Json, figure: str) -> str:
-    """A line an annotator and a column, with the interval and the p-values."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(
-        ["annotator", "id", "column", "n", figure, "low", "high", "p_value", "p_corrected", "p_holm", "max_diff"]
-    )
-    for row in by_spread(result, figure):
-        for column, cell in zip(result["columns"], row["columns"], strict=True):
-            if cell:
-                interval = [(cell[figure] or {}).get(name, "") for name in ("value", "low", "high")]
-                p = [cell[name] for name in ("p_value", "p_corrected", "p_holm")]
-                named = [_safe(row["name"]), row["id"], _safe(column["name"]), column["n"]]
-                writer.writerow([*named, *interval, *p, spread(row, figure)])
-    return buffer.getvalue()
-
-
 def latex_of(result: Json, figure: str) -> str:
     """A tabular for booktabs; values that are not significant are grey, which needs xcolor."""
     names = titles(result["annotators"])
@@ -200,12 +181,6 @@ def _difference(row: Json, figure: str) -> str:
 
 def _plain(gap: float | None) -> str:
     return NOTHING if gap is None else f"{gap:.{DIGITS}f}"
-
-
-def _safe(name: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    text = short_name(name)
-    return f"'{text}" if text[:1] in "=+-@\t\r" and text else text
 
 
 def _latex(text: str) -> str:

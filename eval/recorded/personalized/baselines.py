@@ -13,8 +13,7 @@ import numpy as np
 
 from eval.asking.lines import folded
 from eval.asking.verdict import Answer, Given
-from eval.recorded.personalized.judgements import RecordedJudgement, Recording
-from eval.recorded.personalized.lookup import persona_words, tokens
+from eval.recorded.personalized.judgements import RecordedJudgement, Recording, persona_words, tokens
 from eval.recorded.personalized.reading import RecordingVerdicts
 from eval.stats.proportions import add_holm, wilson_json
 from pearl.stats.bootstrap import Bootstrap, Floats

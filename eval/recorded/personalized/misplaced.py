@@ -16,8 +16,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from eval.asking.lines import folded
-from eval.recorded.personalized.judgements import RecordedJudgement, Recording
-from eval.recorded.personalized.lookup import LONG_ENOUGH, Fault, fault, is_survey, tokens
+from eval.recorded.personalized.judgements import (
+    LONG_ENOUGH,
+    Fault,
+    RecordedJudgement,
+    Recording,
+    fault,
+    is_survey,
+    tokens,
+)
 
 LONG_WORD = 4  # letters
 ALIKE = 0.04  # of the weight of their words that two questions share; above it, words do not tell them apart

@@ -13,10 +13,11 @@ from itertools import pairwise
 
 from eval.asking.lines import folded
 from eval.asking.verdict import Answer, is_correct
-from eval.recorded.personalized.judgements import RecordedJudgement, Recording
-from eval.recorded.personalized.lookup import (
+from eval.recorded.personalized.judgements import (
     LONG_ENOUGH,
     Fault,
+    RecordedJudgement,
+    Recording,
     fault,
     is_survey,
     persona_words,

@@ -138,14 +138,13 @@ def test_a_report_needs_pairs_that_can_be_read_again(forensics, tmp_path):
     assert (run.status, "is a pipe, which can be read only once" in run.err) == (2, True)
 
 
-def test_compare_writes_json_csv_and_latex(forensics, pairs_file, tmp_path):
+def test_compare_writes_json_and_latex(forensics, pairs_file, tmp_path):
     path = pairs_file({"ann": "aabb" * 10, "ben": "abab" * 10, "is kind": "aabb" * 10})
-    csv, latex = tmp_path / "out.csv", tmp_path / "out.tex"
+    latex = tmp_path / "out.tex"
     words = ("compare", "--pairs", path, "--reference", "ann", "--reference", "ben")
-    run = forensics(*words, "--csv", csv, "--latex", latex, "--json", "-")
+    run = forensics(*words, "--latex", latex, "--json", "-")
     assert (run.status, run.err) == (0, "")
     assert run.json["annotators"][0]["max_difference"]["strength"]["value"] == 1.0
-    assert csv.read_text().startswith("annotator,id,column,n,strength,low,high")
     assert latex.read_text().startswith(r"\begin{tabular}{lccr}")
     shown = forensics(*words, "--figure", "relevance")
     assert "Max diff" in shown.out

@@ -22,13 +22,11 @@ LINES = [
 def test_figures_and_pictures(pearl_eval, write_lines, tmp_path):
     path = write_lines(LINES)
     words = ("calibration", "--gains", path, "--model", "bm25", "--model", "recent", "--bins", 4)
-    for name in ("c.svg", "c.png"):
-        run = pearl_eval(*words, "--json", "-", "--picture", tmp_path / name)
-        assert (run.status, run.err) == (0, "")
-        again = tmp_path / f"again-{name}"
-        assert pearl_eval(*words, "--json", "-", "--picture", again).json == run.json
-        assert again.read_bytes() == (tmp_path / name).read_bytes()
-    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+    run = pearl_eval(*words, "--json", "-", "--picture", tmp_path / "c.svg")
+    assert (run.status, run.err) == (0, "")
+    again = tmp_path / "again.svg"
+    assert pearl_eval(*words, "--json", "-", "--picture", again).json == run.json
+    assert again.read_bytes() == (tmp_path / "c.svg").read_bytes()
     assert b">recent<" in (tmp_path / "c.svg").read_bytes()
     bm25, recent = run.json["models"]
     assert [name for name in bm25 if name not in ("model", "reliability", "s1")] == [metric.name for metric in METRICS]

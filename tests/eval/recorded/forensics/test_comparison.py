@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 
 from eval.recorded.forensics.comparison import ColumnOptions, columns_of, compare_files, compared
 from eval.recorded.forensics.measures import Resampling
-from eval.recorded.forensics.tables import csv_of, latex_of, side_by_side, spread
+from eval.recorded.forensics.tables import latex_of, side_by_side, spread
 from eval.recorded.forensics.votes import read_votes
 from pearl.errors import InputError
 
@@ -97,7 +95,7 @@ def test_options_that_do_not_fit(drawn, pairs_file):
         run([ties], "ann", "ben")
 
 
-def test_tables_csv_and_latex(drawn):
+def test_tables_and_latex(drawn):
     result = run([drawn], "ann", "ben")
     result["annotators"][0]["name"] = "=cmd|' /C calc'!A0 & 50%_{x}"
     table = side_by_side(result, "strength")
@@ -107,10 +105,6 @@ def test_tables_csv_and_latex(drawn):
     relevance = side_by_side(result, "relevance")  # how often an annotator chooses is not tested
     assert not any(cell.endswith("*") for row in relevance.rows for cell in row)
     assert "textcolor" not in latex_of(result, "relevance")
-    rows = list(csv.DictReader(io.StringIO(csv_of(result, "strength"))))
-    assert len(rows) == 4
-    assert rows[0]["annotator"].startswith("'=cmd")
-    assert float(rows[0]["strength"]) == result["annotators"][0]["columns"][0]["strength"]["value"]
     latex = latex_of(result, "strength")
     assert r"\& 50\%\_\{x\}" in latex
     assert r"\textcolor{gray}" in latex.splitlines()[5]  # the dry trait agrees with nobody
