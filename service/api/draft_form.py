@@ -183,7 +183,7 @@ class EdgeOut(OfRecord):
 
 
 class EdgesOut(OfRecord):
-    """The beginning and the end of the draft by rule; null for what you do not have."""
+    """The words that the draft begins and ends with by rule; null for what you do not have."""
 
     greeting: EdgeOut | None = Field(
         description="How you greet, with the name that the request gives.", examples=[None]

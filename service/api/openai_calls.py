@@ -44,7 +44,7 @@ ModelId = Annotated[Name | None, BeforeValidator(lambda value: value or None)]
 
 
 class Sampling(BaseModel):
-    """The rules by which the model chooses its words."""
+    """The options by which the model chooses its words."""
 
     model_config = ConfigDict(extra="allow")
 
