@@ -108,11 +108,6 @@ def test_what_the_draft_states_that_nobody_said(pearl: Any, ann: Any) -> None:
     assert ann.get(f"/v1/drafts/{draft['id']}").json()["claims"] == draft["claims"]
 
 
-def test_instructions_reach_the_model(pearl: Any, ann: Any) -> None:
-    ann.post("/v1/drafts", {"request": "write", "instructions": "At most five lines."})
-    assert "At most five lines." in pearl.model.calls[0][0][-1].content
-
-
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
