@@ -274,7 +274,7 @@ def _units(languages: list[str]) -> tuple[dict[str, set[Unit]], dict[str, float]
 def _measures(locale: Any) -> Iterator[tuple[str, Unit]]:
     """Yield the words of units: metre, metres, m."""
     for name in _factors():
-        for length in locale._data["unit_patterns"][name].values():
+        for length in locale._data["unit_patterns"].get(name, {}).values():
             for pattern in getattr(length, "values", tuple)():
                 word = pattern.replace("{0}", "").strip().rstrip(".").casefold()
                 if word and word.count(" ") < 2 and "{" not in word:

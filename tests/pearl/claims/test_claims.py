@@ -30,12 +30,6 @@ def test_a_sentence_of_another_letter_is_carried_over() -> None:
     assert claims(draft, RAILS, [COATS]) == [Claim(CARRIED_OVER, text, start, start + len(text), "coats")]
 
 
-def test_a_clause_with_one_word_changed_is_carried_over_whole() -> None:
-    sample = "The library opens again after the summer and all of the old chairs have been mended by volunteers."
-    draft = "The library opens again after the winter and all of the old chairs have been mended by volunteers."
-    assert found(draft, "Say that the library opens.", sample) == [(CARRIED_OVER, draft.rstrip("."))]
-
-
 @pytest.mark.parametrize(
     "draft", ["Your terms are indeed not the usual ones.", "The new terms are still not the usual ones, are they?"]
 )
@@ -45,53 +39,51 @@ def test_six_words_with_one_changed_are_a_clause(draft: str) -> None:
     assert "not the usual ones" in claim[1]
 
 
-def test_a_clause_does_not_begin_in_another_sentence_or_item() -> None:
-    sample = "The patch adds these.\n- Add a helper. The walls are red because it was cheap."
-    assert found("The patch adds these.\n- Add a test.", "Say it.", sample) == []
-    assert found("I have a helper. The walls are green.", "Say it.", sample) == []
+CHAIRS = "The library opens again after the {} and all of the old chairs have been mended by volunteers"
+PATCH = "The patch adds these.\n- Add a helper. The walls are red because it was cheap."
+SUMMER, WINTER = "The library opens again after the long summer", "The library opens again after the short summer"
+DERIVED = "Derived from src/soc/intel/{}/graphics.{} with all changes needed here."
+THANKS = ("Many thanks for all the work you do. Bring chairs.", "Many thanks for all the work you do! Ilse rang.")
 
 
-def test_a_clause_that_comes_again_with_a_word_changed_is_claimed_once() -> None:
-    sample = "The library opens again after the long summer."
-    draft = "The library opens again after the long summer. The library opens again after the short summer."
-    assert found(draft, "Say it.", sample) == [(CARRIED_OVER, sample.rstrip("."))]
+@pytest.mark.parametrize(
+    ("draft", "request_text", "samples", "claimed"),
+    [
+        # a clause with one word changed is carried over whole, and claimed once
+        (CHAIRS.format("winter"), "Say it.", [CHAIRS.format("summer")], [(CARRIED_OVER, CHAIRS.format("winter"))]),
+        (f"{SUMMER}. {WINTER}.", "Say it.", [f"{SUMMER}."], [(CARRIED_OVER, SUMMER)]),
+        # it does not begin in another sentence or item
+        ("The patch adds these.\n- Add a test.", "Say it.", [PATCH], []),
+        ("I have a helper. The walls are green.", "Say it.", [PATCH], []),
+        # a fact within it that no sample has is unsupported
+        (
+            "Place it where the user says by CONFIG_RMA_BIN.",
+            "Say it.",
+            ["Place it where the user says by CONFIG."],
+            [(CARRIED_OVER, "Place it where the user says by"), (UNSUPPORTED, "CONFIG_RMA_BIN")],
+        ),
+        # what two samples have is manner, or the person's world
+        ("Many thanks for all the work you do. The rails are ready.", "Say the rails are ready.", THANKS, []),
+        ("We at 18F are ready.", "Say we are ready.", ["18F is here.", "Ask 18F."], []),
+        (
+            "The rails are in Skellmouth.",
+            "Say where the rails are.",
+            ["We meet in Skellmouth on Sunday.", "The boats of Skellmouth are in."],
+            [],
+        ),
+        ("Call `this._next()` or `_next`.", "Say it.", [], [(UNSUPPORTED, "`this._next()`")]),
+        ("Nan, the costume rails will be ready on Friday at 10:30.", RAILS, [], [(UNSUPPORTED, "10:30")]),
+        ("The costume rails will be ready on Friday.", RAILS, [], [(DROPPED, "Nan")]),
+    ],
+)
+def test_clauses_and_facts(draft: str, request_text: str, samples: list[str], claimed: list[tuple[str, str]]) -> None:
+    assert found(draft, request_text, *samples) == claimed
 
 
 def test_a_fact_within_a_clause_that_no_sample_has_is_unsupported() -> None:
-    sample = "Derived from src/soc/intel/apollo/graphics.c with all changes needed here."
-    draft = "Derived from src/soc/intel/cannon/graphics.h with all changes needed here."
-    assert (UNSUPPORTED, "src/soc/intel/cannon/graphics.h") in found(draft, "Say it.", sample)
-    assert found(
-        "Place it where the user says by CONFIG_RMA_BIN.", "Say it.", "Place it where the user says by CONFIG."
-    ) == [(CARRIED_OVER, "Place it where the user says by"), (UNSUPPORTED, "CONFIG_RMA_BIN")]
-
-
-def test_what_comes_again_in_the_samples_is_manner() -> None:
-    samples = ("Many thanks for all the work you do. Bring chairs.", "Many thanks for all the work you do! Ilse rang.")
-    assert (
-        found("Many thanks for all the work you do. The rails are ready.", "Say the rails are ready.", *samples) == []
+    assert (UNSUPPORTED, "src/soc/intel/cannon/graphics.h") in found(
+        DERIVED.format("cannon", "h"), "Say it.", DERIVED.format("apollo", "c")
     )
-
-
-def test_a_name_in_two_samples_is_the_persons_world() -> None:
-    samples = ("We meet in Skellmouth on Sunday.", "The boats of Skellmouth are in.")
-    assert found("The rails are in Skellmouth.", "Say where the rails are.", *samples) == []
-
-
-def test_a_name_with_a_digit_in_two_samples_is_the_persons_world() -> None:
-    assert found("We at 18F are ready.", "Say we are ready.", "18F is here.", "Ask 18F.") == []
-
-
-def test_an_identifier_is_claimed_once() -> None:
-    assert found("Call `this._next()` or `_next`.", "Say it.") == [(UNSUPPORTED, "`this._next()`")]
-
-
-def test_a_fact_of_nowhere_is_unsupported() -> None:
-    assert found("Nan, the costume rails will be ready on Friday at 10:30.", RAILS) == [(UNSUPPORTED, "10:30")]
-
-
-def test_a_fact_of_the_request_that_is_missing_is_dropped() -> None:
-    assert found("The costume rails will be ready on Friday.", RAILS) == [(DROPPED, "Nan")]
 
 
 def test_a_promise_is_a_commitment_unless_the_request_asks_for_it() -> None:
@@ -341,35 +333,13 @@ def test_any_text_can_be_read() -> None:
         found(text, text[::-1], text[1:])
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "a.",
-        "a/",
-        "a-",
-        "a_",
-        ".",
-        "/",
-        "ſ",
-        "A ",
-        '"',
-        "1,",
-        "1'",
-        "1:",
-        "the fourth ",
-        "I will ",
-        "0 ",
-        "five ",
-        "half past ",
-        "十",
-        "12 ",
-        "Mr. ",
-        "and ",
-        "\n ",
-        ".'",
-        "A ’",
-    ],
+REPEATED = (
+    *("a.", "a/", "a-", "a_", ".", "/", "ſ", "A ", '"', "1,", "1'", "1:", "the fourth ", "I will ", "0 ", "five "),
+    *("half past ", "十", "12 ", "Mr. ", "and ", "\n ", ".'", "A ’"),
 )
+
+
+@pytest.mark.parametrize("piece", REPEATED)
 def test_claims_take_linear_time(piece: str, grows_linearly: Callable[..., None]) -> None:
     def work(text: str) -> None:
         forget_samples()

@@ -120,11 +120,6 @@ def test_what_is_carried_over_ends_before_the_sign_off(pearl: Any, body: str, ca
     assert [claim["text"] for claim in claims if claim["kind"] == "carried_over"] == carried
 
 
-def test_instructions_reach_the_model(pearl: Any, ann: Any) -> None:
-    ann.post("/v1/drafts", {"request": "write", "instructions": "At most five lines."})
-    assert "At most five lines." in pearl.model.calls[0][0][-1].content
-
-
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [

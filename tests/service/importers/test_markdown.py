@@ -158,9 +158,12 @@ def test_a_bad_file_is_named_and_the_others_stay(read, tmp_path, content, reason
     assert (error.reason, error.field, error.where) == (reason, field, f"{tmp_path}/b.md")
 
 
-def test_a_file_in_another_encoding_says_what_to_do(read, tmp_path):
-    (error,) = read("markdown", write(tmp_path, "b.md", b"caf\xe9")).errors
-    assert error.error == "is not UTF-8 (byte 4 of the file); save it as UTF-8."
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"caf\xe9", "UTF-8 (byte 4"), ("Un thé".encode("UTF-16")[:-1], "UTF-16 (byte 13")]
+)
+def test_a_file_in_another_encoding_says_what_to_do(read, tmp_path, content, said):
+    (error,) = read("markdown", write(tmp_path, "b.txt", content)).errors
+    assert error.error == f"is not {said} of the file); save it as UTF-8."
 
 
 @pytest.mark.parametrize(("encoding", "mark"), [("UTF-16-LE", b"\xff\xfe"), ("UTF-16-BE", b"\xfe\xff")])
@@ -168,11 +171,6 @@ def test_a_file_in_utf16_with_its_mark(read, tmp_path, encoding, mark):
     text = "---\r\ntitle: Thé\r\n---\r\nUn thé 🍵, s’il vous plaît.\r\n"
     (document,) = read("markdown", write(tmp_path, "b.md", mark + text.encode(encoding))).documents
     assert (document.text, document.request) == ("Un thé 🍵, s’il vous plaît.", "Thé")
-
-
-def test_a_file_in_utf16_that_was_cut_in_a_character(read, tmp_path):
-    (error,) = read("markdown", write(tmp_path, "b.txt", "Un thé".encode("UTF-16")[:-1])).errors
-    assert error.error == "is not UTF-16 (byte 13 of the file); save it as UTF-8."
 
 
 NOTICE = "are end-to-end encrypted"

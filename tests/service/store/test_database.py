@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import socket
-import sqlite3
 import sys
 import threading
 import time
@@ -51,11 +50,6 @@ def test_a_database_that_cannot_hold_every_character(postgres_databases, encodin
     with pytest.raises(InputError, match=f"encoding {encoding}; make one with UTF8: createdb --encoding UTF8 "):
         database.migrate()
     database.close()
-
-
-def test_a_write_is_kept_whole(database):
-    add_user(database, "ann")
-    assert names(database) == ["ann"]
 
 
 def test_a_write_that_fails_leaves_nothing(database):
@@ -112,20 +106,6 @@ def test_a_write_may_wait_for_less_than_the_usual_time(database):
             assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() > 1000
     with database.write(within_s=0.0) as connection:
         connection.execute(text("UPDATE users SET history_version = 9"))
-
-
-def test_another_program_that_holds_sqlite(sqlite_url):
-    database = Database(sqlite_url, timeout_s=0.2)
-    other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreError) as caught:
-        add_user(database, "ann")
-    assert caught.value.code == "store_locked"
-    other.execute("ROLLBACK")
-    other.close()
-    add_user(database, "ann")
-    assert names(database) == ["ann"]
-    database.close()
 
 
 def test_of_two_that_wait_for_each_other_one_goes_on(postgres_url):
@@ -231,17 +211,13 @@ def fails(database: Database, code: str, *, reads: bool = True) -> None:
         assert str(Path(file).parent) not in caught.value.public
 
 
-def test_a_database_that_was_deleted_stores_nothing(sqlite_database, opened):
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_database_that_was_deleted_or_replaced_stores_nothing(sqlite_database, opened, sqlite_template, replaced):
     opened.unlink()
+    if replaced:
+        shutil.copy(sqlite_template, opened)
     fails(sqlite_database, "store_gone")
-    assert not opened.exists()
-
-
-def test_a_database_that_was_replaced_stores_nothing(sqlite_database, opened, sqlite_template):
-    copy = opened.with_name("copy")
-    shutil.copy(sqlite_template, copy)
-    copy.replace(opened)
-    fails(sqlite_database, "store_gone")
+    assert opened.exists() is replaced
 
 
 @pytest.mark.parametrize("harm", [Path.unlink, lambda file: file.write_bytes(b"")])
@@ -442,18 +418,12 @@ def test_a_postgresql_that_takes_no_changes(postgres_url):
 
 
 def test_options_of_the_url_count_beside_ours(postgres_url):
-    database = Database(f"{postgres_url}&options=-c%20work_mem%3D7MB", timeout_s=3.0)
-    with database.read() as connection:
+    database = Database(f"{postgres_url}&options=-c%20work_mem%3D7MB&connect_timeout=7", timeout_s=3.0)
+    with database.engine.connect() as connection:
         settings = [connection.scalar(text(f"SHOW {name}")) for name in ("work_mem", "lock_timeout")]
+        assert connection.connection.driver_connection.info.get_parameters()["connect_timeout"] == "7"
     assert settings == ["7MB", "3s"]
     database.close()
-
-
-def test_a_limit_for_connecting_in_the_url_counts(postgres_url):
-    engine = Database(f"{postgres_url}&connect_timeout=7", timeout_s=3.0).engine
-    with engine.connect() as connection:
-        assert connection.connection.driver_connection.info.get_parameters()["connect_timeout"] == "7"
-    engine.dispose()
 
 
 def test_without_the_library_of_postgresql_its_extra_is_named(monkeypatch):

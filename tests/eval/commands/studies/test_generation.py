@@ -211,19 +211,22 @@ def test_a_threshold_for_a_model_that_has_none(writer, pearl_eval, write_lines, 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("bm25",), "--threshold bm25: give MODEL=THETA"),
-        (("dense=1",), "--threshold dense=1: give MODEL=THETA; the models are bm25."),
-        (("bm25=high",), "--threshold bm25=high: 'high' is neither a number nor 'never' or 'all'"),
-        (("bm25=nan",), "'nan' is neither"),
-        (("bm25=inf",), "'inf' is neither"),
-        (("bm25=",), "'' is neither"),
-        (("bm25=1", "bm25=2"), "--threshold bm25=2: 'bm25' has one already"),
+        (("--threshold", "bm25"), "--threshold bm25: give MODEL=THETA"),
+        (("--threshold", "dense=1"), "--threshold dense=1: give MODEL=THETA; the models are bm25."),
+        (("--threshold", "bm25=high"), "--threshold bm25=high: 'high' is neither a number nor 'never' or 'all'"),
+        (("--threshold", "bm25=nan"), "'nan' is neither"),
+        (("--threshold", "bm25=inf"), "'inf' is neither"),
+        (("--threshold", "bm25="), "'' is neither"),
+        (("--threshold", "bm25=1", "--threshold", "bm25=2"), "--threshold bm25=2: 'bm25' has one already"),
+        (("--metric", "bleu"), "--metric bleu"),
+        (("--metric", "macro_f1"), "--metric macro_f1"),
+        (("--picture", "curve.gif"), "--picture curve.gif"),
+        (("--picture", "no/such/folder.svg"), "there is no folder"),
     ],
 )
-def test_a_threshold_that_is_none(pearl_eval, write_lines, tmp_path, options, complaint):
+def test_a_threshold_or_a_picture_that_cannot_be(pearl_eval, write_lines, tmp_path, options, complaint):
     words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.sqlite")
-    given = [word for option in options for word in ("--threshold", option)]
-    run = pearl_eval("revision", *words, *given, "--json", "-")
+    run = pearl_eval("revision", *words, *options, "--json", "-")
     assert (run.status, run.out) == (2, "")
     assert complaint in run.err
     assert run.err.count("\n") == 1
@@ -260,10 +263,6 @@ def test_the_seed_draws_the_bootstrap(pearl_eval, write_lines, writer, tmp_path,
         same, other = (result["curve"][-1] for result in (same, other))
     assert same["rouge1"]["value"] == other["rouge1"]["value"]
     assert same["rouge1"] != other["rouge1"]
-
-
-def test_a_sample(generation, writer):
-    assert generation("--limit", 2, "--no-zero-shot", "--json", "-", *ENDPOINT).json["requests"] == 2
 
 
 def test_near_duplicates_are_not_shown(generation, writer):
@@ -349,20 +348,3 @@ def test_a_file_of_something_else_is_not_written_to(generation, tmp_path):
     assert run.status == 2
     assert "file is not a database; give another --generations" in run.err
     assert (tmp_path / "kept.sqlite").read_text() == '{"request": "a"}\n'
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        (("--metric", "bleu"), "--metric bleu"),
-        (("--metric", "macro_f1"), "--metric macro_f1"),
-        (("--picture", "curve.gif"), "--picture curve.gif"),
-        (("--picture", "no/such/folder.svg"), "there is no folder"),
-    ],
-)
-def test_a_picture_that_cannot_be_drawn(pearl_eval, write_lines, tmp_path, options, complaint):
-    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.sqlite")
-    run = pearl_eval("revision", *words, "--json", "-", *options)
-    assert (run.status, run.out) == (2, "")
-    assert complaint in run.err
-    assert not (tmp_path / "kept.sqlite").exists()
