@@ -27,7 +27,7 @@ MOST = {
     },
     "lines beside the packages": {
         "lines of docs/*.py and benchmarks": 2930,
-        "lines of tests": 74_100,
+        "lines of tests": 73_986,
     },
     "modules": {"modules": 522},
     "short modules": {"modules under 60 lines": 52},
