@@ -87,11 +87,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"skipped: {told}")
 
 
+def _tracks(pid: int) -> bool:
+    """True for the process by which Python itself removes what others share; it lives as long as this one."""
+    with suppress(OSError):
+        return b"resource_tracker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
 def _children() -> set[int]:
     """The processes that this one has started and not waited for; none where the system does not list them."""
     with suppress(ChildProcessError):  # there is none, which is told at once
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        return {int(pid) for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()}
+        pids = {int(pid) for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()}
+        return {pid for pid in pids if not _tracks(pid)}
     return set()
 
 

@@ -20,8 +20,7 @@ try:
     from typer._click.exceptions import NoArgsIsHelpError, NoSuchOption, UsageError
 
     from pearl import __version__
-    from pearl.cli.commands import LazyGroup, epilog
-    from pearl.cli.options import gone
+    from pearl.cli.commands import LazyGroup, epilog, gone
     from pearl.errors import InputError, PearlError
     from pearl.extras import missing_extra
 except KeyboardInterrupt:  # a tenth of a second goes by before main() could say so

@@ -20,6 +20,7 @@ from pearl.manner.writing import Writing
 from pearl.recipients import ADDRESS, same_recipient_key
 from pearl.records import Document, Edge, Edges
 from pearl.stats.proportions import wilson
+from pearl.text.words import FULL_STOPS
 
 LEAST = 3  # texts, of which an edge is known; as many to one recipient are a manner towards them
 KEPT = 2_000  # texts whose parts are kept
@@ -70,7 +71,7 @@ SMALL_WORDS, SMALL_SHARE = 2, 0.4  # that a sentence has; a title has fewer
 SPEAKS = regex.compile(r"['’]s\b|:|,? (?:will|would|can|could|has|is|was|and|\p{Ll}{2,}s)\b")
 TOKENS = regex.compile(r"\s+|\w+(?:['’]\w+)*|[^\w\s]")
 BLANKS = regex.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
-STOPS = regex.compile(r".*[.:!?;,–—…。！？]|.*\n", regex.DOTALL)
+STOPS = regex.compile(r"[.:!?;,–—…。！？]|\n")
 
 
 NONE = Edges()
@@ -113,10 +114,6 @@ class Parts:
     body: str = ""
     sign_off: str = ""  # lines above the name
     name: str = ""
-
-    @property
-    def greets(self) -> bool:
-        return bool(self.form)
 
     @property
     def signs(self) -> bool:
@@ -348,10 +345,13 @@ def _always_follows(bodies: Sequence[str]) -> str:
             break
         common += token
         tokens = [words for words in tokens if len(words) > place and words[place] == token]
-    met = STOPS.match(common)
-    opening = met[0].rstrip() if met and regex.match(r"[^>]*\p{L}", met[0]) else ""
-    going_on = sum(body.startswith(opening) and bool(body[len(opening) :].strip()) for body in bodies)
-    return opening if going_on >= max(LEAST, HABIT * len(bodies)) else ""
+    for mark in reversed(list(STOPS.finditer(common))):
+        opening = common[: mark.end()].rstrip()
+        rests = [body[len(opening) :] for body in bodies if body.startswith(opening)]
+        if all(not rest or rest[0].isspace() or mark[0] in FULL_STOPS for rest in rests):  # it ends a word
+            going_on = sum(bool(rest.strip()) for rest in rests) >= max(LEAST, HABIT * len(bodies))
+            return opening if going_on and regex.match(r"[^>]*\p{L}", opening) else ""
+    return ""
 
 
 class Addressing:

@@ -164,13 +164,13 @@ class Beginning:
             met = pattern.match(text, partial=not last and len(text) < LONGEST_HELD)
             if met and not last and met.end() == len(text) < LONGEST_HELD:
                 return -1
-            if met and (_greets(met["who"].strip()) if pattern is GREETED else names_a_person(met)):
+            who = met["who"].strip() if met else ""
+            greets = len(who.split()) <= 2 or PEOPLE.fullmatch(who) is not None
+            if met and not self._edges.before and "\n" not in met["gap"]:
+                continue  # a sentence goes on behind it
+            if met and (greets if pattern is GREETED else names_a_person(met)):
                 return met.end()
         return 0
-
-
-def _greets(who: str) -> bool:
-    return len(who.split()) <= 2 or PEOPLE.fullmatch(who) is not None
 
 
 class Courtesies:
@@ -245,15 +245,13 @@ class Ending:
             return None if may and len(begun) < LONGEST_HELD else False
         if lines[0].casefold() in own:
             return True
-        if not (CLOSING.fullmatch(lines[0]) or PLACEHOLDER.fullmatch(lines[0])) or not all(map(signs, lines[1:])):
+        if not (CLOSING.fullmatch(lines[0]) or PLACEHOLDER.fullmatch(lines[0])) or not all(
+            map(SIGNATURE.fullmatch, lines[1:])
+        ):
             return False
         if last or lines[1:]:
             return True
         return None if not begun.strip() or SIGNATURE.fullmatch(begun.strip(), partial=True) else False
-
-
-def signs(line: str) -> bool:
-    return SIGNATURE.fullmatch(line) is not None
 
 
 class Placeholders:

@@ -15,11 +15,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TypeVar
 
-from limits import parse
-from limits.errors import ConfigurationError, StorageError
-from limits.storage import storage_from_string
-from limits.strategies import MovingWindowRateLimiter
-
 from pearl.chat.base import ChatModel, Chunk, Message
 from pearl.errors import AccessError, InputError, Overloaded, StoreError
 from pearl.extras import MissingExtra
@@ -89,6 +84,10 @@ class RateLimits:
 
     def __init__(self, settings: Settings) -> None:
         """Connect to the storage of the counts. Raises InputError if it cannot be used."""
+        from limits import parse, storage, strategies  # a command that drafts needs none of them
+        from limits.errors import ConfigurationError, StorageError
+
+        self._storage_error = StorageError
         self._limit = parse(settings.rate_limit) if settings.rate_limit else None
         url = settings.rate_limit_storage
         self._shared = url != IN_MEMORY
@@ -96,19 +95,19 @@ class RateLimits:
         self._away_until: float | None = None  # by the monotonic clock; None: the storage answered last time
         limits = ("socket_timeout", "socket_connect_timeout") if url.startswith(("redis", "valkey")) else ()
         try:
-            storage = storage_from_string(url, wrap_exceptions=True, **dict.fromkeys(limits, ANSWERS_S))
+            counts = storage.storage_from_string(url, wrap_exceptions=True, **dict.fromkeys(limits, ANSWERS_S))
         except (ConfigurationError, ValueError) as error:
             if url.startswith("redis") and find_spec("redis") is None:
                 raise MissingExtra("redis", "redis") from None
             reason = why(error, url)
             raise InputError(f"PEARL_RATE_LIMIT_STORAGE cannot be used: {reason}", code="invalid_setting") from None
-        self._limiter = MovingWindowRateLimiter(storage)
+        self._limiter = strategies.MovingWindowRateLimiter(counts)
 
     def answers(self) -> bool:
         """True if the storage of the counts can be reached."""
         try:
             return self._limiter.storage.check()
-        except StorageError:
+        except self._storage_error:
             return False
 
     def take(self, key_id: str) -> tuple[bool, Allowance | None]:
@@ -123,7 +122,7 @@ class RateLimits:
         try:
             allowed = self._limiter.hit(self._limit, key_id)
             window = self._limiter.get_window_stats(self._limit, key_id)
-        except StorageError:
+        except self._storage_error:
             if self._away_until is None:
                 log.warning("the storage of the rate limits does not answer: this process counts for itself")
             self._away_until = time.monotonic() + AGAIN_S

@@ -76,15 +76,10 @@ def test_texts_in_another_language_than_the_draft_have_no_edges_for_it():
     assert frame_of(HISTORY, request, None, "").edges.before == ""
 
 
-def test_a_text_that_was_cut_off_is_not_signed():
+@pytest.mark.parametrize(("answer", "left"), [("please leave the", " please leave the"), ("", ""), (" \n", "")])
+def test_what_was_cut_off_and_what_is_nothing_is_not_signed(answer, left):
     text = FrameFilter(frame_of(HISTORY, REQUEST, None, ""))
-    assert text.feed("please leave the") + text.finish(cut_off=True) == " please leave the"
-
-
-@pytest.mark.parametrize("answer", ["", " \n"])
-def test_nothing_is_signed_where_nothing_was_written(answer):
-    text = FrameFilter(frame_of(HISTORY, REQUEST, None, ""))
-    assert text.feed(answer) + text.finish() == ""
+    assert text.feed(answer) + text.finish(cut_off=bool(left)) == left
 
 
 def test_without_a_frame_the_text_stays_as_it_is():

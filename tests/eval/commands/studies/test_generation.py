@@ -68,7 +68,7 @@ def test_a_draft_of_the_embedded_model_is_measured(generation, tmp_path):
     (row,) = run.json["models"]
     assert (row["model"], row["failed"], row["cut_off"]) == ("bm25", 0, 1)
     assert "SmolLM2" in run.json["llm"]
-    assert answers(tmp_path / "kept.sqlite") == 1
+    assert answers(tmp_path / "kept.sqlite") in (1, 2)  # the smallest model is asked again where it refuses
     again = generation("--no-zero-shot", "--limit", 1, "--json", "-")
     assert (again.json, again.err) == (run.json, "")
 
