@@ -116,7 +116,7 @@ GONE = {
     **{f"{command} --resamples": CONSTANT for command in ("eval", "forensics")},
     **{f"{command} --seed": CONSTANT for command in ("eval", "forensics")},
     "eval --without-near-duplicates": "give --near-duplicates 0.5",
-    "eval manner": "the tag experiments-2026-11 has it",
+    "eval manner": "commit 847c86b2 has it",
     **{
         f"train --{name}": f"give --choose {name}=VALUE"
         for name in ("tau", "y0", "normalize", "share", "positives", "negatives", "loss")

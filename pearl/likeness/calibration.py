@@ -4,7 +4,7 @@ Most people have too few texts to calibrate on alone, so the coefficients are po
 tuning, each measured on texts that came after the history; only the intercept is each register's. The size of the
 history is a variable, since it moves the ratios of all texts alike. Longer texts say more: the evidence is weighed by a
 power of the number of words.
-``docs/experiments/likeness_registers.py`` of the tag experiments-2026-11 writes the coefficients, and the registers.
+``docs/experiments/likeness_registers.py`` of commit 847c86b2 writes the coefficients, and the registers.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The manner of many authors, which one person's is compared with: only figures. ``pearl eval manner`` of the tag
-experiments-2026-11 wrote them."""
+"""The manner of many authors, which one person's is compared with: only figures. ``pearl eval manner`` of commit
+847c86b2 wrote them."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_the_version(run_pearl):
             ["eval", "quality", "--resamples", "100"],
             "--resamples went: it is a constant now; leave it out. See 'pearl eval quality --help'.",
         ),
-        (["eval", "manner"], "manner went: the tag experiments-2026-11 has it. See 'pearl eval --help'."),
+        (["eval", "manner"], "manner went: commit 847c86b2 has it. See 'pearl eval --help'."),
         (["rank"], "Missing option '--model'. See 'pearl rank --help'."),
         (["rank", "--model"], "Option '--model' requires an argument."),
         (["keys", "revoke"], "Missing argument 'ID'. See 'pearl keys revoke --help'."),
