@@ -15,11 +15,11 @@ from pearl.weights.table import REINSTALL
 
 def load_smollm2(file: Path, dtype: torch.dtype) -> tuple[Any, Any]:
     """Load the model and its tokenizer. Raises InputError if the file cannot be read."""
-    from tqdm import tqdm  # type: ignore[import-untyped]
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig, modeling_gguf_pytorch_utils
 
     # its bar is not one of those that transformers switches off, and would stand between our lines
-    modeling_gguf_pytorch_utils.tqdm = partial(tqdm, disable=True)  # type: ignore[attr-defined]
+    bar = modeling_gguf_pytorch_utils.tqdm  # type: ignore[attr-defined]
+    modeling_gguf_pytorch_utils.tqdm = partial(bar, disable=True)  # type: ignore[attr-defined]
     try:
         read_gguf(file)  # a file that is cut off fails here
     except (OSError, ValueError) as error:
