@@ -440,7 +440,7 @@ def test_what_must_come_out_of_a_case(
     monkeypatch: pytest.MonkeyPatch,
     run_pearl: Callable[..., Any],
     word_encoder: Callable[[], Any],
-    request: pytest.FixtureRequest,
+    judge_endpoint: Any,
 ) -> None:
     if number not in FOLDERS:
         pytest.skip("the shared data do not have the case; set PEARL_SHARED")
@@ -448,5 +448,5 @@ def test_what_must_come_out_of_a_case(
         pytest.skip("no row of tests/test_cases.py says what must come out of the case")
     monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(FOLDERS[number])
-    tools = Tools(run_pearl, tmp_path, monkeypatch, word_encoder, lambda: request.getfixturevalue("judge_endpoint"))
+    tools = Tools(run_pearl, tmp_path, monkeypatch, word_encoder, lambda: judge_endpoint)
     ROWS[number].check(FOLDERS[number], tools)

@@ -15,8 +15,7 @@ from pearl.text.language import detect, wanted_language
 from pearl.text.phrases import Phrases
 from pearl.text.usable import counted
 
-LOOKED_AT = 60  # latest texts in which an assistant's phrase is looked for
-LONGEST_HELD = 120  # characters of a beginning or a line that may still be an edge
+LOOKED_AT, LONGEST_HELD = 60, 120  # latest texts, for an assistant's phrase; characters that may still be an edge
 SAID_OTHERWISE = regex.compile(
     r"(?i)\b(?:greet\w*|salut\w*|dear|hello|hi|begin|start|open|sign\w*|regards|clos\w*|end|name|formal\w*|informal\w*"
     r"|grüß\w*|gruß\w*|anrede|unterschr\w*|duz\w*|siez\w*)\b"
@@ -40,7 +39,6 @@ THEIRS = regex.compile(r"(?i)\bname\b|\brecipient\b")
 SENTENCE_END = regex.compile(r"[.!?…]+\s+|\n\s*")
 ENDS_SENTENCE = regex.compile(r"[.!?…]\Z")
 UNCLOSED = regex.compile(r"[\[<][^\]>\n]{0,60}\Z")
-GAP = "…"  # stands where a placeholder was that nothing known can fill
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +80,7 @@ class FrameFilter:
     own, with placeholders filled, and without an assistant's courtesies. It has ``ended`` behind a sign-off."""
 
     def __init__(self, frame: Frame) -> None:
-        self._off = frame == UNFRAMED
-        self._edges = frame.edges
+        self._off, self._edges = frame == UNFRAMED, frame.edges
         self._beginning = Beginning(frame.edges)
         self._courtesies = Courtesies(frame.phrases)
         self._ending = Ending(frame.edges)
@@ -272,4 +269,4 @@ class Placeholders:
     def _fill(self, placeholder: regex.Match[str]) -> str:
         self.filled += 1
         known = self._mine if MINE.search(placeholder[0]) else self._theirs if THEIRS.search(placeholder[0]) else None
-        return known or GAP
+        return known or "…"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from itertools import chain
+from pathlib import Path
 
 from pearl.errors import InputError
 from pearl.text.usable import parse_timestamp
@@ -211,11 +213,12 @@ def _folded(word: str) -> str:
 @cache
 def _vocabulary(language: str) -> Mapping[str, Hours]:
     """The words of a language's short dates and times, by Unicode's locale data, with the hours they stand for."""
-    from babel.localedata import exists, load  # takes a twentieth of a second
+    from babel.localedata import exists, resolve_locale_filename  # takes a twentieth of a second
 
     if not exists(language):
         return {}
-    data = load(language, merge_inherited=False)
+    # not by `load`, which would keep what this language alone has for every other reader of it
+    data = pickle.loads(Path(resolve_locale_filename(language)).read_bytes())
     patterns = [data.get("date_formats", {}).get("short")]
     for kind in ("time_formats", "datetime_formats", "datetime_formats_relative", "datetime_skeletons"):
         named = data.get(kind, {}).items()
