@@ -1,6 +1,6 @@
 """The edges of a person's texts, by rule: how they greet, what always follows, how they sign off, and their name.
 
-What is known by rule is not left to a model: a draft begins and ends with these (``service/drafting/edges.py``).
+What is known by rule is not left to a model: a draft begins and ends with these (``service/drafting/edged.py``).
 """
 
 from __future__ import annotations
