@@ -141,7 +141,7 @@ def edges_of(documents: Sequence[Document], request: str, recipient: str | None 
 def usual_ends(documents: Sequence[Document]) -> dict[str, dict[str, Any] | None]:
     """Return how most of these texts, the oldest first, begin (``greeting``) and end (``sign_off``): the words, with
     OPEN for a name that changes, and the number of texts that have them. None where there is no habit."""
-    parts, shown = _with_recurring_tails([taken_apart(each) for each in documents]), {}
+    parts = _with_recurring_tails([taken_apart(each) for each in documents])
     found = _edges(parts, None)
     found = found if found.addressee else _edges(parts, OPEN)
     texts = {each.id: each.text for each in documents}
@@ -149,23 +149,16 @@ def usual_ends(documents: Sequence[Document]) -> dict[str, dict[str, Any] | None
         "greeting": (found.before, found.edges.opening or found.edges.greeting),
         "sign_off": (found.after, found.edges.name or found.edges.sign_off),
     }
-    for name, (words, edge) in sides.items():
-        shown[name] = (
-            edge
-            if edge is None
-            else {
-                "text": " ".join(words.split()),
-                "texts": len(edge.sources),
-                "of": len(documents),
-                "share": edge.share.to_json(),
-                "examples": [
-                    {"id": id, "excerpt": excerpt(texts[id], at, at + len(edge.text))}
-                    for id in edge.sources[:EXAMPLES]
-                    for at in (max(0, texts[id].rfind(edge.text) if name == "sign_off" else 0),)
-                ],
-            }
-        )
-    return shown
+
+    def shown(name: str, words: str, edge: Edge) -> dict[str, Any]:
+        def example(id: str) -> dict[str, str]:
+            at = max(0, texts[id].rfind(edge.text)) if name == "sign_off" else 0
+            return {"id": id, "excerpt": excerpt(texts[id], at, at + len(edge.text))}
+
+        count = {"text": " ".join(words.split()), "texts": len(edge.sources), "of": len(documents)}
+        return count | {"share": edge.share.to_json(), "examples": list(map(example, edge.sources[:EXAMPLES]))}
+
+    return {name: shown(name, words, edge) if edge else None for name, (words, edge) in sides.items()}
 
 
 @lru_cache(KEPT)  # until `forget_parts`

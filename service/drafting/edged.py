@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 import regex
 
-from pearl.manner.edges import GREETED, NAMED, NO_EDGES, PEOPLE, UsualEdges, edges_of, names_a_person
+from pearl.manner.edges import GREETED, LOOKED_AT, NAMED, NO_EDGES, PEOPLE, UsualEdges, edges_of, names_a_person
 from pearl.manner.ends import PHRASES
 from pearl.records import Document, Note
 from pearl.text.language import detect, wanted_language
 from pearl.text.phrases import Phrases
 from pearl.text.usable import counted
 
-LOOKED_AT, LONGEST_HELD = 60, 120  # latest texts, for an assistant's phrase; characters that may still be an edge
+COURTESIES_IN, LONGEST_HELD = 60, 120  # latest texts; characters of a beginning or a line that may still be an edge
 SAID_OTHERWISE = regex.compile(
     r"(?i)\b(?:greet\w*|salut\w*|dear|hello|hi|begin|start|open|sign\w*|regards|clos\w*|end|name|formal\w*|informal\w*"
     r"|grüß\w*|gruß\w*|anrede|unterschr\w*|duz\w*|siez\w*)\b"
@@ -56,11 +57,12 @@ def frame_of(texts: Sequence[Document], request: str, recipient: str | None, ins
     """Return the frame of a draft from the person's texts, oldest first: none where instructions speak of how to begin
     or end, and where the texts are in another language than the draft."""
     wanted = wanted_language(request, instructions)
-    of_kind = [text for text in texts if wanted is None or detect(text.text) in (None, wanted)]
-    phrases = _unused_phrases("\n".join(text.text for text in of_kind[-LOOKED_AT:]))
+    in_language = (text for text in reversed(texts) if wanted is None or detect(text.text) in (None, wanted))
+    latest = list(islice(in_language, LOOKED_AT))[::-1]  # no more: a long history would be read for each draft
+    phrases = _unused_phrases("\n".join(text.text for text in latest[-COURTESIES_IN:]))
     if SAID_OTHERWISE.search(instructions):
         return Frame(phrases=phrases)
-    return Frame(edges_of(of_kind, request, recipient), phrases)
+    return Frame(edges_of(latest, request, recipient), phrases)
 
 
 def _unused_phrases(written: str) -> regex.Pattern[str] | None:
