@@ -19,9 +19,9 @@ from tests.source import ROOT, sources
 
 MOST = {
     "lines of packages": {
-        "lines of pearl": 14_045,
+        "lines of pearl": 14_042,
         "lines of retriever": 5_425,
-        "lines of service": 30_965,
+        "lines of service": 30_967,
         "lines of training": 7_755,
         "lines of eval": 22_883,
     },

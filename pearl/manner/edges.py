@@ -195,7 +195,8 @@ def _greeting(text: str) -> tuple[str, str, str, int]:
         if met is None or (pattern is NAMED and not names_a_person(met)):
             continue
         who = met["who"].strip(", \t")
-        person = PEOPLE.fullmatch(who) is not None or (pattern is NAMED) or not _has_case(who)
+        caseless = who.lower() == who.upper()  # in such a script any word may be a name
+        person = pattern is NAMED or caseless or PEOPLE.fullmatch(who) is not None
         shown = met["who"].replace(who, SLOT) if who and person else met["who"]
         gap = "\n\n" if "\n" in met["gap"] else " "
         return f"{met['phrase']}{shown}{met['mark']}", who if person else "", gap, met.end()
@@ -209,10 +210,6 @@ def names_a_person(met: regex.Match[str]) -> bool:
         return False
     ordinary = [word for word in words if word.casefold() in common_words() and not TITLE.fullmatch(word)]
     return not ordinary or ("\n" in met["gap"] and bool(met["mark"].strip()) and len(words) == 1)
-
-
-def _has_case(text: str) -> bool:
-    return text.lower() != text.upper()
 
 
 def _with_recurring_tails(texts: Sequence[Parts]) -> list[Parts]:

@@ -110,7 +110,7 @@ def _tokens(text: str, start: int, end: int) -> list[Token]:
 
 
 def _start(writing: Writing, at: int) -> int:
-    """The first beginning of a sentence or line from ``at`` on; the end of the text if there is none."""
+    """Return where the first sentence or line from ``at`` on begins; the end of the text if there is none."""
     return min((spot[0] for spot in (*writing.sentences, *writing.lines) if spot[0] >= at), default=len(writing.text))
 
 

@@ -28,7 +28,8 @@ from service.api.streaming import EventStream, event, while_connected
 from service.drafting.drafter import Delta, DraftJob, Ended, Event, Finished, Retrieved
 from service.drafting.variants import MOST
 from service.process.metrics import Metrics
-from service.process.rate_limits import RateLimited, Spending, counted
+from service.process.model_watch import Spending, counted
+from service.process.rate_limits import RateLimited
 from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import drafts

@@ -7,19 +7,66 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 from pearl import clock
 from pearl.chat.base import ChatModel, Chunk, Decoding, Message
-from pearl.errors import ChatError, ChatInterrupted, ChatRateLimited, ChatRefused, ChatRejected
-from service.process.rate_limits import CallTokens, counted
+from pearl.errors import ChatError, ChatInterrupted, ChatRateLimited, ChatRefused, ChatRejected, StoreError
+from service.store import keys
+from service.store.database import Database
 
 log = logging.getLogger("pearl.chat")
 
 CHECKED_S = 10.0  # how long the outcome of a check or of a successful call counts
 FAILED_S = 30.0  # how long a failed call counts: an endpoint may pass the check and still fail
 OF_ONE_CALL = (ChatRejected, ChatRefused, ChatInterrupted, ChatRateLimited)  # the next call may succeed
+
+
+class Spending:
+    """The tokens of one draft that are not stored yet."""
+
+    def __init__(self, database: Database, key_id: str) -> None:
+        self._database = database
+        self._key_id = key_id
+        self.tokens = 0
+
+    def store(self) -> None:
+        tokens, self.tokens = self.tokens, 0
+        try:
+            with self._database.write() as connection:
+                keys.spend(connection, self._key_id, tokens)
+        except StoreError as error:  # the draft is written
+            logging.getLogger("pearl.service").warning(
+                "%s tokens of %s are not counted: %s", tokens, self._key_id, error.message
+            )
+
+
+counted: ContextVar[Spending | None] = ContextVar("counted", default=None)  # of the draft that a request asks for
+
+
+class CallTokens:
+    """Counts the tokens of one call of the chat model."""
+
+    def __init__(self, spending: Spending, model: ChatModel, messages: Sequence[Message]) -> None:
+        self._spending = spending
+        self._model = model
+        self._messages = messages
+        self._texts: list[str] = []
+        self._told = 0
+
+    def read(self, chunk: Chunk) -> None:
+        self._texts.append(chunk.text)
+        if chunk.usage is not None:
+            self._told = chunk.usage.total_tokens
+
+    def end(self, *, failed: bool) -> None:
+        """Count what the model said it took, else an estimate; a call that failed without a word takes nothing."""
+        if not self._told and (any(self._texts) or not failed):
+            texts = [message.content for message in self._messages] + ["".join(self._texts)]
+            self._told = sum(map(self._model.count_tokens, texts))
+        self._spending.tokens += self._told
 
 
 @dataclass(frozen=True, slots=True)

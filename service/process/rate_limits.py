@@ -8,20 +8,21 @@ import math
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TypeVar
 
-from pearl.chat.base import ChatModel, Chunk, Message
-from pearl.errors import AccessError, InputError, Overloaded, StoreError
+from limits import parse
+from limits.errors import ConfigurationError, StorageError
+from limits.storage import storage_from_string
+from limits.strategies import MovingWindowRateLimiter
+
+from pearl.errors import AccessError, InputError, Overloaded
 from pearl.extras import MissingExtra
 from pearl.settings import Settings
 from pearl.text.shown_urls import why
-from service.store import keys
-from service.store.database import Database
 
 IN_MEMORY = "memory://"
 ANSWERS_S = 0.5  # for a storage to connect and to answer; the URL's own socket_timeout counts instead
@@ -84,10 +85,6 @@ class RateLimits:
 
     def __init__(self, settings: Settings) -> None:
         """Connect to the storage of the counts. Raises InputError if it cannot be used."""
-        from limits import parse, storage, strategies  # a command that drafts needs none of them
-        from limits.errors import ConfigurationError, StorageError
-
-        self._storage_error = StorageError
         self._limit = parse(settings.rate_limit) if settings.rate_limit else None
         url = settings.rate_limit_storage
         self._shared = url != IN_MEMORY
@@ -95,19 +92,19 @@ class RateLimits:
         self._away_until: float | None = None  # by the monotonic clock; None: the storage answered last time
         limits = ("socket_timeout", "socket_connect_timeout") if url.startswith(("redis", "valkey")) else ()
         try:
-            counts = storage.storage_from_string(url, wrap_exceptions=True, **dict.fromkeys(limits, ANSWERS_S))
+            storage = storage_from_string(url, wrap_exceptions=True, **dict.fromkeys(limits, ANSWERS_S))
         except (ConfigurationError, ValueError) as error:
             if url.startswith("redis") and find_spec("redis") is None:
                 raise MissingExtra("redis", "redis") from None
             reason = why(error, url)
             raise InputError(f"PEARL_RATE_LIMIT_STORAGE cannot be used: {reason}", code="invalid_setting") from None
-        self._limiter = strategies.MovingWindowRateLimiter(counts)
+        self._limiter = MovingWindowRateLimiter(storage)
 
     def answers(self) -> bool:
         """True if the storage of the counts can be reached."""
         try:
             return self._limiter.storage.check()
-        except self._storage_error:
+        except StorageError:
             return False
 
     def take(self, key_id: str) -> tuple[bool, Allowance | None]:
@@ -122,7 +119,7 @@ class RateLimits:
         try:
             allowed = self._limiter.hit(self._limit, key_id)
             window = self._limiter.get_window_stats(self._limit, key_id)
-        except self._storage_error:
+        except StorageError:
             if self._away_until is None:
                 log.warning("the storage of the rate limits does not answer: this process counts for itself")
             self._away_until = time.monotonic() + AGAIN_S
@@ -139,49 +136,6 @@ def over_the_limit(allowance: Allowance) -> RateLimited:
     return RateLimited(
         f"This key is over its limit of {allowance.limit} requests; wait {wait} s.", retry_after=float(wait)
     )
-
-
-class Spending:
-    """The tokens of one draft that are not stored yet."""
-
-    def __init__(self, database: Database, key_id: str) -> None:
-        self._database = database
-        self._key_id = key_id
-        self.tokens = 0
-
-    def store(self) -> None:
-        tokens, self.tokens = self.tokens, 0
-        try:
-            with self._database.write() as connection:
-                keys.spend(connection, self._key_id, tokens)
-        except StoreError as error:  # the draft is written
-            log.warning("%s tokens of %s are not counted: %s", tokens, self._key_id, error.message)
-
-
-counted: ContextVar[Spending | None] = ContextVar("counted", default=None)  # of the draft that a request asks for
-
-
-class CallTokens:
-    """Counts the tokens of one call of the chat model."""
-
-    def __init__(self, spending: Spending, model: ChatModel, messages: Sequence[Message]) -> None:
-        self._spending = spending
-        self._model = model
-        self._messages = messages
-        self._texts: list[str] = []
-        self._told = 0
-
-    def read(self, chunk: Chunk) -> None:
-        self._texts.append(chunk.text)
-        if chunk.usage is not None:
-            self._told = chunk.usage.total_tokens
-
-    def end(self, *, failed: bool) -> None:
-        """Count what the model said it took, else an estimate; a call that failed without a word takes nothing."""
-        if not self._told and (any(self._texts) or not failed):
-            texts = [message.content for message in self._messages] + ["".join(self._texts)]
-            self._told = sum(map(self._model.count_tokens, texts))
-        self._spending.tokens += self._told
 
 
 T = TypeVar("T")
