@@ -13,7 +13,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -91,7 +91,7 @@ def install(requirement: str, folder: Path) -> None:
     wanted = folder / "requirements.txt"
     wanted.write_text(requirement, encoding="utf-8")
     command = [*_pip(folder), "install", *OPTIONS, "--require-hashes", "--target", str(folder), "-r", str(wanted)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=_environment(folder), check=False)
     shutil.rmtree(folder / "pip", ignore_errors=True)
     if done.returncode:
         raise _failure(requirement.partition(" ")[0], done.stderr.decode(errors="replace"))
@@ -126,15 +126,15 @@ def _failure(what: str, said: str, kept: str = "") -> Exception:
 
 
 def _started(command: Sequence[str], folder: Path, errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start pip with its temporary files on the disk where there is room."""
-    temporary: Mapping[str, str] = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=errors,
-        env={**os.environ, **temporary, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
-    )
+    """Start pip."""
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=errors, env=_environment(folder))
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """pip's own, with its temporary files on the disk where there is room, and its errors in English: they are read."""
+    temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))
+    return {**os.environ, **temporary, "LC_ALL": "C", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:

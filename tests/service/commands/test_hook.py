@@ -48,9 +48,9 @@ def set_apart(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """Run in the folder's repository, with its home and no configuration of git but its own."""
     for name in [name for name in os.environ if name.startswith("GIT_") or name in UNATTENDED]:
         patch.delenv(name)
-    patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    patch.setenv("HOME", str(folder))
-    patch.setenv("PEARL_HOME", str(folder / "home"))
+    homes = {"HOME": str(folder), "PEARL_HOME": str(folder / "home")}
+    for name, value in {"GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C", **homes}.items():  # git in English
+        patch.setenv(name, value)
     patch.chdir(folder / "kettle")
 
 
