@@ -67,6 +67,9 @@ class PromptInputs:
     language: str = ""  # to write in, in English, if the documents are not all in it
     length: str | int | None = None  # in place of the documents' usual one: one of LENGTHS, or words
     begun: str = ""  # what the text begins with by rule
+    role: str = ""  # what the request is, by the name of its words in the frame; "" where that is not known
+    writer: str = ""  # the author's name, where it is known
+    addressee: str = ""  # whom the text is for, as the author addresses them
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +144,12 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
     as much (docs/experiments.md, "What a larger model is told").
     """
     system = _system(inputs)
-    task = Message("user", _task(inputs.template, inputs.follow_up or inputs.request, inputs.instructions))
+    task = Message("user", _asked(inputs, inputs.follow_up or inputs.request))
     begun = _begun(inputs, model)
     room = _room(inputs, (system, _in_language(inputs, task), *begun), model, max_tokens)
     prior = _latest_that_fit(inputs, room, model.count_tokens)
     if inputs.follow_up and not prior:  # what it follows up on must be said in the request
-        whole = Message("user", _task(inputs.template, inputs.request, inputs.instructions))
+        whole = Message("user", _asked(inputs, inputs.request))
         added = _tokens((whole,), model.count_tokens) - _tokens((task,), model.count_tokens)
         if added <= room:
             task, room = whole, room - added
@@ -169,7 +172,7 @@ def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pr
     slots = {
         "noun": inputs.template.noun,
         "length": _length(inputs),
-        "task": _task(inputs.template, inputs.request, inputs.instructions),
+        "task": _asked(inputs, inputs.request),
     }
 
     begun = _begun(inputs, model)
@@ -281,6 +284,16 @@ def _length(inputs: PromptInputs) -> str:
         return "" if inputs.length is None else frame()[f"length_{inputs.length}"]
     words = str(10 * max(1, round(usual * TIMES_AS_LONG.get(inputs.length, 1) / 10)))
     return fill(frame()["length" if inputs.length is None else "length_words"], words=words)
+
+
+def _asked(inputs: PromptInputs, request: str) -> str:
+    """The request with what it asks for: where its role is known, in words of who writes to whom."""
+    template = inputs.template
+    if inputs.role:
+        to = f" to {inputs.addressee}" if inputs.addressee else ""
+        words = fill(frame()[inputs.role], writer=inputs.writer or "the author", noun=template.noun, to=to)
+        template = replace(template, task=words)
+    return _task(template, request, inputs.instructions)
 
 
 def _task(template: Template, request: str | None, instructions: str = "") -> str:

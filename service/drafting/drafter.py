@@ -16,6 +16,7 @@ from pearl.claims.claims import CARRIED_OVER, Sample, claims
 from pearl.clock import Clock
 from pearl.editing.best_of import Likenesses
 from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError
+from pearl.manner.edges import NOTED, request_role
 from pearl.manner.ends import body_end
 from pearl.prompts import (
     Prompt,
@@ -364,10 +365,13 @@ class Drafter:
     def _prompt(
         self, voice: Voice, request: str, chosen: Sequence[ScoredDocument], job: DraftJob, frame: Frame = UNFRAMED
     ) -> tuple[PromptInputs, Prompt]:
+        template = job.template or load_template(voice.template)
         samples = tuple(job.shown_as(shown.document) for shown in chosen)
         instructions = _instructions(voice, job)
+        edges, asked_alone = frame.edges.edges, not job.before.exchanges
+        role = request_role(request) if template.sent and asked_alone else ""
         inputs = PromptInputs(
-            job.template or load_template(voice.template),
+            template,
             request,
             samples,
             instructions,
@@ -375,7 +379,11 @@ class Drafter:
             job.request if request != job.request else "",
             language_to_name(job.request, instructions, samples),
             job.length,
-            frame.edges.before,
+            # behind an opening such as "Short answer:" a model repeats a note in place of following it
+            frame.edges.greeting if role == NOTED else frame.edges.before,
+            role,
+            edges.name.text if edges.name else "",
+            frame.edges.addressee or "",
         )
         return inputs, draft_prompt(inputs, self.model, job.decoding.max_tokens)
 
