@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 SAID_EACH_S = 10.0
 Advance = Callable[[int, bool], None]
-ProgressOf = Callable[[str, int, Console], AbstractContextManager[Advance]]  # of a label and the number of items
 
 
 @contextmanager

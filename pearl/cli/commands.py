@@ -129,6 +129,7 @@ GONE = {
     **{f"{command} --replay": KEPT for command in ("judge", "forensics")},
     "search": "use pearl documents list WORDS, or for drafts pearl drafts list WORDS",
     "documents search": "use pearl documents list WORDS",
+    "train fit --ray": "this machine trains the cross-encoder; leave it out",
     "train --lora": "a cross-encoder is trained whole; leave it out",
 }
 

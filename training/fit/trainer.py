@@ -9,12 +9,10 @@ from rich.console import Console
 
 from retriever.models.files import system_errors
 from training.files import last_checkpoint
-from training.progress import ProgressOf, progress_of
+from training.progress import progress_of
 
 
-def train_on(
-    trainer: Any, steps: int, folder: Path, label: str, console: Console, progress: ProgressOf = progress_of
-) -> None:
+def train_on(trainer: Any, steps: int, folder: Path, label: str, console: Console) -> None:
     """Train for ``steps``, those before the last checkpoint in ``folder`` included."""
     from transformers import TrainerCallback
 
@@ -32,5 +30,5 @@ def train_on(
             self.done = state.global_step
 
     trainer.add_callback(Steps())
-    with progress(label, steps, console) as advance, system_errors(folder):
+    with progress_of(label, steps, console) as advance, system_errors(folder):
         trainer.train(resume_from_checkpoint=last_checkpoint(folder))
