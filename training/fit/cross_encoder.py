@@ -29,7 +29,7 @@ from retriever.models.folder import FIRST_POSITION
 from retriever.models.hardware import prefers_bfloat16
 from training.data.records import Example
 from training.fit.head import Loss
-from training.fit.trainer import train_on
+from training.progress import train_on
 
 EVERYTHING = 1_000_000  # tokens, where a base has no window
 TRAINED = "trained.safetensors"
