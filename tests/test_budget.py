@@ -20,14 +20,14 @@ from tests.source import ROOT, sources
 MOST = {
     "lines of packages": {
         "lines of pearl": 14_044,
-        "lines of retriever": 5_425,
+        "lines of retriever": 5_229,
         "lines of service": 30_967,
         "lines of training": 7_468,
         "lines of eval": 22_704,
     },
     "lines beside the packages": {
         "lines of docs/*.py and benchmarks": 2_930,
-        "lines of tests": 73_744,
+        "lines of tests": 73_702,
     },
     "modules": {"modules": 519},
     "short modules": {"modules under 60 lines": 51},
