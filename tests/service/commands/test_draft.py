@@ -120,10 +120,6 @@ def test_texts_to_embed_are_told(
     assert said not in command("import", "jsonl", write_lines([{**lines[0], "id": "x", "text": "Milk."}])).err
 
 
-def test_help_has_examples(command: Any) -> None:
-    assert "pearl draft" in command("draft", "--help").out
-
-
 def test_the_text_is_all_of_standard_output(command: Any, sample: None, endpoint: Any) -> None:
     ran = command("draft", "--no-edges", "Tomas asks about the costume rails", "--voice", "email")
     assert (ran.status, ran.out) == (0, "Kettle's on, come by at nine.\n")

@@ -319,7 +319,3 @@ def test_by_force_it_is_served(process: Any, monkeypatch: pytest.MonkeyPatch, ma
         reader.join()
         running.stdout.close()
         running.stderr.close()
-
-
-def test_help_has_examples(command: Any) -> None:
-    assert "pearl serve --sample" in command("serve", "--help").out
