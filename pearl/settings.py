@@ -118,6 +118,13 @@ class Settings(BaseSettings):
         le=8192,
         description="Context window given to the embedded model, tokens; at most that which a GGUF file names.",
     )
+    first_word_s: float = Field(
+        default=10.0,
+        ge=0,
+        description="Seconds within which the embedded model begins to write: so many texts are shown to it, and so "
+        "much of them, as it reads in that time, at its speed on this machine (`pearl doctor`); the request and the "
+        "instructions stay whole. 0: as many as the context holds.",
+    )
     max_draft_tokens: int = Field(
         default=512, ge=16, description="Longest draft, tokens; 512 is a little over 300 words."
     )

@@ -38,7 +38,7 @@ def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatM
 
     _, path = embedded_file(settings)
     context = settings.embedded_context_tokens
-    model = GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies)
+    model = GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies, home=settings.home)
     if _named(settings) and settings.ray is None:  # a file that a person brought may be half of one
         model.check_file()
     return model

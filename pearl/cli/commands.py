@@ -128,6 +128,7 @@ GONE = {
     **{f"{command} --replay": KEPT for command in ("judge", "forensics")},
     "search": "use pearl documents list WORDS, or for drafts pearl drafts list WORDS",
     "documents search": "use pearl documents list WORDS",
+    "serve --force": "set PEARL_RETRIEVER_FORCE=1",
     "train --lora": "a cross-encoder is trained whole; leave it out",
 }
 

@@ -40,9 +40,7 @@ class Source(Protocol):
 
     shown: str  # its name in lists and errors
 
-    def fetch(self, folder: Path, transfer: Transfer) -> Path:
-        """Return the file, brought into the folder."""
-        ...
+    def fetch(self, folder: Path, transfer: Transfer) -> Path: ...
 
 
 class LocalFile:

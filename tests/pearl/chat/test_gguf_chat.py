@@ -18,13 +18,12 @@ from types import SimpleNamespace
 import pytest
 
 from pearl.chat.base import Chunk, Decoding, Message, Reply, complete
-from pearl.chat.choose import make_chat_model
 from pearl.chat.gguf_chat import GgufChatModel
 from pearl.chat.llama_cpp import check_processor, load_library
+from pearl.chat.speed import Speeds
 from pearl.errors import ChatError, ContextExceeded
 from pearl.prompts import PromptInputs, draft_prompt
 from pearl.records import Document
-from pearl.settings import load_settings
 from pearl.templates import load_template
 from pearl.weights.table import embedded_model_file
 from tests.read_back import read_back
@@ -60,6 +59,29 @@ def test_it_answers_and_the_pieces_are_the_whole(model):
     assert reply.text == "".join(chunk.text for chunk in first)  # the likeliest token every time
     assert first[-1] == Chunk("", reply.finish_reason, reply.usage)
     assert reply.usage.prompt_tokens == len(model._loaded()[1].prompt(ASKED))
+
+
+def test_it_says_how_far_it_has_read_and_measures_its_speed(tmp_path):
+    model = GgufChatModel(embedded_model_file(), context_tokens=1024, home=tmp_path)
+    begin = [Message("system", "Write as Otti does. " * 15)]
+    kept = model.tokens_in_time(begin, seconds=0)  # it had to read these to know its speed, and keeps them
+    assert 75 <= kept <= len(model._loaded()[1].prompt(begin))
+    assert model.speed.is_known
+    assert Speeds(tmp_path).of(model._file.digest) == model.speed
+    assert kept < model.tokens_in_time(begin, seconds=1000)
+
+    async def chunks() -> list[Chunk]:
+        asked = [*begin, Message("user", "one two three " * 150)]
+        return [chunk async for chunk in model.stream(asked, Decoding(max_tokens=4))]
+
+    before, (*read, _, _, _, _, last) = model.speed, asyncio.run(chunks())
+    steps = [chunk.prompt_read for chunk in read if chunk.prompt_read]
+    assert (len(steps), "".join(chunk.text for chunk in read)) == (len(read), "")
+    assert kept - 5 < steps[0].done < steps[1].done < steps[-1].done == steps[-1].total == last.usage.prompt_tokens
+    assert None not in [step.seconds_left for step in steps]
+    assert steps[-1].seconds_left == 0
+    assert model.speed.read == pytest.approx(before.read + steps[-1].total - steps[0].done, abs=1)
+    asyncio.run(model.close())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what is mapped")
