@@ -26,6 +26,7 @@ from pearl.errors import ChatTimeout, InputError, PearlError
 from pearl.extras import MissingExtra
 from pearl.runtime.ray_workers import Cluster, Placement, _placed, _Room, _why_not
 from tests.source import ROOT
+from tests.tiny_gguf import write_tiny_gguf
 
 USERS = [f"user{number:02}" for number in range(24)]
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
@@ -282,11 +283,9 @@ def kept(file: Path) -> list[tuple[object, ...]]:
 
 @pytest.mark.slow
 def test_replies_are_those_of_one_process(
-    cluster: RealCluster, writings: Any, write_lines: Any, chat_folder: Path, tmp_path: Path
+    cluster: RealCluster, writings: Any, write_lines: Any, tmp_path: Path
 ) -> None:
-    wide = shutil.copytree(chat_folder, tmp_path / "tiny")  # of a token a byte
-    config = wide / "config.json"
-    config.write_text(config.read_text().replace('"max_position_embeddings": 2048', '"max_position_embeddings": 8192'))
+    write_tiny_gguf(tmp_path / "wide.gguf", context_tokens=8192)  # of a token a byte
     lines = [line | {"request": None} for line in writings(USERS[:1], documents=3)]
     pair = {"request": "Thank Bo.", "reference": "ta", "candidates": {"a": "Dear Bo, thank you.", "b": "cheers"}}
     commands: dict[str, list[object]] = {
@@ -296,7 +295,8 @@ def test_replies_are_those_of_one_process(
     history = write_lines(writings(USERS[:2], documents=4), "c.jsonl")
     commands["compare"] = ["compare", "--systems", "bm25", "random", "--max-tokens", 8, "--targets", 1]
     commands["compare"] += ["--history", history]
-    llm = {"PEARL_LLM": "transformers", "PEARL_LLM_MODEL": str(wide), "PEARL_HOME": str(tmp_path / "home")}
+    llm = {"PEARL_LLM": "embedded", "PEARL_LLM_MODEL": str(tmp_path / "wide.gguf")}
+    llm |= {"PEARL_EMBEDDED_CONTEXT_TOKENS": "8192", "PEARL_HOME": str(tmp_path / "home")}
     for name, words in commands.items():
         files = {}
         for way, more in {"alone": [], "many": ["--ray", cluster.address]}.items():

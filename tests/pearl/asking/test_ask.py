@@ -12,10 +12,10 @@ from pearl.asking.kept import Question, open_replies
 from pearl.asking.patience import Failed, asking
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.endpoint import EndpointChatModel
-from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatError, ChatRefused, PearlError
 from pearl.prompts import MESSAGE_OVERHEAD
 from pearl.records import Usage
+from tests.fake_chat import FakeChatModel
 
 DECODING = Decoding(max_tokens=50, temperature=0.7)
 

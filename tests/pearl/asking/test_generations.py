@@ -14,8 +14,8 @@ from pearl.asking.ask import EMPTY_ANSWER, generate, missing
 from pearl.asking.kept import open_replies
 from pearl.asking.patience import DOWN, OUT_OF_TIME, TRIES, Failed, Unwatched
 from pearl.chat.base import Decoding, Message, Reply
-from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatTimeout, ContextExceeded, InputError
+from tests.fake_chat import FakeChatModel
 
 DECODING = Decoding(max_tokens=20)
 

@@ -29,6 +29,7 @@ def test_a_draft_with_the_real_models(process: Any, sample: None, monkeypatch: p
     """From end to end: the installed command, the embedded models, the sample user."""
     monkeypatch.setenv("PEARL_RETRIEVER", "fusion")  # a trained one may ask instead, or leave documents out
     monkeypatch.setenv("PEARL_MAX_DRAFT_TOKENS", "24")
+    monkeypatch.setenv("PEARL_FIRST_WORD_S", "0")  # other programs may make this machine slow
     words = ("--user", "sample", "--voice", "email", "-k", "2", "--json", "-")
     running = process("draft", "Ask Nan for the costume rails again", *words)
     out, err = running.communicate(timeout=180)
