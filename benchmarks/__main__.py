@@ -19,7 +19,6 @@ NAMES = (
     "import",
     "draft_overhead",
     "load",
-    "scoring",
     "retrieval",
     "serving",
     "many_users",

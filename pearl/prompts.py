@@ -19,6 +19,8 @@ from pearl.text.language import detect, names, wanted_language
 from pearl.text.words import characters, composed, is_question
 
 SMALLEST_SHARE = 40  # tokens; less of a document shows nothing of its style
+SMALLEST_IN_TIME = 100  # where the model reads slowly: rather a part of one document than crumbs of four
+LEAST_IN_TIME = 160  # tokens for documents if no more are read in time: without any a draft would be anybody's
 LONGEST_WORD = 60  # characters; what is longer is no word but a script without spaces, or code
 LONGEST_SHOWN_REQUEST = 80  # tokens of the request a document answered
 LEAST_WORDS = 5  # of a usual text; a script without spaces has fewer, and its words cannot be counted so
@@ -33,6 +35,8 @@ EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[ \t]*[*_#]*[ \t]*[:.–—-]?[*_#]
 TURNS, TOLD_TURNS, QUOTED, REQUEST_ALONE = "turns", "told_turns", "quoted", "request_alone"
 
 CountTokens = Callable[[str], int]
+# of the number of tokens of a prompt that are read before the first word is due, by the messages that it begins with
+InTime = Callable[[Sequence[Message]], int]
 
 
 INTENTS = ("accept", "decline", "hedge", "ask", "inform")
@@ -67,6 +71,10 @@ class PromptInputs:
     language: str = ""  # to write in, in English, if the documents are not all in it
     length: str | int | None = None  # in place of the documents' usual one: one of LENGTHS, or words
     begun: str = ""  # what the text begins with by rule
+    role: str = ""  # what the request is, by the name of its words in the frame; "" where that is not known
+    writer: str = ""  # the author's name, where it is known
+    addressee: str = ""  # whom the text is for, as the author addresses them
+    in_time: InTime | None = None  # None: documents may take as long to read as they do
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,7 @@ class Prompt:
     shortened: int  # how many of them were cut
     begun: str = ""  # the beginning of the answer, if the last message is that
     form: str | None = None  # how a first draft's documents are shown, such as TURNS
+    for_time: bool = False  # documents were cut or left out for the time that reading takes, not for want of room
 
 
 def instructed(instructions: str, intent: str | None = None, length: str | int | None = None) -> str:
@@ -141,26 +150,28 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
     as much (docs/experiments.md, "What a larger model is told").
     """
     system = _system(inputs)
-    task = Message("user", _task(inputs.template, inputs.follow_up or inputs.request, inputs.instructions))
+    task = Message("user", _asked(inputs, inputs.follow_up or inputs.request))
     begun = _begun(inputs, model)
     room = _room(inputs, (system, _in_language(inputs, task), *begun), model, max_tokens)
     prior = _latest_that_fit(inputs, room, model.count_tokens)
     if inputs.follow_up and not prior:  # what it follows up on must be said in the request
-        whole = Message("user", _task(inputs.template, inputs.request, inputs.instructions))
+        whole = Message("user", _asked(inputs, inputs.request))
         added = _tokens((whole,), model.count_tokens) - _tokens((task,), model.count_tokens)
         if added <= room:
             task, room = whole, room - added
     room -= _tokens(prior, model.count_tokens)
     # in a conversation the earlier turns are the matter itself
-    informed = (system, task) if prior else _told(inputs, system, task)
+    informed = (system, task) if prior else _told(inputs, task)
     room -= _tokens(informed, model.count_tokens) - _tokens((system, task), model.count_tokens)
-    shown, shortened = _documents_that_fit(inputs, _answered_turn, room, model.count_tokens)
+    wanted = (informed[0], *prior, _in_language(inputs, informed[1]), *begun)
+    in_time = _room_in_time(inputs, wanted, room, model)
+    shown, shortened = _documents_that_fit(inputs, _answered_turn, in_time, room, model.count_tokens)
     form = REQUEST_ALONE
     if shown:
         (system, task), form = informed, TURNS if prior else TOLD_TURNS
     turns = [message for turn in reversed(shown) for message in turn]
     messages = (system, *turns, *prior, _in_language(inputs, task), *begun)
-    return Prompt(messages, inputs.documents[: len(shown)], shortened, _mark(begun), form)
+    return Prompt(messages, inputs.documents[: len(shown)], shortened, _mark(begun), form, in_time < room)
 
 
 def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
@@ -169,7 +180,7 @@ def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pr
     slots = {
         "noun": inputs.template.noun,
         "length": _length(inputs),
-        "task": _task(inputs.template, inputs.request, inputs.instructions),
+        "task": _asked(inputs, inputs.request),
     }
 
     begun = _begun(inputs, model)
@@ -179,10 +190,12 @@ def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pr
         return _system(inputs), _in_language(inputs, Message("user", _tidy(words))), *begun
 
     room = _room(inputs, ask("\n"), model, max_tokens)
-    shown, shortened = _documents_that_fit(inputs, _quoted, room, model.count_tokens)
+    in_time = _room_in_time(inputs, ask("\n"), room, model)
+    shown, shortened = _documents_that_fit(inputs, _quoted, in_time, room, model.count_tokens)
     quoted = "\n\n".join(message.content for turn in reversed(shown) for message in turn)
     used = inputs.documents[: len(shown)]
-    return Prompt(ask(quoted), used, shortened, _mark(begun), QUOTED if shown else REQUEST_ALONE)
+    form = QUOTED if shown else REQUEST_ALONE
+    return Prompt(ask(quoted), used, shortened, _mark(begun), form, in_time < room)
 
 
 def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_tokens: int) -> Prompt:
@@ -205,7 +218,8 @@ def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_toke
         return (*messages, Message("assistant", begun)) if begun else messages
 
     room = _room(inputs, ask(""), model, max_tokens)
-    shown, shortened = _documents_that_fit(inputs, _quoted, room, model.count_tokens)
+    in_time = _room_in_time(inputs, ask(""), room, model)
+    shown, shortened = _documents_that_fit(inputs, _quoted, in_time, room, model.count_tokens)
     quoted = "\n\n".join(message.content for turn in shown for message in turn)
     return Prompt(ask(quoted), inputs.documents[: len(shown)], shortened, begun)
 
@@ -246,12 +260,16 @@ def _system(inputs: PromptInputs) -> Message:
     return Message("system", fill(frame()["system"], noun=template.noun, guidance=template.guidance))
 
 
-def _told(inputs: PromptInputs, system: Message, task: Message) -> tuple[Message, Message]:
+def first_message(template: Template) -> Message:
+    """Return the message that a first draft's prompt begins with where documents are shown."""
+    guided = fill(frame()["system"], noun=template.noun, guidance=template.guidance)
+    return Message("system", f"{guided} {fill(frame()['manner'], noun=template.noun)}")
+
+
+def _told(inputs: PromptInputs, task: Message) -> tuple[Message, Message]:
     """The first and the last message with what a model is told of the documents and their usual length."""
-    noun = inputs.template.noun
     matter = f"{frame()['matter']} {_length(inputs)}".strip()
-    manner = fill(frame()["manner"], noun=noun)
-    return replace(system, content=f"{system.content} {manner}"), replace(task, content=f"{task.content}\n{matter}")
+    return first_message(inputs.template), replace(task, content=f"{task.content}\n{matter}")
 
 
 def _begun(inputs: PromptInputs, model: ChatModel) -> tuple[Message, ...]:
@@ -281,6 +299,16 @@ def _length(inputs: PromptInputs) -> str:
         return "" if inputs.length is None else frame()[f"length_{inputs.length}"]
     words = str(10 * max(1, round(usual * TIMES_AS_LONG.get(inputs.length, 1) / 10)))
     return fill(frame()["length" if inputs.length is None else "length_words"], words=words)
+
+
+def _asked(inputs: PromptInputs, request: str) -> str:
+    """The request with what it asks for: where its role is known, in words of who writes to whom."""
+    template = inputs.template
+    if inputs.role:
+        to = f" to {inputs.addressee}" if inputs.addressee else ""
+        words = fill(frame()[inputs.role], writer=inputs.writer or "the author", noun=template.noun, to=to)
+        template = replace(template, task=words)
+    return _task(template, request, inputs.instructions)
 
 
 def _task(template: Template, request: str | None, instructions: str = "") -> str:
@@ -327,6 +355,15 @@ def _room(inputs: PromptInputs, messages: Sequence[Message], model: ChatModel, m
     return room
 
 
+def _room_in_time(inputs: PromptInputs, messages: Sequence[Message], room: int, model: ChatModel) -> int:
+    """The part of the room that documents may fill beside these messages if the first word is to come in time. The
+    messages themselves are not cut, and LEAST_IN_TIME is left for documents even if these alone take longer."""
+    if inputs.in_time is None or not inputs.documents:
+        return room
+    left = inputs.in_time(messages[:1]) - _tokens(messages, model.count_tokens)
+    return min(room, max(LEAST_IN_TIME, left))
+
+
 def _tokens(messages: Sequence[Message], count: CountTokens) -> int:
     return sum(count(message.content) + MESSAGE_OVERHEAD for message in messages)
 
@@ -345,9 +382,15 @@ def _latest_that_fit(inputs: PromptInputs, room: int, count: CountTokens) -> tup
 
 
 def _documents_that_fit(
-    inputs: PromptInputs, show: Callable[[PromptInputs, str | None, str], Turn], room: int, count: CountTokens
+    inputs: PromptInputs,
+    show: Callable[[PromptInputs, str | None, str], Turn],
+    in_time: int,
+    room: int,
+    count: CountTokens,
 ) -> tuple[list[Turn], int]:
-    """Documents, best first, while each gets a useful share of the room, and the number of them that were cut."""
+    """Documents, best first, while each gets a useful share of what is read in time, at most the room, and the number
+    of them that were cut."""
+    smallest = SMALLEST_IN_TIME if in_time < room else SMALLEST_SHARE
     requests = [_shown_request(document, count) for document in inputs.documents]
 
     def turn(position: int, text: str) -> Turn:
@@ -357,12 +400,12 @@ def _documents_that_fit(
         return _tokens(turn(position, text), count)
 
     sizes = [size(position, document.text) for position, document in enumerate(inputs.documents)]
-    useful = [min(whole, size(position, "") + SMALLEST_SHARE) for position, whole in enumerate(sizes)]
+    useful = [min(whole, size(position, "") + smallest) for position, whole in enumerate(sizes)]
     used = len(sizes)
-    while any(share < least for share, least in zip(fair_shares(sizes[:used], room), useful, strict=False)):
+    while any(share < least for share, least in zip(fair_shares(sizes[:used], in_time), useful, strict=False)):
         used -= 1
     shown, shortened = [], 0
-    for position, share in enumerate(fair_shares(sizes[:used], room)):
+    for position, share in enumerate(fair_shares(sizes[:used], in_time)):
         text = inputs.documents[position].text
         if share < sizes[position]:
             text = cut(text, share, partial(size, position))

@@ -40,8 +40,9 @@ ENGINES = {
         "this machine: PEARL's default, or what PEARL_LLM_MODEL names", "pearl.chat.choose:embedded"
     ),
     ENDPOINT_ENGINE: Engine("any OpenAI-compatible endpoint", "pearl.chat.choose:endpoint"),
-    "transformers": Engine("a folder or hub model in PEARL_LLM_MODEL, for measuring", "pearl.chat.choose:local"),
 }
+NO_ENGINE = "transformers"  # was one
+SERVED_INSTEAD = "went: serve the folder with `transformers serve`, and name that address in PEARL_LLM_BASE_URL"
 EMBEDDED = "embedded"
 MPNET = "mpnet"
 PREFIX = "PEARL_"
@@ -116,6 +117,13 @@ class Settings(BaseSettings):
         ge=512,
         le=8192,
         description="Context window given to the embedded model, tokens; at most that which a GGUF file names.",
+    )
+    first_word_s: float = Field(
+        default=10.0,
+        ge=0,
+        description="Seconds within which the embedded model begins to write: so many texts are shown to it, and so "
+        "much of them, as it reads in that time, at its speed on this machine (`pearl doctor`); the request and the "
+        "instructions stay whole. 0: as many as the context holds.",
     )
     max_draft_tokens: int = Field(
         default=512, ge=16, description="Longest draft, tokens; 512 is a little over 300 words."
@@ -200,6 +208,13 @@ class Settings(BaseSettings):
         description="Log lines, the server's own included: `text`, or `json`, one object a line.",
     )
     log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$", description="Least severe log line.")
+
+    @field_validator("llm", mode="before")
+    @classmethod
+    def _engine_that_went(cls, value: object) -> object:
+        if value == NO_ENGINE:
+            raise ValueError(SERVED_INSTEAD)
+        return value
 
     @field_validator("rate_limit")
     @classmethod

@@ -8,7 +8,7 @@ import logging
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -21,7 +21,9 @@ from pearl.clock import Clock
 from pearl.editing.best_of import Rewards
 from pearl.errors import InputError, NotFound, PearlError, StoreError
 from pearl.manner.edges import forget_parts
+from pearl.prompts import first_message
 from pearl.settings import Settings
+from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text import language
 from pearl.theta import read_theta
 from retriever.base import Retriever
@@ -83,6 +85,7 @@ class Services:
         self.profiles = ProfileCache(self.database)
         self.ranking = FairThreads(WAITING)
         chosen = model or make_chat_model(settings, self._precedence.of_request)
+        self._read_ahead, in_time = getattr(chosen, "read_ahead", None), getattr(chosen, "tokens_in_time", None)
         self.model = WatchedModel(masked(settings, chosen), self._count_failure)
         self.polisher = make_polisher(settings, rewards)
         self.drafter = Drafter(
@@ -97,6 +100,7 @@ class Services:
             tells_likeness=settings.likeness,
             reads=self.encoder.reads if self.needs_encoder else None,
             here=writes_here(settings),
+            in_time=partial(in_time, seconds=settings.first_word_s) if in_time and settings.first_word_s else None,
         )
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()
@@ -247,6 +251,11 @@ class Services:
         with self._ending:
             if not self._ended:
                 self._begin()
+        if self._read_ahead is not None and self.loaded.is_set():
+            with suppress(PearlError):  # a draft says what is wrong
+                speed = self._read_ahead([first_message(load_template(DEFAULT_TEMPLATE))], lambda: self._ended)
+                if speed.is_known:
+                    log.info("the model %s %s", self.model.name, speed.words(self.settings.first_word_s))
 
     def _begin(self) -> None:
         """Log how the loading ended, and start the work that waited for it."""
@@ -319,7 +328,7 @@ def check_retriever(settings: Settings, encoder: Encoder) -> None:
     if retriever.do_not_use and not settings.retriever_force:
         raise InputError(
             f"PEARL_RETRIEVER={name!r}: its training says not to use it ({'; '.join(retriever.do_not_use)}); train on "
-            "more, or set PEARL_RETRIEVER_FORCE=1 (pearl serve --force).",
+            "more, or set PEARL_RETRIEVER_FORCE=1.",
             code="do_not_use",
         )
 

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from pearl.chat.fake import FakeChatModel
 from pearl.settings import load_settings
 from service.app import create_app
 from service.hook.message import UNATTENDED, is_unwanted
 from tests.dovecot import Ann, mail_server
+from tests.fake_chat import FakeChatModel
 
 CASES = Path(os.environ.get("PEARL_SHARED", Path(__file__).parents[1] / ".." / "shared")) / "cases"
 

@@ -23,17 +23,14 @@ def write_tiny_gguf(
     template: str = "",
     architecture: str = "llama",
     sentencepiece: bool = False,
-    part: tuple[int, int] | None = None,
+    context_tokens: int = 128,
 ) -> None:
     """Write it, by llama.cpp's own library. Of the ``control`` tokens the second begins a text and the third ends it;
     ``sentencepiece`` has the vocabulary of Llama 2's kind, with a blank before each text."""
     writer = GGUFWriter(path, architecture)
-    if part is not None:  # the number, from 0, and of how many
-        writer.add_uint16("split.no", part[0])
-        writer.add_uint16("split.count", part[1])
     words, kinds = _vocabulary(control, sentencepiece=sentencepiece)
     writer.add_block_count(LAYERS)
-    writer.add_context_length(128)
+    writer.add_context_length(context_tokens)
     writer.add_embedding_length(WIDTH)
     writer.add_feed_forward_length(INNER)
     writer.add_head_count(HEADS)

@@ -26,7 +26,7 @@ from pearl.text.fences import without_role_tokens
 from retriever.models.files import file_digest, model_fingerprint, system_errors
 from training.choices import choice, choices_in
 from training.files import last_checkpoint
-from training.fit.trainer import train_on
+from training.progress import train_on
 
 if TYPE_CHECKING:
     from rich.console import Console

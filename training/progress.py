@@ -1,17 +1,18 @@
-"""Progress of resumable work, with an honest estimate of what is left."""
+"""Progress of resumable work, with an honest estimate of what is left; transformers' trainer has this bar, too."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 SAID_EACH_S = 10.0
 Advance = Callable[[int, bool], None]
-ProgressOf = Callable[[str, int, Console], AbstractContextManager[Advance]]  # of a label and the number of items
 
 
 @contextmanager
@@ -40,3 +41,28 @@ def progress_of(label: str, total: int, console: Console) -> Iterator[Advance]:
                 console.print(f"{label} {done:,}/{total:,} {left}".rstrip(), highlight=False, soft_wrap=True)
 
         yield advance
+
+
+def train_on(trainer: Any, steps: int, folder: Path, label: str, console: Console) -> None:
+    """Train for ``steps``, those before the last checkpoint in ``folder`` included."""
+    from transformers import TrainerCallback
+
+    from retriever.models.files import system_errors
+    from training.files import last_checkpoint
+
+    class Steps(TrainerCallback):
+        """Counts the steps on the bar."""
+
+        done = 0
+
+        def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            self.done = state.global_step
+            advance(self.done, False)
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            advance(state.global_step - self.done, True)
+            self.done = state.global_step
+
+    trainer.add_callback(Steps())
+    with progress_of(label, steps, console) as advance, system_errors(folder):
+        trainer.train(resume_from_checkpoint=last_checkpoint(folder))

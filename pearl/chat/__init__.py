@@ -1,1 +1,1 @@
-"""Chat models: one protocol (``base``), an endpoint (``endpoint``), the embedded model (``embedded``), a fake."""
+"""Chat models: one protocol (``base``), an endpoint (``endpoint``), any GGUF file on this machine (``gguf_chat``)."""

@@ -32,12 +32,22 @@ class Decoding:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptRead:
+    """How much of a prompt is read before the first word comes; only a model on this machine says so."""
+
+    done: int  # tokens, with those kept from an earlier prompt
+    total: int  # tokens
+    seconds_left: float | None = None  # None where nothing is known of the speed yet
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of an answer as it arrives."""
 
     text: str = ""
     finish_reason: str | None = None  # of the last one
     usage: Usage | None = None  # of the last one
+    prompt_read: PromptRead | None = None  # of those before the first word, which have no text
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +94,13 @@ async def complete(model: ChatModel, messages: Sequence[Message], decoding: Deco
 
 
 async def gathered(chunks: AsyncGenerator[Chunk, None]) -> Reply:
+    """Join the pieces of an answer as they come."""
+    return joined([chunk async for chunk in chunks])
+
+
+def joined(chunks: Sequence[Chunk]) -> Reply:
     """Join the pieces of an answer."""
-    texts, finish_reason, usage = [], "stop", Usage()
-    async for chunk in chunks:
-        texts.append(chunk.text)
-        finish_reason = chunk.finish_reason or finish_reason
-        usage = chunk.usage or usage
-    return Reply("".join(texts), finish_reason, usage)
+    finish_reasons = [chunk.finish_reason for chunk in chunks if chunk.finish_reason]
+    usages = [chunk.usage for chunk in chunks if chunk.usage]
+    text = "".join(chunk.text for chunk in chunks)
+    return Reply(text, finish_reasons[-1] if finish_reasons else "stop", usages[-1] if usages else Usage())

@@ -15,7 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 from pearl.chat.base import ChatModel
 from pearl.errors import InputError
 from pearl.runtime.ray_workers import Placement
-from pearl.settings import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES, Settings
+from pearl.settings import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES, NO_ENGINE, SERVED_INSTEAD, Settings
 from pearl.text.shown_urls import is_loopback
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatM
 
     _, path = embedded_file(settings)
     context = settings.embedded_context_tokens
-    model = GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies)
+    model = GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies, home=settings.home)
     if _named(settings) and settings.ray is None:  # a file that a person brought may be half of one
         model.check_file()
     return model
@@ -47,25 +47,15 @@ def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatM
 def embedded_file(settings: Settings) -> tuple[str, Path]:
     """The name and the file of the model that this machine writes with. Raises PearlError if it is not there."""
     from pearl.weights.shelf import Shelf, model_path
-    from pearl.weights.table import SMALLEST, embedded_model_file, in_table
 
     name = _named(settings) or Shelf(settings.home).default().name
-    smallest = in_table(name) is SMALLEST
-    return name, embedded_model_file(settings.home / "models") if smallest else model_path(name, settings.home)
+    return name, model_path(name, settings.home)
 
 
 def _named(settings: Settings) -> str | None:
     """The model of this machine that the settings name. Beside an address or a key the name is the endpoint's, which
     --llm embedded passes over."""
     return None if settings.llm_base_url or settings.llm_api_key else settings.llm_model
-
-
-def local(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
-    from pearl.chat.local import LocalChatModel
-
-    if not settings.llm_model:
-        raise InputError("PEARL_LLM=transformers needs PEARL_LLM_MODEL, a folder or a hub's name.", code="no_model")
-    return LocalChatModel(settings.llm_model)
 
 
 def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, in_flight: int = 1) -> ChatModel:
@@ -102,6 +92,8 @@ def unnamed_weights(settings: Settings) -> Weights | None:
 
 def engine_and_model(name: str | None) -> tuple[str | None, str | None]:
     """The engine of a name, and the model; a name that is no engine is a model of the endpoint."""
+    if name == NO_ENGINE:
+        raise InputError(f"--llm {name} {SERVED_INSTEAD}.", param="llm")
     if name is None or name in (AUTO, *ENGINES):
         return name, None
     return ENDPOINT_ENGINE, name

@@ -7,36 +7,51 @@ import logging
 import re
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 
-from pearl.chat.base import Chunk, Decoding, Message
+from pearl.chat.base import Chunk, Decoding, Message, PromptRead
 from pearl.chat.chat_format import ChatFormat
 from pearl.chat.gguf_file import ModelFile, read_gguf
 from pearl.chat.llama_cpp import REPEAT_PENALTY, REPEAT_WINDOW, Event, LlamaCpp, load_llama_cpp
+from pearl.chat.speed import Speed, Speeds
 from pearl.errors import ChatError, ContextExceeded
 from pearl.records import Usage
 from pearl.weights.table import PACKAGE_FOLDER, REINSTALL
 
+log = logging.getLogger(__name__)
+
 PACKING = re.compile(r"\.I?Q\d\w*\Z")  # what many files' names end with; not part of the model's
+PROBED = 8  # tokens to write where the speed of writing is not known
 CHATML_END = "<|im_end|>"  # in usual characters, for a file that has neither a chat template nor this token
+
+Left = Callable[[], bool]  # True when nobody waits for the answer any more
+Put = Callable[[Chunk], None]
+Generate = Callable[[Put, Left], None]
 
 
 class _Answer:
     """An answer that grows with the library's events."""
 
-    def __init__(self, put: Put, prompt_tokens: int) -> None:
+    def __init__(self, put: Put, prompt_tokens: int, speed: Speed) -> None:
         self.ended, self.failed = False, ""
+        self.took = Speed()
         self._put = put
         self._prompt_tokens = prompt_tokens
+        self._speed = speed  # as far as it is known before
 
     def take(self, event: Event) -> bool:
         """Put what the event says; return True if the answer ends here."""
         if "error" in event:
             self.failed = str(event["error"].get("message"))
+        if "timings" in event:
+            self.took = Speed.of_timings(event["timings"])
+        if progress := event.get("prompt_progress"):
+            self._put(Chunk(prompt_read=self._read(progress)))
         for choice in event.get("choices", ()):
             if choice["text"]:
                 self._put(Chunk(choice["text"]))
@@ -45,6 +60,12 @@ class _Answer:
                 self._put(Chunk(finish_reason=choice["finish_reason"], usage=usage))
                 self.ended = True
         return self.ended or bool(self.failed)
+
+    def _read(self, progress: Event) -> PromptRead:
+        """Return how far the prompt is read; the time left is by this prompt's own speed as soon as it has one."""
+        done, total, kept = progress["processed"], progress["total"], progress["cache"]
+        speed = Speed(done - kept, progress["time_ms"] / 1000, 0, 0) if done > kept else self._speed
+        return PromptRead(done, total, speed.seconds(total - done) if speed.read else None)
 
 
 class GgufChatModel:
@@ -62,15 +83,18 @@ class GgufChatModel:
         context_tokens: int = 4096,
         undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext,
         copies: int = 1,
+        home: Path | None = None,
     ) -> None:
         """``context_tokens`` is the most, if the model was trained for no less; ``undisturbed`` is entered while the
-        model generates, for what else wants this machine's processors."""
+        model generates, for what else wants this machine's processors; in ``home`` its measured speed is kept."""
         self._path = path
         self._most_context = context_tokens
         self._undisturbed = undisturbed
         self._copies = copies
         self._turns = ThreadPoolExecutor(max_workers=copies, thread_name_prefix="embedded-llm")
         self._loading = threading.Lock()
+        self._speeds = Speeds(home)
+        self._kept: list[int] = []  # tokens of the last prompt, which the engine need not read again
         self.name = PACKING.sub("", path.stem)
 
     @cached_property
@@ -82,7 +106,7 @@ class GgufChatModel:
             raise ChatError(f"{self._path} cannot be loaded ({error}); {again}", code="llm_failed") from error
 
     def check_file(self) -> None:
-        """Read what the file says of itself. Raises ChatError for one that is cut off, or a part of several."""
+        """Read what the file says of itself. Raises ChatError for one that is cut off."""
         _ = self._file
 
     @property
@@ -118,16 +142,42 @@ class GgufChatModel:
     def _generate(self, messages: list[Message], decoding: Decoding, put: Put, left: Left) -> None:
         engine, written = self._loaded()
         prompt = self._prompt(written, messages, decoding.max_tokens)
-        answer = _Answer(put, len(prompt))
+        answer = _Answer(put, len(prompt), self.speed)
 
         def heard(event: Event) -> bool:
             return left() or answer.take(event)
 
         with self._undisturbed():
             if not left():
+                self._kept = prompt
                 engine.complete(prompt, self._stopped(decoding), heard)
+        self._speeds.add(self._file.digest, answer.took)
         if answer.failed:
             raise ChatError(f"llama.cpp failed: {answer.failed}", code="llm_failed")
+
+    @property
+    def speed(self) -> Speed:
+        """The speed of this model on this machine, as far as it was measured."""
+        return self._speeds.of(self._file.digest)
+
+    def read_ahead(self, begin: Sequence[Message], left: Left = lambda: False) -> Speed:
+        """Read what the next prompt begins with, in its turn. Where the speed is not known yet, write a few tokens to
+        know it. Return the speed. Raises ChatError."""
+        decoding = Decoding(max_tokens=1 if self.speed.is_known else PROBED)
+        try:
+            self._turns.submit(self._generate, list(begin), decoding, lambda chunk: None, left).result()
+        except (RuntimeError, CancelledError) as error:
+            raise _closed() from error
+        return self.speed
+
+    def tokens_in_time(self, begin: Sequence[Message], seconds: float) -> int:
+        """Return the number of tokens of a prompt that begins so, of which the last is read within this time; what the
+        engine has kept of the beginning takes none."""
+        if not self.speed.is_known:
+            self.read_ahead(begin)
+        pairs = zip(self._loaded()[1].prompt(begin), self._kept, strict=False)
+        kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        return kept + int(seconds / self.speed.seconds(1))
 
     def _stopped(self, decoding: Decoding) -> Decoding:
         """The decoding; without a chat template an answer ends as ChatML's do."""
@@ -149,13 +199,6 @@ class GgufChatModel:
         self._turns.shutdown(wait=False, cancel_futures=True)
         with self._loading:
             self.__dict__.pop("_parts", None)  # the memory is given back when the last generation has ended
-
-
-log = logging.getLogger(__name__)
-
-Left = Callable[[], bool]  # True when nobody waits for the answer any more
-Put = Callable[[Chunk], None]
-Generate = Callable[[Put, Left], None]
 
 
 async def in_turn(turns: ThreadPoolExecutor, generate: Generate) -> AsyncGenerator[Chunk, None]:

@@ -6,7 +6,6 @@ Why not the library ``gguf``: it takes seven seconds for a large vocabulary, and
 from __future__ import annotations
 
 import mmap
-import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -102,23 +101,8 @@ def _like_a_mark(text: str) -> bool:
 def _read(path: Path, size: int, changed: int) -> ModelFile:
     with _mapped(path) as data:
         fields = _Contents(data).fields
-        _check_parts(path, fields)
         digest = sha256(data[:SAMPLE] + data[-SAMPLE:] + str(size).encode()).hexdigest()[:12]
     return ModelFile(path, fields, size, digest)
-
-
-def _check_parts(path: Path, fields: Mapping[str, Any]) -> None:
-    """Check that a part of a split file is the first, and has whole others beside it. Raises ValueError."""
-    number, count = fields.get("split.no", 0) + 1, fields.get("split.count", 1)
-    if count < 2:
-        return
-    stem = re.sub(r"-\d+-of-\d+$", "", path.stem)
-    parts = [path.with_name(f"{stem}-{part:05d}-of-{count:05d}.gguf") for part in range(1, count + 1)]
-    if path != parts[0] or not all(part.exists() for part in parts):
-        raise ValueError(f"it is part {number} of {count}: put all into one folder, and name {parts[0].name}")
-    for part in parts[1:]:
-        with _mapped(part) as data:
-            _Contents(data)
 
 
 def read_gguf(path: Path) -> ModelFile:

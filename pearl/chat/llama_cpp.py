@@ -79,6 +79,7 @@ class LlamaCpp:
             "stream": True,
             "stream_options": {"include_usage": True},
             "return_progress": True,
+            "timings_per_token": True,  # an answer may be left before its end
             **({"grammar": f"root ::= {choices}"} if choices else {}),
         }
         self._server.handle_completions(wanted, heard)

@@ -117,6 +117,7 @@ GONE = {
     **{f"{command} --seed": CONSTANT for command in ("eval", "forensics")},
     "eval --without-near-duplicates": "give --near-duplicates 0.5",
     "eval manner": "commit 847c86b2 has it",
+    "eval questions": "pearl train fit chooses the floor below which a user is asked; commit 86407d3d measures it",
     **{
         f"train --{name}": f"give --choose {name}=VALUE"
         for name in ("tau", "y0", "normalize", "share", "positives", "negatives", "loss")
@@ -128,6 +129,8 @@ GONE = {
     **{f"{command} --replay": KEPT for command in ("judge", "forensics")},
     "search": "use pearl documents list WORDS, or for drafts pearl drafts list WORDS",
     "documents search": "use pearl documents list WORDS",
+    "train fit --ray": "this machine trains the cross-encoder; leave it out",
+    "serve --force": "set PEARL_RETRIEVER_FORCE=1",
     "train --lora": "a cross-encoder is trained whole; leave it out",
 }
 

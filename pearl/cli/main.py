@@ -79,7 +79,6 @@ GROUPS = {
     },
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
-# words that were a command, or may be taken for one -> what does it
 EXAMPLES = """
   pearl import ~/mail/Sent.mbox --user me --me me@example.org
   pearl draft "Ask Nan for the costume rails again"

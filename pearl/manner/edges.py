@@ -68,7 +68,24 @@ LEADS_TO_PERSON = regex.compile(r"(?:^|[.!?:]\s+)\w+\s+\Z|\b(?:to|from|an|bei|vo
 SMALL = regex.compile(r"(?<!\w)\p{Ll}\w*")
 WORD = regex.compile(r"\p{L}\w*")
 SMALL_WORDS, SMALL_SHARE = 2, 0.4  # that a sentence has; a title has fewer
-SPEAKS = regex.compile(r"['’]s\b|:|,? (?:will|would|can|could|has|is|was|and|\p{Ll}{2,}s)\b")
+SPEAKS = regex.compile(
+    r"['’]s\b|:|[ \t]+(?:of|from|at)\b[^:\n]{1,40}:|,? (?:will|would|can|could|has|is|was|and|\p{Ll}{2,}s)\b"
+)
+# "Leila, our treasurer, asks how ..."
+SAID = PHRASES.compile_with(
+    regex.compile,
+    rf"{PERSON}(?:,[^,.\n]{{2,40}},|[ \t]+(?:of|from|at|in|next|and)\b[^.,\n]{{1,60}}?)?[ \t]+(?i:{{says}})(?!\w)",
+    0,
+)
+ORDERED = PHRASES.compile_with(regex.compile, r"(?i:{orders})(?!\w)(?![ \t]*[:,])", 0)
+# a reply's subject, a quoted line, or who speaks: "Tomas: ..."
+MESSAGE = PHRASES.compile_with(
+    regex.compile,
+    rf"\A(?i:re|aw|antw|sv|vs|odp|rif):\s|^[ \t]*>[^\n]*\w|\A{PERSON}(?:[ \t]+(?:from|at|of)\b[^:\n]{{1,40}})?:\s",
+    regex.MULTILINE,
+)
+# what a request is: the author's note of what to write, what someone said, or a message to answer
+NOTED, TOLD, RECEIVED = "noted", "told", "received"
 TOKENS = regex.compile(r"\s+|\w+(?:['’]\w+)*|[^\w\s]")
 BLANKS = regex.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 STOPS = regex.compile(r"[.:!?;,–—…。！？]|\n")
@@ -92,6 +109,11 @@ class UsualEdges:
     def before(self) -> str:
         """The beginning of the draft."""
         return self.joint.join(edge.text for edge in (self.edges.greeting, self.edges.opening) if edge)
+
+    @property
+    def greeting(self) -> str:
+        """The beginning of the draft as far as its greeting."""
+        return f"{self.edges.greeting.text}{self.joint}" if self.edges.greeting else ""
 
     @property
     def after(self) -> str:
@@ -172,6 +194,20 @@ def taken_apart(document: Document) -> Parts:
     tail = [line.strip() for line in text[end:].splitlines() if line.strip()]
     lines, name = _tail(tail)
     return Parts(document.id, form, addressee, gap, text[start:end].rstrip(), lines, name)
+
+
+def request_role(request: str) -> str:
+    """Return NOTED for a request that begins with an order, TOLD for one that begins with a person who said something,
+    RECEIVED for a message, by its greeting, sign-off, subject, quotes or speaker; else ""."""
+    request = request.strip()
+    if ORDERED.match(request):
+        return NOTED
+    if SAID.match(request):
+        return TOLD
+    parts = taken_apart(Document("", request))
+    greeted = parts.form and parts.body and (not parts.form.startswith(SLOT) or "\n" in parts.gap)
+    signed = parts.signs and "\n" in request
+    return RECEIVED if greeted or signed or MESSAGE.search(request) else ""
 
 
 def forget_parts() -> None:
@@ -340,7 +376,7 @@ def _always_follows(bodies: Sequence[str]) -> str:
         rests = [body[len(opening) :] for body in bodies if body.startswith(opening)]
         if all(not rest or rest[0].isspace() or mark[0] in FULL_STOPS for rest in rests):  # it ends a word
             going_on = sum(bool(rest.strip()) for rest in rests) >= max(LEAST, HABIT * len(bodies))
-            return opening if going_on and regex.match(r"[^>]*\p{L}", opening) else ""
+            return opening if going_on and regex.match(r"(?!-{3})[^>]*\p{L}", opening) else ""
     return ""
 
 
@@ -395,7 +431,7 @@ class Addressing:
         words = met[0].split()
         titles = [place for place, word in enumerate(words[:-1]) if TITLE.fullmatch(word)]
         begins = regex.search(r"(?:^|[.!?:]\s+|\n\s*)\Z", before) is not None
-        speaks = SPEAKS.match(after) is not None
+        speaks = SPEAKS.match(after) is not None or (not before and SAID.match(met.string) is not None)
         if titles:
             words = words[titles[0] :]
         elif begins and not (speaks and words[0].casefold() not in common_words()):

@@ -26,6 +26,7 @@ class Template:
     noun: str
     guidance: str
     task: str
+    sent: bool = False  # to someone, often as an answer
 
 
 @cache

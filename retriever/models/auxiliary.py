@@ -52,18 +52,6 @@ class AuxiliaryModel(Protocol):
         """A list of likelihoods per group, in its order."""
         ...
 
-    def remember(self, prompts: Sequence[Tokens], limit: int) -> RememberedPrompts:
-        """Compute prompts once, for any number of targets; of ``limit`` tokens at most the results are kept."""
-        ...
-
-
-class RememberedPrompts(Protocol):
-    """Prompts and what a model computed of them."""
-
-    def likelihoods(self, target: Tokens) -> list[Likelihood]:
-        """The likelihoods of the target after each prompt."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class PairGroup:

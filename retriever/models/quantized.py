@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from retriever.models.files import saving_tensors
 
 SCALE = ".scale"
-RANGE = ".range"  # of a matrix's inputs, in weights of the version before
 STEPS = 127.0
 KINDS: dict[str, Any] = {"F32": np.float32, "F16": np.float16, "I8": np.int8, "I64": np.int64}
 
@@ -48,7 +47,7 @@ def read_weights(path: Path) -> dict[str, Any]:
     return {
         name: tensor.float() * tensors[name + SCALE][:, None] if name + SCALE in scales else tensor
         for name, tensor in tensors.items()
-        if name not in scales and not name.endswith(RANGE)
+        if name not in scales
     }
 
 

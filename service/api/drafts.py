@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated, Literal
 
@@ -15,7 +15,7 @@ from pydantic import Field
 from sqlalchemy import Connection
 
 from pearl.answers.marks import CLOSING
-from pearl.chat.base import Decoding
+from pearl.chat.base import Decoding, PromptRead
 from pearl.errors import InputError
 from pearl.prompts import instructed
 from pearl.records import Draft
@@ -166,7 +166,7 @@ class DraftIn(DraftOrder):
     )
     stream: bool = Field(
         False,
-        description="Server-sent events: `retrieval`, `delta`..., `draft`; `error` if it fails.",
+        description="Server-sent events: `retrieval`, `reading`..., `delta`..., `draft`; `error` if it fails.",
         examples=[False],
     )
 
@@ -187,9 +187,11 @@ async def create_draft(
 
     With `stream`, the answer is a stream of events: first `retrieval` with `id` and `retrieval`, then `delta` with
     the next piece of the text in `text`, then `draft` with the whole answer. When a revision is due or candidates are
-    asked for, only the final text is sent. With several `variants` each `delta` has the text's index in `variant`, and
-    `variant` has a text as a whole once it is written. A stream that fails ends with `error`, whose data are as of
-    every error; lines that begin with a colon keep a silent one open. An Idempotency-Key is for answers in one piece.
+    asked for, only the final text is sent. While a model on the server's own machine reads its prompt, `reading` has
+    the tokens `done`, their `total`, and `seconds_left` or null. With several `variants` each `delta` has the text's
+    index in `variant`, and `variant` has a text as a whole once it is written. A stream that fails ends with `error`,
+    whose data are as of every error; lines that begin with a colon keep a silent one open. An Idempotency-Key is for
+    answers in one piece.
     """
     job = body.job(services.settings.max_draft_tokens)
     if idempotency_key is not None:
@@ -251,6 +253,8 @@ async def _events(
         async for item in rest:
             if isinstance(item, Delta):
                 yield event({"text": item.text} | ({"variant": item.variant} if several else {}), "delta")
+            elif isinstance(item, PromptRead):
+                yield event(asdict(item), "reading")
             elif isinstance(item, Ended):
                 yield event(VariantOut.of(item.variant, index=item.index).model_dump(), "variant")
             elif isinstance(item, Finished):

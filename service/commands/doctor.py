@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -28,9 +29,12 @@ from pearl.chat.base import Decoding, Message, complete
 from pearl.chat.choose import embedded_file, make_chat_model, writer_of
 from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.errors import PearlError
+from pearl.prompts import first_message
 from pearl.settings import EMBEDDED_ENGINE, PREFIX, Settings, load_settings
+from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text.shown_urls import HIDDEN, is_loopback, without_secrets
 from pearl.text.usable import counted, printable
+from service.process.threads import in_thread
 from service.store import keys, schema, tables
 from service.store.database import Database
 from service.store.jobs import FAILED as GIVEN_UP
@@ -211,18 +215,22 @@ def answer(examined: Examined) -> Finding:
     """One real call."""
     began = time.perf_counter()
 
-    async def ask() -> int:
+    async def ask() -> tuple[int, str]:
         asked = make_chat_model(examined.settings)
         try:
-            return (await complete(asked, QUESTION, Decoding(max_tokens=16))).usage.completion_tokens
+            tokens = (await complete(asked, QUESTION, Decoding(max_tokens=16))).usage.completion_tokens
+            speed = getattr(asked, "speed", None)
+            if speed is not None and not speed.is_known:
+                with suppress(PearlError):  # a context may be too small for any draft
+                    begin = [first_message(load_template(DEFAULT_TEMPLATE))]
+                    speed = await in_thread(getattr(asked, "read_ahead"), begin)  # noqa: B009
+            return tokens, f"; it {speed.words(examined.settings.first_word_s)}" if speed and speed.is_known else ""
         finally:
             await asked.close()
 
-    tokens = asyncio.run(ask())
-    return (
-        "ok",
-        f"the model answered in {examined.timed('one answer of the model', began, 10.0)}, {counted(tokens, 'token')}",
-    )
+    tokens, speed = asyncio.run(ask())
+    took = examined.timed("one answer of the model", began, 10.0)
+    return "ok", f"the model answered in {took}, {counted(tokens, 'token')}{speed}"
 
 
 def key(examined: Examined) -> Finding:

@@ -19,14 +19,16 @@ import typer
 from sqlalchemy.engine import make_url
 
 from pearl import __version__
-from pearl.chat.choose import local_names, unnamed_weights
+from pearl.chat.choose import embedded_file, local_names, unnamed_weights
+from pearl.chat.gguf_file import read_gguf
+from pearl.chat.speed import Speeds
 from pearl.cli.options import ENCODER_OPTION, LLM_OPTION
 from pearl.errors import InputError, Interrupted, PearlError
 from pearl.settings import EMBEDDED, EMBEDDED_ENGINE, PREFIX, Settings, load_settings
 from pearl.text.shown_urls import is_loopback
 from pearl.weights.packages import install
 from pearl.weights.shelf import Shelf
-from pearl.weights.table import DEFAULT, SMALLEST, TABLE, Weights, in_table, package_folder
+from pearl.weights.table import DEFAULT, SMALLEST, in_table, package_folder
 from retriever.models.parts import made_once
 from service.commands.common import open_database
 from service.process.logs import configure_logging
@@ -60,15 +62,12 @@ def serve(
     grace: int = typer.Option(REQUESTS_END_S, min=1, help="Seconds in which requests may end after a signal to stop."),
     llm: str | None = LLM_OPTION,
     encoder: str | None = ENCODER_OPTION,
-    force: bool = typer.Option(False, "--force", help="Serve an artifact even if its training says not to use it."),
     sample: bool = typer.Option(False, "--sample", help="Fetch the default model; load an invented user, print a key."),
 ) -> None:
     """Serve the HTTP API. The database's schema is brought up to date first, once for all workers."""
     for name, value in (("llm", llm), ("encoder", encoder)):
         if value is not None:
             os.environ[PREFIX + name.upper()] = value  # the worker processes read the environment
-    if force:
-        os.environ[f"{PREFIX}RETRIEVER_FORCE"] = "1"
     settings = load_settings()
     configure_logging(settings)
     clear_abandoned()
@@ -268,7 +267,7 @@ def welcome(address: str, settings: Settings, held: Overview, sample_key: str | 
     lines = [
         f"PEARL {__version__} is starting on {address} (API documentation: {address}/docs)",
         f"  chat model  {_model(settings)}",
-        *(f"              {line}" for line in _other_model(settings)),
+        *(f"              {line}" for line in (*_speed(settings), *_other_model(settings))),
         f"  retriever   {settings.retriever}",
         f"  database    {_database(settings)}: {_count(held.users, 'user')}, {_count(held.documents, 'document')}, "
         f"{_count(held.voices, 'voice')}{waiting}",
@@ -327,27 +326,21 @@ def _model(settings: Settings) -> str:
     return f"{settings.llm_model} at {address(settings)}"
 
 
-def _other_model(settings: Settings) -> list[str]:
-    """Lines that name a better model, if there is one and no model was chosen."""
-    weights = unnamed_weights(settings)
-    if weights is None:
+def _speed(settings: Settings) -> list[str]:
+    """A line with the speed of the embedded model, where it was measured; else it is logged when the model is ready."""
+    if settings.engine != EMBEDDED_ENGINE:
         return []
-    if weights.name != DEFAULT:
-        return [f"{DEFAULT} writes better and is not on this machine; fetch it with: {_fetch(DEFAULT)}"]
-    larger = TABLE[TABLE.index(weights) + 1 :][:1]  # the table is by size
-    return [
-        f"has {_megabytes(weights)} of weights; a larger one, {_megabytes(other)}: {_fetch(other.name)}, then set "
-        f"PEARL_LLM_MODEL={other.name}"
-        for other in larger
-    ]
+    speed = Speeds(settings.home).of(read_gguf(embedded_file(settings)[1]).digest)
+    return [speed.words(settings.first_word_s)] if speed.is_known else []
 
 
-def _fetch(name: str) -> str:
-    return f"{_program()} models get {name}"
-
-
-def _megabytes(weights: Weights) -> str:
-    return f"{(weights.bytes or 0) / 1e6:,.0f} MB"
+def _other_model(settings: Settings) -> list[str]:
+    """A line that names the default, if it would write better and no model was chosen."""
+    weights = unnamed_weights(settings)
+    if weights is None or weights.name == DEFAULT:
+        return []
+    fetch = f"{_program()} models get {DEFAULT}"
+    return [f"{DEFAULT} writes better and is not on this machine; fetch it with: {fetch}"]
 
 
 def _database(settings: Settings) -> str:

@@ -7,12 +7,15 @@ import logging
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, aclosing, nullcontext
+from typing import TYPE_CHECKING
 
 import typer
 
+from pearl.chat.base import PromptRead
 from pearl.editing.edits import editing_lines
 from pearl.errors import ChatError, PearlError
 from pearl.records import Draft, ScoredDocument
+from pearl.runtime.progress import duration
 from pearl.settings import Settings
 from pearl.text.usable import printable
 from retriever.models.encoder import SentenceEncoder
@@ -22,6 +25,9 @@ from service.histories.embedding import BATCH
 from service.process.threads import in_thread
 from service.services import Services
 from service.store import users, voices
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 WAITING = "Reading the history and writing..."
 NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"}
@@ -101,7 +107,9 @@ class _Screen:
         self.silent = silent
         self.begun = False
         self.variant = 0  # index of the text that is shown
-        self.status: AbstractContextManager[object] = nullcontext()
+        self.line = ""  # of the text, as far as it stands on a line that has not ended
+        self.text_in_sight = sys.stdout.isatty()
+        self.status: Status | None = None  # None off a terminal
 
     def waiting(self) -> AbstractContextManager[object]:
         """Show on a terminal that something happens, until the first word."""
@@ -110,35 +118,64 @@ class _Screen:
             from rich.status import Status
 
             self.status = Status(WAITING, console=Console(stderr=True))
-        return self.status
+        return self.status or nullcontext()
 
     def embedding(self, done: int, total: int) -> None:
         """Show how many texts are embedded; off a terminal say once that there are some."""
-        update = getattr(self.status, "update", None)
-        if update is not None:
-            update(WAITING if done == total else f"Embedding {total:,} texts, once: {done / total:.0%} done...")
+        if self.status is not None:
+            share = f"Embedding {total:,} texts, once: {done / max(1, total):.0%} done..."
+            self.status.update(WAITING if done == total else share)
         elif not done and total > BATCH:
             typer.echo(f"Embedding {total:,} texts first, once.", err=True)
 
     def show(self, event: Event) -> None:
-        if self.silent:
+        if isinstance(event, PromptRead):
+            self._show_read(event)
+        elif self.silent:
             return
-        if isinstance(event, Delta):
+        elif isinstance(event, Delta):
             self._begin()
             if event.variant > self.variant:
                 self.variant = event.variant
                 typer.echo(f"\n\n--- variant {event.variant + 1} ---\n")
-            typer.echo(for_terminal(event.text), nl=False)
-            sys.stdout.flush()
+            self._print(for_terminal(event.text))
         elif isinstance(event, Finished):
             self._begin()
             typer.echo(for_terminal("\n".join(f"- {question}" for question in event.draft.questions)))
             _show_evidence(event.draft)
 
+    def _show_read(self, read: PromptRead) -> None:
+        """Show on a terminal how much of the prompt is read, behind the line of the text that has begun, if any."""
+        if self.status is None:
+            return
+        from rich.cells import cell_len
+        from rich.markup import escape
+
+        left = "" if read.seconds_left is None else f", about {duration(read.seconds_left)} left"
+        share = f"Reading: {read.done / read.total:.0%} of {read.total:,} tokens{left}..."
+        line = self.line if self.text_in_sight else ""
+        if cell_len(line) + len(share) + 4 > self.status.console.width:  # it could not be taken back
+            return
+        if self.begun and line:
+            typer.echo("\r\x1b[2K", nl=False)
+        self.status.update(f"{escape(line)} [dim]{share if read.done < read.total else 'Writing...'}[/]")
+        self.status.start()
+        self.begun = False
+
+    def _print(self, text: str) -> None:
+        typer.echo(text, nl=False)
+        sys.stdout.flush()
+        self.line = (self.line + text).rpartition("\n")[2]
+
     def _begin(self) -> None:
-        if not self.begun:
-            self.begun = True
-            self.status.__exit__(None, None, None)
+        """Take the status away, and print what it stood for."""
+        if self.begun:
+            return
+        self.begun = True
+        if self.status is not None:
+            self.status.stop()
+        if self.text_in_sight:
+            typer.echo(self.line, nl=False)
 
     def break_off(self) -> None:
         """End the line of a text that will not be continued."""

@@ -11,13 +11,15 @@ from functools import partial
 from sqlalchemy import Connection
 
 from pearl.answers.marks import CLOSING
-from pearl.chat.base import ChatModel, Chunk, Decoding, complete
+from pearl.chat.base import ChatModel, Chunk, Decoding, PromptRead, complete, joined
 from pearl.claims.claims import CARRIED_OVER, Sample, claims
 from pearl.clock import Clock
 from pearl.editing.best_of import Likenesses
 from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError
+from pearl.manner.edges import NOTED, request_role
 from pearl.manner.ends import body_end
 from pearl.prompts import (
+    InTime,
     Prompt,
     PromptInputs,
     draft_prompt,
@@ -52,6 +54,7 @@ from service.store.voices import Voice
 
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
 NEEDS_INPUT = "needs_input"
+SHOWN_IN_TIME = 1  # documents; four are no better for a model that PEARL runs, and take twice as long to read
 BELOW_THRESHOLD = "The best document scored below the threshold."
 
 
@@ -111,7 +114,7 @@ class Finished:
     draft: Draft
 
 
-Event = Retrieved | Delta | Ended | Finished
+Event = Retrieved | PromptRead | Delta | Ended | Finished
 OnRecord = Callable[[Connection, Draft], None]
 
 
@@ -144,12 +147,14 @@ class Drafter:
         tells_likeness: bool = False,
         reads: Callable[[str], bool] | None = None,
         here: bool = True,
+        in_time: InTime | None = None,
     ) -> None:
         """``threads`` run retrieval, which has ``retrieval_budget_ms``, waiting included. ``revise_below`` is theta in
         words, in place of the retriever's. ``polisher`` scores drafts and chooses among edits of them, also by likeness
         if there are ``likenesses``. With ``tells_likeness`` every draft has its likeness. ``reads`` returns whether the
         retriever's encoder knows a word of a request. With ``here`` the model runs on this machine; no other is shown
-        texts of voices that are local only."""
+        texts of voices that are local only. ``in_time`` returns how long a prompt may be, for a model that reads
+        slowly."""
         self._database = database
         self._histories = histories
         self._threads = threads
@@ -159,6 +164,7 @@ class Drafter:
         self._likenesses = likenesses
         self._tells_likeness = tells_likeness
         self._reads = reads
+        self._in_time = in_time
         self._thinks_unmarked = False  # the model does not mark where its reasoning begins
         self.model = model
         self.here = here
@@ -174,7 +180,8 @@ class Drafter:
     async def draft(
         self, user: User, job: DraftJob, on_record: OnRecord = lambda connection, draft: None
     ) -> AsyncGenerator[Event, None]:
-        """Write and record a draft: yield Retrieved, Deltas of the final text as it is written, and Finished.
+        """Write and record a draft: yield Retrieved, PromptRead while a model of this machine reads, Deltas of the
+        final text as it is written, and Finished.
         ``on_record`` is called in the transaction that records the draft.
 
         Raises NotFound (voice, user), Overloaded, InputError, ChatError, StoreError. Closing the iterator stops the
@@ -206,7 +213,7 @@ class Drafter:
 
     async def _write_variants(
         self, user: User, writing: _Writing, clock: Clock
-    ) -> AsyncGenerator[Delta | Ended | Draft, None]:
+    ) -> AsyncGenerator[PromptRead | Delta | Ended | Draft, None]:
         """Yield each text's Deltas and, if several are wanted, Ended; at last the draft with all of them.
 
         A later text that the model fails to write is left out, as all behind it; so is one that equals an earlier one
@@ -226,6 +233,8 @@ class Drafter:
                         async for piece in pieces:
                             if isinstance(piece, Draft):
                                 made = piece
+                            elif isinstance(piece, PromptRead):
+                                yield piece
                             elif given := text.feed(piece.text):
                                 yield Delta(given, index)
                     usage += made.usage
@@ -261,7 +270,9 @@ class Drafter:
         draft = replace(writing.draft, retrieval=evidence(shortlist, job.voice, prompt), usage=Usage())
         return _Writing(job, shortlist, inputs, prompt, writing.frame, draft)
 
-    async def _write_text(self, user: User, writing: _Writing, clock: Clock) -> AsyncGenerator[Delta | Draft, None]:
+    async def _write_text(
+        self, user: User, writing: _Writing, clock: Clock
+    ) -> AsyncGenerator[PromptRead | Delta | Draft, None]:
         """Yield Deltas of the text, revised and polished if that is wanted, and the draft with its claims."""
         job, inputs, draft, decision = writing.job, writing.inputs, writing.draft, writing.draft.revision
         wanted = CandidateOrder(job.candidates, inputs.instructions, job.decoding.began)
@@ -274,6 +285,8 @@ class Drafter:
             yield Delta(reading.text)  # what is known by rule stands there before the model has read anything
         async with aclosing(self._write(inputs, writing.prompt, job, reading, clock)) as pieces:
             async for piece in pieces:
+                if piece.prompt_read:
+                    yield piece.prompt_read
                 if piece.usage or piece.finish_reason:
                     usage = draft.usage + (piece.usage or Usage())
                     draft = replace(draft, usage=usage, finish_reason=piece.finish_reason or draft.finish_reason)
@@ -284,7 +297,13 @@ class Drafter:
             draft = replace(draft, retrieval=evidence(writing.shortlist, job.voice, reading.second))
         likenesses = self._likenesses_of(user, job.voice)
         if decision.applied:
-            revised = await self._revise(writing, draft, clock)
+            revised = draft
+            async with aclosing(self._revise(writing, draft, clock)) as events:
+                async for event in events:
+                    if isinstance(event, PromptRead):
+                        yield event
+                    else:
+                        revised = event
             draft = await self._better(draft, revised, likenesses, clock)
         if draft.stage == "draft":
             draft = _with_notes(draft, *reading.notes)
@@ -325,7 +344,8 @@ class Drafter:
     def _shortlist(self, user: User, job: DraftJob, clock: Clock) -> Shortlist:
         voice, point, request, ranking, texts, kept_here = self._retrieve(user, job, clock)
         requested = job.k or voice.k
-        k = requested or point.k or (job.template or load_template(voice.template)).k
+        usual = (job.template or load_template(voice.template)).k if self._in_time is None else SHOWN_IN_TIME
+        k = requested or point.k or usual
         most = choose(ranking, k, point.calibration, exactly=True)
         chosen = most if requested else choose(ranking, k, point.calibration)
         with_any_score = choose(ranking, k, replace(point.calibration, floor=None), exactly=True)
@@ -364,10 +384,13 @@ class Drafter:
     def _prompt(
         self, voice: Voice, request: str, chosen: Sequence[ScoredDocument], job: DraftJob, frame: Frame = UNFRAMED
     ) -> tuple[PromptInputs, Prompt]:
+        template = job.template or load_template(voice.template)
         samples = tuple(job.shown_as(shown.document) for shown in chosen)
         instructions = _instructions(voice, job)
+        edges, asked_alone = frame.edges.edges, not job.before.exchanges
+        role = request_role(request) if template.sent and asked_alone else ""
         inputs = PromptInputs(
-            job.template or load_template(voice.template),
+            template,
             request,
             samples,
             instructions,
@@ -375,7 +398,12 @@ class Drafter:
             job.request if request != job.request else "",
             language_to_name(job.request, instructions, samples),
             job.length,
-            frame.edges.before,
+            # behind an opening such as "Short answer:" a model repeats a note in place of following it
+            frame.edges.greeting if role == NOTED else frame.edges.before,
+            role,
+            edges.name.text if edges.name else "",
+            frame.edges.addressee or "",
+            self._in_time,
         )
         return inputs, draft_prompt(inputs, self.model, job.decoding.max_tokens)
 
@@ -510,25 +538,31 @@ class Drafter:
         count = self.model.count_tokens
         return Usage(sum(count(message.content) for message in prompt.messages), count(written))
 
-    async def _revise(self, writing: _Writing, draft: Draft, clock: Clock) -> Draft:
-        """Have the model edit the draft; if that fails, keep the draft and note why."""
-        inputs, job = writing.inputs, writing.job
+    async def _revise(self, writing: _Writing, draft: Draft, clock: Clock) -> AsyncGenerator[PromptRead | Draft, None]:
+        """Have the model edit the draft; yield PromptRead, and the edited draft or the first one with what failed."""
+        inputs, job, chunks = writing.inputs, writing.job, list[Chunk]()
         decoding = revision_decoding(job.decoding)
         with clock.stage("revise_ms"):
             try:
                 prompt = await in_thread(revision_prompt, inputs, draft.text, self.model, decoding.max_tokens)
-                reply = await complete(self.model, prompt.messages, decoding)
+                async with aclosing(self.model.stream(prompt.messages, decoding)) as stream:
+                    async for chunk in stream:
+                        chunks.append(chunk)
+                        if chunk.prompt_read:
+                            yield chunk.prompt_read
             except (ChatError, ContextExceeded) as error:
-                return replace(draft, revision=_not_revised("revision_failed", error.message))
+                yield replace(draft, revision=_not_revised("revision_failed", error.message))
+                return
+        reply = joined(chunks)
         draft = replace(draft, usage=draft.usage + reply.usage)
         answer = prompt.begun + storable(reply.text)
         edited, notes = await in_reading_thread(read_revision, answer, inputs, job.stop, writing.frame)
         if not edited or reply.finish_reason == "length":
-            return replace(
-                draft, revision=_not_revised("revision_unreadable", "The model gave no readable edited draft.")
-            )
+            message = "The model gave no readable edited draft."
+            yield replace(draft, revision=_not_revised("revision_unreadable", message))
+            return
         revised = replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason)
-        return _with_notes(revised, *notes)
+        yield _with_notes(revised, *notes)
 
     def _record(self, user: User, job: DraftJob, draft: Draft, clock: Clock, on_record: OnRecord) -> None:
         with self._database.write() as connection:

@@ -9,7 +9,16 @@ from itertools import islice
 
 import regex
 
-from pearl.manner.edges import GREETED, LOOKED_AT, NAMED, NO_EDGES, PEOPLE, UsualEdges, edges_of, names_a_person
+from pearl.manner.edges import (
+    GREETED,
+    LOOKED_AT,
+    NAMED,
+    NO_EDGES,
+    PEOPLE,
+    UsualEdges,
+    edges_of,
+    names_a_person,
+)
 from pearl.manner.ends import PHRASES
 from pearl.records import Document, Note
 from pearl.text.language import detect, wanted_language
@@ -26,6 +35,7 @@ CLOSING = PHRASES.compile_with(
     r"(?i:(?:{before_farewells} )*{farewells})[ \t]*[,،，、.。!！–—-]*(?:[ \t]+[\p{Lu}\[][^\n.!?]{0,40})?",
     0,
 )
+LABEL = regex.compile(r"(?i)sign-?off:")  # a word of the prompt, which models repeat
 SIGNATURE = regex.compile(
     r"[-–—~ \t]*\p{Lu}[\w'’-]*\.?(?:[ \t]+\p{Lu}[\w'’-]*\.?){0,3}(?<![\p{Ll}\d]\.)|\[[^\]\n]{1,40}\]"
 )
@@ -67,14 +77,15 @@ def frame_of(texts: Sequence[Document], request: str, recipient: str | None, ins
 
 def _unused_phrases(written: str) -> regex.Pattern[str] | None:
     """Return a pattern of what assistants say and the person never does."""
-    unused = [phrase for phrase, pattern in _assistant_phrases() if not pattern.search(written)]
+    unused = [pattern.pattern for pattern in _assistant_phrases() if not pattern.search(written)]
     return regex.compile("|".join(unused), regex.IGNORECASE) if unused else None
 
 
 @cache
-def _assistant_phrases() -> tuple[tuple[str, regex.Pattern[str]], ...]:
-    phrases = Phrases.of("pearl", "assistant").entries("courtesies")
-    return tuple((phrase, regex.compile(phrase, regex.IGNORECASE)) for phrase in phrases)
+def _assistant_phrases() -> tuple[regex.Pattern[str], ...]:
+    lists = Phrases.of("pearl", "assistant")
+    phrases = [*lists.entries("courtesies"), *lists.entries("phrases")]
+    return tuple(lists.compile_with(regex.compile, phrase, regex.IGNORECASE) for phrase in phrases)
 
 
 class FrameFilter:
@@ -180,6 +191,9 @@ class Courtesies:
         self._held = ""
         self._fresh = True  # a sentence begins
         self._marked = False  # its mark stood last
+        self._breaks = 0  # lines that end where the text given so far ends
+        self._owed: int | None = None  # lines that end behind what was left out last
+        self._only: str | None = ""  # what was left out, until anything else comes
         self.cut = 0
 
     def feed(self, text: str, *, last: bool = False) -> str:
@@ -198,11 +212,27 @@ class Courtesies:
             sentence, self._held = self._held[:stop], self._held[stop:]
             if courtesy:
                 self.cut += 1
-                breaks = regex.search(r"\n\s*\Z", sentence)
-                sentence = sentence[:blanks] + (breaks[0] if breaks and certain[-1:] != "\n" else "")
+                self._only = None if self._only is None else self._only + sentence
+                sentence = self._left_out(sentence, blanks)
+            elif self._owed is not None:
+                rest = sentence.lstrip("\n")
+                behind = self._owed + len(sentence) - len(rest)
+                sentence, self._owed = "\n" * (behind - self._breaks) + rest, None
+            self._breaks = len(sentence) - len(sentence.rstrip("\n")) if sentence else self._breaks
             certain += sentence
+            self._only = None if sentence.strip() else self._only
             self._fresh, self._marked = end is not None, ENDS_SENTENCE.search(sentence) is not None
+        if last and self._only:  # it was all there is
+            self.cut = 0
+            return self._only
         return certain
+
+    def _left_out(self, sentence: str, blanks: int) -> str:
+        """Return the blanks that stay of a sentence: as many lines end before it or behind it, but not both."""
+        begins = sentence[:blanks] if self._owed is None else ""
+        before = 0 if self._owed is None else self._owed + blanks
+        self._owed = before + len(sentence) - len(sentence.rstrip("\n"))
+        return begins
 
 
 class Ending:
@@ -210,6 +240,8 @@ class Ending:
 
     def __init__(self, edges: UsualEdges) -> None:
         self._edges = edges
+        theirs = edges.addressee or ""
+        self._signed_as = (theirs, *theirs.split()) if theirs else ()  # models sign as the recipient
         self._held = ""  # blanks, and a line that may be the first of a sign-off
         self.ended = self.replaced = False
 
@@ -238,9 +270,12 @@ class Ending:
         if last:
             whole, begun = [*whole, begun], ""
         lines = [line.strip() for line in whole if line.strip()]
-        own = [line.casefold() for line in self._edges.after.splitlines()]
+        own = [line.casefold() for line in (*self._edges.after.splitlines(), *self._signed_as)]
+        if LABEL.match(text):
+            return True
         if not lines:
             may = any(line.startswith(begun.casefold()) for line in own) or CLOSING.fullmatch(begun, partial=True)
+            may = may or LABEL.match(begun, partial=True)
             return None if may and len(begun) < LONGEST_HELD else False
         if lines[0].casefold() in own:
             return True

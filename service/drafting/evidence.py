@@ -14,6 +14,7 @@ from service.drafting.deciding import DecisionPoint
 from service.store.voices import Voice
 
 TIME_LIMIT = Note("time_limit", "Retrieval ran out of time: the documents are in the first stage's order.")
+FOR_TIME = "this machine reads slowly, and the first word is to come within PEARL_FIRST_WORD_S"
 NOT_READ = Note(
     "not_read",
     "The encoder knows no word of the request, so the documents' scores say little; PEARL_ENCODER can name one that "
@@ -81,6 +82,8 @@ def _notes(shortlist: Shortlist, voice: str | None, prompt: Prompt | None) -> It
         return
     if len(prompt.used) < len(chosen):
         missing = counted(len(chosen) - len(prompt.used), "document")
-        yield Note("no_room", f"The model's context had no room for {missing}.")
+        why = FOR_TIME if prompt.for_time else "the model's context had no room for it"
+        yield Note("no_room", f"Left out {missing}: {why}.")
     if prompt.shortened:
-        yield Note("shortened", f"Cut {counted(prompt.shortened, 'document')} to fit the model's context.")
+        why = FOR_TIME if prompt.for_time else "to fit the model's context"
+        yield Note("shortened", f"Cut {counted(prompt.shortened, 'document')}: {why}.")

@@ -35,10 +35,6 @@ FIGURES = {
     "load": {
         f"{name}_{what}" for name in ("drafts", "mock") for what in ("errors", "calls", "per_second", "p50", "p99")
     },
-    "scoring": {
-        *("pairs_per_second", "plain_pairs_per_second", "times_plain"),
-        *("difference_p50", "difference_p99", "gain_correlation"),
-    },
     "retrieval": {"minilm_30_ms", "minilm_30_times", "minilm_100_plain_ms", "minilm_100_p99_ms", "minilm_exponent_100"},
     "serving": {
         *("ready_s", "ready_endpoint_s", "memory_mib", "memory_endpoint_mib"),
@@ -54,7 +50,7 @@ FIGURES = {
 QUICK_FIGURES = FIGURES | {"workers": workers(*QUICK_USERS)}
 
 # results of benchmarks that went to a tag
-KEPT = {"gpu", "beside_litellm", "flame", "first_stage", "startup", "page", "install", "many_machines"}
+KEPT = {"gpu", "scoring", "beside_litellm", "flame", "first_stage", "startup", "page", "install", "many_machines"}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -114,7 +110,7 @@ def test_committed_results_are_whole_and_measured_in_earnest() -> None:
 def test_a_name_that_is_not_there() -> None:
     done = run("speed")
     assert done.returncode == 2
-    assert "there is no speed; there are import, draft_overhead, load, scoring" in done.stderr
+    assert "there is no speed; there are import, draft_overhead, load, retrieval" in done.stderr
 
 
 def test_quick_figures_do_not_replace_measured_ones() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from pearl.chat.base import Message
 from pearl.chat.endpoint import EndpointChatModel
-from pearl.chat.fake import FakeChatModel
 from pearl.errors import ContextExceeded
 from pearl.prompts import (
     INTENTS,
@@ -24,14 +23,17 @@ from pearl.prompts import (
     edited_draft,
     fair_shares,
     fenced,
+    first_message,
     instructed,
     instructed_by_lines,
     listed_questions,
     questions_prompt,
     revision_prompt,
+    second_prompt,
 )
 from pearl.records import Document
 from pearl.templates import fill, frame, load_template, template_names
+from tests.fake_chat import FakeChatModel
 
 FREE = load_template("free")
 
@@ -59,7 +61,7 @@ def model_with_room(inputs: PromptInputs, room: int, max_tokens: int = 100) -> F
     bare = draft_prompt(replace(inputs, documents=(), prior=()), FakeChatModel(context_tokens=10_000), max_tokens)
     ends = (bare.messages[0], bare.messages[-1])
     if inputs.documents and not inputs.prior:
-        room += sum(map(count, (message.content for message in _told(inputs, *ends))))
+        room += sum(map(count, (message.content for message in _told(inputs, ends[1]))))
         room -= sum(map(count, (message.content for message in ends)))
     return FakeChatModel(context_tokens=size(bare) + max_tokens + room)
 
@@ -498,3 +500,41 @@ def test_the_wanted_length_stands_in_place_of_the_usual_one(length: str | int | 
     inputs = PromptInputs(load_template("message"), "Ask Nan.", (Document("a", "word " * 20),), length=length)
     prompt = draft_prompt(inputs, FakeChatModel(context_tokens=2000), 100)
     assert prompt.messages[-1].content.endswith(last)
+
+
+TOLD = PromptInputs(FREE, "Ask Bo. " * 40, tuple(document(name, words(100)) for name in "abcd"), "Be brief. " * 30)
+
+
+@pytest.mark.parametrize(
+    "make", [draft_prompt, second_prompt, lambda *given: revision_prompt(given[0], "x", *given[1:])]
+)
+def test_as_many_documents_as_are_read_in_time(make):
+    model = FakeChatModel(context_tokens=10_000)
+    whole = make(TOLD, model, 100)
+    assert (len(whole.used), whole.shortened) == (4, 0)
+    for most in (size(whole) - 100, size(whole) - 200):
+        prompt = make(replace(TOLD, in_time=lambda begin, most=most: most), model, 100)
+        assert most - 110 < size(prompt) <= most
+        assert (len(prompt.used) < 4, prompt.shortened) == (True, 0)  # rather fewer than parts of all
+        said = " ".join(message.content for message in prompt.messages)
+        assert (TOLD.request.strip() in said, TOLD.instructions.strip() in said) == (True, True)
+    slowest = make(replace(TOLD, in_time=lambda begin: 0), model, 100)
+    assert len(slowest.used) == 1  # a draft without any would be anybody's
+    assert TOLD.request.strip() in " ".join(message.content for message in slowest.messages)
+
+
+def test_the_time_is_that_of_what_follows_the_first_message():
+    asked = []
+
+    def in_time(begin):
+        asked.append(begin)
+        return 10_000
+
+    model = FakeChatModel(context_tokens=10_000)
+    prompt = draft_prompt(replace(TOLD, in_time=in_time), model, 100)
+    assert (asked, prompt.for_time) == ([prompt.messages[:1]], False)
+    assert prompt.messages[0] == first_message(FREE)
+    draft_prompt(replace(TOLD, documents=(), in_time=in_time), model, 100)
+    assert len(asked) == 1
+    cramped = FakeChatModel(context_tokens=size(prompt) + 100 - 200)
+    assert not draft_prompt(replace(TOLD, in_time=in_time), cramped, 100).for_time

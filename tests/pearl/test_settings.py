@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from pearl.errors import InputError
-from pearl.settings import load_settings
+from pearl.settings import SERVED_INSTEAD, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +120,8 @@ def test_an_error_names_key_and_value(monkeypatch, name, value):
     ("name", "value", "message"),
     [
         ("PEARL_HOME", "", "is empty; name a folder, or unset it for the platform's data folder"),
-        ("PEARL_LLM", "embeded", "there are auto, embedded, openai, transformers"),
+        ("PEARL_LLM", "embeded", "there are auto, embedded, openai"),
+        ("PEARL_LLM", "transformers", SERVED_INSTEAD),
         ("PEARL_LIKENESS", "tru", "give true or false"),
         ("PEARL_RATE_LIMIT", "600/minut", "is no rate limit; write 600/minute or the like, or nothing for none"),
         ("PEARL_REVISE_BELOW", "nevr", "'nevr' is neither a number nor 'never' or 'all'"),

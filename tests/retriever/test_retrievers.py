@@ -286,7 +286,6 @@ def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(
 ):
     """Of the paper's kind of model, FLAN-T5, as well, which is named behind a colon."""
     monkeypatch.setenv("PEARL_HOME", str(tmp_path))
-    # remembered and whole prompts round differently in bfloat16, where the processor has it
     monkeypatch.setattr("retriever.models.load_auxiliary.prefers_bfloat16", lambda device: False)
     folder = request.getfixturevalue(f"{kind}_folder")
     retriever = make_retriever(f"likelihood:{folder}", encoder)

@@ -21,7 +21,6 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.testclient import TestClient
 
 from pearl.chat.base import ChatModel, Chunk, Decoding, Message
-from pearl.chat.fake import FakeChatModel
 from pearl.clock import Clock
 from pearl.records import Document, Request
 from pearl.settings import Settings, load_settings
@@ -36,6 +35,7 @@ from service.store import documents, keys, users, voices
 from service.store.database import Database
 from service.store.documents import Addition
 from service.store.users import User
+from tests.fake_chat import FakeChatModel
 from tests.real_redis import RealRedis
 
 # what ships is trained, so its scores change with every training

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pearl.chat.base import Chunk, Decoding, Message
-from pearl.chat.fake import FakeChatModel
 from service.histories.embedding import BackgroundEmbedder, Precedence
+from tests.fake_chat import FakeChatModel
 
 # a look at every object touches what libraries call deprecated
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")

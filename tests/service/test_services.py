@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pearl.chat.fake import FakeChatModel
 from pearl.errors import InputError, NotFound, StoreError
 from pearl.settings import load_settings
 from service.app import create_app
 from service.services import Services
+from tests.fake_chat import FakeChatModel
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_an_artifact_that_is_not_to_be_used_is_served_by_force_alone(
         Services(load_settings(home=tmp_path, database_url=None, retriever=name), encoder=word_encoder())
     assert caught.value.message == (
         f"PEARL_RETRIEVER='{name}': its training says not to use it (7 scored requests to choose by, fewer than 30); "
-        "train on more, or set PEARL_RETRIEVER_FORCE=1 (pearl serve --force)."
+        "train on more, or set PEARL_RETRIEVER_FORCE=1."
     )
     assert (caught.value.code, caught.value.exit_status) == ("do_not_use", 2)
     forced = house(retriever=name, retriever_force=True, encoder=word_encoder()).services

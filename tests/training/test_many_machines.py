@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import re
@@ -27,6 +26,7 @@ from pearl.errors import ChatTimeout, InputError, PearlError
 from pearl.extras import MissingExtra
 from pearl.runtime.ray_workers import Cluster, Placement, _placed, _Room, _why_not
 from tests.source import ROOT
+from tests.tiny_gguf import write_tiny_gguf
 
 USERS = [f"user{number:02}" for number in range(24)]
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
@@ -283,11 +283,9 @@ def kept(file: Path) -> list[tuple[object, ...]]:
 
 @pytest.mark.slow
 def test_replies_are_those_of_one_process(
-    cluster: RealCluster, writings: Any, write_lines: Any, chat_folder: Path, tmp_path: Path
+    cluster: RealCluster, writings: Any, write_lines: Any, tmp_path: Path
 ) -> None:
-    wide = shutil.copytree(chat_folder, tmp_path / "tiny")  # of a token a byte
-    config = wide / "config.json"
-    config.write_text(config.read_text().replace('"max_position_embeddings": 2048', '"max_position_embeddings": 8192'))
+    write_tiny_gguf(tmp_path / "wide.gguf", context_tokens=8192)  # of a token a byte
     lines = [line | {"request": None} for line in writings(USERS[:1], documents=3)]
     pair = {"request": "Thank Bo.", "reference": "ta", "candidates": {"a": "Dear Bo, thank you.", "b": "cheers"}}
     commands: dict[str, list[object]] = {
@@ -297,7 +295,8 @@ def test_replies_are_those_of_one_process(
     history = write_lines(writings(USERS[:2], documents=4), "c.jsonl")
     commands["compare"] = ["compare", "--systems", "bm25", "random", "--max-tokens", 8, "--targets", 1]
     commands["compare"] += ["--history", history]
-    llm = {"PEARL_LLM": "transformers", "PEARL_LLM_MODEL": str(wide), "PEARL_HOME": str(tmp_path / "home")}
+    llm = {"PEARL_LLM": "embedded", "PEARL_LLM_MODEL": str(tmp_path / "wide.gguf")}
+    llm |= {"PEARL_EMBEDDED_CONTEXT_TOKENS": "8192", "PEARL_HOME": str(tmp_path / "home")}
     for name, words in commands.items():
         files = {}
         for way, more in {"alone": [], "many": ["--ray", cluster.address]}.items():
@@ -327,90 +326,28 @@ client.internal_kv_put(place[0], json.dumps(told | {"python_version": "3.9.1"}).
     assert "the cluster runs another Python or Ray than this process; install the same everywhere" in said
 
 
-@pytest.fixture
-def fitting(train: Any, writings: Any, write_lines: Any, users_in: Any, causal_folder: Path, tmp_path: Path) -> Any:
-    """`pearl train fit` with scores that are there, and a cross-encoder of a hundred steps."""
-    users = [user for split, number in {"train": 12, "dev": 4}.items() for user in users_in(split, number)]
-    history = write_lines(writings(users, documents=20), "h.jsonl")
-    scores = []
-    for split in ("train", "dev"):
-        out = tmp_path / f"{split}.parquet"
-        train("score", history=history, aux=causal_folder, split=split, choose=["candidates=5", "targets=3"], out=out)
-        scores += ["--scores", out]
-
-    def words(base: Path, out: str, *more: object) -> list[object]:
-        own = ["--history", history, *scores, "--encoder", base, "--choose", f"base={base}", "--choose", "epochs=6"]
-        return ["train", "fit", *own, "--keep-cross-encoder", "--out", tmp_path / out, *more]
-
-    return words
-
-
 @pytest.mark.slow
-def test_a_cross_encoder_is_trained_though_the_driver_and_a_worker_are_killed(
-    cluster: RealCluster, fitting: Any, sentence_folder: Path, tmp_path: Path
-) -> None:
-    words = partial(fitting, sentence_folder)
-    ended(cluster.pearl(*words("alone")))
-
-    def checkpoints() -> dict[int, int]:
-        found = (tmp_path / "many.work").glob("*/checkpoints/*/checkpoint-*/trainer_state.json")
-        return {int(path.parent.name.partition("-")[2]): path.stat().st_mtime_ns for path in found}
-
-    def run(begun: Callable[[], object]) -> subprocess.Popen[str]:
-        process = cluster.pearl(*words("many", "--ray", cluster.address))
-        cluster.wait(lambda: process.poll() is not None or bool(begun()))
-        return process
-
-    driver = run(checkpoints)
-    driver.kill()
-    driver.communicate()
-    before = checkpoints()
-    assert before
-    assert not (tmp_path / "many").exists()
-
-    driver = run(lambda: max(checkpoints(), default=0) > max(before))
-    below = [one for machine in cluster.machines for one in psutil.Process(machine.pid).children(recursive=True)]
-    members = [one for one in below if "ray::_Member" in "".join(one.as_dict(["cmdline"])["cmdline"] or ())]
-    assert len(members) == 2  # of three machines: a batch of 16 has no thirds
-    members[1].kill()
-    assert "Note: the training in 2 workers ended" in ended(driver)
-    assert not checkpoints()
-    reports = [json.loads((tmp_path / f"{name}.work/second/report.json").read_text()) for name in ("alone", "many")]
-    one, two = reports
-    assert two["steps"] == one["steps"]
-    assert two["dev_losses"][0] == pytest.approx(one["dev_losses"][0], rel=0.1)  # dropout differs
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("step", ["score", "fit"])
-def test_workers_out_of_memory_are_an_error_that_says_so(
-    request: pytest.FixtureRequest, tmp_path: Path, step: str
-) -> None:
+def test_workers_out_of_memory_are_an_error_that_says_so(scoring: Callable[..., list[object]], tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="the extra ray is not installed")
-    if step == "score":
-        words = request.getfixturevalue("scoring")
-    else:
-        words = partial(request.getfixturevalue("fitting"), request.getfixturevalue("sentence_folder"))
     crowded = RealCluster(RAY_memory_usage_threshold="0.01", RAY_memory_monitor_refresh_ms="50")
     parts = tmp_path / "out.parts"
     try:
         crowded.start(1)
-        if step == "score":  # what another run wrote is kept
-            alone = crowded.pearl(*words("out.parquet"))
-            crowded.wait(lambda: alone.poll() is not None or bool(list(parts.glob("*.parquet"))))
-            alone.kill()
-            alone.communicate()
+        alone = crowded.pearl(*scoring("out.parquet"))  # what another run wrote is kept
+        crowded.wait(lambda: alone.poll() is not None or bool(list(parts.glob("*.parquet"))))
+        alone.kill()
+        alone.communicate()
         before = {path.name: path.stat().st_mtime_ns for path in parts.glob("*.parquet")}
-        process = crowded.pearl(*words("out.parquet", "--ray", crowded.address))
+        process = crowded.pearl(*scoring("out.parquet", "--ray", crowded.address))
         said, _ = process.communicate(timeout=WAITED_S)
     finally:
         crowded.stop()
     assert process.returncode == 1, said
-    assert re.search("workers cannot be started|workers were lost over one piece of work|workers ended 3 times", said)
+    assert re.search("workers cannot be started|workers were lost over one piece of work", said)
     assert "memory" in said
     assert not (tmp_path / "out.parquet").exists()
+    assert before
     assert {path.name: path.stat().st_mtime_ns for path in parts.glob("*.parquet")} == before
-    assert bool(before) == (step == "score")
 
 
 @pytest.mark.slow

@@ -152,18 +152,6 @@ def test_histories_may_have_long_names(options: Any, history: Any) -> None:
     assert artifact.training["relevance"]["steps"] >= 1
 
 
-def test_scores_of_different_models_are_not_fitted_together(
-    options: Any, history: Any, tmp_path: Path, causal_folder: Path
-) -> None:
-    one, other = history(train=2, dev=1, documents=9), history(train=1, documents=9, name="b.jsonl")
-    wanted = options(one)
-    run(wanted)
-    copied = shutil.copytree(causal_folder, tmp_path / "copied")
-    run(replace(wanted, histories=(other,), aux=str(copied), out=tmp_path / "other"))
-    with pytest.raises(InputError, match="were not all scored in the same way"):
-        run(replace(wanted, histories=(one, other)), fit_retriever)
-
-
 @pytest.mark.parametrize(
     "users", [{"train": 1}, {"dev": 1}, {"test": 1}, {"dev": 1, "test": 1}, {"train": 2, "dev": 1}]
 )

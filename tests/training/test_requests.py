@@ -21,10 +21,10 @@ import pytest
 
 from pearl.asking.kept import open_replies
 from pearl.chat.base import Reply
-from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatRefused, ChatTimeout, InputError
 from pearl.history.files import read_histories
 from pearl.records import Document, Usage
+from tests.fake_chat import FakeChatModel
 from training.files import alone_with
 from training.requests import (
     RequestReplies,

@@ -27,7 +27,7 @@ MODEL is a whole model, the adapter merged into it, that transformers and infere
 EXAMPLES = """
   pearl judge items --from quality --data lamp-P.json --out chats.jsonl
   pearl train chat --data chats.jsonl --base HuggingFaceTB/SmolLM2-135M-Instruct --out work/judge
-  PEARL_LLM_MODEL=work/judge pearl judge quality --items pairs.json --llm transformers
+  PEARL_LLM_BASE_URL=http://localhost:8001/v1 PEARL_LLM_MODEL=work/judge pearl judge quality --items pairs.json
 """
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from pearl.cli.options import RAY_OPTION, bundled
+from pearl.cli.options import bundled
 from pearl.errors import InputError
 from training.choices import FITTED_CHOICES, RELEVANCE, SELECTION_CHOICES, choices_help, choices_of
 from training.commands.options import CHOOSE_OPTION, PRESET_OPTION, FittingFlags, RunFlags
@@ -46,7 +46,6 @@ def fit(
         False, "--keep-cross-encoder", help="Keep the cross-encoder even if dev is no better for it."
     ),
     run: RunFlags = RunFlags(),  # noqa: B008
-    ray: str | None = RAY_OPTION,
 ) -> None:
     """Fit a retriever on existing scores, with another loss, on fewer histories, or without a cross-encoder.
 
@@ -82,7 +81,6 @@ def fit(
         **asdict(fitting),
         **{name: chosen[name] for name in CHOSEN},
         **asdict(run),
-        ray=ray,
     )
     artifact = fit_retriever(options, console)
     if artifact.training["test_requests"]:

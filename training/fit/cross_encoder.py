@@ -8,13 +8,12 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import torch.distributed as dist
 from rich.console import Console
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
@@ -30,8 +29,7 @@ from retriever.models.folder import FIRST_POSITION
 from retriever.models.hardware import prefers_bfloat16
 from training.data.records import Example
 from training.fit.head import Loss
-from training.fit.trainer import train_on
-from training.progress import ProgressOf, progress_of
+from training.progress import train_on
 
 EVERYTHING = 1_000_000  # tokens, where a base has no window
 TRAINED = "trained.safetensors"
@@ -61,18 +59,13 @@ class CrossEncoderOptions:
 
 @dataclass(frozen=True, slots=True)
 class GroupFitting:
-    """The groups that a cross-encoder learns from and is stopped by, and how; ``seconds`` None: the whole of it.
-
-    ``ray``: the cluster whose workers share each batch, on this ``device`` of theirs.
-    """
+    """The groups that a cross-encoder learns from and is stopped by, and how; ``seconds`` None: the whole of it."""
 
     groups: Sequence[Example]
     dev: Sequence[Example]
     loss: Loss
     options: CrossEncoderOptions
     seconds: float | None = None
-    ray: str | None = None
-    device: str = "cpu"
 
 
 def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cpu") -> Any:
@@ -198,10 +191,7 @@ class GroupLoss(nn.Module):
         sizes = [len(texts) for texts in documents]
         pairs = [(request, text) for request, texts in zip(requests, documents, strict=True) for text in texts]
         device = self.model.device
-        tokens = dict(
-            batch_to_device(self.model.preprocess(pairs), device)
-        )  # which comes back, and DistributedDataParallel looks into dicts
-        flat = self.model(tokens)["scores"].reshape(-1).float()
+        flat = self.model(batch_to_device(self.model.preprocess(pairs), device))["scores"].reshape(-1).float()
         logits = _padded(flat.split(sizes), 0.0)  # (B, G)
         gains = _padded([label.float().to(device) for label in labels], 0.0)
         mask = _padded([torch.ones(size, dtype=torch.bool, device=device) for size in sizes], False)
@@ -212,16 +202,8 @@ def _padded(rows: Sequence[Tensor], value: Any) -> Tensor:
     return nn.utils.rnn.pad_sequence(list(rows), batch_first=True, padding_value=value)
 
 
-def fit_cross_encoder(
-    model: Any,
-    fitting: GroupFitting,
-    folder: Path,
-    progress: ProgressOf = progress_of,
-    callbacks: Sequence[Any] = (),
-) -> dict[str, Any]:
+def fit_cross_encoder(model: Any, fitting: GroupFitting, folder: Path) -> dict[str, Any]:
     """Train in place over the groups, once an epoch, or as far as the seconds go; keep what was best on ``dev``.
-
-    In a group of torch.distributed each process computes its share of every batch; all end with the same weights.
 
     Returns what happened: steps, losses on dev, seconds, and whether this was the ``whole`` training or was cut short.
     What an interrupted run left in ``folder`` is gone on from, and removed in the end.
@@ -233,28 +215,25 @@ def fit_cross_encoder(
     folder.mkdir(parents=True, exist_ok=True)
     module = GroupLoss(model, fitting.loss)
     steps = planned = options.epochs * len(groups) // options.batch or 1
-    options = replace(options, batch=options.batch // processes())
     if seconds is not None:
         each = _seconds_per_step(module, groups, options) * 1.15
         left = started + seconds - time.monotonic()  # timing took some of them
-        steps = agreed(max(1, min(steps, int(left / each))))
+        steps = max(1, min(steps, int(left / each)))
     trainer = _trainer_class()(
         model=model,
         args=_arguments(model.device, options, steps, folder),
         train_dataset=_dataset(groups, options.reading),
         eval_dataset=_dataset(fitting.dev, options.reading),
         loss=module,
-        callbacks=[EarlyStoppingCallback(options.patience), *callbacks],
+        callbacks=[EarlyStoppingCallback(options.patience)],
     )
     trainer.remove_callback(PrinterCallback)  # it writes losses to standard output, which is for figures
     began = time.monotonic()
     first = trainer.evaluate()["eval_loss"]
-    if processes() > 1:
-        model._is_accelerate_prepared = False  # only to be looked at: without this its gradients would not be shared
     if seconds is not None:
         look = time.monotonic() - began
         trainer.add_callback(deadline(started + seconds - look))
-    train_on(trainer, steps, folder, "training the cross-encoder", Console(stderr=True), progress)
+    train_on(trainer, steps, folder, "training the cross-encoder", Console(stderr=True))
     shutil.rmtree(folder)
     stopped = any(  # not by the callback given above: after an interruption there is another
         isinstance(callback, EarlyStoppingCallback) and callback.early_stopping_patience_counter >= options.patience
@@ -287,24 +266,18 @@ def _trainer_class() -> Any:
 
 
 def _arguments(device: torch.device, options: CrossEncoderOptions, steps: int, folder: Path) -> Any:
-    """The trainer's: steps, rates and precision, a look at dev every few steps, and the best of them kept.
-
-    Several processes have the same dev losses as one: they fill up the last batch with groups that they have had, and
-    count those again unless a batch is a group. To learn from they leave out what is no whole batch for each.
-    """
+    """The trainer's: steps, rates and precision, a look at dev every few steps, and the best of them kept."""
     from sentence_transformers.cross_encoder import CrossEncoderTrainingArguments
 
     every = max(1, steps // options.evaluations)
-    several = processes() > 1
     arguments = CrossEncoderTrainingArguments(
         output_dir=str(folder),
         max_steps=steps,
         per_device_train_batch_size=options.batch,
-        per_device_eval_batch_size=1 if several else options.batch,
-        dataloader_drop_last=several,
+        per_device_eval_batch_size=options.batch,
         learning_rate=options.rate,
         warmup_steps=int(steps * options.warmup),
-        bf16=agreed(prefers_bfloat16(device.type)),
+        bf16=prefers_bfloat16(device.type),
         use_cpu=device.type == "cpu",
         eval_strategy="steps",
         save_strategy="steps",
@@ -322,19 +295,6 @@ def _arguments(device: torch.device, options: CrossEncoderOptions, steps: int, f
     )
     place(arguments, device)
     return arguments
-
-
-def processes() -> int:
-    """The number of processes that train together."""
-    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
-
-
-def agreed(value: Any) -> Any:
-    """The value of the first of these processes."""
-    values = [value]
-    if processes() > 1:
-        dist.broadcast_object_list(values)
-    return values[0]
 
 
 def place(arguments: Any, device: torch.device) -> None:
@@ -360,7 +320,7 @@ def deadline(end: float) -> Any:
 
         def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
             now = time.monotonic()
-            if agreed(now + (now - self.began) > end):
+            if now + (now - self.began) > end:
                 control.should_evaluate = control.should_save = control.should_training_stop = True
 
     return Deadline()

@@ -15,7 +15,6 @@ from pearl.files.whole import replaced_file
 from retriever.models.quantized import write_weights
 from training.data.records import Example
 from training.fit.cross_encoder import GroupFitting, fit_cross_encoder, load_trained, save_trained
-from training.fit.together import fit_together
 
 WORTH_MORE = 1.5  # times as much time as it had before: then a training that was cut short is done again
 
@@ -39,8 +38,7 @@ def kept_or_fitted(model: Any, fitting: GroupFitting, folder: Path, made_of: Map
     # by what it is made of, so that only an interrupted training of the same is gone on with
     checkpoints = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:12]
     trained = copy.deepcopy(model)
-    fit = fit_cross_encoder if fitting.ray is None else fit_together
-    report = fit(trained, fitting, folder / "checkpoints" / checkpoints) | {"made_of": made_of}
+    report = fit_cross_encoder(trained, fitting, folder / "checkpoints" / checkpoints) | {"made_of": made_of}
     file.unlink(missing_ok=True)
     save_trained(trained, folder)
     # as the next run will: the trainer leaves its precision and special tokens on a model, which an artifact would say

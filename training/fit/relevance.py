@@ -41,8 +41,7 @@ def fit_relevance(
     cut = max(1, min(len(groups) // 10, 200))
     # what is kept there says what it was made of, so names of one beginning only take each other's place
     folder = run.options.work / "-".join(("relevance", *(corpus.name for corpus in run.corpora)))[:LONGEST_NAME]
-    where = run.options.ray, run.options.device
-    fitting = GroupFitting(groups[cut:], groups[:cut], plain(TAU), options, seconds, *where)
+    fitting = GroupFitting(groups[cut:], groups[:cut], plain(TAU), options, seconds)
     return kept_or_fitted(model, fitting, folder, made_of)
 
 

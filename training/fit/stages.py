@@ -146,8 +146,7 @@ def fit_second_stage(
         "gains": hashlib.sha256(np.concatenate([group.gains for group in groups]).tobytes()).hexdigest(),
     }
     seconds = run.budget.seconds_until(FITTED)
-    where = run.options.ray, run.options.device
-    fitting = GroupFitting(groups, dev, loss_of(loss, first.anchor), options, seconds, *where)
+    fitting = GroupFitting(groups, dev, loss_of(loss, first.anchor), options, seconds)
     fitted = kept_or_fitted(model, fitting, run.options.work / "second", made_of)
     logits = _logits(fitted.model, material.dev, options.reading)
     cascade, scores, weights = _weighed(run.options, first.dev_scores, logits, material.dev)

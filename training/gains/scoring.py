@@ -33,8 +33,6 @@ from training.gains.scores import SCHEMA, other_model
 from training.gains.units import GainOptions, ScoringUnit
 from training.templates import AuxiliaryTemplate
 
-BEGUN_DOCUMENTS, BEGUN_REQUESTS = 4, 2  # of a unit whose whole takes longer than there is time
-
 
 def few_shot_examples(
     histories: Mapping[str, Sequence[Document]], options: GainOptions, targets: Set[str]
@@ -204,9 +202,8 @@ def score_units(
 ) -> list[ScoringUnit]:
     """Score what is not scored yet, as far as the time goes; return the units that are scored then, in their order.
 
-    The smallest units are scored first, as many as the pace's ``least``; where even these take longer than there is
-    time, the beginning of each stands for it behind the others, and a later run scores it whole. A group of units,
-    whose requests are whole only with all of it, is passed over if it would take longer than there is time left.
+    The smallest units are scored first, as many as the pace's ``least``, in whatever time. A group of units, whose
+    requests are whole only with all of it, is passed over if it would take longer than there is time left.
     ``advance`` is told of pairs, and whether they were computed now. Raises InputError when the folder holds scores
     that were made otherwise.
     """
@@ -244,30 +241,11 @@ def score_units(
 
     if isinstance(scorer, RayScorer):
         scorer.model.score(scorer.make, batches(), keep)
-        return [unit for unit in units if unit.name in done]
-    begun: list[ScoringUnit] = []
-    for (unit,) in batches():
-        few = _beginning(unit)
-        if unit.name in sure and math.isfinite(pace.left()) and 0 < few.size < unit.size:
+    else:
+        for (unit,) in batches():
             started = time.monotonic()
-            with replaced_file(folder / f"{few.name}.parquet") as new:
-                pq.write_table(scorer.score(few), new)
-            pace.seconds, pace.pairs = pace.seconds + time.monotonic() - started, pace.pairs + few.size
-            if not pace.allows(unit.size):
-                begun.append(few)
-                continue
-        started = time.monotonic()
-        keep(unit, scorer.score(unit), time.monotonic() - started)
-    return [*(unit for unit in units if unit.name in done), *begun]
-
-
-def _beginning(unit: ScoringUnit) -> ScoringUnit:
-    """A few pairs of the unit, under a name of their own."""
-    few = frozenset(document.id for document in unit.documents[:BEGUN_DOCUMENTS])
-    pairs = tuple((target, ids & few) for target, ids in unit.pairs if ids & few)[:BEGUN_REQUESTS]
-    used = frozenset().union(*(ids for _, ids in pairs))
-    documents = tuple(document for document in unit.documents if document.id in used)
-    return ScoringUnit(f"{unit.name}-begun", unit.user_id, documents, pairs)
+            keep(unit, scorer.score(unit), time.monotonic() - started)
+    return [unit for unit in units if unit.name in done]
 
 
 def _smallest_whole(units: Sequence[ScoringUnit]) -> list[ScoringUnit]:

@@ -135,6 +135,9 @@ async function write(body) {
         const seen = several ? $("variants-shown") : $("result");
         requestAnimationFrame(() => seen.getBoundingClientRect().top > innerHeight * 0.7 && seen.scrollIntoView());
         say(`Writing from ${count(data.retrieval.documents.length, "text")} of yours…`);
+      } else if (name === "reading") {
+        const left = data.seconds_left === null ? "" : `, about ${Math.ceil(data.seconds_left)} s left`;
+        say(data.done < data.total ? `Reading: ${Math.floor((100 * data.done) / data.total)} % of ${data.total} tokens${left}…` : "Writing…");
       } else if (name === "delta") {
         (several ? cards[data.variant].lastChild : $("text")).append(data.text);
       } else if (name === "error") {

@@ -91,18 +91,6 @@ def test_a_planted_trait_is_found(discover, judge_endpoint, run_pearl, tmp_path)
     assert (len(judge_endpoint.bodies), again.json["candidates"]) == (calls, result["candidates"])
 
 
-def test_an_interrupted_run_goes_on(discover, judge_endpoint):
-    judge_endpoint.refuses = lambda number: (401, {}) if number > 15 else None
-    assert discover("--max-in-flight", 1).status == 1  # a second call would be stopped with it
-    before = len(judge_endpoint.bodies)
-    judge_endpoint.refuses = lambda number: None
-    run = discover("--max-in-flight", 2, "--json", "-")
-    parts = run.json["elicitation"]
-    questions = sum(part["questions"] for part in parts.values())
-    assert len(judge_endpoint.bodies) - before == questions - 15
-    assert run.json["candidates"][0]["trait"] == "says indeed"
-
-
 def test_published_choices_and_few_clusters_ask_for_no_encoder(discover, judge_endpoint):
     run = discover("--preset", "as_published", "--clusters", 99, "--limit", 5)
     assert run.status == 0

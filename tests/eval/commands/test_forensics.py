@@ -39,36 +39,6 @@ def test_metrics_shows_tables(forensics, pairs_file):
     assert "is kind, is dry" in run.out
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "pearl: {path}: is empty."),
-        ('{"annotators": {}, "comparisons": []}', "pearl: {path}: there is no pair in it."),
-        (
-            json.dumps(
-                {
-                    "annotators": {},
-                    "comparisons": [
-                        {
-                            "response_a": {"text": "x"},
-                            "response_b": {"text": "y"},
-                            "annotations": {"h": {"pref": "left"}},
-                        }
-                    ],
-                }
-            ),
-            "pearl: {path}:1: pair 1: annotations.h.pref: is 'left'; a vote is one of a, b, both, neither, "
-            "not_applicable, invalid.",
-        ),
-    ],
-)
-def test_bad_files_are_one_line_and_status_2(forensics, tmp_path, content, message):
-    path = tmp_path / "in.json"
-    path.write_text(content)
-    run = forensics("metrics", "--pairs", path, "--reference", "human", "--json", "-")
-    assert (run.status, run.out, run.err) == (2, "", message.format(path=path) + "\n")
-
-
 def test_merge_puts_files_together_and_writes_other_forms(forensics, pairs_file, tmp_path):
     first = pairs_file({"human": "aab", "is kind": "aa-"}, "first.json")
     second = pairs_file({"person": "bbab"}, "second.json")

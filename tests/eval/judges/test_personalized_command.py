@@ -155,7 +155,6 @@ def without(name):
 @pytest.mark.parametrize(
     ("lines", "options", "complaint"),
     [
-        ([], (), "no item"),
         ([without("responses")], (), ":1: responses: is missing; the line has id"),
         ([without("preferred")], (), ":1: preferred: is missing"),
         ([{**LINES[0], "preferred": "first"}], (), "must be 'A', 'B' or 'C'"),
@@ -166,7 +165,6 @@ def without(name):
         ([{**LINES[0], "own": "yes"}], (), ":1: own: must be true or false, not a string"),
         ([LINES[0], LINES[0]], (), ":2: id: 'p0' is on line 1 already"),
         (LINES, ("--fields", "age,job"), "--fields job: the personas have age, home"),
-        (LINES, ("--preset", "recorded"), "--preset recorded: there are corrected, as_published"),
         (LINES, ("--choose", "reading=loose"), "--choose reading=loose: there are published, strict"),
     ],
 )
@@ -175,14 +173,6 @@ def test_bad_input_is_named_before_anything_is_asked(personalized, judge_endpoin
     assert (run.status, run.out) == (2, "")
     assert complaint in run.err
     assert judge_endpoint.bodies == []
-
-
-def test_a_persona_without_fields_is_named(personalized, judge_endpoint):
-    judge_endpoint.says = knows
-    lines = [*LINES[1:], {**LINES[0], "persona": {}}]
-    (found,) = personalized("--json", "-", lines=lines).json["files"]
-    checks = {finding["check"]: finding["count"] for finding in found["preflight"]}
-    assert checks["persona_without_fields"] == 1
 
 
 def test_records_are_as_the_published_files(personalized, judge_endpoint, tmp_path):

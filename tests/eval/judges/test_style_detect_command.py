@@ -248,15 +248,6 @@ def test_eval_style_reads_the_judgements(detect, judge_endpoint, run_pearl, writ
     assert found == {"yes_no": 1, "yes_no_reflected": 1}
 
 
-def test_the_cap_counts_both_rounds(detect, judge_endpoint):
-    judge_endpoint.says = sees_the_fox
-    prices = ("--price-in", 1000, "--price-out", 1000)  # 0.11 a call
-    run = detect("--scheme", "yes_no", "--reflect", *prices, "--max-cost", 5, "--max-in-flight", 1, "--json", "-")
-    assert run.status == 1
-    assert "--max-cost" in run.err
-    assert 36 < len(judge_endpoint.bodies) < 46
-
-
 def without(name):
     return {key: value for key, value in LINES[0].items() if key != name}
 
@@ -264,26 +255,18 @@ def without(name):
 @pytest.mark.parametrize(
     ("lines", "options", "complaint"),
     [
-        ([], (), "no item"),
         ([without("text")], (), ":1: text: is missing; the line has generator, id"),
-        ([without("style")], (), ":1: style: is missing"),
-        ([without("task")], (), ":1: task: is missing"),
         ([{**LINES[0], "task": "poem"}], (), "task: must be one of email, tweet, summary"),
-        ([{**LINES[0], "text": " "}], (), "text: 'text' is empty"),
         ([{**LINES[0], "style": "dreamy"}], (), "style: 'dreamy' is none of step-by-step instructional, robotic"),
         ([{**LINES[0], "style": ["storytelling"]}], (), "style: 'style' must be a string, not an array"),
         ([{**LINES[0], "definition": 5}], (), "definition: must be a string"),
         ([LINES[0], LINES[0]], (), ":2: id: 't0' with the style 'storytelling' is on line 1 already"),
-        (["{"], (), ":1:"),
         (LINES, ("--scheme", "likert_5"), "--scheme likert_5: there are yes_no, likert_3, likert_10, probability"),
         (LINES, ("--scheme", "yes_no", "--labels", 3), "--labels 3: yes_no only tells two apart"),
-        (LINES, ("--preset", "recorded"), "--preset recorded: there are corrected, as_published"),
         (LINES, ("--choose", "even=first"), "--choose even=first: there are"),
         (LINES, ("--choose", "headings=none"), "--choose headings=none: there are task, printed"),
         (LINES, ("--choose", "style_shown=all"), "--choose style_shown=all: there are definition, name"),
         (LINES, ("--as", " "), "1 to 200 printable characters"),
-        (LINES, ("--judgements", "/nowhere/j.jsonl"), "--judgements /nowhere/j.jsonl: there is no folder"),
-        (LINES, ("--max-cost", 1), "--price-in"),
     ],
 )
 def test_bad_input_is_named_before_anything_is_asked(detect, judge_endpoint, lines, options, complaint):

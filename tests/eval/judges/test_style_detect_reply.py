@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eval.asking.reading import Scale
-from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS
+from eval.asking.reply import NO_VERDICT, NOT_OFFERED, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS
 from eval.asking.verdict import Invalid, Score
 from eval.judges.style_detect import SCHEMES
 
@@ -14,11 +14,6 @@ WHY = "The text speaks to the senses; there is no rhyme, and yes, it lingers."
 READ = {
     "as asked": ("yes_no", "Answer: Yes", 1),
     "no": ("yes_no", "Answer: No", 0),
-    "with a full stop": ("yes_no", "Answer: No.", 0),
-    "without the prefix": ("yes_no", "Yes", 1),
-    "all bold": ("yes_no", "**Answer: No**", 0),
-    "quotation marks": ("yes_no", '"Answer: Yes"', 1),
-    "a fence": ("yes_no", "```\nAnswer: No\n```", 0),
     "behind its reasons": ("yes_no", f"{WHY}\nAnswer: No", 0),
     "before its reasons": ("yes_no", "Answer: Yes\n\nThere is no warmth missing: it is vivid.", 1),
     "a reason on the line": ("yes_no", "Answer: Yes, the text has many images.", 1),
@@ -27,14 +22,10 @@ READ = {
     "a word of the other kind in a reason": ("yes_no", "Answer: Yes. There are no clichés in it.", 1),
     "the prefix above": ("yes_no", "**Answer:**\nYes", 1),
     "bare, behind its reasons": ("yes_no", "It is vivid throughout.\nYes.", 1),
-    "a sentence": ("yes_no", "My final answer is Yes.", 1),
     "the same twice": ("yes_no", "Answer: No\nIt is dry.\nFinal answer: No", 0),
-    "full width": ("yes_no", "\uff21\uff4e\uff53\uff57\uff45\uff52\uff1a \uff39\uff45\uff53", 1),
     "an object": ("yes_no", '{"answer": "Yes"}', 1),
     "an object with a boolean": ("yes_no", '{"answer": false}', 0),
-    "an object behind prose": ("yes_no", 'It {so} lingers.\n```json\n{"why": "a\nb", "answer": "Yes"}\n```', 1),
     "a box above its reasons": ("likert_10", "\\boxed{7/10}\n\nIt is vivid.", 7),
-    "a tag": ("likert_10", "It is vivid.\n<rating>7</rating>", 7),
     "a percentage in a box": ("probability", "\\boxed{70\\%}", 0.7),
     "a label": ("likert_3", "Answer: Somewhat exhibits", 2),
     "the least label": ("likert_3", "Answer: Does not exhibit", 1),
@@ -49,7 +40,6 @@ READ = {
     "a rating with a decimal": ("likert_10", "Answer: 7.5", 7.5),
     "out of ten": ("likert_10", "Answer: 7/10", 7),
     "out of ten in words": ("likert_10", "Rating: 7 out of 10", 7),
-    "ten": ("likert_10", "Answer: 10", 10),
     "the scale is named": ("likert_10", "Answer: 7 (on a scale of 1 to 10)", 7),
     "reasons in a list": ("likert_10", "Answer: 7\n\nReasons:\n1. Images.\n2. Sounds, 3 of them.", 7),
     "the same number in the reasons": ("likert_10", "Answer: 7\nI give it a rating of 7 for its images.", 7),
@@ -67,43 +57,26 @@ READ = {
 }
 
 UNREAD = {
-    "nothing": ("yes_no", "", EMPTY),
     "a refusal": ("yes_no", "I'm sorry, but I cannot judge this text.", NO_VERDICT),
     "a refusal behind the prefix": ("yes_no", "Answer: No, I cannot tell from this.", SEVERAL_VERDICTS),
     "a refusal that begins with no": ("yes_no", "No, I can't help with that.", NO_VERDICT),
     "a polite beginning": ("yes_no", "Yes, of course! Which text?", NO_VERDICT),
-    "only reasons": ("yes_no", WHY, NO_VERDICT),
     "an empty prefix": ("yes_no", "Answer:", NOT_OFFERED),
     "cannot tell": ("yes_no", "Answer: Maybe", NOT_OFFERED),
     "the choice repeated": ("yes_no", "Answer: Yes/No", NOT_OFFERED),
-    "denied": ("yes_no", "Answer: not Yes", NOT_OFFERED),
-    "strokes through the letters": ("yes_no", "Answer: Y\u0336e\u0336s\u0336", NOT_OFFERED),
     "no as a part of a phrase": ("yes_no", "Answer: No doubt it is there", NOT_OFFERED),
     "a label of another scale": ("yes_no", "Answer: Somewhat exhibits", NOT_OFFERED),
     "a number of another scale": ("yes_no", "Answer: 1", NOT_OFFERED),
-    "a Cyrillic letter that looks the same": ("yes_no", "Answer: Y\u0435s", NOT_OFFERED),
-    "Russian": ("yes_no", "\u041e\u0442\u0432\u0435\u0442: \u0414\u0430", NO_VERDICT),
-    "a changed mind": ("yes_no", "Answer: Yes\n\nOn second thought, it is dry.", SEVERAL_VERDICTS),
     "a changed mind on the line": ("yes_no", "Answer: Yes. Actually, the text is dry.", SEVERAL_VERDICTS),
     "the other word behind": ("yes_no", "Answer: Yes, but no.", SEVERAL_VERDICTS),
     "the other word below": ("yes_no", "Answer: Yes\nHmm, no.", SEVERAL_VERDICTS),
     "yes, and not": ("yes_no", "Answer: Yes, not really.", SEVERAL_VERDICTS),
-    "two answers": ("yes_no", "Answer: Yes\nAnswer: No", SEVERAL_VERDICTS),
     "two answers on a line": ("yes_no", "Answer: Yes. Answer: No", SEVERAL_VERDICTS),
     "one that can be read and one that cannot": ("yes_no", "Answer: Yes\nAnswer: perhaps", SEVERAL_VERDICTS),
     "bare, both": ("yes_no", "Yes\nNo", SEVERAL_VERDICTS),
     "bare, in the middle": ("yes_no", "The style?\nYes\nOr so it seems.", NO_VERDICT),
-    "headings": ("yes_no", "Yes:\nvivid.\nNo:\nno plot.", NO_VERDICT),
-    "code": ("yes_no", "```\nprint()\nAnswer: Yes\n```", NO_VERDICT),
     "in the middle of a sentence": ("yes_no", "The text says Answer: Yes", NO_VERDICT),
-    "two fields": ("yes_no", '{"answer": "Yes", "verdict": "No"}', SEVERAL_VERDICTS),
-    "an object and another answer": ("yes_no", '{"answer": "Yes"}\nAnswer: No', SEVERAL_VERDICTS),
-    "an object that is taken back": ("yes_no", '{"answer": "Yes"}\nThat is wrong.', SEVERAL_VERDICTS),
     "an object with null": ("yes_no", '{"answer": null}', NOT_OFFERED),
-    "perhaps a box": ("yes_no", "Perhaps \\boxed{Yes}.", NO_VERDICT),
-    "tags that differ": ("likert_10", "<rating>7</rating> <score>8</score>", SEVERAL_VERDICTS),
-    "a cross": ("yes_no", "Answer: Yes \u274c", NOT_OFFERED),
-    "an arrow to another": ("likert_10", "Answer: 7 \u2192 8", NOT_OFFERED),
     "100 kB of answers": ("yes_no", "Answer: Yes\nAnswer: No\n" * 4300, SEVERAL_VERDICTS),
     "a label with a denial": ("likert_3", "Answer: Clearly does not exhibit", NOT_OFFERED),
     "a label denied inside": ("likert_3", "Answer: Does not clearly exhibit", NOT_OFFERED),

@@ -14,7 +14,6 @@ from eval.judges.judge import Judgement, Judgements, Questions, Round, Trial
 from eval.judges.style_rank import CHECKS, JUDGE, PRESETS, RankItem, RankOptions, rank
 from eval.report.checks import preflight
 from pearl.chat.base import Reply
-from pearl.errors import InputError
 from pearl.records import Usage
 
 AB, AS_PUBLISHED = (RankOptions(preset=name, **PRESETS.chosen(name)) for name in ("corrected", "as_published"))
@@ -102,14 +101,6 @@ def test_thirds_that_are_equal_tie():
         for second in (0, 1)
     ]
     assert label(judged, RUBRIC) == "tie"
-
-
-def test_choices_by_name():
-    taken = PRESETS.chosen("corrected", ["half=tie", "even=cautious"])
-    assert taken == {"half": "tie", "style_shown": "definition", "even": "cautious", "perspective": "writer"}
-    assert label(ab("12 21"), RankOptions(**taken)) == "tie"
-    with pytest.raises(InputError, match="--choose half=maybe: there are dropped, tie"):
-        PRESETS.chosen("corrected", ["half=maybe"])
 
 
 def judgements(judged, items, replies=(), passed_over=None):

@@ -12,10 +12,10 @@ from pearl.asking.kept import Question, open_replies
 from pearl.asking.patience import Failed, asking
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.endpoint import EndpointChatModel
-from pearl.chat.fake import FakeChatModel
-from pearl.errors import ChatError, ChatRefused, InputError, PearlError
+from pearl.errors import ChatError, ChatRefused, PearlError
 from pearl.prompts import MESSAGE_OVERHEAD
 from pearl.records import Usage
+from tests.fake_chat import FakeChatModel
 
 DECODING = Decoding(max_tokens=50, temperature=0.7)
 
@@ -109,13 +109,6 @@ def test_a_rate_limit_is_waited_out_with_the_request_unchanged(judging, judge_en
     assert {body["messages"][0]["content"] for body in judge_endpoint.bodies} == {f"question {n}" for n in range(10)}
 
 
-def test_an_error_now_and_then_is_repeated(judging, judge_endpoint):
-    judge_endpoint.refuses = lambda n: (503, {}) if n % 3 == 0 else None
-    done, found = judging(questions(6), in_flight=2)
-    assert all(isinstance(each, Reply) for each in found)
-    assert done.calls == 6
-
-
 def test_a_key_that_is_refused_ends_the_run_and_what_came_is_kept(judging, judge_endpoint):
     judge_endpoint.refuses = lambda n: (401, {}) if n > 3 else None
     with pytest.raises(ChatError, match="PEARL_LLM_API_KEY"):
@@ -188,11 +181,6 @@ def test_an_endpoint_that_does_not_say_what_it_used(judging, judge_endpoint):
     done, _ = judging(questions(2), prices=Prices(1e6, 1e6))
     assert done.usage == Usage(2 * 12, 2 * 50)
     assert done.cost == 124
-
-
-def test_a_cap_needs_prices():
-    with pytest.raises(InputError, match="--price-in"):
-        SpendingCap(Prices(1.0), 5.0)
 
 
 def test_who_was_not_asked_when_the_time_ran_out_is_no_call(tmp_path):

@@ -13,9 +13,9 @@ from pearl.asking import patience
 from pearl.asking.ask import EMPTY_ANSWER, generate, missing
 from pearl.asking.kept import open_replies
 from pearl.asking.patience import DOWN, OUT_OF_TIME, TRIES, Failed, Unwatched
-from pearl.chat.base import Chunk, Decoding, Message, Reply
-from pearl.chat.fake import FakeChatModel
+from pearl.chat.base import Decoding, Message, Reply
 from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatTimeout, ContextExceeded, InputError
+from tests.fake_chat import FakeChatModel
 
 DECODING = Decoding(max_tokens=20)
 
@@ -95,37 +95,12 @@ def test_the_time_is_up_while_a_call_fails(tmp_path):
     assert heard == [0.01]
 
 
-def test_so_many_calls_are_under_way_at_once(tmp_path):
-    class Slow(FakeChatModel):
-        most = running = 0
-
-        async def stream(self, messages, decoding):
-            self.running += 1
-            self.most = max(self.most, self.running)
-            await asyncio.sleep(0.001)
-            yield Chunk(messages[0].content * 2)
-            self.running -= 1
-
-    model = Slow()
-    with open_replies(tmp_path / "kept.sqlite") as kept:
-        prompts = [prompt(text) for text in "abcbade"]
-        found = asyncio.run(generate(model, model.name, prompts, DECODING, kept, in_flight=3))
-    assert model.most == 3
-    assert said(found) == [text * 2 for text in "abcbade"]
-
-
 def test_calls_under_way_are_given_up_when_the_model_is_down(tmp_path):
     model = FakeChatModel([ChatTimeout("late")] * 100)
     prompts = [prompt(text) for text in "abcdefghijkl"]
     with open_replies(tmp_path / "kept.sqlite") as kept, pytest.raises(ChatTimeout):
         asyncio.run(generate(model, model.name, prompts, DECODING, kept, in_flight=3))
     assert DOWN * TRIES <= len(model.calls) < (DOWN + 3) * TRIES
-
-
-def test_a_call_that_fails_for_now_is_repeated(tmp_path):
-    model = FakeChatModel([ChatTimeout("late"), ChatRateLimited("slowly"), "one"])
-    assert run(model, tmp_path / "kept.sqlite", "a")[0].text == "one"
-    assert count(tmp_path / "kept.sqlite") == 1
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from pearl.asking.patience import OUT_OF_TIME, Unwatched
 from pearl.asking.write import UNREADABLE, WritingContext, WrittenText, write_drafts, write_revised, write_revisions
 from pearl.budget import Budget
 from pearl.chat.base import Decoding
-from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatRefused
 from pearl.prompts import PromptInputs, draft_prompt, revision_prompt, second_prompt
 from pearl.records import Document
 from pearl.templates import load_template
+from tests.fake_chat import FakeChatModel
 
 TEMPLATE = load_template("commit")
 DOCUMENTS = (Document("a", "first text", request="asked before"), Document("b", "second text"))

@@ -18,13 +18,12 @@ from types import SimpleNamespace
 import pytest
 
 from pearl.chat.base import Chunk, Decoding, Message, Reply, complete
-from pearl.chat.choose import make_chat_model
 from pearl.chat.gguf_chat import GgufChatModel
 from pearl.chat.llama_cpp import check_processor, load_library
+from pearl.chat.speed import Speeds
 from pearl.errors import ChatError, ContextExceeded
 from pearl.prompts import PromptInputs, draft_prompt
 from pearl.records import Document
-from pearl.settings import load_settings
 from pearl.templates import load_template
 from pearl.weights.table import embedded_model_file
 from tests.read_back import read_back
@@ -60,6 +59,29 @@ def test_it_answers_and_the_pieces_are_the_whole(model):
     assert reply.text == "".join(chunk.text for chunk in first)  # the likeliest token every time
     assert first[-1] == Chunk("", reply.finish_reason, reply.usage)
     assert reply.usage.prompt_tokens == len(model._loaded()[1].prompt(ASKED))
+
+
+def test_it_says_how_far_it_has_read_and_measures_its_speed(tmp_path):
+    model = GgufChatModel(embedded_model_file(), context_tokens=1024, home=tmp_path)
+    begin = [Message("system", "Write as Otti does. " * 15)]
+    kept = model.tokens_in_time(begin, seconds=0)  # it had to read these to know its speed, and keeps them
+    assert 75 <= kept <= len(model._loaded()[1].prompt(begin))
+    assert model.speed.is_known
+    assert Speeds(tmp_path).of(model._file.digest) == model.speed
+    assert kept < model.tokens_in_time(begin, seconds=1000)
+
+    async def chunks() -> list[Chunk]:
+        asked = [*begin, Message("user", "one two three " * 150)]
+        return [chunk async for chunk in model.stream(asked, Decoding(max_tokens=4))]
+
+    before, (*read, _, _, _, _, last) = model.speed, asyncio.run(chunks())
+    steps = [chunk.prompt_read for chunk in read if chunk.prompt_read]
+    assert (len(steps), "".join(chunk.text for chunk in read)) == (len(read), "")
+    assert kept - 5 < steps[0].done < steps[1].done < steps[-1].done == steps[-1].total == last.usage.prompt_tokens
+    assert None not in [step.seconds_left for step in steps]
+    assert steps[-1].seconds_left == 0
+    assert model.speed.read == pytest.approx(before.read + steps[-1].total - steps[0].done, abs=1)
+    asyncio.run(model.close())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what is mapped")
@@ -215,22 +237,6 @@ def test_a_file_that_is_cut_off(kept: int, tmp_path: Path) -> None:
     with embedded_model_file().open("rb") as whole:
         path.write_bytes(whole.read(kept if kept >= 0 else embedded_model_file().stat().st_size + kept))
     assert re.fullmatch(rf"{path} cannot be loaded \(it is .*cut off.*\); get it again\.", failing(path))
-
-
-def test_a_part_of_three_alone(tmp_path: Path) -> None:
-    first, second, third = (tmp_path / f"tiny-0000{number}-of-00003.gguf" for number in (1, 2, 3))
-    for number, path in enumerate((first, second, third)):
-        write_tiny_gguf(path, part=(number, 3))
-    assert "(it is part 2 of 3: put all into one folder, and name tiny-00001-of-00003.gguf)" in failing(second)
-    GgufChatModel(first).check_file()
-    third.write_bytes(third.read_bytes()[:-5_000])
-    os.utime(first, (0, 0))  # else it is known to be whole
-    assert "it is cut off" in failing(first)
-    third.unlink()
-    os.utime(first, (1, 1))
-    assert "(it is part 1 of 3: " in failing(first)
-    with pytest.raises(ChatError, match="part 2 of 3"):  # before any text is embedded or asked for
-        make_chat_model(load_settings(llm="embedded", llm_model=str(second)))
 
 
 def test_a_file_of_the_package_is_installed_again(tmp_path: Path) -> None:

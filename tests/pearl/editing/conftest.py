@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.chat.fake import FakeChatModel
+from tests.fake_chat import FakeChatModel
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import asyncio
 from pearl.asking.ask import Terms
 from pearl.asking.kept import open_replies
 from pearl.asking.patience import UNWATCHED
-from pearl.chat.fake import FakeChatModel
 from pearl.editing.asked import EditingContext
 from pearl.editing.candidates import failures
+from tests.fake_chat import FakeChatModel
 
 
 class SmallModel(FakeChatModel):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 
 from pearl.chat.base import Chunk, Reply
-from pearl.chat.fake import FakeChatModel
 from pearl.editing.asked import write_candidates
 from pearl.editing.candidates import failures
 from pearl.editing.edits import SpanEdit
 from pearl.editing.prompt import reply_of
 from pearl.errors import ChatTimeout
 from pearl.records import Usage
+from tests.fake_chat import FakeChatModel
 
 DRAFT = "The sea was grey and loud."
 

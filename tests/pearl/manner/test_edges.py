@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.manner.edges import UsualEdges, edges_of, usual_ends
+from pearl.manner.edges import NOTED, RECEIVED, TOLD, UsualEdges, edges_of, request_role, usual_ends
 from pearl.records import Document
 
 OTTI = "Hello {}, kettle's on.\n\nShort answer: {}.\n\nMind the tide,\nOtti"
@@ -61,6 +61,8 @@ def test_each_edge_has_its_share_and_its_texts_the_latest_first():
         ("Decline Councillor Baines", None, "Councillor Baines"),
         ("Tell Priya Shah that Saturday moves to ten", None, "Priya"),  # by first name, as they mostly do
         ("Priya Shah asks whether she may come", None, "Priya"),
+        ("Priya Shah from the school: may we come?", None, "Priya"),
+        ("Priya, our treasurer, asks whether she may come", None, "Priya"),
         ("bitte Herrn Amsel um die Räder", None, "Herrn Amsel"),
         ("Hello Otti, may I have the pump?\n\nThanks,\nMarge Simpson", None, "Marge"),  # who sent it
         ("Say that the pump is free", "Zoe Quill", "Zoe"),
@@ -90,6 +92,30 @@ def test_three_texts_to_the_recipient_are_a_manner_towards_them():
     assert edges_of([*nan, *to_many(OTTI)], "Yes to the rails", "bea@example.org").after == "Mind the tide,\nOtti"
 
 
+@pytest.mark.parametrize(
+    ("request_text", "role"),
+    [
+        ("Ask Dev for the chains", NOTED),
+        ("Turn down Dev's invitation: I am at my sister's", NOTED),
+        ("Bitte Frau Amsel um die Räder", NOTED),
+        ("Dis à Marie que je viens", NOTED),
+        ("Re: the chains", RECEIVED),
+        ("Tomas: may I swap with Bea?", RECEIVED),
+        ("Ines Marlow from Saltgate School: may we come?", RECEIVED),
+        ("Hi Otti,\n\nmay I come?\n\nTomas", RECEIVED),
+        ("> may I come?\n\nsay yes", RECEIVED),
+        ("Leila, our treasurer, asks how the coats stand", TOLD),
+        ("Mr Pellow of the council desk wants three signs", TOLD),
+        ("Leila fragt nach den Jacken", TOLD),
+        ("Hello from Calgary!", ""),
+        ("a post on chains", ""),
+        ("order: twelve chains", ""),
+    ],
+)
+def test_what_a_request_is(request_text, role):
+    assert request_role(request_text) == role
+
+
 def test_what_changed_over_time_is_as_it_is_now():
     edges = edges_of([*to_many(OTTI) * 5, *to_many("Dear {},\n\n{}. Come.\n\nBest,\nO. Brandt") * 4], "Ask Dev for it")
     assert (edges.before, edges.after) == ("Dear Dev,", "Best,\nO. Brandt")
@@ -100,6 +126,7 @@ def test_what_changed_over_time_is_as_it_is_now():
     [
         [],
         texts("Hello Dev,\n\nyes.\n\nOtti"),
+        texts(*(f"-----BEGIN PGP SIGNED MESSAGE-----\n\n{word} it is." for word in "abc")),
         texts(*(f"> Hello Dev,\n> {word}.\n\nNo, {word}." for word in "abc")),
         texts("", " ", "\n"),
     ],

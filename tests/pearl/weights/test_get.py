@@ -14,7 +14,6 @@ from rich.console import Console
 from pearl.errors import PearlError
 from pearl.weights.get import Web
 from pearl.weights.progress import shown_transfer
-from pearl.weights.unfinished import Unfinished
 
 FILE = bytes(range(256)) * 100
 URL = "https://me:secret@a.test/m.gguf?token=hidden"
@@ -39,10 +38,8 @@ def redirected(request: httpx2.Request) -> httpx2.Response:
 
 
 def fetch(folder: Path, answer: Callable[[httpx2.Request], httpx2.Response]) -> bytes:
-    unfinished = Unfinished(folder / ".mine.partial")
     with shown_transfer(Console(file=io.StringIO(), width=200), "mine") as transfer:
-        Web(URL, transport=httpx2.MockTransport(answer)).fetch(unfinished, transfer)
-    return unfinished.file.read_bytes()
+        return Web(URL, transport=httpx2.MockTransport(answer)).fetch(folder, transfer).read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,11 @@ import transformers
 from tokenizers.processors import TemplateProcessing
 
 from pearl.errors import InputError
-from retriever.models import auxiliary, causal, seq2seq
+from retriever.models import auxiliary, causal
 from retriever.models.auxiliary import AuxiliaryModel, PairGroup
 from retriever.models.causal import CausalAuxiliary
 from retriever.models.load_auxiliary import load_auxiliary
 from retriever.models.packed import Pack
-from retriever.models.seq2seq import Seq2SeqAuxiliary
 
 TEXTS = [
     "Kettle's on.",
@@ -93,7 +92,6 @@ def test_a_model_that_expects_a_first_token_gets_it(causal_folder: Path, tmp_pat
     ((found,),) = model.likelihoods([PairGroup((prompt,), (target,))])
     ((expected,),) = without.likelihoods([PairGroup(((first, *prompt),), (target,))])
     assert found.total == pytest.approx(expected.total, rel=1e-5)
-    assert model.remember([prompt], 1000).likelihoods(target)[0].total == pytest.approx(expected.total, rel=1e-4)
 
 
 def test_a_model_whose_logits_are_scaled_is_refused(causal_folder: Path, tmp_path: Path) -> None:
@@ -156,20 +154,15 @@ def test_batches_of_any_size_give_the_same_likelihoods(
         )
 
 
-def test_pairs_by_themselves_as_on_a_gpu_give_the_same_likelihoods(
+def test_a_model_that_is_not_packed_gives_the_same_likelihoods(
     causal_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = load_auxiliary(str(causal_folder), dtype="float32")
     assert isinstance(model, CausalAuxiliary)
-    together = model.likelihoods(groups_of(model))
-    monkeypatch.setattr(model, "apart", True)
-
-    apart = model.likelihoods(groups_of(model))
-
-    totals = [[likelihood.total for likelihood in scored] for scored in together]
-    assert [[likelihood.total for likelihood in scored] for scored in apart] == [
-        pytest.approx(own, rel=1e-4) for own in totals
-    ]
+    packed = [each.total for scored in model.likelihoods(groups_of(model)) for each in scored]
+    monkeypatch.setattr(model, "_packed", None)
+    padded = [each.total for scored in model.likelihoods(groups_of(model)) for each in scored]
+    assert padded == pytest.approx(packed, rel=1e-4)
 
 
 def test_pairs_are_batched_by_length_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,35 +176,8 @@ def test_pairs_are_batched_by_length_within_the_budget(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("kind", ["causal", "seq2seq"])
-@pytest.mark.parametrize("limit", [0, 150, 10_000])
-def test_remembered_prompts_give_the_same_likelihoods_for_any_target(
-    limit: int, kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (auxiliary, causal, seq2seq):
-        monkeypatch.setattr(module, "BATCH_TOKENS", 150)
-    model = load_auxiliary(str(request.getfixturevalue(f"{kind}_folder")), dtype="float32")
-    assert isinstance(model, CausalAuxiliary | Seq2SeqAuxiliary)
-    prompts = [tuple(model.encode(f"An example:\n{text}\nRequest:\n")) for text in (*TEXTS, TEXTS[0])]
-    memory = model.remember(prompts, limit)
-
-    for text in (REQUESTS[0], REQUESTS[1], REQUESTS[0]):
-        target = tuple(model.encode(text))
-        plain = [model.likelihoods([PairGroup((prompt,), (target,))])[0][0] for prompt in prompts]
-        found = memory.likelihoods(target)
-        assert [likelihood.total for likelihood in found] == pytest.approx([each.total for each in plain], rel=1e-4)
-        assert {likelihood.tokens for likelihood in found} == {len(target)}
-
-    assert len(memory._kept) == {0: 0, 150: 1, 10_000: 2}[limit]
-
-
-@pytest.mark.parametrize("kind", ["causal", "seq2seq"])
 def test_prompts_of_one_token_and_none_at_all(kind: str, request: pytest.FixtureRequest) -> None:
     model = load_auxiliary(str(request.getfixturevalue(f"{kind}_folder")), dtype="float32")
-
-    (found,) = model.remember([(5,)], 100).likelihoods((7, 8))
-
-    assert found.total == pytest.approx(model.likelihoods([PairGroup(((5,),), ((7, 8),))])[0][0].total, rel=1e-4)
-    assert model.remember([], 100).likelihoods((7, 8)) == []
 
     apart = PairGroup(((5, 6), (9, 6)), ((7,), (8, 7)))  # two prompts that share nothing
     alone = [model.likelihoods([PairGroup((prompt,), (target,))])[0][0].total for prompt, target in flat([apart])]
@@ -227,8 +193,6 @@ def test_what_is_longer_than_the_window_is_an_input_error(narrow_folder: Path) -
     assert model.likelihoods([PairGroup((fits,), ((6,) * 20,))])[0][0].tokens == 20
     with pytest.raises(InputError, match=r"have 65 tokens; the window of the model .* holds 64"):
         model.likelihoods([PairGroup((fits, prompt), ((6,) * 20, (6,) * 20))])
-    with pytest.raises(InputError, match="have 65 tokens"):
-        model.remember([fits, prompt], 1000).likelihoods((6,) * 20)
 
 
 @pytest.mark.parametrize(

@@ -87,11 +87,6 @@ def test_weights_are_read_where_they_lie(tmp_path: Path) -> None:
         mapped["weight"]
 
 
-def test_ranges_of_inputs_that_were_once_written_are_left_alone(tmp_path: Path) -> None:
-    save_file({"a": torch.ones(2, 2), "a.range": torch.ones(2, 2)}, tmp_path / "w.safetensors")
-    assert list(read_weights(tmp_path / "w.safetensors")) == ["a"]
-
-
 @pytest.mark.parametrize("content", [b"", b"junk", b"\xff" * 100, b"\x02\0\0\0\0\0\0\0[]"])
 def test_a_file_that_holds_no_weights(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "w.safetensors").write_bytes(content)

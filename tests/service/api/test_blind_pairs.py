@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pearl.chat.fake import FakeChatModel
 from pearl.records import Document
 from retriever.base import Calibration
+from tests.fake_chat import FakeChatModel
 
 WORDS = "the kettle is on and the tide turns at four so bring the long ropes"  # 15
 

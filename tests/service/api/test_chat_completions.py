@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -52,18 +51,6 @@ def test_the_openai_client_streams(served: Any, client: openai.OpenAI) -> None:
 def test_without_being_asked_there_is_no_usage_chunk(client: openai.OpenAI) -> None:
     chunks = list(client.chat.completions.create(model="pearl", messages=ASK, stream=True))
     assert all(chunk.choices for chunk in chunks)
-
-
-def test_the_asynchronous_client(served: Any) -> None:
-    async def ask() -> tuple[Any, list[Any]]:
-        async with openai.AsyncOpenAI(base_url=f"{served.address}/v1", api_key=served.house.key("ann")) as made:
-            whole = await made.chat.completions.create(model="pearl", messages=ASK)
-            stream = await made.chat.completions.create(model="pearl", messages=ASK, stream=True)
-            return whole, [chunk async for chunk in stream]
-
-    whole, chunks = asyncio.run(ask())
-    assert whole.choices[0].message.content == "A fake reply."
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "A fake reply."
 
 
 def test_the_streaming_helper_of_the_client(client: openai.OpenAI) -> None:

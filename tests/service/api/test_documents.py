@@ -88,12 +88,6 @@ def test_the_same_id_with_another_text_is_a_conflict_and_nothing_is_added(ann: A
     assert ann.get("/v1/documents/b").status_code == 404
 
 
-def test_twice_in_one_batch(ann: Any) -> None:
-    same = ann.post("/v1/documents", [{"id": "a", "text": "One."}, {"id": "a", "text": "One."}])
-    assert [entry["status"] for entry in same.json()["data"]] == ["created", "exists"]
-    assert ann.post("/v1/documents", [{"id": "b", "text": "1"}, {"id": "b", "text": "2"}]).status_code == 409
-
-
 def test_what_the_body_says_of_the_user_is_not_read(pearl: Any, ann: Any) -> None:
     ben = pearl.as_user("ben")
     ann.post("/v1/documents", {"id": "a", "text": "Mine.", "user_id": "ben"})
@@ -202,13 +196,6 @@ def test_a_deleted_document_that_feedback_made_takes_its_draft_along(pearl: Any,
     assert ann.delete(f"/v1/documents/{sent['document_id']}").status_code == 204
     assert not pearl.on_disk(SECRET)
     assert (pearl.rows("drafts"), pearl.rows("feedback")) == ([], [])
-
-
-def test_a_text_two_documents_share_keeps_its_embedding_for_the_other(pearl: Any, ann: Any) -> None:
-    ann.post("/v1/documents", [{"id": "a", "text": "Same."}, {"id": "b", "text": "Same."}])
-    ann.post("/v1/drafts", {"request": "same"})
-    ann.delete("/v1/documents/a")
-    assert len(pearl.rows("embeddings")) == 1
 
 
 BAD = [

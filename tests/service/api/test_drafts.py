@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from pearl.chat.fake import FakeChatModel
+from pearl.chat.base import PromptRead
 from pearl.errors import ChatInterrupted, ChatRateLimited
 from pearl.records import Document
 from pearl.theta import EVERYTHING
@@ -15,6 +15,7 @@ from retriever.base import UNCALIBRATED, Calibration
 from retriever.models.encoder import SentenceEncoder
 from service.api.draft_form import excerpt
 from service.sample import sample_documents
+from tests.fake_chat import FakeChatModel
 
 TEXTS = ("Kettle's on. Swap with Bea.", "The rear wheel is true again.", "x" * 500)
 EDITED = "- lacks the day\nEDITED DRAFT\n<document>\nThe better text.\n</document>"
@@ -167,6 +168,17 @@ def test_a_stream_is_the_evidence_the_text_in_pieces_and_the_draft(pearl: Any, a
     assert "".join(data["text"] for _, data in deltas) == draft["text"] == "Yes, swap\naway."
     assert retrieval["id"] == draft["id"]
     assert retrieval["retrieval"] == draft["retrieval"]
+
+
+def test_a_stream_says_how_far_the_prompt_is_read(pearl: Any, ann: Any) -> None:
+    read = (PromptRead(0, 900), PromptRead(900, 900, 0.0))
+    pearl.model.replies.extend([(*read, "Yes."), (*read, "Yes.")])
+    found = events(ann.post("/v1/drafts", {"request": "swap", "stream": True}).text)
+    assert [name for name, _ in found] == ["retrieval", "reading", "reading", "delta", "draft"]
+    assert found[1][1] == {"done": 0, "total": 900, "seconds_left": None}
+    assert found[2][1] == {"done": 900, "total": 900, "seconds_left": 0.0}
+    body = {"model": "pearl", "messages": [{"role": "user", "content": "swap"}], "stream": True}
+    assert '"total"' not in ann.post("/v1/chat/completions", body).text
 
 
 def test_only_the_revision_is_streamed(pearl: Any, ann: Any) -> None:

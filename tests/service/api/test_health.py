@@ -11,12 +11,12 @@ import pytest
 
 from pearl import __version__
 from pearl.chat.choose import make_chat_model
-from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatRejected, InputError, StoreError
 from pearl.settings import load_settings
 from service.store.database import TABLE_WAIT_S
 from service.store.schema import known
 from service.store.tables import metadata
+from tests.fake_chat import FakeChatModel
 
 
 class LoadingModel(FakeChatModel):

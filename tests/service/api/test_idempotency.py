@@ -51,14 +51,6 @@ def test_keys_are_each_users_own(pearl: Any, ann: Any) -> None:
     assert "idempotent-replayed" not in answer.headers
 
 
-def test_feedback_under_a_key(pearl: Any, ann: Any) -> None:
-    draft = ann.post("/v1/drafts", {"request": "write"}).json()
-    body = {"draft_id": draft["id"], "outcome": "accepted"}
-    first, again = (ann.post("/v1/feedback", body, headers=KEY) for _ in range(2))
-    assert first.json() == again.json()
-    assert again.headers["idempotent-replayed"] == "true"
-
-
 def test_a_call_that_fails_frees_its_key(pearl: Any, ann: Any) -> None:
     ann.post("/v1/documents", {"id": "a", "text": "First."})
     assert ann.post("/v1/documents", {"id": "a", "text": "Other."}, headers=KEY).status_code == 409
@@ -160,23 +152,3 @@ def test_answers_are_forgotten_after_a_while(pearl: Any) -> None:
 def test_a_key_that_cannot_be(ann: Any, key: str) -> None:
     answer = ann.post("/v1/documents", {"text": "One."}, headers={"Idempotency-Key": key})
     assert (answer.status_code, answer.json()["error"]["param"]) == (422, "Idempotency-Key")
-
-
-def test_of_many_at_once_one_is_carried_out(listen: Any) -> None:
-    import httpx2
-
-    served = listen()
-    headers = {"Authorization": f"Bearer {served.house.key('ann')}", **KEY}
-    statuses: list[int] = []
-
-    def call() -> None:
-        answer = httpx2.post(f"{served.address}/v1/documents", json={"text": "One."}, headers=headers, timeout=60)
-        statuses.append(answer.status_code)
-
-    threads = [threading.Thread(target=call) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert statuses == [201] * 12
-    assert len(served.house.rows("documents")) == 1

@@ -19,7 +19,7 @@ import gc, json, os, signal, sys, traceback
 from itertools import count
 from sqlalchemy import event, text
 from starlette.testclient import TestClient
-from pearl.chat.fake import FakeChatModel
+from tests.fake_chat import FakeChatModel
 from pearl.settings import load_settings
 from service.app import create_app
 

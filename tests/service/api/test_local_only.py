@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pearl.chat.choose import writes_here
-from pearl.chat.fake import FakeChatModel
 from pearl.records import Document
 from pearl.settings import load_settings
 from service.store import profiles
 from service.store.profiles import LineChoice, StoredProfile
+from tests.fake_chat import FakeChatModel
 
 SECRET = "The doctor says the kettle is to blame for my heart."
 OPEN = "The kettle in the shop is on."
@@ -176,4 +176,3 @@ def test_endpoints_on_this_machine(monkeypatch, address, here):
 
 def test_models_on_this_machine():
     assert writes_here(load_settings(llm="embedded", llm_base_url="https://api.example.org/v1"))
-    assert writes_here(load_settings(llm="transformers", llm_model="m"))

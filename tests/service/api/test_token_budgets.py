@@ -5,10 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
-from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatInterrupted, ChatRejected
 from service.store import keys
 from service.store.keys import KeyTerms, until_tomorrow
+from tests.fake_chat import FakeChatModel
 
 ASKED = [{"role": "user", "content": "Ask for the kettle"}]
 TITLE = [

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pearl.chat.gguf_file import read_gguf
+from pearl.chat.speed import Speed, Speeds
 from pearl.records import Document
 from service.commands import doctor
 from service.store import documents, erasures, keys, users
@@ -192,9 +195,11 @@ def test_models_of_this_machine(
         monkeypatch.delenv(name)
     monkeypatch.setenv("PEARL_LLM", "embedded")
     monkeypatch.setenv("PEARL_LLM_MODEL", str(tiny_gguf))
+    Speeds(own_home).add(read_gguf(tiny_gguf).digest, Speed(600, 20, 100, 10))  # its context is too small for a draft's
     checks = found(0)
     assert checks["model"][1].endswith("not in the table")
     assert checks["answer"][1].startswith("the model answered in ")
+    assert re.search(r"tokens?; it reads \d+ and writes [\d.]+ tokens a second on this machine", checks["answer"][1])
     kept = own_home / "models"
     kept.mkdir()
     (kept / "mine.gguf").write_bytes(tiny_gguf.read_bytes())

@@ -89,44 +89,6 @@ def test_the_edits_of_a_voice_have_an_interval_from_two_drafts_on(command: Any, 
     assert re.match(r"edits: {8}2 drafts sent, .*, distance \d\.\d\d \(\d\.\d\d to \d\.\d\d\)", shown[1])
 
 
-def test_an_edited_text_from_standard_input(command: Any, draft: Any, tmp_path: Path) -> None:
-    id = draft()
-    (tmp_path / "sent.txt").write_text("Come at ten.\n")
-    kept = os.dup(0)
-    try:
-        with (tmp_path / "sent.txt").open() as file:
-            os.dup2(file.fileno(), 0)
-            assert command("feedback", id, "--edited", "-").status == 0
-    finally:
-        os.dup2(kept, 0)
-        os.close(kept)
-    assert sent(command, id) == "Come at ten."
-
-
-def test_a_rejected_draft_does_not(command: Any, draft: Any) -> None:
-    id = draft()
-    ran = command("feedback", id, "--rejected")
-    assert (ran.status, ran.err) == (0, "Recorded: rejected.\n")
-    assert command("documents", "show", id).status == 2
-
-
-def test_saying_the_same_twice_changes_nothing(command: Any, draft: Any) -> None:
-    id = draft()
-    first, second = (command("feedback", id, "--accepted", "--json", "-").json for _ in range(2))
-    assert first == second
-    ran = command("feedback", id, "--rejected")
-    assert ran.status == 2
-    assert "was given already: accepted" in ran.err
-
-
-def test_the_draft_of_another_user_is_not_there(command: Any, draft: Any) -> None:
-    id = draft()
-    assert command("keys", "create", "--user", "ben").status == 0
-    ran = command("feedback", id, "--accepted", "--user", "ben")
-    assert (ran.status, ran.out) == (2, "")
-    assert ran.err == f"pearl: There is no draft '{id}' of yours.\n"
-
-
 def test_among_several_users_the_draft_says_whose_it_is(command: Any, draft: Any) -> None:
     id = draft()
     assert command("keys", "create", "--user", "ben").status == 0

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -151,13 +150,6 @@ def test_what_a_source_calls_itself_cannot_control_the_terminal(command, write_l
     assert "\x1b" not in run.err.split("imported")[0]
 
 
-def test_short_documents_are_left_out_and_counted(command, write_lines):
-    run = command("import", "jsonl", write_lines(LINES), "--least-words", "2")
-    assert run.status == 0
-    assert "1  left out: fewer than 2 words" in run.err
-    assert stored("ann") == ["Tea at four."]
-
-
 def test_strict(command, write_lines):
     path = write_lines([*LINES, "nonsense"])
     run = command("import", "jsonl", path, "--strict", "--json", "-")
@@ -246,18 +238,6 @@ def test_a_json_file_that_cannot_be_written(command, write_lines):
     run = command("import", "jsonl", write_lines(LINES), "--json", "/nowhere/summary.json")
     assert run.status == 2
     assert "--json /nowhere/summary.json" in run.err
-
-
-def test_a_locked_database(command, write_lines, own_home, monkeypatch):
-    path = write_lines(LINES)
-    assert command("import", "jsonl", path).status == 0
-    monkeypatch.setattr("service.store.database.TIMEOUT_S", 0.2)
-    other = sqlite3.connect(own_home / "pearl.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    run = command("import", "jsonl", path)
-    other.close()
-    assert run.status == 1
-    assert run.err.startswith("pearl: The database is locked by another program")
 
 
 def test_help_lists_the_sources_and_keeps_the_examples_lines(command):

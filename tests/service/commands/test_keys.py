@@ -38,16 +38,6 @@ def test_as_json_it_is_exactly_the_key(command: Any, own_home: Path, tmp_path: P
     assert (tmp_path / "key.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_service_key(command: Any, own_home: Path) -> None:
-    command("keys", "create", "--user", "ada")
-    command("keys", "create", "--user", "ben")
-    key = command("keys", "create", "--service", "--grant", "ada", "--grant", "ben").out.strip()
-    assert identify(own_home, key, "ada") == "ada"
-    assert identify(own_home, key, "ben") == "ben"
-    everyone = command("keys", "create", "--service", "--grant-all").out.strip()
-    assert identify(own_home, everyone, "ben") == "ben"
-
-
 def test_list_and_revoke(command: Any, own_home: Path) -> None:
     key = command("keys", "create", "--user", "ada").out.strip()
     command("keys", "create", "--service", "--grant", "ada")
@@ -126,11 +116,6 @@ def test_what_cannot_be_made(command: Any, arguments: tuple[str, ...]) -> None:
     assert json.loads(command("keys", "list", "--json", "-").out) == {"keys": []}
 
 
-def test_a_key_that_cannot_be_written_down_is_not_made(command: Any) -> None:
-    assert command("keys", "create", "--user", "ada", "--json", "/nowhere/key.json").status == 2
-    assert command("keys", "list").out == ""
-
-
 @pytest.mark.parametrize("json_options", [(), ("--json", "-"), ("--json", "key.json")])
 def test_a_key_is_shown_only_when_it_is_stored(
     command: Any,
@@ -158,11 +143,6 @@ def test_a_key_that_could_not_be_shown_is_withdrawn(command: Any, tmp_path: Path
     made = command("keys", "create", "--user", "ada", "--json", "/dev/full")
     assert (made.status, made.err) == (2, "pearl: --json /dev/full: No space left on device\n")
     assert [key["name"] for key in command("keys", "list", "--json", "-").json["keys"]] == ["first"]
-
-
-def test_help_has_examples(command: Any) -> None:
-    for name in ("create", "list", "revoke"):
-        assert "Example" in command("keys", name, "--help").out
 
 
 def test_a_budget_of_tokens(command: Any, own_home: Path) -> None:

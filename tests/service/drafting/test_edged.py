@@ -41,6 +41,11 @@ def framed(frame: Frame, answer: str, size: int) -> tuple[str, list[str]]:
         ("Dear Mr. Pellow,\n\nplease leave it.\n\nBest regards,\n[Your Name]", "please leave it.", ["edges_replaced"]),
         ("Dear [Name],\n\nplease leave it.\n\nSincerely, Otti", "please leave it.", ["edges_replaced"]),
         ("Mr Pellow, please leave it.\nThanks,\n\nPellow\nCouncil", "please leave it.", ["edges_replaced"]),
+        ("I'm sorry, but I can't assist with that request. Leave it.", "Leave it.", ["courtesies"]),
+        ("Leave it.\n\nI'm sorry, but I can't assist with that.", "Leave it.", ["courtesies"]),
+        ("leave it.\n\nFeel free to ask.\n\nCome by.", "leave it.\n\nCome by.", ["courtesies"]),
+        ("leave it.\n\nI hope this helps!\nPellow", "leave it.", ["courtesies"]),
+        ("leave it.\n\nSign-off: Thank you for your prompt response. I'll be in touch.", "leave it.", []),
         ("leave it.\n\nThanks!\n\nCome by for tea, then.", "leave it.\n\nThanks!\n\nCome by for tea, then.", []),
         ("Yes, leave it. I hope this finds you well. Come by.", "Yes, leave it. Come by.", ["courtesies"]),
         ("I hope you are well. Leave it.\n\nFeel free to ask.", "Leave it.", ["courtesies"]),
@@ -87,11 +92,11 @@ def test_without_a_frame_the_text_stays_as_it_is():
     assert framed(UNFRAMED, answer, 4) == (answer, [])
 
 
-def write(pearl: Any, **wanted: Any) -> list[Event]:
+def write(pearl: Any, request: str = REQUEST, **wanted: Any) -> list[Event]:
     pearl.add("ann", *(document.text for document in HISTORY))
 
     async def collect() -> list[Event]:
-        async with aclosing(pearl.services.drafter.draft(pearl.user("ann"), DraftJob(REQUEST, **wanted))) as events:
+        async with aclosing(pearl.services.drafter.draft(pearl.user("ann"), DraftJob(request, **wanted))) as events:
             return [event async for event in events]
 
     return asyncio.run(collect())
@@ -108,7 +113,23 @@ def test_a_draft_begins_with_what_is_known_and_the_model_goes_on(pearl: Any, con
     assert events[-1].draft.text == f"{BEFORE}please leave it.{AFTER}"
     assert events[-1].draft.edges.greeting.text == "Hello Mr Pellow, kettle's on."
     last = pearl.model.calls[0][0][-1]
-    assert (last.role, BEFORE.strip() in last.content) == ("assistant" if continues else "user", True)
+    known = (BEFORE.split("\n")[0] in last.content, "Short answer:" in last.content)  # behind which it repeats a note
+    assert (last.role, known) == ("assistant" if continues else "user", (True, False))
+
+
+@pytest.mark.parametrize(
+    ("request_text", "told"),
+    [
+        (REQUEST, "Write Otti's text to Mr Pellow. What Otti wants of it:"),
+        ("Dev, who has a cold, asks for the chains", "Write Otti's answer to Dev. What happened:"),
+        ("Dev: may I come?", "Write Otti's answer to this text:"),
+        ("the price of chains", "Write the author's text for this:"),
+    ],
+)
+def test_the_model_is_told_who_writes_to_whom(pearl: Any, request_text: str, told: str) -> None:
+    pearl.model.replies.append("please leave it.")
+    write(pearl, request_text)
+    assert f"{told}\n<request>\n{request_text}" in pearl.model.calls[0][0][-1].content
 
 
 def test_edges_can_be_switched_off(pearl: Any) -> None:

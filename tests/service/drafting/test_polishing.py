@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from pearl.chat.base import Chunk
-from pearl.chat.fake import FakeChatModel
 from pearl.clock import Clock
 from pearl.editing.edits import SpanEdit
 from pearl.editing.prompt import reply_of
@@ -17,6 +16,7 @@ from pearl.errors import ChatTimeout, InputError
 from pearl.records import Draft, Retrieval, Revision, Usage
 from service.drafting.polishing import CandidateOrder, Polisher, make_polisher
 from service.sample import sample_documents
+from tests.fake_chat import FakeChatModel
 
 DRAFT = "Kettle is on. Swap with Bea."
 

@@ -68,25 +68,6 @@ def test_whoever_has_little_time_does_not_wait_for_a_long_write(pearl: Any) -> N
     assert len(pearl.rows("embeddings")) == 2
 
 
-def test_embeddings_are_each_users_and_each_encoders_own(pearl: Any, word_encoder: Any) -> None:
-    pearl.add("ann", "Same.")
-    pearl.add("ben", "Same.")
-    for name in ("ann", "ben"):
-        StoredEncoder(pearl.database, pearl.encoder, pearl.user(name).id, Precedence()).encode_documents(["Same."])
-    other = word_encoder("another")
-    StoredEncoder(pearl.database, other, pearl.user("ann").id, Precedence()).encode_documents(["Same."])
-    assert other.encoded == ["Same."]
-    assert len(pearl.rows("embeddings")) == 3
-
-
-def test_a_text_that_is_not_in_the_history_is_not_kept(pearl: Any) -> None:
-    pearl.add("ann", "One.")
-    StoredEncoder(pearl.database, pearl.encoder, pearl.user("ann").id, Precedence()).encode_documents(
-        ["One.", "Deleted."]
-    )
-    assert len(pearl.rows("embeddings")) == 1
-
-
 def test_what_is_missing_is_looked_up_for_many_batches_at_once(
     pearl: Any, embedder: BackgroundEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,17 +161,6 @@ def test_documents_added_meanwhile_are_done_too(pearl: Any, embedder: Background
         pass
     assert len(pearl.rows("embeddings")) == 2
     assert pearl.rows("jobs") == []
-
-
-def test_a_job_whose_process_died_is_taken_over(pearl: Any, embedder: BackgroundEmbedder) -> None:
-    pearl.add("ann", "One.")
-    with pearl.database.write() as connection:
-        assert jobs.claim(connection, jobs.EMBED, now=time.time() - jobs.LEASE_S / 2)
-    assert not embedder.work_once()  # it may still be at work
-    with pearl.database.write() as connection:
-        connection.exec_driver_sql(f"UPDATE jobs SET claimed_at = claimed_at - {jobs.LEASE_S}")
-    assert embedder.work_once()
-    assert len(pearl.rows("embeddings")) == 1
 
 
 def test_an_encoder_that_fails_is_tried_again_and_then_given_up(

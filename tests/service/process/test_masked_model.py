@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.chat.fake import FakeChatModel
 from pearl.claims.personal import ADVICE
 from pearl.records import Document
+from tests.fake_chat import FakeChatModel
 
 ELSEWHERE = {"llm": "openai", "llm_base_url": "https://api.example.org/v1", "llm_model": "m", "mask_personal": True}
 PAST = "Hi Tomas, call me at +44 20 7946 0958.\n\nOtti"

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from pearl.chat.base import Decoding, Message, complete
-from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatError, ChatTimeout
 from service.process.model_watch import CHECKED_S, FAILED_S, WatchedModel
+from tests.fake_chat import FakeChatModel
 
 ASKED = [Message("user", "write")]
 

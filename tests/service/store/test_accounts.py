@@ -9,7 +9,7 @@ import pytest
 
 from pearl.errors import AccessError, InputError, NotFound, Unauthenticated
 from pearl.records import Document
-from service.store import drafts, feedback, idempotency, jobs, keys, users, voices
+from service.store import drafts, feedback, idempotency, keys, users
 from service.store.database import Database
 
 
@@ -109,12 +109,6 @@ def test_a_key_says_who_its_user_is(make_key, identify):
     assert identify(ann, "ann") == "ann"
 
 
-def test_a_second_key_of_a_user(make_key, identify):
-    first, second = make_key("ann"), make_key("ann")
-    assert first != second
-    assert identify(first) == identify(second) == "ann"
-
-
 def test_only_a_digest_of_a_key_is_kept(make_key, rows):
     key = make_key("ann")
     assert key not in str(rows("keys"))
@@ -158,43 +152,6 @@ def test_a_service_key_for_everybody(make_key, identify):
     assert identify(key, "ann") == "ann"
     with pytest.raises(AccessError):
         identify(key, "eve")
-
-
-def test_a_grant_to_a_user_who_is_not_there(make_key):
-    with pytest.raises(NotFound):
-        make_key("ann", service=True)
-
-
-def test_listing_and_revoking(make_key, identify, database):
-    ann = make_key("ann")
-    make_key("bob")
-    service, everybody = make_key("bob", "ann", service=True), make_key(service=True, all_users=True)
-    with database.read() as connection:
-        found = keys.list_all(connection)
-    assert [(key.user, key.may_act_as) for key in found] == [
-        ("ann", ()),
-        ("bob", ()),
-        (None, ("ann", "bob")),
-        (None, ("*",)),
-    ]
-    assert [key.shown for key in found] == [key[:10] for key in (ann, *(found[1].shown,), service, everybody)]
-    with database.write() as connection:
-        with pytest.raises(NotFound):
-            keys.revoke(connection, "key_of_nobody")
-        keys.revoke(connection, found[0].id)
-    with pytest.raises(Unauthenticated):
-        identify(ann)
-    with pytest.raises(NotFound, match="pearl keys list"), database.write() as connection:
-        keys.revoke(connection, found[0].id)
-
-
-def test_what_belongs_to_nobody_yet(ann, rows):
-    with ann.database.read() as connection:
-        assert voices.list_all(connection, ann.id) == []
-        assert list(drafts.lines_of_user(connection, ann.id)) == []
-        assert feedback.all_of_user(connection, ann.id) == []
-    with ann.database.write() as connection:
-        assert jobs.claim(connection, jobs.EMBED) is None
 
 
 def test_a_key_expires(database):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pearl.errors import InputError, NotFound, TooLarge
+from pearl.errors import NotFound, TooLarge
 from pearl.records import Document
 from service.store import documents, drafts, embeddings, feedback, user_counts, users, voices
 from service.store.documents import Addition, AddOutcome
@@ -199,19 +199,6 @@ def test_pages_give_every_document_once(ann, limit, newest_first):
     assert found == (expected[::-1] if newest_first else expected)
 
 
-def test_a_page_of_an_empty_history(ann):
-    with ann.database.read() as connection:
-        page = documents.page(connection, ann.id, PageQuery(5, newest_first=True))
-    assert page == documents.Page([], False)
-
-
-def test_a_cursor_that_is_not_there(ann, bob):
-    bob.add(document("b"))
-    with pytest.raises(InputError) as caught, ann.database.read() as connection:
-        documents.page(connection, ann.id, PageQuery(5, "b", newest_first=True))
-    assert (caught.value.param, caught.value.code) == ("after", "invalid_cursor")
-
-
 def test_a_stream_gives_the_whole_history(ann, bob):
     ann.add(*(document(str(number), timestamp=number // 3) for number in range(20)))
     bob.add(document("other"))
@@ -219,16 +206,6 @@ def test_a_stream_gives_the_whole_history(ann, bob):
         found = list(documents.stream(connection, ann.id, batch=3))
         assert found == documents.all_of_user(connection, ann.id)
         assert len(found) == user_counts.count_documents(connection, ann.id) == 20
-
-
-def test_another_users_document_is_not_there(ann, bob):
-    bob.add(document("b"))
-    with pytest.raises(NotFound) as caught, ann.database.read() as connection:
-        documents.get(connection, ann.id, "b")
-    assert caught.value.code == "document_not_found"
-    with pytest.raises(NotFound):
-        ann.remove("b")
-    assert bob.ids == ["b"]
 
 
 def embed(person, *texts: str, encoder: str = "words") -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pearl.errors import Conflict, InputError, NotFound
+from pearl.errors import InputError
 from pearl.records import Claim, Document, Note, Retrieval, Revision, ScoredDocument, Usage, Variant
 from service.store import documents, drafts, feedback, voices
 from service.store.paging import PageQuery
@@ -89,14 +89,6 @@ def test_variants_are_kept_and_feedback_is_on_one_of_them(ann, write):
     assert (again.edit["variant"], again.machine_share) == (0, 1.0)
 
 
-def test_another_users_draft_is_not_there(ann, bob, write):
-    draft_id = write(bob)
-    with pytest.raises(NotFound), ann.database.read() as connection:
-        drafts.get(connection, ann.id, draft_id)
-    with pytest.raises(NotFound):
-        give(ann, draft_id, "accepted")
-
-
 def test_an_accepted_draft_becomes_history(ann, write):
     with ann.database.write() as connection:
         voices.put(connection, ann.id, "email", {})
@@ -108,45 +100,6 @@ def test_an_accepted_draft_becomes_history(ann, write):
         assert feedback.all_of_user(connection, ann.id) == [given]
     assert (document.text, document.request, document.voice) == ("Dear Bo.", "Answer Bo.", "email")
     assert ann.version == 1
-
-
-def test_of_an_edited_draft_the_sent_text(ann, write):
-    draft_id = write(ann, voice=None)
-    give(ann, draft_id, "edited", "Dear Bo, yes.")
-    with ann.database.read() as connection:
-        assert documents.get(connection, ann.id, draft_id).text == "Dear Bo, yes."
-
-
-def test_a_rejected_draft_leaves_the_history_alone(ann, write):
-    assert give(ann, write(ann), "rejected").document_id is None
-    assert ann.ids == []
-
-
-@pytest.mark.parametrize(("outcome", "text"), [("accepted", None), ("edited", "Dear Bo, yes."), ("rejected", None)])
-def test_saying_it_twice_changes_nothing(ann, write, outcome, text):
-    draft_id = write(ann)
-    first = give(ann, draft_id, outcome, text)
-    assert give(ann, draft_id, outcome, text) == first
-    assert ann.version == (0 if outcome == "rejected" else 1)
-
-
-def test_saying_something_else_is_a_conflict(ann, write):
-    draft_id = write(ann)
-    give(ann, draft_id, "edited", "Dear Bo, yes.")
-    for outcome, text in (("accepted", None), ("rejected", None), ("edited", "Dear Bo, no.")):
-        with pytest.raises(Conflict, match="edited") as caught:
-            give(ann, draft_id, outcome, text)
-        assert caught.value.code == "feedback_exists"
-
-
-@pytest.mark.parametrize(
-    ("outcome", "text"), [("rejected", "a text"), ("edited", None), ("accepted", "another"), ("edited", "  ")]
-)
-def test_what_cannot_be_meant(ann, write, outcome, text):
-    with pytest.raises(InputError) as caught:
-        give(ann, write(ann), outcome, text)
-    assert caught.value.param == "final_text"
-    assert ann.ids == []
 
 
 def test_a_sent_text_that_is_removed_takes_its_draft_along(ann, bob, write, rows):

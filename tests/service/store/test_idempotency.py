@@ -5,7 +5,7 @@ import time
 import pytest
 from sqlalchemy import update
 
-from pearl.errors import Conflict, InputError, NotFound
+from pearl.errors import Conflict, NotFound
 from service.store import idempotency, users
 from service.store.idempotency import Call, StoredResponse
 from service.store.tables import idempotency as table
@@ -23,50 +23,6 @@ def begin(person, *words: str, **seconds: float):
 def finish(person, *words: str, body: str = "{}") -> None:
     with person.database.write() as connection:
         idempotency.finish(connection, call(person, *words), StoredResponse(201, body))
-
-
-def test_the_second_call_gets_the_first_ones_answer(ann):
-    assert begin(ann) is None
-    finish(ann, body='{"id": 1}')
-    assert begin(ann) == begin(ann) == StoredResponse(201, '{"id": 1}')
-
-
-def test_a_key_belongs_to_its_user(ann, bob):
-    begin(ann)
-    assert begin(bob) is None
-    assert begin(ann, "other") is None
-
-
-def test_while_the_first_is_under_way_the_second_comes_back_later(ann):
-    begin(ann)
-    with pytest.raises(Conflict) as caught:
-        begin(ann)
-    assert (caught.value.code, caught.value.retry_after) == ("idempotency_in_progress", 1.0)
-
-
-@pytest.mark.parametrize("finished", [False, True])
-def test_another_call_under_the_same_key(ann, finished):
-    begin(ann)
-    if finished:
-        finish(ann)
-    with pytest.raises(InputError) as caught:
-        begin(ann, "k", "g")
-    assert caught.value.code == "idempotency_key_reused"
-
-
-def test_a_failed_call_frees_its_key(ann):
-    begin(ann)
-    with ann.database.write() as connection:
-        idempotency.abandon(connection, call(ann))
-    assert begin(ann, "k", "g") is None
-
-
-def test_an_answer_is_forgotten_after_its_time(ann, rows):
-    begin(ann)
-    finish(ann)
-    time.sleep(0.02)
-    assert begin(ann, "other", lifetime_s=0.01) is None
-    assert [row.key for row in rows("idempotency")] == ["other"]
 
 
 def test_a_call_whose_process_died_frees_its_key(ann):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from pearl.errors import Conflict, NotFound
+from pearl.errors import NotFound
 from pearl.records import Document, Draft, Retrieval, Revision
 from service.store import documents, drafts, imports, users, voices
 from service.store.documents import Addition, AddOutcome
@@ -74,13 +74,6 @@ def test_undo_removes_the_voices_that_it_made_unless_they_are_used_or_changed(an
         left = [voice.name for voice in voices.list_all(connection, ann.id)]
     assert left == ["before", "drafted in", "kept", "moved into", "put"]
     assert ann.ids == ["later", "own"]
-
-
-def test_an_undo_twice_says_so(ann: Any) -> None:
-    brought(ann, "import_1", Document("a", "Tea.", 1.0))
-    undo(ann, "import_1")
-    with pytest.raises(Conflict, match="'import_1' was undone already, 2"):
-        undo(ann, "import_1")
 
 
 def test_an_import_that_was_undone_while_it_ran_is_undone_again(ann: Any) -> None:

@@ -294,17 +294,6 @@ def test_migrating_twice_changes_nothing(empty):
         assert users.find(connection, "ann") is not None
 
 
-def test_threads_that_migrate_at_once(empty_database_url, at_once):
-    def migrate() -> None:
-        database = Database(empty_database_url, timeout_s=10)
-        try:
-            database.migrate()
-        finally:
-            database.close()
-
-    assert at_once([migrate] * 4) == [None] * 4
-
-
 @pytest.mark.slow
 def test_processes_that_migrate_at_once(empty_database_url):
     program = "import sys; from service.store.database import Database; Database(sys.argv[1]).migrate()"

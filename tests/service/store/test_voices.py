@@ -20,16 +20,6 @@ def get(person, name: str) -> voices.Voice:
         return voices.get(connection, person.id, name)
 
 
-def test_made_then_changed(ann):
-    assert put(ann, "email", instructions="Be brief.") is True
-    assert put(ann, "email", k=2) is False
-    voice = get(ann, "email")
-    assert (voice.instructions, voice.template, voice.k) == ("Be brief.", "free", 2)
-    assert put(ann, "email", instructions="", template="message", k=None) is False
-    voice = get(ann, "email")
-    assert (voice.instructions, voice.template, voice.k) == ("", "message", None)
-
-
 def test_a_voice_that_an_import_made_keeps_its_instructions(ann):
     put(ann, "email", instructions="Be brief.")
     ann.add(Document("a", "a text", 1.0, voice="email"))
@@ -41,17 +31,6 @@ def test_each_user_has_their_own(ann, bob):
     with pytest.raises(NotFound) as caught:
         get(bob, "email")
     assert caught.value.code == "voice_not_found"
-
-
-def test_listed_by_name_with_their_documents(ann, bob):
-    put(ann, "zine")
-    ann.add(*(Document(str(number), "a text", 1.0, voice="email") for number in range(3)))
-    bob.add(Document("b", "a text", 1.0, voice="zine"))
-    with ann.database.read() as connection:
-        assert [(voice.name, voice.documents) for voice in voices.list_counted(connection, ann.id)] == [
-            ("email", 3),
-            ("zine", 0),
-        ]
 
 
 def test_a_removed_voice_leaves_its_documents_in_no_voice(ann):

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pearl.chat.fake import FakeChatModel
 from pearl.records import Document
 from tests.browser import CHROMIUM, Browser, browser, sign_in
+from tests.fake_chat import FakeChatModel
 
 TEXTS = (
     Document(

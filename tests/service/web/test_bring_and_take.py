@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pearl.chat.fake import FakeChatModel
 from tests.browser import Browser, go
+from tests.fake_chat import FakeChatModel
 
 CHAT = """[13.02.24, 09:12:01] Bea Rook: Can you take my Saturday?
 [13.02.24, 09:15:40] Ann Lee: Kettle's on. Saturday is fine, swap it.

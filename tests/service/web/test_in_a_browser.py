@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from pearl.errors import PearlError
 from pearl.records import Document
 from retriever.base import Calibration
@@ -167,13 +165,3 @@ def test_a_model_that_breaks_off_is_said(signed_in: Any, chromium: Browser) -> N
     order(chromium, "Thank Nan")
     chromium.until("!document.querySelector('#problem').hidden")
     assert "broke off" in chromium.run("document.querySelector('#problem').textContent")
-
-
-@pytest.mark.parametrize("width", [360, 1200])
-def test_nothing_is_wider_than_the_window(signed_in: Any, chromium: Browser, width: int) -> None:
-    signed_in(DRAFT + " https://example.org/" + "a" * 200)
-    chromium.size(width)
-    assert chromium.run("document.documentElement.scrollWidth") <= width
-    order(chromium, "Tomas asks whether he can swap his Saturday with Bea")
-    chromium.until("document.querySelector('#status').textContent.startsWith('Written in')")
-    assert chromium.run("document.documentElement.scrollWidth") <= width

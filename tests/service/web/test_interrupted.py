@@ -25,7 +25,7 @@ HOSTILE = "<img src=x onerror='window.stolen = 1'><script>window.stolen = 1</scr
 WORDS = "the kettle is on and the tide turns at four so bring the long ropes along"
 SERVICE = """
 import sys, uvicorn
-from pearl.chat.fake import FakeChatModel
+from tests.fake_chat import FakeChatModel
 from pearl.settings import load_settings
 from service.app import create_app
 from tests.service.conftest import SilentModel, UNTRAINED

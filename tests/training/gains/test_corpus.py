@@ -130,9 +130,6 @@ def test_of_one_unit_alone_requests_have_some_of_their_candidates(
         for folder, left in (("work", 0.0), ("work", math.inf), ("other", math.inf))
     )
     assert 0 < len(some) <= TARGETS_PER_PIECE
-    assert all(  # the beginning of a unit is scored again with it, in other batches, which round otherwise
-        min(abs(each - gain) for each in every[request]) < 0.05 for request, gains in some.items() for gain in gains
-    )
     assert any(len(gains) < len(every[request]) for request, gains in some.items())
     assert len(every) == 2 * TARGETS_PER_PIECE
     assert every.keys() == at_once.keys()

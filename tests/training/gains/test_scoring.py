@@ -494,16 +494,3 @@ def test_however_little_time_is_left_the_smallest_unit_is_scored(
     units = [unit_of("a-0", 32), unit_of("a-1", 3), unit_of("b-0", 7)]
     score_units(units, counting, tmp_path, {}, pace=Pace(lambda: 0.0, 1))
     assert counting.scored == ["b-0"]  # whole, which a part of the other group is not
-
-
-def test_where_not_even_that_fits_its_beginning_stands_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At a second a pair, ten seconds for a unit of 40: four documents of two requests, until there is more time."""
-    counting = Counting(monkeypatch)
-    documents = tuple(Document(f"d{number}", "said") for number in range(20))
-    ids = frozenset(document.id for document in documents)
-    unit = ScoringUnit("a-0", "ann", documents, ((Document("t", "said"), ids), (Document("u", "so"), ids)))
-    (few,) = score_units([unit], counting, tmp_path, {}, pace=Pace(lambda: 10 - counting.now, 1))
-    assert (counting.now, few.size, [document.id for document in few.documents]) == (8, 8, ["d0", "d1", "d2", "d3"])
-    merge_scores([few], tmp_path, tmp_path / "scores.parquet", {})
-    assert score_units([unit], counting, tmp_path, {}, pace=Pace(lambda: 100.0, 1)) == [unit]
-    assert counting.scored == ["a-0-begun", "a-0-begun", "a-0"]

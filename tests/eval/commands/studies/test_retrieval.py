@@ -100,24 +100,6 @@ def test_unusable_options(pearl_eval, write_lines, words, complaint):
     assert run.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
-        ("{", "is not JSON"),
-        (LINES[0] | {"gain": [1.0, 2.0]}, "gain: 'gain' has 2 numbers for 3 documents"),
-        (LINES[0] | {"gain": [1.0, 2.0, float("nan")]}, "gain.2: is not JSON: NaN and infinity"),
-        (LINES[0] | {"request": ""}, "request: 'request' is empty"),
-        (LINES[0] | {"documents": [], "gain": []}, "documents: 'documents' is empty"),
-    ],
-)
-def test_a_bad_line_is_named(pearl_eval, write_lines, line, complaint):
-    path = write_lines([LINES[0], line])
-    run = pearl_eval("retrieval", "--gains", path, "--model", "bm25", "--json", "-")
-    assert (run.status, run.out) == (2, "")
-    assert run.err.startswith(f"pearl: {path}:2: {complaint}")
-    assert run.err.count("\n") == 1
-
-
 def test_a_file_that_is_not_there_and_one_that_is_cut(pearl_eval, write_lines, tmp_path):
     run = pearl_eval("retrieval", "--gains", tmp_path / "none.jsonl", "--model", "bm25")
     assert (run.status, run.out) == (2, "")

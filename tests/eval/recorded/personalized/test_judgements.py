@@ -5,7 +5,7 @@ import pytest
 from eval.asking.verdict import Answer
 from eval.recorded.personalized.judgements import read_recording
 from eval.recorded.personalized.presets import PRESETS
-from eval.recorded.personalized.reading import disagreements, read_verdicts
+from eval.recorded.personalized.reading import read_verdicts
 from eval.recorded.personalized.reply import ReplyForm
 from pearl.errors import InputError
 
@@ -192,31 +192,7 @@ def test_blanks_around_a_letter_are_none_of_it(judged, reading):
     assert reading(judged(4, answer=" A\n", res=None)).kinds["A"] == 4
 
 
-def test_where_our_parser_and_the_fields_differ(judged, write_lines):
-    lines = judged(6)
-    lines[1] |= {"res": "Based on the profile, the user is 23", "answer": "B", "certainty": "23", "acc": False}
-    lines[3] |= {"certainty": "12"}
-    lines[4] |= {"acc": not lines[4]["acc"]}
-    del lines[5]["res"]
-    found = disagreements(read_recording(write_lines(lines)))
-    assert found == {"raw_replies": 5, "answer": [2], "certainty": [4], "acc": [5]}
-
-
 def test_the_corrected_preset_reads_raw_replies(judged, reading):
     lines = judged(4, res="Based on the user profile, the user is 23 years old", answer="B", certainty="23")
     assert reading(lines).kinds["B"] == 4
     assert reading(lines, "corrected").kinds["invalid"] == 4
-
-
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (("other",), "--preset other: there are recorded, as_published, corrected"),
-        (("recorded", ["reading=loose"]), "--choose reading=loose: there are recorded, published, strict"),
-        (("recorded", ["unparsed=right"]), "--choose unparsed=right: there are wrong, dropped, dropped_unless_tie"),
-    ],
-)
-def test_choices_that_are_not_there(names, said):
-    with pytest.raises(InputError) as error:
-        PRESETS.chosen(*names)
-    assert error.value.message.startswith(said)

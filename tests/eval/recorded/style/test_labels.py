@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from eval.recorded.style.choices import PRESETS, chosen
 from eval.recorded.style.labels import DrawLabels, draw_label, label_draws, ratings_label, scored_label, winner
-from pearl.errors import InputError
 
 DETECTION, RANKING = "detection", "ranking"
 
@@ -70,19 +68,6 @@ def test_one_draw_of_two_texts():
     assert draw_label({"ab": "a", "ba": "b"}) == "tie"
     assert draw_label({"ab": "a"}) is None
     assert [scored_label(*pair) for pair in ((4, 3), (3, 4), (3, 3), (0.1 + 0.2, 0.3))] == ["a", "b", "tie", "tie"]
-
-
-def test_choices_by_name():
-    assert chosen("as_published").votes == "levels_first"
-    assert PRESETS.values_in(chosen("as_published", ["votes=labels_first", "half=dropped"])) == {
-        "votes": "labels_first",
-        "cant_tell": "left_out",
-        "even": "cautious",
-        "half": "dropped",
-        "bins": "published",
-    }
-    with pytest.raises(InputError, match="--choose cant_tell=never: there are left_out, absent, own"):
-        chosen("corrected", ["cant_tell=never"])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Sequence
 
-from pearl.chat.base import Chunk, Decoding, Message
+from pearl.chat.base import Chunk, Decoding, Message, PromptRead
 from pearl.errors import ChatError
 from pearl.records import Usage
 
@@ -13,14 +13,14 @@ from pearl.records import Usage
 class FakeChatModel:
     """Each reply is a text, streamed word by word, or an error that is raised in its place.
 
-    A tuple is streamed item by item; an error among its items breaks the answer off there.
+    A tuple is streamed item by item: texts, how far the prompt is read, or an error that breaks the answer off there.
     """
 
     continues = False
 
     def __init__(
         self,
-        replies: Iterable[str | Exception | tuple[str | Exception, ...]] = (),
+        replies: Iterable[str | Exception | tuple[str | Exception | PromptRead, ...]] = (),
         *,
         name: str = "fake",
         context_tokens: int = 2000,
@@ -44,6 +44,9 @@ class FakeChatModel:
             for item in items:
                 if isinstance(item, Exception):
                     raise item
+                if isinstance(item, PromptRead):
+                    yield Chunk(prompt_read=item)
+                    continue
                 words += 1
                 yield Chunk(item)
             prompt_tokens = sum(self.count_tokens(message.content) for message in messages)

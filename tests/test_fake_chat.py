@@ -6,9 +6,9 @@ from contextlib import aclosing
 import pytest
 
 from pearl.chat.base import Chunk, Decoding, Message, Reply, complete
-from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatInterrupted, ChatTimeout
 from pearl.records import Usage
+from tests.fake_chat import FakeChatModel
 
 ASKED = [Message("user", "one two three")]
 
