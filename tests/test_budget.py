@@ -26,8 +26,8 @@ MOST = {
         "lines of eval": 22_704,
     },
     "lines beside the packages": {
-        "lines of docs/*.py and benchmarks": 2_903,
-        "lines of tests": 73_153,
+        "lines of docs/*.py and benchmarks": 2_901,
+        "lines of tests": 73_155,
     },
     "modules": {"modules": 517},
     "short modules": {"modules under 60 lines": 51},

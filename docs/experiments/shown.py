@@ -40,12 +40,10 @@ from service.store import documents, users, voices
 OUT = Path(__file__).parents[1] / "results" / "shown.json"
 MODEL = "Qwen2.5-Coder-1.5B-Instruct"
 ARMS = ("4-", "4e", "2e", "1e", "0e")
-BEFORE, SHIPS = "4-", "1e"
-MEASURED = "aeslc"
+BEFORE, SHIPS, MEASURED = "4-", "1e", "aeslc"
 ALWAYS = 0.8  # share of the person's texts that have an edge which a draft is to have
 USERS, LATEST, LETTERS = 4, 60, 8
-VALUES = ("rouge1", "rougeL", "likeness", "copied", "read", "wrote")
-CLAIMS = ("carried_over", "unsupported")  # a draft
+VALUES, CLAIMS = ("rouge1", "rougeL", "likeness", "copied", "read", "wrote"), ("carried_over", "unsupported")
 RUN = 5  # words of a copied run
 KINDS = {  # file, template, least texts of a user, most words of a text to draft
     "list": ("mail/everything", "message", 12, 180),

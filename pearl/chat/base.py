@@ -33,7 +33,7 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class PromptRead:
-    """How much of a prompt is read before the first word comes; only a model on this machine says so."""
+    """The part of a prompt that a model on this machine has read so far; the first word comes behind all of it."""
 
     done: int  # tokens, with those kept from an earlier prompt
     total: int  # tokens

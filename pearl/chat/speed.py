@@ -1,4 +1,4 @@
-"""How fast this machine reads and writes with a model: measured with every answer, kept in PEARL_HOME."""
+"""The speed at which this machine reads and writes with a model: measured with every answer, kept in PEARL_HOME."""
 
 from __future__ import annotations
 

@@ -24,6 +24,9 @@ SLOTS = {
     "length_words": {"words"},
     "language": {"noun", "language"},
     "begun": {"noun", "begun"},
+    "noted": {"writer", "noun", "to"},
+    "told": {"writer", "to"},
+    "received": {"writer", "noun"},
 }
 
 

@@ -224,16 +224,15 @@ class SlowModel(FakeChatModel):
         return int(40 * seconds)
 
 
-@pytest.mark.parametrize(("first_word_s", "notes", "shown"), [(10, ["no_room"], 2), (0, [], 4)])
-def test_a_slow_model_is_shown_what_it_reads_in_time(
-    house: Any, first_word_s: float, notes: list[str], shown: int
-) -> None:
+@pytest.mark.parametrize(
+    ("first_word_s", "wanted", "notes", "shown"), [(10, {"k": 4}, ["no_room"], 2), (10, {}, [], 1), (0, {}, [], 4)]
+)
+def test_a_slow_model_is_shown_what_it_reads_in_time(house, first_word_s, wanted, notes, shown):
     slow = house(SlowModel(), first_word_s=first_word_s)
     ann = slow.as_user("ann")
     slow.add("ann", *(f"word{number} " * 100 for number in range(4)))
-    found = ann.post("/v1/drafts", {"request": "write"}).json()["retrieval"]
-    assert [note["code"] for note in found["notes"]] == notes
-    assert len(found["documents"]) == shown
+    found = ann.post("/v1/drafts", {"request": "write", **wanted}).json()["retrieval"]
+    assert ([note["code"] for note in found["notes"]], len(found["documents"])) == (notes, shown)
     assert all("the first word is to come within PEARL_FIRST_WORD_S" in note["message"] for note in found["notes"])
 
 
