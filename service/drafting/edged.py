@@ -36,6 +36,7 @@ CLOSING = PHRASES.compile_with(
     0,
 )
 LABEL = regex.compile(r"(?i)sign-?off:")  # a word of the prompt, which models repeat
+SUBJECT = regex.compile(r"(?i)(?:subject|betreff|objet|asunto|oggetto|assunto):[^\n]*\n\s*")
 SIGNATURE = regex.compile(
     r"[-–—~ \t]*\p{Lu}[\w'’-]*\.?(?:[ \t]+\p{Lu}[\w'’-]*\.?){0,3}(?<![\p{Ll}\d]\.)|\[[^\]\n]{1,40}\]"
 )
@@ -138,13 +139,15 @@ class FrameFilter:
 
 
 class Beginning:
-    """Takes off what a model begins with in place of the greeting and the opening, which stand there already."""
+    """Takes off what a model begins with in place of the greeting and the opening, which stand there already, and a
+    subject."""
 
     def __init__(self, edges: UsualEdges) -> None:
         self._edges = edges
         own = edges.edges.greeting, edges.edges.opening
         self._own = [line for edge in own if edge for line in edge.text.splitlines() if line]
-        self._held: str | None = "" if edges.before or not edges.greets else None
+        self._patterns = (GREETED, NAMED) if edges.before or not edges.greets else ()
+        self._held: str | None = ""
         self.replaced = False
 
     def feed(self, text: str, *, last: bool = False) -> str:
@@ -170,7 +173,10 @@ class Beginning:
                 return len(line)
             if begun and not last and line.casefold().startswith(begun):
                 return -1
-        for pattern in (GREETED, NAMED):
+        subject = SUBJECT.match(text, partial=not last and len(text) < LONGEST_HELD)
+        if subject and text:
+            return -1 if subject.partial or (subject.end() == len(text) and not last) else subject.end()
+        for pattern in self._patterns:
             met = pattern.match(text, partial=not last and len(text) < LONGEST_HELD)
             if met and not last and met.end() == len(text) < LONGEST_HELD:
                 return -1

@@ -39,6 +39,7 @@ def framed(frame: Frame, answer: str, size: int) -> tuple[str, list[str]]:
         ("\n\nplease leave it.\n\nMind the tide,\nOtti", "please leave it.", []),
         ("Hello Mr Pellow, kettle's on.\n\nShort answer: please leave it.", "please leave it.", ["edges_replaced"]),
         ("Dear Mr. Pellow,\n\nplease leave it.\n\nBest regards,\n[Your Name]", "please leave it.", ["edges_replaced"]),
+        ("Subject: The rack\n\nplease leave it.", "please leave it.", ["edges_replaced"]),
         ("Dear [Name],\n\nplease leave it.\n\nSincerely, Otti", "please leave it.", ["edges_replaced"]),
         ("Mr Pellow, please leave it.\nThanks,\n\nPellow\nCouncil", "please leave it.", ["edges_replaced"]),
         ("I'm sorry, but I can't assist with that request. Leave it.", "Leave it.", ["courtesies"]),
