@@ -15,7 +15,6 @@ from pearl.manner.places import (
     shouted,
 )
 from pearl.manner.trait import PER_100_WORDS, Trait, any_of, matches
-from pearl.manner.writing import URL
 from pearl.text.words import GREEK
 
 DICTION = (
@@ -82,14 +81,6 @@ DICTION = (
         PER_100_WORDS,
         shouted,
         "write more|fewer words in capitals",
-    ),
-    Trait(
-        "addresses",
-        "web addresses",
-        "Addresses that begin with a scheme or www.",
-        PER_100_WORDS,
-        lambda writing: [url.span() for url in URL.finditer(writing.text)],
-        "give more|fewer web addresses",
     ),
     Trait(
         "commas",

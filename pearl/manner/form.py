@@ -12,15 +12,12 @@ from pearl.manner.places import (
     EMOTICON,
     HEADING,
     joined_starts,
-    letters,
     questions,
     small_starts,
     wide_gaps,
 )
 from pearl.manner.trait import (
-    LETTERS_PER_WORD,
     PER_100_WORDS,
-    SENTENCES_PER_PARAGRAPH,
     SHARE_OF_SENTENCES,
     SHARE_OF_TEXTS,
     WORDS_PER_SENTENCE,
@@ -29,7 +26,7 @@ from pearl.manner.trait import (
     any_match,
     matches,
 )
-from pearl.manner.writing import LIST_ITEM, NUMBERED_ITEM
+from pearl.manner.writing import LIST_ITEM
 
 FORM = (
     Trait(
@@ -49,36 +46,12 @@ FORM = (
         "write longer|shorter sentences",
     ),
     Trait(
-        "paragraph_length",
-        "paragraph length",
-        "Sentences of a paragraph.",
-        SENTENCES_PER_PARAGRAPH,
-        lambda writing: writing.sentences,
-        "write longer|shorter paragraphs",
-    ),
-    Trait(
-        "word_length",
-        "word length",
-        "Letters and digits of a word, where spaces separate words.",
-        LETTERS_PER_WORD,
-        letters,
-        "use longer|shorter words",
-    ),
-    Trait(
         "lists",
         "lists",
         "Texts with two list items or more, bulleted or numbered.",
         SHARE_OF_TEXTS,
         any_match(LIST_ITEM.pattern, re.MULTILINE, least=2),
         "write lists more|less often",
-    ),
-    Trait(
-        "numbered_lists",
-        "numbered lists",
-        "Texts with two numbered or lettered items or more.",
-        SHARE_OF_TEXTS,
-        any_match(NUMBERED_ITEM.pattern, re.MULTILINE, least=2),
-        "number lists more|less often",
     ),
     Trait(
         "headings",

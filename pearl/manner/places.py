@@ -60,12 +60,6 @@ def wide_gaps(writing: Writing) -> Sequence[Spot]:
     ]
 
 
-def letters(writing: Writing) -> Sequence[Spot]:
-    return [
-        (at, at + 1) for start, end in writing.spaced_words for at in range(start, end) if writing.text[at].isalnum()
-    ]
-
-
 def shouted(writing: Writing) -> Sequence[Spot]:
     words = ((writing.text[start:end], (start, end)) for start, end in writing.words)
     return [spot for word, spot in words if len(word) > 3 and word.isalpha() and word.isupper()]
