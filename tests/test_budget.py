@@ -19,9 +19,9 @@ from tests.source import ROOT, sources
 
 MOST = {
     "lines of packages": {
-        "lines of pearl": 13_960,
+        "lines of pearl": 13_910,
         "lines of retriever": 5_229,
-        "lines of service": 31_100,
+        "lines of service": 31_117,
         "lines of training": 7_450,
         "lines of eval": 22_708,
     },
@@ -29,7 +29,7 @@ MOST = {
         "lines of docs/*.py and benchmarks": 2_901,
         "lines of tests": 73_073,
     },
-    "modules": {"modules": 517},
+    "modules": {"modules": 515},
     "short modules": {"modules under 60 lines": 51},
     "words": {"words of Markdown": 46_433},
     "commands": {"commands": 82},

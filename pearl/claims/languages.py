@@ -146,6 +146,7 @@ def load() -> None:
     """Load names and the words of English now, so that the first request does not wait for them."""
     given_names()
     lexicon(frozenset({"en"}))
+    strength_words(frozenset({"en"}))
 
 
 @cache

@@ -68,8 +68,8 @@ class Strength:
             spot for spot, weight in zip(self._sentences, shared, strict=True) if weight >= max(ORDINARY, NEAR * most)
         ]
         if hedge:
-            open_ = any(self._has(name, spot) for name in ("hedges", "soft", "unsure") for spot in stating)
-            return None if open_ or most < STATES else self._claim(STRONGER, self._sentences[shared.index(most)])
+            is_open = any(self._has(name, spot) for name in ("hedges", "soft", "unsure") for spot in stating)
+            return None if is_open or most < STATES else self._claim(STRONGER, self._sentences[shared.index(most)])
         if any(self._words[name].search(self._relied) for name in ("hedges", "unsure")):
             return None
         if self._words["answers"].search(self._request):
