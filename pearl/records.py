@@ -133,7 +133,7 @@ class Editing:
 class Claim:
     """A statement or a gap of a draft for which its request does not account (``pearl.claims``)."""
 
-    kind: str  # "carried_over", "unsupported", "dropped" or "commitment"
+    kind: str  # "carried_over", "unsupported", "dropped", "commitment", "stronger" or "weaker"
     text: str
     start: int | None  # characters of the draft; None where the draft lacks it
     end: int | None

@@ -253,10 +253,11 @@ class TargetMetrics:
         """The number of claims of each text, by kind and of all; nothing where the requests are not known."""
         if not self._requests:
             return {}
-        found = [
-            [claim.kind for claim in finder.claims(text, request, [Sample(each.id, each.text) for each in documents])]
+        claims = (
+            finder.claims(text, request, [Sample(each.id, each.text) for each in documents])
             for text, request, documents in zip(texts, self._requests, shown, strict=True)
-        ]
+        )
+        found = [[claim.kind for claim in of if claim.kind in CLAIM_KINDS] for of in claims]
         return {name: [float(len(of) if name == CLAIMS else of.count(name)) for of in found] for name in CLAIM_KINDS}
 
     def _bertscores(self, texts: Sequence[str]) -> list[float]:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from pearl.records import Claim
 
 ABOUT = """A claim is marked in the draft: [=carried over=] from a sample alone, [?unsupported?] by anything given,
-[!commitment!] that the request does not make. Below the draft stands where each comes from, and what the draft
-dropped. What the conversation or the instructions say may be added to --request.
+[!commitment!] that the request does not make, [+stronger+] than asked (an apology, a "might" that is gone) or
+[-weaker-]. Below the draft stands where each comes from, and what the draft dropped. What the conversation or the
+instructions say may be added to --request.
 
 No model is asked: the rules are those of `pearl/claims`."""
 EXAMPLES = """
@@ -27,7 +28,13 @@ EXAMPLES = """
   pearl draft "Tell Nan the rails are ready" | pearl check - --request "Tell Nan the rails are ready" --user ada
   pearl check draft.txt --request "..." --user ada --voice email --json - | jq .claims
 """
-MARKS = {"carried_over": ("[=", "=]"), "unsupported": ("[?", "?]"), "commitment": ("[!", "!]")}
+MARKS = {
+    "carried_over": ("[=", "=]"),
+    "unsupported": ("[?", "?]"),
+    "commitment": ("[!", "!]"),
+    "stronger": ("[+", "+]"),
+    "weaker": ("[-", "-]"),
+}
 
 
 def check(

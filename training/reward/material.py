@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +11,9 @@ from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
-from pearl.editing.steps import SENTENCE_END
 from pearl.errors import InputError
 from pearl.text.usable import counted
+from pearl.text.words import CLOSERS, FULL_STOPS
 from retriever.reward.originals import preferred_versions, underlying
 from retriever.reward.records import EditTrace, QualityPair, QualityRecord, ScoredParagraph, paragraphs, read_quality
 from training.reward.choices import CUT, KEPT, WHOLE
@@ -20,6 +21,9 @@ from training.reward.choices import CUT, KEPT, WHOLE
 P, R, PR = "P", "R", "PR"
 VARIANTS = (P, R, PR)
 NAMED = 5  # records of a note
+SENTENCE_END = re.compile(
+    rf"(?:(?<=[.!?])|(?<=[.!?][{CLOSERS}]))\s+(?=[\"'(\[]?[^\Wa-z_])|(?<=[{FULL_STOPS}])(?![{CLOSERS}])\s*|\n\s*\n"
+)
 
 Pair = tuple[str, str]  # two texts
 

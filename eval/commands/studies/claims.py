@@ -15,6 +15,7 @@ from eval.report.report import Report
 from eval.report.tables import Json, Table, named
 from pearl.claims import claims as finder
 from pearl.claims.claims import CARRIED_OVER, COMMITMENT, DROPPED, UNSUPPORTED, Sample
+from pearl.claims.strength import STRONGER, WEAKER
 from pearl.errors import InputError
 from pearl.stats.bootstrap import Bootstrap
 from pearl.text.usable import check_text
@@ -40,6 +41,8 @@ KINDS = {
     UNSUPPORTED: (UNSUPPORTED,),
     COMMITMENT: (COMMITMENT,),
     DROPPED: (DROPPED,),
+    STRONGER: (STRONGER,),
+    WEAKER: (WEAKER,),
 }
 
 
@@ -87,7 +90,7 @@ def _draft(value: dict[str, Any], number: int) -> LabelledDraft:
     labelled = []
     for span in value["spans"]:
         kind, text = (span.get("kind"), span.get("text")) if isinstance(span, dict) else (None, None)
-        if kind not in KINDS[FACTS] + (COMMITMENT, DROPPED):
+        if kind == FACTS or kind not in KINDS:
             raise InputError(f"{kind!r} is no kind of claim.", param="spans.kind")
         labelled.append(_span(kind, str(text), request if kind == DROPPED else draft))
     found = [
