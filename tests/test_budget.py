@@ -19,19 +19,19 @@ from tests.source import ROOT, sources
 
 MOST = {
     "lines of packages": {
-        "lines of pearl": 14_016,
+        "lines of pearl": 14_008,
         "lines of retriever": 5_229,
-        "lines of service": 31_090,
+        "lines of service": 31_096,
         "lines of training": 7_446,
         "lines of eval": 22_704,
     },
     "lines beside the packages": {
         "lines of docs/*.py and benchmarks": 2_901,
-        "lines of tests": 73_155,
+        "lines of tests": 73_143,
     },
     "modules": {"modules": 517},
-    "short modules": {"modules under 60 lines": 51},
-    "words": {"words of Markdown": 46_438},
+    "short modules": {"modules under 60 lines": 48},
+    "words": {"words of Markdown": 46_433},
     "commands": {"commands": 82},
     "ways to ask": {"options": 748, "choices": 96, "settings": 30},
     "seconds": {"seconds of make test": 360},  # on two quiet cores; pytest's last line says what it took
