@@ -19,19 +19,19 @@ from tests.source import ROOT, sources
 
 MOST = {
     "lines of packages": {
-        "lines of pearl": 13_910,
+        "lines of pearl": 13_902,
         "lines of retriever": 5_229,
-        "lines of service": 31_117,
+        "lines of service": 31_129,
         "lines of training": 7_450,
         "lines of eval": 22_708,
     },
     "lines beside the packages": {
         "lines of docs/*.py and benchmarks": 2_901,
-        "lines of tests": 73_073,
+        "lines of tests": 73_062,
     },
     "modules": {"modules": 515},
-    "short modules": {"modules under 60 lines": 51},
-    "words": {"words of Markdown": 46_433},
+    "short modules": {"modules under 60 lines": 48},
+    "words": {"words of Markdown": 46_561},
     "commands": {"commands": 82},
     "ways to ask": {"options": 748, "choices": 96, "settings": 30},
     "seconds": {"seconds of make test": 360},  # on two quiet cores; pytest's last line says what it took

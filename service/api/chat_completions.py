@@ -24,7 +24,7 @@ from service.api.dependencies import Caller, ServicesDep
 from service.api.draft_form import UsageOut
 from service.api.drafts import whole
 from service.api.fields import Limit, Name
-from service.api.openai_fields import UNUSED, describe, passed_over
+from service.api.openai_fields import passed_over
 from service.api.streaming import DONE, EventStream, event
 from service.drafting.drafter import Delta, Ended, Event, Finished, Retrieved
 from service.drafting.variants import MOST
@@ -80,8 +80,6 @@ class ChatIn(calls.CallIn):
     """The fields of OpenAI's API that make sense here. Others are passed over, and `x-pearl-ignored` names those that
     would have changed the answer; what a text cannot answer is refused. Tools that the caller would run are passed
     over, for the model may leave them uncalled; tools that OpenAI's server would run are refused."""
-
-    model_config = ConfigDict(json_schema_extra=describe(UNUSED))
 
     messages: list[ChatMessage] = Field(
         min_length=1,

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, Discriminator, Field, Tag
 
 from pearl.records import Draft
 from pearl.text.usable import check_characters
@@ -17,20 +17,12 @@ from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import whole
 from service.api.fields import Limit
-from service.api.openai_fields import UNUSED, describe, passed_over, unsupported
+from service.api.openai_fields import passed_over, unsupported
 from service.api.streaming import EventStream, event
 from service.drafting.drafter import Retrieved
 from service.process.threads import in_thread
 
 router = APIRouter(prefix="/v1", tags=["Anthropic-compatible"], route_class=KeyedRoute)
-
-CHOICE: dict[str, Any] = {"type": ["object", "null"], "properties": {"type": {"enum": ["auto", "none"]}}}
-FIELDS = {
-    "tools": UNUSED["tools"],
-    "tool_choice": {"description": "A model may answer with a text.", **CHOICE},
-    "mcp_servers": {"description": "Not supported.", "enum": [[], None]},
-    "output_format": UNUSED["response_format"],
-}
 
 
 class SystemBlock(BaseModel):
@@ -60,8 +52,6 @@ class TurnIn(BaseModel):
 class MessagesIn(calls.CallIn):
     """The fields of Anthropic's API that make sense here. Others are passed over, and `x-pearl-ignored` names those
     that would have changed the answer; what a text cannot answer is refused."""
-
-    model_config = ConfigDict(json_schema_extra=describe(FIELDS))
 
     system: System | None = Field(
         None, description="Instructions; they outrank the learned style.", examples=["At most five lines."]

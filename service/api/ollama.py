@@ -20,7 +20,7 @@ from service.api.chat_completions import list_models
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import whole
 from service.api.fields import Limit
-from service.api.openai_fields import UNUSED, describe, passed_over, unreadable_part, unsupported
+from service.api.openai_fields import passed_over, unreadable_part, unsupported
 from service.api.streaming import LINES, EventStream, line
 from service.process.threads import in_thread
 from service.services import Services
@@ -32,11 +32,6 @@ router = APIRouter(prefix="/api", tags=["Ollama-compatible"], route_class=KeyedR
 VERSION = "0.13.0"  # of Ollama, whose API this follows; clients refuse servers that are too old for them
 LATEST = ":latest"  # Ollama's names have a tag, and some clients add it
 DETAILS = {"format": "pearl", "family": "pearl", "families": ["pearl"], "parameter_size": "", "quantization_level": ""}
-FIELDS = {
-    "tools": UNUSED["tools"],
-    **{name: UNUSED[name] for name in ("logprobs", "top_logprobs")},
-    "format": {"description": "A draft is a text.", "enum": ["", None]},
-}
 PASSED_OVER = ("think", "top_k", "min_p", "repeat_penalty", "template", "context", "raw")
 NOTHING: JsonDict = {"maxItems": 0}
 Said = Callable[[str], dict[str, Any]]  # a text in the field that the route has for it
@@ -76,7 +71,7 @@ class OllamaIn(BaseModel):
     """The fields of Ollama's API that make sense here. Others are passed over, and `x-pearl-ignored` names those that
     would have changed the answer; what a text cannot answer is refused."""
 
-    model_config = ConfigDict(extra="allow", json_schema_extra=describe(FIELDS))
+    model_config = ConfigDict(extra="allow")
 
     model: calls.ModelId = Field(
         None, description=f"{calls.MODEL} The tag `{LATEST}` may follow.", examples=["email:latest"]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-from pydantic.config import JsonDict
 
 from pearl.errors import InputError
 
@@ -59,53 +57,8 @@ PARTS = {
     "file": "Files",
     "input_file": "Files",
 }
-TEXT_FORMAT: JsonDict = {"type": "object", "properties": {"type": {"const": "text"}}, "required": ["type"]}
-# what the API's description says of fields that are read to be refused; others may have any value
-UNUSED: dict[str, dict[str, Any]] = {
-    "tools": {
-        "description": f"Passed over; none of the kinds {', '.join(SERVER_TOOLS)}, which their server would run.",
-        "items": {
-            "not": {
-                "type": "object",
-                "properties": {"type": {"type": "string", "pattern": f"^(?:{'|'.join(SERVER_TOOLS)})"}},
-                "required": ["type"],
-            }
-        },
-        "examples": [[]],
-    },
-    "tool_choice": {"description": "A model may answer with a text.", "enum": ["auto", "none", "", None]},
-    "web_search_options": {"description": "Not supported.", "type": "null"},
-    "top_logprobs": {"description": "Not supported.", "enum": [0, None]},
-    "function_call": {"description": "A model may answer with a text.", "enum": ["auto", "none", "", None]},
-    "logprobs": {"description": "Not supported.", "enum": [False, None]},
-    "audio": {"description": "Not supported.", "type": "null"},
-    "modalities": {"description": "A draft is a text.", "enum": [["text"], [], None]},
-    "response_format": {"description": "A draft is a text.", "anyOf": [TEXT_FORMAT, {"type": "null"}]},
-}
-STATE: dict[str, dict[str, Any]] = {
-    **{
-        name: {"description": "Not supported: nothing is kept here.", "type": "null"}
-        for name in ("previous_response_id", "conversation", "prompt")
-    },
-    "background": {"description": "Not supported.", "enum": [False, None]},
-    "n": {"description": "Must be 1.", "enum": [1, None]},
-    "include": {
-        "description": "Passed over, but for logprobs, which are not supported.",
-        "items": {"not": {"const": "message.output_text.logprobs"}},
-        "examples": [[]],
-    },
-}
 OPTIONAL = (None, "auto", "none")  # of tools: the model may answer with a text
 NO_SERVER_TOOLS = "PEARL runs no tools, so the draft would lack its results. Leave it out."
-
-
-def describe(fields: dict[str, dict[str, Any]]) -> Callable[[dict[str, Any]], None]:
-    """Return a function that adds these fields to a model's schema."""
-
-    def add(schema: dict[str, Any]) -> None:
-        schema["properties"] |= {name: {"examples": [None], **field} for name, field in fields.items()}
-
-    return add
 
 
 def passed_over(

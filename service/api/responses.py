@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from pearl.chat.base import Role
@@ -26,7 +26,7 @@ from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import whole
 from service.api.fields import Limit, MaybeEmptyText, Text
-from service.api.openai_fields import STATE, TEXT_FORMAT, UNUSED, describe, passed_over, refuse_state
+from service.api.openai_fields import passed_over, refuse_state
 from service.api.streaming import EventStream, event
 from service.drafting.drafter import Retrieved
 from service.store.ids import new_id
@@ -69,9 +69,7 @@ class InputMessage(BaseModel):
 class TextOptions(BaseModel):
     """Options of the text."""
 
-    format: dict[str, Any] | None = Field(
-        None, description="Must be a text.", examples=[{"type": "text"}], json_schema_extra=TEXT_FORMAT
-    )
+    format: dict[str, Any] | None = Field(None, description="Must be a text.", examples=[{"type": "text"}])
     verbosity: str | None = Field(None, description="Passed over.", examples=[None])
 
 
@@ -80,8 +78,6 @@ class ResponseIn(calls.CallIn):
     would have changed the answer; what a text cannot answer, or needs a memory, is refused. Tools that the caller
     would run are passed over, for the model may leave them uncalled; tools that OpenAI's server would run are
     refused."""
-
-    model_config = ConfigDict(json_schema_extra=describe(UNUSED | STATE))
 
     input: Annotated[
         Annotated[Text, Tag("(text)")]

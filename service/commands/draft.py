@@ -61,7 +61,7 @@ def draft(
     requests, go to standard error; `pearl feedback` says what became of the draft.
     """
     # imported here: they load the store and the models, which help does not need
-    from service.commands.common import open_database, read_text
+    from service.commands.common import read_text
     from service.commands.writing import DraftWriter
     from service.drafting.drafter import ALWAYS, AUTO, NEVER, DraftJob
     from service.store.voices import chosen
@@ -85,7 +85,7 @@ def draft(
         length=wanted,
         edges=edges,
     )
-    with open_database(settings), DraftWriter(settings, silent=json is not None) as writer:
+    with DraftWriter(settings, silent=json is not None) as writer:
         written = writer.write(user, job)
     if json:
         from service.api.draft_form import DraftOut

@@ -85,6 +85,14 @@ class DraftJob:
 
 
 @dataclass(frozen=True, slots=True)
+class Embedding:
+    """Texts of the history are embedded before the draft of a command, which has no time limit."""
+
+    embedded: int
+    texts: int
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieved:
     """The evidence is known; the text comes next."""
 
