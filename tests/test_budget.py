@@ -19,21 +19,21 @@ from tests.source import ROOT, sources
 
 MOST = {
     "lines of packages": {
-        "lines of pearl": 13_902,
-        "lines of retriever": 5_229,
+        "lines of pearl": 13_931,
+        "lines of retriever": 5_294,
         "lines of service": 31_129,
-        "lines of training": 7_450,
-        "lines of eval": 22_708,
+        "lines of training": 7_386,
+        "lines of eval": 22_676,
     },
     "lines beside the packages": {
-        "lines of docs/*.py and benchmarks": 2_901,
-        "lines of tests": 73_062,
+        "lines of docs/*.py and benchmarks": 2_911,
+        "lines of tests": 73_015,
     },
-    "modules": {"modules": 515},
+    "modules": {"modules": 513},
     "short modules": {"modules under 60 lines": 48},
-    "words": {"words of Markdown": 46_561},
-    "commands": {"commands": 82},
-    "ways to ask": {"options": 748, "choices": 96, "settings": 30},
+    "words": {"words of Markdown": 46_549},
+    "commands": {"commands": 81},
+    "ways to ask": {"options": 730, "choices": 96, "settings": 30},
     "seconds": {"seconds of make test": 360},  # on two quiet cores; pytest's last line says what it took
 }
 FIGURES = {name: most for kind, figures in MOST.items() if kind != "seconds" for name, most in figures.items()}

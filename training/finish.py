@@ -30,7 +30,8 @@ DRAFTED = 120  # requests of dev that both are chosen on
 def with_margin(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> None:
     """Choose the margin on drafts of dev's requests, as many as there are minutes for. Raises PearlError where they
     cannot be written or measured; the artifact is then as it was."""
-    set_margin(options.out, _report(options, "shown", DEV, *_drafting(options, llm, metric, minutes)), metric)
+    report = _report(options, "generation", DEV, "--by-count", *_drafting(options, llm, metric, minutes))
+    set_margin(options.out, report, metric)
 
 
 def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> None:

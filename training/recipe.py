@@ -20,6 +20,7 @@ from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.hardware import device_named
+from retriever.templates import auxiliary_template
 from training.account import Stages, described
 from training.choices import CALIBRATED, CROSS_ENCODER_CHOICES, DISTILL, KEPT_SHARE, RELEVANCE, SEARCH, preset_values
 from training.choose.measure import LEAST_REQUESTS
@@ -39,7 +40,6 @@ from training.gains.groups import read_groups
 from training.gains.labels import SplitScoring, check_work, scored_before, write_gains_of
 from training.options import TrainingOptions
 from training.run import EMBEDDED_BY, FITTED, SCORED_DEV, SCORED_TEST, SCORED_TRAIN, WRITTEN, Run
-from training.templates import auxiliary_template
 
 RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
 

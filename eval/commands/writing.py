@@ -197,8 +197,11 @@ class WritingSession:
         plan, bench = self.plan, self.writes.bench
         with watched(self.console) as watch:
             budget = Budget(self.options.budget_minutes)  # from now on: what was done before is no writing
-            model, in_flight = self.writes.model, bench.terms.in_flight
-            context = WritingContext(model, plan.writer, plan.decoding, bench.store, watch, budget, in_flight)
+            model, terms = self.writes.model, bench.terms
+            spending = None if terms.cap is None else SpendingCap(terms.prices, terms.cap)
+            context = WritingContext(
+                model, plan.writer, plan.decoding, bench.store, watch, budget, terms.in_flight, spending
+            )
             return bench.runner.run(work(context))
 
     def head(self, name: str, **own_options: Any) -> Head:
@@ -222,11 +225,18 @@ class WritingSession:
 
 
 @contextmanager
-def ready(options: WritingOptions, baselines: Sequence[str] = ()) -> Iterator[WritingSession]:
-    """Open a session with its model and file of answers. Raises what its parts raise before anything is written."""
+def ready(
+    options: WritingOptions,
+    baselines: Sequence[str] = (),
+    material: WritingMaterial | None = None,
+    prices: Prices = NO_PRICES,
+    cap: float | None = None,
+) -> Iterator[WritingSession]:
+    """Open a session with its model and file of answers, for the material of the options' files, or what is given.
+    Raises what its parts raise before anything is written."""
     plan, console, scorer = WritingPlan.of(options), Console(stderr=True), BertScore(options.bertscore)
-    material = read_material(options)
-    with writer(plan, NO_PRICES, None, console) as writes:  # what is wrong with a model shows now, not after the work
+    material = material or read_material(options)
+    with writer(plan, prices, cap, console) as writes:  # what is wrong with a model shows now, not after the work
         scorer.check()
         systems = retrieval_systems(plan, options.model, material.cases, console, baselines)
         yield WritingSession(options, baselines, plan, console, scorer, material, systems, writes)

@@ -61,7 +61,7 @@ class SpendingCap:
         if cap is not None and prices.of(Usage()) is None:
             raise InputError("--max-cost needs --price-in and --price-out.", param="max_cost")
         self._prices = prices
-        self._cap = cap
+        self.cap = cap
         self._set_aside = 0.0
         self._under_way = 0  # calls that cost is set aside for
         self._settled = asyncio.Event()
@@ -74,7 +74,7 @@ class SpendingCap:
     async def set_aside(self, most: Usage) -> bool:
         """Set aside the most a call may cost; return False if the cap forbids it even after all calls under way."""
         cost = self._prices.of(most) or 0.0
-        while self._cap is not None and (self.spent or 0.0) + self._set_aside + cost > self._cap:
+        while self.cap is not None and (self.spent or 0.0) + self._set_aside + cost > self.cap:
             if not self._under_way:
                 return False
             self._settled.clear()

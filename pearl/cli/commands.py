@@ -116,6 +116,9 @@ GONE = {
     **{f"{command} --resamples": CONSTANT for command in ("eval", "forensics")},
     **{f"{command} --seed": CONSTANT for command in ("eval", "forensics")},
     "eval --without-near-duplicates": "give --near-duplicates 0.5",
+    "eval shown": "use pearl eval generation --by-count",
+    "eval best-of": "commit 86407d3d has it",
+    **dict.fromkeys(("judge authorship --ability", "judge personalized --ability"), "pearl eval style has it"),
     "eval manner": "commit 847c86b2 has it",
     "eval questions": "pearl train fit chooses the floor below which a user is asked; commit 86407d3d measures it",
     **{

@@ -66,7 +66,7 @@ class CalibrationWriter:
             limits.in_flight,
             limits.prices,
             None if limits.max_cost is None else max(limits.max_cost - spent, 0.0),
-            limits.budget.until(share),
+            go_on=limits.budget.until(share),
             refuse_empty=True,
         )
         watch = self.watch(label, survey(model, questions, self._kept).missing)

@@ -422,7 +422,7 @@ def test_where_theta_cannot_be_chosen_the_artifact_is_measured_all_the_same(
         ran = train("retriever", history=history, out=tmp_path / "model", llm="openai", **models)
         server.shutdown()
     assert ran.status == 1
-    assert " The artifact is whole, but without what 'pearl eval shown' measures.\n" in ran.err
+    assert " The artifact is whole, but without what 'pearl eval generation' measures.\n" in ran.err
     artifact = read_manifest(tmp_path / "model")
     assert artifact.threshold is None
     assert artifact.figures["requests"] == 4

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import InputError
-from training.templates import auxiliary_template
+from retriever.templates import auxiliary_template
 
 GOOD = """
 description = "Letters, with {anything} in braces"

@@ -50,6 +50,7 @@ def score(
     from pearl.history.partition import LATEST, TARGETS_PER_USER
     from pearl.history.split import SPLITS, check_split
     from pearl.text.usable import counted
+    from retriever.templates import auxiliary_template
     from training.data.histories import fingerprint
     from training.data.records import write_gains
     from training.data.split import BY_USERS, way_of
@@ -58,7 +59,6 @@ def score(
     from training.gains.scores import merge_scores, read_scores, scored_examples
     from training.gains.scoring import prepared, score_units
     from training.gains.units import GainOptions, plan_units, target_texts
-    from training.templates import auxiliary_template
 
     check_file("out", out, [history])
     if gains is not None:

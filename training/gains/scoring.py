@@ -26,12 +26,12 @@ from pearl.files.whole import replaced_file
 from pearl.history.split import TRAIN
 from pearl.records import Document
 from retriever.models.auxiliary import AuxiliaryModel, Likelihood, PairGroup, Tokens
+from retriever.templates import AuxiliaryTemplate
 from training.choices import SCORED_CHOICES
 from training.data.split import BY_USERS, written_in
 from training.gains.auxiliary import RayAuxiliary
 from training.gains.scores import SCHEMA, other_model
 from training.gains.units import GainOptions, ScoringUnit
-from training.templates import AuxiliaryTemplate
 
 
 def few_shot_examples(

@@ -110,7 +110,7 @@ def compact(report: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: report[name] for name in ("command", "n", "users")},
         **{name: rows(name, ("top1_gain", "share_of_best", "pearson_r")) for name in ("models", "baselines")},
-        "differences": rows("differences", ("top1_gain", "top1_gain_ratio")),
+        "differences": rows("differences", ("top1_gain",)),
     }
 
 

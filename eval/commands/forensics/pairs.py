@@ -14,8 +14,8 @@ from typer import Option
 from eval.asking.bench import Asking, bench
 from eval.commands.forensics.annotate import check_out
 from eval.commands.options import DraftingOptions, DryRun, PriceOptions
-from eval.commands.studies.generation import counts
 from eval.commands.writing import WritingPlan, drafts_of, writer
+from eval.drafts.comparison import counts
 from eval.drafts.manner_pairs import answer_of, answered, manner_pairs, model_pairs, read_prompts
 from eval.recorded.forensics.pair_files import write_pairs
 from eval.report.head import Head

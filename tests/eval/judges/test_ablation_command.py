@@ -127,7 +127,6 @@ def test_tables(personalized):
         (("--ablate", "none", "--ablate", "none"), "is asked already"),
         (("--ablate", "age", "--no-persona"), "nothing to leave out of --no-persona"),
         (("--fields", "age", "--no-persona"), "--fields: there is nothing to show with --no-persona"),
-        (("--ability", "nowhere.json"), "nowhere.json: cannot be read"),
     ],
 )
 def test_bad_options_are_named_before_anything_is_asked(personalized, judge_endpoint, options, complaint):

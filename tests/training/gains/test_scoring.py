@@ -26,11 +26,11 @@ from pearl.history.split import users_of
 from pearl.records import Document
 from retriever.models.auxiliary import Likelihood, PairGroup
 from retriever.models.load_auxiliary import load_auxiliary
+from retriever.templates import auxiliary_template
 from training.files import alone_in
 from training.gains.scores import SCHEMA, merge_scores, read_scores
 from training.gains.scoring import Pace, Scorer, describe, few_shot_examples, prepared, score_units
 from training.gains.units import GainOptions, ScoringUnit, plan_units, target_texts
-from training.templates import auxiliary_template
 
 OPTIONS = GainOptions("commit", targets=2, candidates=None, target_tokens=40, document_tokens=60)
 

@@ -164,7 +164,6 @@ def test_drafts_go_to_a_judge(generation, writer, run_pearl, tmp_path):
     assert (run.status, run.json["n"], run.json["users"]) == (0, 2, 1)
     assert run.json["verdicts"] == {"invalid": 2}  # eight tokens are not enough for one
     assert run.json["elicitation"]["completion_tokens"] > 0
-    assert run.json["self_preference"]["own"]["undefined"] == "of no item only one text is its own"
     # held to the three labels, it gives one
     run = run_pearl("judge", "authorship", *words, "--limit", 1, "--ask-again", "--json", "-")
     assert run.json["verdicts"].keys() <= {"A", "B", "both"}
@@ -252,14 +251,14 @@ def test_theta_of_a_scorer_without_an_artifact(run_pearl, pearl_eval, write_line
         assert selective["share_revised"]["value"] == chosen["share_revised"]
 
 
-@pytest.mark.parametrize("command", ["generation", "revision", "shown"])
+@pytest.mark.parametrize("command", [("generation",), ("revision",), ("generation", "--by-count")])
 def test_the_seed_draws_the_bootstrap(pearl_eval, write_lines, writer, tmp_path, command):
     targets = ("Bread needs time.", "Four trains left.", "It fell.") * 3
     lines = [{**LINES[0], "user_id": f"user {index}", "target": target} for index, target in enumerate(targets)]
     kept = ("--k", 1, "--generations", tmp_path / "kept.sqlite")
-    words = (command, "--gains", write_lines(lines), "--model", "bm25", *ENDPOINT, *kept, "--json", "-")
+    words = (*command, "--gains", write_lines(lines), "--model", "bm25", *ENDPOINT, *kept, "--json", "-")
     same, other = (pearl_eval(*words, "--seed", seed).json["models"][0] for seed in (0, 7))
-    if command != "generation":
+    if command != ("generation",):
         same, other = (result["curve"][-1] for result in (same, other))
     assert same["rouge1"]["value"] == other["rouge1"]["value"]
     assert same["rouge1"] != other["rouge1"]
