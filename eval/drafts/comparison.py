@@ -146,7 +146,7 @@ METRICS: tuple[Metric[Measures], ...] = (
             description,
             "mean number a draft, found by rule from the draft, the request and the documents shown, as by `pearl "
             "check`; lower is better",
-            "`pearl eval claims` measures the rule",
+            "docs/experiments.md measures the rule",
             2,
             partial(_fold, name),
             higher_is_better=False,

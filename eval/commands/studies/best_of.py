@@ -17,7 +17,7 @@ import numpy as np
 from typer import Option
 
 from eval.asking.json_lines import check_fields, optional_id, read_items
-from eval.commands.options import BudgetMinutes, InFlight, Llm, PriceOptions, Replies, Seed
+from eval.commands.options import BudgetMinutes, Llm, MaxCost
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 from eval.report.tables import Json, Table, shown
@@ -50,20 +50,18 @@ EXAMPLES = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BestOfOptions(PriceOptions):
+class BestOfOptions:
     drafts: Annotated[Path, Option(metavar="D.jsonl", help="Drafts to edit.")]
     model: Annotated[str, Option(metavar="MODEL", help="Reward model: a folder, or embedded.")]
     candidates: Annotated[int, Option(metavar="N", min=1, max=100, help="Edits of each draft; the paper has 20.")] = 20
     llm: Llm = None
-    max_in_flight: InFlight = 8
-    replies: Replies = None
+    max_cost: MaxCost = None
     budget_minutes: BudgetMinutes = None
     weight: Annotated[float, Option(min=0, max=1, help="Weight of likeness beside quality.")] = 0.3
     margin: Annotated[float, Option(min=0, max=1, help="Likeness that a choice may lose.")] = 0.1
-    seed: Seed = 0
 
 
-@reporting("eval", "best-of", unsaid=("max_in_flight", "replies", "price_in", "price_out", "max_cost"))
+@reporting("eval", "best-of", unsaid=("max_cost",))
 def best_of(options: BestOfOptions) -> Report:
     """Edit drafts several times, choose the best by reward, and measure reward and likeness before and after.
 
@@ -83,7 +81,7 @@ def best_of(options: BestOfOptions) -> Report:
         "llm": writer_of(settings),
         "reward_model": options.model,
         "not_reached": len(items) - len(outcomes),
-        **best_of_report(outcomes, seed=options.seed),
+        **best_of_report(outcomes),
     }
     return Report(figures, best_of_tables, options={"llm": settings.llm})
 
@@ -100,17 +98,20 @@ async def _outcomes(
     from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
     from pearl.runtime.progress import watched
 
-    terms = Terms(calls_at_once(settings, options.max_in_flight), options.prices, options.max_cost)
+    terms = Terms(calls_at_once(settings, settings.max_in_flight), settings.prices, options.max_cost)
     in_time = Budget(options.budget_minutes).until(1.0)
-    model, balance = make_chat_model(settings, in_flight=options.max_in_flight), Balance(options.weight, options.margin)
+    model, balance = (
+        make_chat_model(settings, in_flight=settings.max_in_flight),
+        Balance(options.weight, options.margin),
+    )
     try:
         with (
-            open_replies(options.replies or settings.home / "editor-replies.sqlite") as kept,
+            open_replies(settings.home / "editor-replies.sqlite") as kept,
             watched(Console(stderr=True)) as watch,
         ):
             context = EditingContext(model, writer_of(settings), kept, terms)
             count, line = options.candidates, watch("candidates", len(items) * options.candidates)
-            outcomes = await choices_of(context, items, count, rewards, balance, in_time, line, options.seed)
+            outcomes = await choices_of(context, items, count, rewards, balance, in_time, line)
     finally:
         await model.close()
     if not outcomes:
@@ -209,7 +210,7 @@ async def choices_of(
     balance: Balance,
     in_time: Callable[[], bool],
     watch: Watch,
-    seed: int,
+    seed: int = 0,
 ) -> list[DraftChoice]:
     """Ask for the candidates of each draft that there is time for, one after another, and choose. Raises ChatError when
     the model is down."""
@@ -226,7 +227,7 @@ async def choices_of(
     return choices
 
 
-def best_of_report(outcomes: Sequence[DraftChoice], *, seed: int) -> dict[str, Any]:
+def best_of_report(outcomes: Sequence[DraftChoice], *, seed: int = 0) -> dict[str, Any]:
     """Quality, likeness and words by version with paired differences, shares of candidates, and times."""
     bootstrap = _bootstrap(outcomes, seed)
     quality = {name: bootstrap.mean([outcome.quality(name) for outcome in outcomes]) for name in VERSIONS}

@@ -92,10 +92,8 @@ def generation(
     with ready(options, baseline) as session:
         cases, plan, systems = session.material.cases, session.plan, [*session.systems]
         if k_shot:
-            balanced, everyone, aside = options.stances, session.material.everyone, options.near_duplicates
-            strangers = k_shot_system(
-                cases, everyone, plan.shown, options.seed, balanced=balanced, near_duplicates=aside
-            )
+            balanced, everyone, aside = bool(options.stances), session.material.everyone, options.near_duplicates
+            strangers = k_shot_system(cases, everyone, plan.shown, balanced=balanced, near_duplicates=aside)
             systems.insert(0, strangers)
         if zero_shot:
             systems.insert(0, zero_shot_system(cases))
@@ -106,7 +104,7 @@ def generation(
         write_lines(drafts, items, called=f"{drafts}: cannot be written")
     with session.console.status("Measuring..."):
         stances = options.told_stances()
-        figures = generation_report(cases, systems, written, session.scorer, stances=stances, seed=options.seed)
+        figures = generation_report(cases, systems, written, session.scorer, stances=stances)
     head = session.head("generation", no_zero_shot=not zero_shot, k_shot=k_shot)
     return session.report(head, figures, generation_tables)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ABOUT = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
-if both are given the same options and --generations. A revision that is cut off or cannot be read keeps the draft, as
+if both are given the same options. A revision that is cut off or cannot be read keeps the draft, as
 in the service; a request whose draft or revision failed otherwise is left out of every policy."""
 EXAMPLES = """
   pearl eval revision --gains gains.jsonl.gz --model embedded --template commit
@@ -69,7 +69,7 @@ def revision(
     from eval.commands.writing import ready
 
     thetas = thetas_of(threshold, options.model)
-    check_metric(metric, stances=options.stances)
+    check_metric(metric, stances=bool(options.stances))
     with ready(options) as session:
         cases = session.material.cases
         systems = [replace(system, threshold=thetas.get(system.name, system.threshold)) for system in session.systems]
@@ -78,7 +78,7 @@ def revision(
     stances = options.told_stances()
     with session.console.status("Measuring..."):
         models = [
-            revision_report(cases, system, drafts, revisions, session.scorer, stances=stances, seed=options.seed)
+            revision_report(cases, system, drafts, revisions, session.scorer, stances=stances)
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
     head = session.head("revision", threshold=list(threshold))

@@ -56,9 +56,7 @@ def shown(options: WritingOptions) -> Report:
     stances = options.told_stances()
     with session.console.status("Measuring..."):
         models = [
-            shown_report(
-                cases, system, [next(written) for _ in group], session.scorer, stances=stances, seed=options.seed
-            )
+            shown_report(cases, system, [next(written) for _ in group], session.scorer, stances=stances)
             for system, group in zip(session.systems, groups, strict=True)
         ]
     return session.report(session.head("shown"), {"models": models}, shown_tables)

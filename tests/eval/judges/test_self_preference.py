@@ -112,7 +112,7 @@ def authorship(run_pearl, write_lines, judge_endpoint, tmp_path):
     judge_endpoint.says = takes_ours_where_it_wrote_it
 
     def run(*more, lines=DRAFTS):
-        words = ("--items", write_lines(lines, "items.jsonl"), "--replies", tmp_path / "r.sqlite")
+        words = ("--items", write_lines(lines, "items.jsonl"), f"PEARL_HOME={tmp_path}")
         return run_pearl("judge", "authorship", *words, *more)
 
     return run
@@ -176,7 +176,7 @@ def test_personalized_with_generators(run_pearl, write_lines, judge_endpoint, tm
         }
         for n in range(6)
     ]
-    words = ("--items", write_lines(lines, "items.jsonl"), "--replies", tmp_path / "r.sqlite")
+    words = ("--items", write_lines(lines, "items.jsonl"), f"PEARL_HOME={tmp_path}")
     run = run_pearl("judge", "personalized", *words, "--json", "-")
     assert (run.status, run.json["passed_over"]) == (0, {})
     found = run.json["self_preference"]["own"]
