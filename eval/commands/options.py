@@ -43,10 +43,6 @@ BudgetMinutes = Annotated[
     float | None, Option(min=0.1, help="Begin no draft after about this many minutes; compare what is done.")
 ]
 RewardName = Annotated[str | None, Option(metavar="MODEL", help="Reward model: a folder, or embedded.")]
-TextScorerName = Annotated[
-    str | None,
-    Option(metavar="NAME", help="Trivial scorer: shorter, longer, compression, type_token or perplexity."),
-]
 DryRun = Annotated[bool, option("--dry-run", help="Estimate the calls and their highest cost; make no calls.")]
 
 

@@ -153,8 +153,8 @@ preferred; without a majority a pair is left out. "ranks" has the rank that each
   {"instruction": "12", "text": "...", "origin": "human", "ranks": [1, 1, 2]}
   {"instruction": "12", "text": "...", "origin": "AI", "ranks": [2, 2, 1]}
 
-A triplet that pearl eval experts reads, with its texts, is three responses of origin AI to one instruction. A
-preference that follows from the origin, or a single vote, is given as the ranks of one rater.
+A triplet that pearl eval quality --annotations reads, with its texts, is three responses of origin AI to one
+instruction. A preference that follows from the origin, or a single vote, is given as the ranks of one rater.
 
 @RANKED
 
