@@ -61,7 +61,7 @@ ROOMS = {
         *("registry", "candidates_file", "commands"),
     ),
     "training": (
-        *("choices", "files", "progress", "data", "options", "run", "choose", "gains", "fit", "reward"),
+        *("config", "files", "progress", "data", "options", "run", "choose", "gains", "fit", "reward"),
         *("requests", "chat", "account", "recipe", "finish", "commands"),
     ),
 }

@@ -45,7 +45,7 @@ def cases_of(records: Sequence[GainsRecord]) -> list[Case]:
     ]
 
 
-def sample(cases: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
+def sample(cases: Sequence[Case], limit: int | None, seed: int = 0) -> list[Case]:
     """Sample at most ``limit`` cases, in their order, one of every user before a second of any."""
     if limit is None or limit >= len(cases):
         return list(cases)

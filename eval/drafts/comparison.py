@@ -43,6 +43,9 @@ class Measures:
     features: Mapping[str, Floats]  # by metric, (N, F); the metric is a function of their sums
     stances: tuple[str | None, ...] = ()  # of the texts
 
+    def among(self, mask: Mask) -> Measures:
+        return Measures({name: values[mask] for name, values in self.features.items()})
+
 
 def mixed(share: Floats, first: Measures, second: Measures) -> Measures:
     """Mix, for each request, a share of the first system with the rest of the second: 1 or 0 picks a text, a share in
@@ -149,7 +152,7 @@ METRICS: tuple[Metric[Measures], ...] = (
             description,
             "mean number a draft, found by rule from the draft, the request and the documents shown, as by `pearl "
             "check`; lower is better",
-            "`pearl eval claims` measures the rule",
+            "docs/experiments.md measures the rule",
             2,
             partial(_fold, name),
             higher_is_better=False,

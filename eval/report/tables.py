@@ -133,7 +133,8 @@ def metric_columns(metrics: Iterable[Metric[Any]], less: str = "") -> Columns:
 
 
 def figures_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
-    """The metrics of every model and of the trivial baselines; of ``part`` of the result, its near-duplicates."""
+    """The metrics of every model and of the trivial baselines; of ``part`` of the result, its near-duplicates or one
+    of its slices."""
     of = part or result
     columns: Columns = {"model": "model", **metric_columns(metrics)}
     return Table.of(caption_of(result, part), (*of["models"], *of.get("baselines", ())), columns, result["command"])
@@ -176,6 +177,8 @@ def caption_of(result: Json, part: Json | None = None) -> str:
             f"{part['threshold']:.0%} of the target's word trigrams; requests without any other document are left out "
             f"({part['records_left_without_documents']:,})."
         )
+    if part is not None and "by" in part:
+        sentences.append(f"{part['by'].replace('_', ' ').capitalize()} from {part['low']} to {part['high']}.")
     return " ".join(sentences)
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eval.retrieval.gains import GainsRecord, kept_documents
 from eval.retrieval.scoring import ModelScores
+from eval.stats.slices import Mask
 from pearl.records import Document
 from pearl.stats.bootstrap import Floats
 from retriever.base import oldest_first
@@ -28,7 +28,7 @@ class Candidates:
 
     records: Sequence[GainsRecord]
     models: Sequence[ModelScores]
-    kept: Sequence[NDArray[np.bool_]]  # for each record, True where a document may be chosen, at least once
+    kept: Sequence[Mask]  # for each record, True where a document may be chosen, at least once
 
     @classmethod
     def of_all(cls, records: Sequence[GainsRecord], models: Sequence[ModelScores]) -> Candidates:

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from eval.asking.json_lines import at_least_one, check_number, optional_id, optional_string
+from eval.stats.slices import Slice, slices
 from pearl.errors import InputError
 from pearl.history.files import parse_lines
 from pearl.records import Document, Request
 from pearl.text.usable import check_characters, json_type
+from pearl.text.words import count_words
 from retriever.candidates_file import parse_candidates
 from retriever.history.lexical import words
 
@@ -92,6 +94,14 @@ class Clusters:
     def to_json(self) -> dict[str, Any]:
         """The numbers of records and of users, and what is resampled."""
         return {"n": len(self.names), "users": self.users, "resampled": self.unit}
+
+
+def request_slices(records: Sequence[GainsRecord]) -> list[Slice]:
+    """Slices by words of the request and by number of documents, a third of the requests each."""
+    return [
+        *slices("request_words", [count_words(record.request.text) for record in records]),
+        *slices("documents", [len(record.documents) for record in records]),
+    ]
 
 
 def clusters(records: Sequence[GainsRecord]) -> Clusters:

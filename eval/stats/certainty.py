@@ -1,4 +1,4 @@
-"""Calibration: bins of values, and of a judge's certainty AUROC, Brier score, calibration error, risk and coverage.
+"""Calibration of a judge's certainty: AUROC, Brier score, calibration error, risk and coverage.
 
 Dimensions in comments: N records, L levels of certainty, B bins, R resamples.
 """
@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from eval.stats.proportions import share, wilson_json
+from eval.stats.slices import binned_distance
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, pearson_of_sums
 
-Bins = NDArray[np.intp]  # (N,)
 BINS = 10
 SWEEP = tuple(range(5, 101, 5))
 # the verbal bands of the prompt, appendix A.7 of papers/personalized-judge.txt
@@ -43,24 +42,6 @@ class CertainAnswers:
     def at_least(self, threshold: float) -> Floats:
         """1 where the certainty reaches the threshold; a record without one never does."""
         return (np.nan_to_num(self.certainty, nan=-np.inf) >= threshold).astype(float)
-
-
-def equal_bins(values: ArrayLike, count: int) -> Bins:
-    """Bins of equally many values, 0 the lowest; equal values stay together, in the bin of their mean rank: (N,)."""
-    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
-    middle = np.cumsum(sizes) - sizes / 2  # ranks from 0, as places between 0 and N
-    return np.asarray((middle[group] * count / sizes.sum()).astype(np.intp))
-
-
-def binned_distance(bootstrap: Bootstrap, inside: Floats, predicted: Floats, true: Floats) -> Estimate:
-    """The mean over bins, weighed by their size, of the distance of the mean prediction from the mean truth: (N,) each,
-    ``inside`` 1 where a value lies in a bin, (N, B)."""
-
-    def fold(sums: Floats) -> Floats:  # (R, 3B)
-        number, predictions, truths = np.split(sums, 3, axis=1)
-        return np.asarray(np.abs(predictions - truths).sum(axis=1) / number.sum(axis=1))
-
-    return bootstrap.sums(np.hstack((inside, inside * predicted[:, None], inside * true[:, None])), fold)
 
 
 def auroc(judged: CertainAnswers) -> Estimate:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pearl.asking.cost import NO_PRICES, NO_USAGE, Prices, SpendingCap, Survey
+from pearl.asking.cost import NO_PRICES, NO_USAGE, SpendingCap, Survey
 from pearl.asking.kept import Question, ReplyStore, key_of
 from pearl.asking.patience import OUT_OF_TIME, UNWATCHED, Ask, Failed, Patience, Watch, asking
 from pearl.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.errors import PearlError
 from pearl.prompts import MESSAGE_OVERHEAD
-from pearl.records import Usage
+from pearl.records import Prices, Usage
 from pearl.text.usable import storable
 
 EMPTY_ANSWER = "empty_answer"

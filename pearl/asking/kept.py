@@ -97,7 +97,7 @@ class ReplyStore:
 
 
 @contextmanager
-def open_replies(path: Path, option: str | None = "replies") -> Iterator[ReplyStore]:
+def open_replies(path: Path, option: str | None = None) -> Iterator[ReplyStore]:
     """Open a file of replies; create it if it is missing. Committed replies survive a kill of the process.
 
     Raises InputError when it cannot be used, or holds something else; ``option`` names the file, if any does.

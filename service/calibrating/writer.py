@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pearl.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies, survey
-from pearl.asking.cost import NO_PRICES, Prices, Survey
+from pearl.asking.cost import NO_PRICES, Survey
 from pearl.asking.kept import Question, ReplyStore
 from pearl.asking.patience import UNWATCHED, Failed, Watch, asking
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.errors import ContextExceeded
 from pearl.prompts import Prompt
+from pearl.records import Prices
 from service.process.threads import in_thread
 
 

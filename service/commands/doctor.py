@@ -28,7 +28,7 @@ from pearl.chat.choose import local_names, make_chat_model, writer_of
 from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.errors import PearlError
 from pearl.prompts import first_message
-from pearl.settings import PREFIX, Settings, load_settings
+from pearl.settings import Settings, load_settings
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text.shown_urls import HIDDEN, without_secrets
 from pearl.text.usable import counted, printable
@@ -84,11 +84,16 @@ def since(began: float) -> str:
 
 
 def program(examined: Examined) -> Finding:
-    named = [name for name in (PREFIX + field.upper() for field in Settings.model_fields) if name in os.environ]
     return "ok", (
         f"PEARL {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
-        f"{counted(os.cpu_count() or 1, 'processor')}; set: {', '.join(named) or 'nothing'}"
+        f"{counted(os.cpu_count() or 1, 'processor')}"
     )
+
+
+def settings(examined: Examined) -> Finding:
+    """Say where the value of each setting comes from; the values may be secret."""
+    origins = [f"{name} by {origin}" for name, origin in examined.settings.origins.items()]
+    return "ok", f"{', '.join(origins)}; all others by default" if origins else "all by default"
 
 
 def home(examined: Examined) -> Finding:
@@ -200,6 +205,7 @@ def retriever(examined: Examined) -> Finding:
 
 CHECKS: dict[str, Callable[[Examined], Finding]] = {
     "program": program,
+    "settings": settings,
     "home": home,
     "disk": disk,
     "schema": schema_,

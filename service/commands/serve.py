@@ -23,7 +23,7 @@ from pearl import __version__
 from pearl.chat.choose import embedded_file, local_names, unnamed_weights
 from pearl.chat.gguf_file import read_gguf
 from pearl.chat.speed import Speeds
-from pearl.cli.options import ENCODER_OPTION, LLM_OPTION
+from pearl.cli.options import LLM_OPTION
 from pearl.errors import InputError, Interrupted, PearlError
 from pearl.settings import EMBEDDED, EMBEDDED_ENGINE, PREFIX, Settings, load_settings
 from pearl.text.shown_urls import is_loopback
@@ -63,13 +63,11 @@ def serve(
     workers: int = typer.Option(1, min=1, help="Worker processes; each loads its own models."),
     grace: int = typer.Option(REQUESTS_END_S, min=1, help="Seconds in which requests may end after a signal to stop."),
     llm: str | None = LLM_OPTION,
-    encoder: str | None = ENCODER_OPTION,
     sample: bool = typer.Option(False, "--sample", help="Fetch the default model; load an invented user, print a key."),
 ) -> None:
     """Serve the HTTP API. The database's schema is brought up to date first, once for all workers."""
-    for name, value in (("llm", llm), ("encoder", encoder)):
-        if value is not None:
-            os.environ[PREFIX + name.upper()] = value  # the worker processes read the environment
+    if llm is not None:
+        os.environ[f"{PREFIX}LLM"] = llm  # the worker processes read the environment
     settings = load_settings()
     configure_logging(settings)
     clear_abandoned()

@@ -13,7 +13,7 @@ from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
 from retriever.models.auxiliary import AuxiliaryModel
 from retriever.templates import auxiliary_template
-from training.choices import EXTENT_CHOICES
+from training.config import EXTENT_CHOICES
 from training.data.histories import Corpus
 from training.data.records import Example, write_gains
 from training.data.split import BY_USERS, Division, way_of

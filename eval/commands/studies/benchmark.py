@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from typer import Argument, Option
 
-from eval.commands.options import BudgetMinutes, DraftingOptions, DryRun, PriceOptions, WritingOptions
+from eval.commands.options import BudgetMinutes, DraftingOptions, DryRun, MaxCost, WritingOptions
 from eval.commands.reporting import reporting
 from eval.drafts.cases import Case
 from eval.drafts.comparison import (
@@ -65,7 +65,7 @@ the person really wrote. Drafts are kept: repeat an interrupted command and it g
 EXAMPLES = """
   pearl eval benchmark lamp --data LaMP_4 --users 200
   pearl eval benchmark aeslc --data enron_subject_line --llm openai --users 100 --dry-run
-  pearl eval benchmark blogs --data blogs --llm openai --users 100 --max-tokens 300 --json benchmark.json
+  pearl eval benchmark blogs --data blogs --llm openai --users 100 --json benchmark.json
   pearl eval benchmark history --data history.jsonl.gz --llm embedded --past 10
 """
 NONE, OTHERS = "none", ("recent", "random", "bm25", "dense")  # the baselines; --model stands beside them
@@ -85,7 +85,7 @@ GAIN: Metric[Measures] = Metric(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BenchmarkOptions(PriceOptions, DraftingOptions):
+class BenchmarkOptions(DraftingOptions):
     """The data, the systems, and the model that drafts."""
 
     data: Annotated[Path, Option(metavar="FOLDER", help="Folder of the benchmark's files as published, or a file.")]
@@ -96,12 +96,12 @@ class BenchmarkOptions(PriceOptions, DraftingOptions):
     targets: Annotated[int, Option(min=1, help="Texts of each user's history to draft again, the newest.")] = 1
     past: Annotated[int | None, Option(min=1, help="Earlier texts of each request, the newest; else all.")] = None
     llm: Annotated[str | None, Option(metavar="LLM", help="Model that drafts, as PEARL_LLM; else only gains.")] = None
+    seed: Annotated[int, Option(min=0, help="Seed of the sample of users, and of random choices.")] = 0
     budget_minutes: BudgetMinutes = None
+    max_cost: MaxCost = None
     dry_run: DryRun = False
     template: str = ""  # the benchmark's
-    ray: str | None = None
     limit: int | None = None
-    encoder: str | None = None  # PEARL_ENCODER
 
     def writing(self, benchmark: Benchmark) -> WritingOptions:
         """The options of the run that drafts."""
@@ -133,7 +133,7 @@ def drafted(options: BenchmarkOptions, chosen: Benchmark, cases: Sequence[Case])
     from eval.commands.writing import WritingMaterial, ready
 
     material = WritingMaterial(tuple(cases), tuple(cases), {})
-    with ready(options.writing(chosen), (), material, options.prices, options.max_cost) as session:
+    with ready(options.writing(chosen), (), material, options.max_cost) as session:
         systems = [replace(zero_shot_system(cases), name=NONE), *session.systems]
         all_inputs = [session.plan.all_inputs(cases, system) for system in systems]
         questions = [session.writes.question(inputs) for of_system in all_inputs for inputs in of_system]
@@ -279,7 +279,7 @@ def card_of(
 
 def head_of(options: BenchmarkOptions, name: str) -> Head:
     """The command that makes the result again."""
-    said = ("data", "model", "users", "targets", "past", "llm", "k", "max_tokens", "seed", "budget_minutes", "dry_run")
+    said = ("data", "model", "users", "targets", "past", "llm", "k", "seed", "budget_minutes", "dry_run")
     return Head.of("eval", "benchmark", name, **{option: getattr(options, option) for option in said})
 
 

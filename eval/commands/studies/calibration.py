@@ -21,7 +21,7 @@ from eval.report.report import Report
 from eval.report.tables import Json, Table, caption_of, differences_table, figures_table, named
 from eval.retrieval.choices import Candidates, ChoiceOutcome, set_aside
 from eval.retrieval.gains import clusters
-from eval.stats.certainty import Bins, binned_distance, equal_bins
+from eval.stats.slices import Bins, binned_distance, equal_bins
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, pearson_of_sums
 from pearl.stats.proportions import DIGITS
 

@@ -48,7 +48,7 @@ from eval.report.tables import (
     named,
 )
 from eval.retrieval.gains import clusters
-from eval.stats.certainty import equal_bins
+from eval.stats.slices import equal_bins
 from pearl.asking.write import WrittenText, write_drafts
 from pearl.errors import InputError
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
@@ -100,10 +100,8 @@ def generation(
     with ready(options, baseline) as session:
         cases, plan, systems = session.material.cases, session.plan, [*session.systems]
         if k_shot:
-            balanced, everyone, aside = options.stances, session.material.everyone, options.near_duplicates
-            strangers = k_shot_system(
-                cases, everyone, plan.shown, options.seed, balanced=balanced, near_duplicates=aside
-            )
+            balanced, everyone, aside = bool(options.stances), session.material.everyone, options.near_duplicates
+            strangers = k_shot_system(cases, everyone, plan.shown, balanced=balanced, near_duplicates=aside)
             systems.insert(0, strangers)
         if zero_shot:
             systems.insert(0, zero_shot_system(cases))
@@ -114,7 +112,7 @@ def generation(
         write_lines(drafts, items, called=f"{drafts}: cannot be written")
     with session.console.status("Measuring..."):
         stances = options.told_stances()
-        figures = generation_report(cases, systems, written, session.scorer, stances=stances, seed=options.seed)
+        figures = generation_report(cases, systems, written, session.scorer, stances=stances)
     head = session.head("generation", no_zero_shot=not zero_shot, k_shot=k_shot)
     return session.report(head, figures, generation_tables)
 
@@ -135,7 +133,7 @@ def compared_by_count(options: WritingOptions) -> Report:
     stances, scorer = options.told_stances(), session.scorer
     with session.console.status("Measuring..."):
         models = [
-            shown_report(cases, system, [next(written) for _ in group], scorer, stances=stances, seed=options.seed)
+            shown_report(cases, system, [next(written) for _ in group], scorer, stances=stances)
             for system, group in zip(session.systems, groups, strict=True)
         ]
     return session.report(session.head("generation", by_count=True), {"models": models}, shown_tables)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from eval.commands.reporting import reporting
 from eval.commands.scored import ScoringOptions, report_scores
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.report.report import Report
-from eval.report.tables import Json, Table, differences_table, figures_table
+from eval.report.tables import Declared, Json, Table, differences_table, figures_table, rows_tables
 from eval.retrieval.choices import BEST, RANDOM, Candidates, ChoiceOutcome, set_aside
-from eval.retrieval.gains import clusters
+from eval.retrieval.gains import clusters, request_slices
 from pearl.stats.bootstrap import Bootstrap
 
 ABOUT = """A line of the gains:
@@ -124,12 +125,17 @@ METRICS: tuple[Metric[Outcomes], ...] = (
 
 
 def retrieval_report(everything: Candidates, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
-    """The figures of all requests, and again with the near-duplicates of the targets set aside."""
+    """The figures of all requests; again with the near-duplicates of the targets set aside; and by slices of the words
+    of the request and of the number of candidates."""
     left, counts = set_aside(everything, options.near_duplicates)
     return {
         "k": options.k,
         **retrieval_table(everything, baselines, options),
         "near_duplicates": {**counts, **retrieval_table(left, baselines, options)},
+        "slices": [
+            part.to_json() | _sliced(everything.among(part.among), options)
+            for part in request_slices(everything.records)
+        ],
     }
 
 
@@ -147,15 +153,70 @@ def retrieval_table(choices: Candidates, baselines: Sequence[str], options: Retr
         **drawn.to_json(),
         "models": [to_json(measured[name], model=name) for name in chosen],
         "baselines": [to_json(measured[name], model=name) for name in (RANDOM, BEST)],
-        "differences": compared,
+        "differences": [row | _ratio(bootstrap, row, outcomes) for row in compared],
+        "pairs": _pairs(bootstrap, chosen),
     }
 
 
+def _sliced(choices: Candidates, options: RetrievalOptions) -> dict[str, Any]:
+    """The top-1 gain of each model in one slice, the trivial choices beside them."""
+    drawn = clusters(choices.records)
+    bootstrap = Bootstrap(drawn.names)
+
+    def row(model: str, outcomes: Outcomes) -> dict[str, Any]:
+        return {"model": model, "top1_gain": bootstrap.mean(top1_gains(outcomes)).to_json()}
+
+    return {
+        "n": len(choices.records),
+        "models": [row(model, outcomes) for model, outcomes in choices.outcomes(options.k).items()],
+        "baselines": [row(model, outcomes) for model, outcomes in choices.trivial_outcomes(options.k).items()],
+    }
+
+
+def _ratio(bootstrap: Bootstrap, row: Mapping[str, Any], outcomes: Mapping[str, Outcomes]) -> dict[str, Any]:
+    """The top-1 gain as a multiple of the best baseline's, where that is above zero."""
+    best = row["top1_gain"]["against"]
+    gains, baseline = top1_gains(outcomes[row["model"]]), top1_gains(outcomes[best])
+    ratio = bootstrap.ratio(gains, baseline).to_json() if sum(baseline) > 0 else None
+    return {"top1_gain_ratio": None if ratio is None else {"against": best, **ratio}}
+
+
+def _pairs(bootstrap: Bootstrap, outcomes: Mapping[str, Outcomes]) -> list[dict[str, Any]]:
+    """Each model against each other: the paired difference of the top-1 gains, how often the first gains more (equal
+    gains count a half), and how often they are equal."""
+    gained = {model: top1_gains(of_model) for model, of_model in outcomes.items()}
+    rows = []
+    for first, second in permutations(outcomes, 2):
+        won = wins(gained[first], gained[second])
+        rows.append(
+            {
+                "model": first,
+                "against": second,
+                "top1_gain": (bootstrap.mean(gained[first]) - bootstrap.mean(gained[second])).to_json(),
+                "win_rate": bootstrap.mean(won).to_json(),
+                "equal": bootstrap.share([share == 0.5 for share in won]).to_json(),
+            }
+        )
+    return rows
+
+
+PAIRS: Declared = {
+    "pairs": (
+        "Each model beside each other: the share of requests on which it gains more, equal gains counting a half, and "
+        "the paired difference of the top-1 gains.",
+        "model against win_rate equal top1_gain",
+    )
+}
+
+
 def retrieval_tables(result: Json) -> Iterator[Table]:
-    """Yield tables of all requests, differences from baselines, and near-duplicates."""
+    """Yield tables of all requests, differences from baselines, pairs of models, near-duplicates and slices."""
     yield figures_table(result, METRICS)
     yield differences_table(result, METRICS)
+    yield from rows_tables(result, PAIRS)
     aside = result["near_duplicates"]
     if aside["n"]:
         yield figures_table(result, METRICS, aside)
         yield differences_table(result, METRICS, aside)
+    for part in result["slices"]:
+        yield figures_table(result, METRICS[:1], {**result, **part})

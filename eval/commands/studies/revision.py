@@ -21,6 +21,7 @@ from eval.drafts.cases import Case
 from eval.drafts.comparison import (
     MACRO_F1,
     METRICS,
+    Mask,
     Measures,
     TargetMetrics,
     chances,
@@ -35,7 +36,7 @@ from eval.report.metric import Figures, Metric, figures, less, to_json
 from eval.report.pictures import BLUE, GREY, ORANGE, panels
 from eval.report.report import Report
 from eval.report.tables import Columns, Json, Table, caption_of, metric_columns
-from eval.retrieval.gains import clusters
+from eval.retrieval.gains import clusters, request_slices
 from pearl.asking.write import UNREADABLE, WrittenText, write_revised
 from pearl.errors import InputError
 from pearl.stats.bootstrap import Bootstrap, Floats
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ABOUT = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
-if both are given the same options and --generations. A revision that is cut off or cannot be read keeps the draft, as
+if both are given the same options. A revision that is cut off or cannot be read keeps the draft, as
 in the service; a request whose draft or revision failed otherwise is left out of every policy."""
 EXAMPLES = """
   pearl eval revision --gains gains.jsonl.gz --model embedded --template commit
@@ -79,7 +80,7 @@ def revision(
     from eval.commands.writing import ready
 
     thetas = thetas_of(threshold, options.model)
-    check_metric(metric, stances=options.stances)
+    check_metric(metric, stances=bool(options.stances))
     with ready(options) as session:
         cases = session.material.cases
         systems = [replace(system, threshold=thetas.get(system.name, system.threshold)) for system in session.systems]
@@ -88,7 +89,7 @@ def revision(
     stances = options.told_stances()
     with session.console.status("Measuring..."):
         models = [
-            revision_report(cases, system, drafts, revisions, session.scorer, stances=stances, seed=options.seed)
+            revision_report(cases, system, drafts, revisions, session.scorer, stances=stances)
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
     head = session.head("revision", threshold=list(threshold))
@@ -134,7 +135,7 @@ def revision_report(
     stances: str | None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """One retriever's policies, and the curve over every theta. A threshold of None means never; ``seed`` is of
+    """One retriever's policies, the curve over every theta, and slices. A threshold of None means never; ``seed`` is of
     the bootstrap.
 
     Where a revision cannot be read the service keeps the draft, and so does this; requests whose draft or revision
@@ -163,6 +164,10 @@ def revision_report(
         **pair.table(system.threshold),
         "curve": pair.curve(),
         "by_chance": pair.by_chance(),
+        "slices": [
+            part.to_json() | pair.among(part.among).table(system.threshold)
+            for part in request_slices([case.record for case in usable])
+        ],
     }
 
 
@@ -176,6 +181,15 @@ class RevisedDrafts:
     revised: Measures
     top_scores: Floats  # s1 of each request, (N,); infinite, and so below no threshold, where nothing is ranked
     seed: int  # of the bootstrap
+
+    def among(self, mask: Mask) -> RevisedDrafts:
+        return replace(
+            self,
+            cases=tuple(compress(self.cases, mask)),
+            drafts=self.drafts.among(mask),
+            revised=self.revised.among(mask),
+            top_scores=self.top_scores[mask],
+        )
 
     def table(self, threshold: float | None) -> dict[str, Any]:
         """Every policy, with its paired differences from the others."""
@@ -242,27 +256,30 @@ def _row(bootstrap: Bootstrap, share: Floats, measured: Figures, others: Mapping
 
 
 def revision_tables(result: Json) -> Iterator[Table]:
-    """Yield each model's policies, with their paired differences from no revision."""
+    """Yield each model's policies, with their paired differences from no revision, over all requests; within the
+    slices, too, where the model has a threshold."""
     for model in result["models"]:
-        rows = [{**row, "less": _from_none(row)} for row in model["policies"]]
-        columns: Columns = {"revised": "policy", **metric_columns(metrics_in(rows[0]), "none's")}
-        yield Table.of(_caption(result, model), rows, columns | {"share": "share_revised"})
+        for part in (None, *model["slices"]) if model["threshold"] is not None else (None,):
+            policies = (part or model)["policies"]
+            metrics = metrics_in(policies[0])
+            rows = [{**row, "less": _from_none(row)} for row in policies]
+            columns: Columns = {"revised": "policy", **metric_columns(metrics, "none's"), "share": "share_revised"}
+            yield Table.of(_caption(result, model, part), rows, columns)
 
 
 def _from_none(row: Json) -> Json:
     return next((gaps for gaps in row["differences"] if gaps["against"] == NONE), {})
 
 
-def _caption(result: Json, model: Json) -> str:
-    unreadable, cut_off = model["revisions"]["failures"].get(UNREADABLE, 0), model["revisions"]["cut_off"]
-    sentences = (
-        f"{model['model']}: theta {theta_words(model['threshold'], 3)}.",
-        caption_of(model),
-        f"Of the revisions {unreadable:,} could not be read, {cut_off:,} for being cut off, which keeps the draft.",
-        *left_out(model, "draft or revision"),
-        f"`{result['command']}`",
-    )
-    return " ".join(sentences)
+def _caption(result: Json, model: Json, part: Json | None) -> str:
+    sentences = [f"{model['model']}: theta {theta_words(model['threshold'], 3)}.", caption_of(model, part)]
+    if part is None:
+        unreadable, cut_off = model["revisions"]["failures"].get(UNREADABLE, 0), model["revisions"]["cut_off"]
+        sentences.append(
+            f"Of the revisions {unreadable:,} could not be read, {cut_off:,} for being cut off, which keeps the draft."
+        )
+        sentences += left_out(model, "draft or revision")
+    return " ".join((*sentences, f"`{result['command']}`"))
 
 
 def check_metric(name: str, *, stances: bool) -> None:

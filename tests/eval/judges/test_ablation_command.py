@@ -23,7 +23,7 @@ def personalized(run_pearl, write_lines, judge_endpoint, tmp_path):
     judge_endpoint.says = knows
 
     def run(*more, lines=LINES):
-        words = ("--items", write_lines(lines, "items.jsonl"), "--replies", tmp_path / "r.sqlite")
+        words = ("--items", write_lines(lines, "items.jsonl"), f"PEARL_HOME={tmp_path}")
         return run_pearl("judge", "personalized", *words, *more)
 
     return run

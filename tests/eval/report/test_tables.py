@@ -56,6 +56,8 @@ def test_a_part_of_the_result_says_which():
     assert caption.startswith("1,198 requests of 80 users")
     assert "(1,234)" in caption
     assert "50%" in caption
+    part = RESULT | {"by": "request_words", "low": 2, "high": 6}
+    assert figures_table(RESULT, METRICS, part).caption == f"{CAPTION} Request words from 2 to 6."
 
 
 def test_differences_name_their_baseline():

@@ -17,7 +17,7 @@ from service.store import documents, erasures, keys, users
 from service.store.database import Database
 from service.store.documents import Addition
 
-NAMES = ["program", "home", "disk", "schema", "database", "model", "retriever"]
+NAMES = ["program", "settings", "home", "disk", "schema", "database", "model", "retriever"]
 TEXT = "Kettle's on, quagga."
 
 
@@ -48,19 +48,21 @@ def found(command: Any) -> Any:
     return run
 
 
-def test_a_service_that_is_well(served: Database, endpoint: Any, found: Any, command: Any) -> None:
+def test_a_service_that_is_well(served: Database, own_home: Path, endpoint: Any, found: Any, command: Any) -> None:
+    (own_home / "pearl.toml").write_text("likeness = true")
     checks = found(0)
     assert list(checks) == NAMES
     states = {name: state for name, (state, _) in checks.items()}
     del states["disk"]  # this machine's
     assert set(states.values()) == {"ok"}
+    assert "likeness by pearl.toml; all others by default" in checks["settings"][1]
     assert checks["database"][1].startswith("SQLite 3.")
     assert "1 user, 1 document" in checks["database"][1]
     assert re.fullmatch(r"instant at http://127\.0\.0\.1:\d+/v1 answered in .* m?s, \d+ tokens", checks["model"][1])
     assert len(endpoint.requests) == 1  # one real call
     run = command("doctor")
     assert run.status == 0
-    assert run.out.splitlines()[3] == f"ok       schema     {served.schema_version()[1]}"
+    assert run.out.splitlines()[4] == f"ok       schema     {served.schema_version()[1]}"
 
 
 def test_on_postgresql(postgres_url: str, endpoint: Any, found: Any, monkeypatch: pytest.MonkeyPatch) -> None:

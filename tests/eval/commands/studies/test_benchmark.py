@@ -19,14 +19,15 @@ LINES = [
     for day in range(7)
 ]
 SYSTEMS = ["none", "recent", "random", "bm25", "dense", "embedded"]
+KEPT = ("PEARL_MAX_DRAFT_TOKENS=16",)
 MEASURED = ("rouge1", "rougeL", "meteor", "bertscore", "carried_over", "seconds", "tokens")
 
 
 @pytest.fixture
 def benchmark(pearl_eval, write_lines, tmp_path):
     def run(*more, lines=LINES):
-        words = ("benchmark", "history", "--data", write_lines(lines, "h.jsonl"), "--k", 1, "--max-tokens", 16)
-        return pearl_eval(*words, "--generations", tmp_path / "kept.sqlite", *more, "--json", "-")
+        words = ("benchmark", "history", "--data", write_lines(lines, "h.jsonl"), "--k", 1)
+        return pearl_eval(*words, *KEPT, f"PEARL_HOME={tmp_path}", *more, "--json", "-")
 
     return run
 
@@ -67,7 +68,7 @@ def test_all_systems_in_one_table_and_a_card(benchmark, writer):
 
 
 def test_a_dry_run_says_what_it_would_cost(benchmark, writer):
-    run = benchmark("--llm", "openai", "--users", 2, "--price-in", 1, "--price-out", 2, "--dry-run")
+    run = benchmark("--llm", "openai", "--users", 2, "PEARL_LLM_PRICES=1,2", "--dry-run")
     assert (run.status, writer.bodies) == (0, [])
     estimate = run.json["estimate"]
     assert estimate["calls"] == estimate["questions"] <= 2 * len(SYSTEMS)
@@ -76,9 +77,9 @@ def test_a_dry_run_says_what_it_would_cost(benchmark, writer):
 
 
 def test_money_that_ends_in_the_middle_keeps_what_was_written(benchmark, writer):
-    prices = ("--llm", "openai", "--price-in", 1000, "--price-out", 1000)
+    prices = ("--llm", "openai", "PEARL_LLM_PRICES=1000,1000")
     most = benchmark(*prices, "--dry-run").json["estimate"]["cost_at_most"]
-    run = benchmark(*prices, "--max-cost", most / 3, "--max-in-flight", 1)
+    run = benchmark(*prices, "--max-cost", most / 3, "PEARL_MAX_IN_FLIGHT=1")
     assert (run.status, run.out) == (1, "")
     assert "stopped after" in run.err
     assert "their replies are kept" in run.err
@@ -111,8 +112,8 @@ def test_what_is_left_out_is_counted_and_shown(benchmark, writer, pearl_eval, tm
     lines = [*LINES, {"user_id": "new", "id": "1", "timestamp": 1, "request": "first", "text": "The first."}]
     run = benchmark("--llm", "openai", lines=lines)
     assert run.json["left_out"] == {"user without an earlier text": 1}
-    words = ("benchmark", "history", "--data", tmp_path / "h.jsonl", "--llm", "openai", "--k", 1, "--max-tokens", 16)
-    shown = pearl_eval(*words, "--generations", tmp_path / "kept.sqlite")
+    words = ("benchmark", "history", "--data", tmp_path / "h.jsonl", "--llm", "openai", "--k", 1)
+    shown = pearl_eval(*words, *KEPT, f"PEARL_HOME={tmp_path}")
     assert shown.status == 0
     assert "user without an earlier text" in shown.out
     assert "METEOR" in shown.out
@@ -124,7 +125,7 @@ def test_what_is_left_out_is_counted_and_shown(benchmark, writer, pearl_eval, tm
         ("lmap", (), "lmap: there are lamp, longlamp, blogs, aeslc, history"),
         ("aeslc", (), "there is no *.subject of aeslc; it may be longlamp or history"),
         ("history", ("--model", "bm25"), "named twice"),
-        ("history", ("--llm", "openai", "--max-cost", 1), "--max-cost needs --price-in and --price-out"),
+        ("history", ("--llm", "openai", "--max-cost", 1), "PEARL_LLM_PRICES"),
     ],
 )
 def test_bad_input_is_named_before_anything_is_drafted(judge_endpoint, pearl_eval, write_lines, name, more, message):

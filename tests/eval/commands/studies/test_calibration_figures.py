@@ -14,7 +14,7 @@ from eval.commands.studies.calibration import (
 from eval.retrieval.choices import Candidates, ChoiceOutcome
 from eval.retrieval.gains import GainsRecord
 from eval.retrieval.scoring import ModelScores
-from eval.stats.certainty import equal_bins
+from eval.stats.slices import equal_bins
 from pearl.records import Document, Request
 from pearl.stats.bootstrap import Bootstrap
 

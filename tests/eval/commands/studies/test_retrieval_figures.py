@@ -86,14 +86,28 @@ def test_differences_from_the_best_baseline(table):
     # chance is ahead of the poor one, and it has no correlation that could be compared
     assert good["top1_gain"]["against"] == RANDOM
     assert value(good, "top1_gain") == pytest.approx(5 - 5 / 3)
+    assert good["top1_gain_ratio"]["value"] == pytest.approx(5 / (5 / 3))
     assert good["pearson_r"]["against"] == "poor"
     assert (poor["top1_gain"]["against"], "pearson_r" in poor) == (RANDOM, False)
+
+
+def test_models_against_each_other(table):
+    first, second = table["pairs"]
+    assert (first["model"], first["against"], second["model"]) == ("good", "poor", "poor")
+    assert (value(first, "win_rate"), value(second, "win_rate"), value(first, "equal")) == (1.0, 0.0, 0.0)
+    assert value(first, "top1_gain") == pytest.approx(((8 + 4) + (6 - 0) + (1 + 1)) / 3) == -value(second, "top1_gain")
 
 
 def test_what_is_counted(table):
     assert (table["n"], table["users"], table["resampled"]) == (3, 2, "users")
     alone = retrieval_table(choices(RECORDS[:2], good=GOOD[:2]), [], OPTIONS)
     assert (alone["n"], alone["users"], alone["resampled"]) == (2, 1, "requests")
+
+
+def test_the_ratio_to_a_baseline_that_loses_says_nothing():
+    (row,) = retrieval_table(choices([record([-1.0, -3.0])], only=[[1.0, 0.0]]), [], OPTIONS)["differences"]
+    assert row["top1_gain"]["value"] == 1.0  # -1 rather than -2
+    assert row["top1_gain_ratio"] is None
 
 
 def test_there_is_no_share_of_a_best_that_loses():
@@ -149,6 +163,27 @@ def test_without_targets_there_is_no_second_table():
     report = retrieval_report(choices(RECORDS, good=GOOD), [], OPTIONS)
     assert report["near_duplicates"]["records_with_target"] == 0
     assert (report["near_duplicates"]["n"], report["near_duplicates"]["models"]) == (0, [])
+
+
+def test_slices_by_the_words_of_the_request_and_the_documents():
+    records = [record([float(words)] * size, request="w " * words) for words, size in ((1, 4), (5, 4), (9, 2))]
+    report = retrieval_report(choices(records, mine=[[1.0] * 4, [1.0] * 4, [1.0] * 2]), [], OPTIONS)
+    found = [(part["by"], part["low"], part["high"], part["n"]) for part in report["slices"]]
+    assert found == [
+        ("request_words", 1, 1, 1),
+        ("request_words", 5, 5, 1),
+        ("request_words", 9, 9, 1),
+        ("documents", 2, 2, 1),
+        ("documents", 4, 4, 2),
+    ]
+    gains = [part["models"][0]["top1_gain"]["value"] for part in report["slices"]]
+    assert gains == [1.0, 5.0, 9.0, 9.0, (1 + 5) / 2]
+
+
+def test_words_of_a_request_are_counted_where_no_blanks_part_them():
+    records = [record([1.0] * 3, request="好" * signs) for signs in (2, 8, 18)]
+    report = retrieval_report(choices(records, mine=[[1.0] * 3] * 3), [], OPTIONS)
+    assert [part["low"] for part in report["slices"] if part["by"] == "request_words"] == [2, 5, 10]
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)

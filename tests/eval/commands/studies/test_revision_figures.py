@@ -142,11 +142,14 @@ def test_what_nothing_was_ranked_for_is_never_revised(bertscore):
     assert len(result["curve"]) == 1
 
 
-def test_tables(bertscore):
+def test_slices_and_tables(bertscore):
     result = report(bertscore, 0.3)
-    (whole,) = (markdown(table) for table in revision_tables({"models": [result], "command": "pearl eval"}))
+    assert {part["by"] for part in result["slices"]} == {"request_words"}
+    assert sum(part["n"] for part in result["slices"]) == 4
+    whole, *parts = (markdown(table) for table in revision_tables({"models": [result], "command": "pearl eval"}))
     assert "| selective | 1.0000 [1.0000, 1.0000] |" in whole
     assert "theta 0.300" in whole
+    assert len(parts) == len(result["slices"])
 
 
 @pytest.mark.parametrize("threshold", [0.3, None])

@@ -1,0 +1,73 @@
+"""Parts of the requests: the short and the long, those with little history and with much; bins of values; and clusters
+of texts by their vectors.
+
+Dimensions in comments: N requests, B bins, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
+
+Mask = NDArray[np.bool_]  # (N,)
+Bins = NDArray[np.intp]  # (N,)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The requests that have a value in a range."""
+
+    by: str  # name of the value
+    low: int
+    high: int  # included
+    among: Mask
+
+    def to_json(self) -> dict[str, Any]:
+        return {"by": self.by, "low": self.low, "high": self.high}
+
+
+def equal_bins(values: ArrayLike, count: int) -> Bins:
+    """Bins of equally many values, 0 the lowest; equal values stay together, in the bin of their mean rank: (N,)."""
+    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    middle = np.cumsum(sizes) - sizes / 2  # ranks from 0, as places between 0 and N
+    return np.asarray((middle[group] * count / sizes.sum()).astype(np.intp))
+
+
+def binned_distance(bootstrap: Bootstrap, inside: Floats, predicted: Floats, true: Floats) -> Estimate:
+    """The mean over bins, weighed by their size, of the distance of the mean prediction from the mean truth: (N,) each,
+    ``inside`` 1 where a value lies in a bin, (N, B)."""
+
+    def fold(sums: Floats) -> Floats:  # (R, 3B)
+        number, predictions, truths = np.split(sums, 3, axis=1)
+        return np.asarray(np.abs(predictions - truths).sum(axis=1) / number.sum(axis=1))
+
+    return bootstrap.sums(np.hstack((inside, inside * predicted[:, None], inside * true[:, None])), fold)
+
+
+def slices(by: str, values: Sequence[int]) -> list[Slice]:
+    """Slices of equally many requests, three if equal values allow it; none where there would be only one."""
+    sizes = np.asarray(values)
+    bins = equal_bins(values, 3)
+    masks = [bins == index for index in np.unique(bins)]
+    if len(masks) < 2:
+        return []
+    return [Slice(by, int(sizes[among].min()), int(sizes[among].max()), among) for among in masks]
+
+
+def clusters_of(vectors: NDArray[np.floating[Any]], count: int, seed: int) -> list[list[int]]:
+    """The rows of ``vectors``, (texts, dimensions), in ``count`` clusters by k-means, those nearest to the mean first.
+
+    Copies are one point, and there are no more clusters than points.
+    """
+    from sklearn.cluster import KMeans
+
+    means = KMeans(min(count, len(np.unique(vectors, axis=0))), n_init=10, random_state=seed).fit(vectors)
+    distances = means.transform(vectors)  # (texts, clusters)
+    members = (np.flatnonzero(means.labels_ == cluster) for cluster in range(distances.shape[1]))
+    return [rows[np.argsort(distances[rows, cluster], kind="stable")].tolist() for cluster, rows in enumerate(members)]
