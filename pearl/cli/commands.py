@@ -119,6 +119,7 @@ GONE = {
     **{f"{command} --resamples": CONSTANT for command in ("eval", "forensics")},
     **{f"{command} --seed": CONSTANT for command in ("eval", "forensics")},
     "eval --without-near-duplicates": "give --near-duplicates 0.5",
+    "eval best-of": "commit 86407d3d has it",
     "eval shown": "use pearl eval generation --by-count",
     **dict.fromkeys(("judge authorship --ability", "judge personalized --ability"), "pearl eval style has it"),
     "eval manner": "commit 847c86b2 has it",
