@@ -169,8 +169,6 @@ GONE = {
     "judge items --seed": CONSTANT,
     "eval --stance-rules": "give --stances RULES",
     "forensics discover --embed": "set PEARL_ENCODER",
-    "mcp --llm": "set PEARL_LLM",
-    "mail --llm": "set PEARL_LLM",
     "search": "use pearl documents list WORDS, or for drafts pearl drafts list WORDS",
     "documents search": "use pearl documents list WORDS",
     "train fit --ray": "this machine trains the cross-encoder; leave it out",

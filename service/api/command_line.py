@@ -33,7 +33,7 @@ class CommandLine:
         self._route = Route(PATH, self._answer, methods=["POST"])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not is_of_home(scope["server"]):
+        if scope["type"] != "http" or not is_of_home(scope.get("server")):
             await self._app(scope, receive, send)
             return
         scope["route"] = self._route  # for the log

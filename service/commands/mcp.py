@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pearl.cli.options import USER_OPTION
+from pearl.cli.options import LLM_OPTION, USER_OPTION
 from pearl.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
   pearl mcp --user me
-  pearl mcp --user me --voice email
+  pearl mcp --user me --voice email --llm embedded
 """
 ABOUT = """Programs that speak the protocol start the command themselves; most read a file like this one:
 
@@ -33,6 +33,7 @@ A running `pearl serve` has the same tools at /mcp, with a key of `pearl keys cr
 def mcp(
     user: str | None = USER_OPTION,
     voice: str | None = typer.Option(None, "--voice", metavar="V", help="Voice of calls that name none."),
+    llm: str | None = LLM_OPTION,
 ) -> None:
     """Serve find_examples, draft, check and feedback to a model over standard input and output.
 
@@ -42,7 +43,7 @@ def mcp(
     from service.commands.common import open_database
     from service.store import users, voices
 
-    settings = load_settings()
+    settings = load_settings(llm=llm)
     with open_database(settings) as database, database.read() as connection:
         owner = users.chosen(connection, user)
         voice = voices.chosen_there(connection, owner.id, voice)

@@ -57,7 +57,7 @@ def draft(run_pearl: Command) -> Command:
     """The answer of `pearl draft` for a request of ann's."""
 
     def run(request: str = "Where is the ferry?") -> dict[str, Any]:
-        words = ("draft", request, "--user", "ann", "--voice", "notes", "--no-bertscore", "--json", "-")
+        words = ("draft", request, "--user", "ann", "--voice", "notes", "--json", "-")
         return report(run_pearl(*words))
 
     return run
