@@ -25,9 +25,10 @@ def configuration() -> str:
 
     lines = [
         "# Configuration\n",
-        "Settings are environment variables, read once when a process starts. None is needed; to draft with a larger "
-        "model set `PEARL_LLM_BASE_URL`, `PEARL_LLM_MODEL` and `PEARL_LLM_API_KEY`. A value that cannot be used is an "
-        "error that names the variable, and so is a variable whose name is a letter off a setting's.\n",
+        'Settings are environment variables, or keys of `pearl.toml` in PEARL_HOME (`llm_model = "gpt-5"`), read '
+        "once when a process starts; an option outranks the variable, which outranks the file, and `pearl doctor` says "
+        "which counts. None is needed; to draft with a larger model set `PEARL_LLM_BASE_URL`, `PEARL_LLM_MODEL` and "
+        "`PEARL_LLM_API_KEY`.\n",
         "| variable | default | what it does |",
         "| --- | --- | --- |",
     ]

@@ -77,9 +77,19 @@ def pictures() -> dict[str, str]:
             _sorted(calibration, "pearson_r"), "pearson_r", "correlation of the best score with the gain", 2
         ),
         "drafts": _bars(_written(drafts), "rouge1", "ROUGE-1 of the drafts", 3),
+        "content-published": intervals_picture("median score of the authors' reward model", list(_by_prompt()), 2),
         "drafts-kinds": intervals_picture("ROUGE-1 over the best baseline's", kinds, 3, sign=True),
     }
     return {f"results/{name}.svg": picture for name, picture in drawn.items()}
+
+
+def _by_prompt() -> Iterator[Bar]:
+    """A bar a writer and prompt; people had no prompt of either kind."""
+    for group in read("content-published")["groups"]:
+        people = group["origin"] in ("expert", "MFA")
+        if not people or group["prompt"] == "detailed":
+            name = group["origin"].removesuffix("-exp-03-25")
+            yield Bar(name if people else f"{name}, {group['prompt']}", group["median"], people)
 
 
 def read(name: str) -> dict[str, Any]:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 # counts on while the machine sleeps, where there is such a clock
 _since_boot = partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
 _BEFORE = time.time() - _since_boot()
-
-
-# Begins a span of a trace (name, attributes) and returns what ends it; set where traces are wanted.
-begin_span: Callable[[str, Mapping[str, Any]], Any] | None = None
 
 
 def steady_time() -> float:
@@ -38,12 +33,9 @@ class Clock:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         self.under_way[name] = time.perf_counter()
-        span = begin_span and begin_span(name.removesuffix("_ms"), {})
         try:
             yield
         finally:
-            if span:
-                span.end()
             self.timings[name] = self._so_far(name)
             del self.under_way[name]
 

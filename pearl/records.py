@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from pearl.stats.proportions import Interval
@@ -52,6 +53,32 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(self.prompt_tokens + other.prompt_tokens, self.completion_tokens + other.completion_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices of a million tokens, in any one currency; None where they are not known."""
+
+    prompt: float | None = None
+    completion: float | None = None
+
+    @classmethod
+    def read(cls, text: str | None) -> Prices:
+        """Read the prices of prompt and completion tokens as "0.15,0.60". Raises ValueError."""
+        if not text:
+            return cls()
+        try:
+            prompt, completion = map(float, text.split(","))
+        except ValueError:
+            prompt = completion = -1.0
+        if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
+            raise ValueError("give the prices of a million prompt and completion tokens, such as 0.15,0.60")
+        return cls(prompt, completion)
+
+    def of(self, usage: Usage) -> float | None:
+        if self.prompt is None or self.completion is None:
+            return None
+        return (usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +160,7 @@ class Editing:
 class Claim:
     """A statement or a gap of a draft for which its request does not account (``pearl.claims``)."""
 
-    kind: str  # "carried_over", "unsupported", "dropped" or "commitment"
+    kind: str  # "carried_over", "unsupported", "dropped", "commitment", "stronger" or "weaker"
     text: str
     start: int | None  # characters of the draft; None where the draft lacks it
     end: int | None

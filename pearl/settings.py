@@ -1,4 +1,5 @@
-"""Every setting, read once from the environment (``PEARL_*``) and passed in from there.
+"""Every setting, read once and passed in from there: from options, from the environment (``PEARL_*``), or from the file
+``pearl.toml`` in PEARL_HOME, in this order.
 
 ``docs/configuration.md`` is generated from this module.
 """
@@ -7,19 +8,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 import platformdirs
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 from pearl.errors import InputError
+from pearl.records import Prices
 from pearl.runtime.ray_workers import Cluster
 from pearl.text.shown_urls import without_secrets
 from pearl.theta import read_theta
@@ -51,14 +61,18 @@ HTTP_ADDRESS = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
 ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^\s/?#*A-Z]+")  # of a page, an extension or a file
 MAX_RETRIES = 2  # of a failed call to the endpoint, the request unchanged, while there is time
 LEAST_ALIKE = 0.88  # one letter of a name like PEARL_LLM wrong, left out or swapped
+FILE = "pearl.toml"  # in PEARL_HOME
 
 
 class Settings(BaseSettings):
     """The configuration of one process. Build it with :func:`load_settings` for readable errors."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True, allow_inf_nan=False)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="ignore", frozen=True, allow_inf_nan=False, coerce_numbers_to_str=True
+    )
     _llm_max_retries: int = PrivateAttr(MAX_RETRIES)
-    _ray: Cluster | None = PrivateAttr(None)
+    _cluster: Cluster | None = PrivateAttr(None)
+    _origins: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
     home: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("pearl", appauthor=False)),
@@ -127,6 +141,22 @@ class Settings(BaseSettings):
     )
     max_draft_tokens: int = Field(
         default=512, ge=16, description="Longest draft, tokens; 512 is a little over 300 words."
+    )
+    llm_prices: str | None = Field(
+        default=None,
+        description="Prices of a million prompt and completion tokens, as `0.15,0.60`, for `--max-cost`, `--dry-run`.",
+    )
+    max_in_flight: int = Field(
+        default=8,
+        ge=1,
+        le=1000,
+        description="Calls under way at once where many are made; to the embedded model at most one per processor.",
+    )
+    ray: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Ray cluster that trains and measures: `HOST:PORT`, `auto` or `local`, then "
+        "`,workers=N,cpus=N,gpus=SHARE` (docs/many-machines.md).",
     )
 
     retriever: str = Field(
@@ -216,6 +246,25 @@ class Settings(BaseSettings):
             raise ValueError(SERVED_INSTEAD)
         return value
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        named = init_settings().get("home", env_settings().get("home"))
+        home = cls.model_fields["home"].get_default(call_default_factory=True) if named is None else named
+        return init_settings, env_settings, _file_of(settings_cls, home)
+
+    @field_validator("llm_prices")
+    @classmethod
+    def _readable_prices(cls, value: str | None) -> str | None:
+        Prices.read(value)
+        return value
+
     @field_validator("rate_limit")
     @classmethod
     def _readable_limit(cls, value: str) -> str:
@@ -292,14 +341,26 @@ class Settings(BaseSettings):
         return self._llm_max_retries
 
     @property
-    def ray(self) -> Cluster | None:
+    def prices(self) -> Prices:
+        return Prices.read(self.llm_prices)
+
+    @property
+    def cluster(self) -> Cluster | None:
         """The cluster whose workers run the chat model; None where this process does."""
-        return self._ray
+        return self._cluster
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """Return where the value of each setting comes from that is not the default: its option, its variable, or the
+        file."""
+        return {
+            name: self._origins.get(name, FILE) for name in type(self).model_fields if name in self.model_fields_set
+        }
 
     def of_worker(self, home: Path) -> Settings:
         """The settings of a worker whose machine has its models in ``home``."""
         settings = self.model_copy(update={"home": home})
-        settings._ray = None
+        settings._cluster = None
         return settings
 
     @property
@@ -311,21 +372,66 @@ def _listed(value: str) -> list[str]:
     return [item.strip() for item in value.split(",") if item.strip()]
 
 
-def load_settings(*, llm_max_retries: int | None = None, ray: str | None = None, **overrides: object) -> Settings:
-    """Settings from the environment, or from ``overrides`` that are not None; ``ray`` is the option --ray.
+_GIVEN: ContextVar[Mapping[str, object]] = ContextVar("given", default=MappingProxyType({}))
 
-    Raises InputError that names each key and why its value will not do, or a variable that is a setting misspelt.
+
+@contextmanager
+def settings_with(**values: object) -> Iterator[None]:
+    """Give :func:`load_settings` these values within the block, for commands that run as a step of another one."""
+    before = _GIVEN.set(values)
+    try:
+        yield
+    finally:
+        _GIVEN.reset(before)
+
+
+def load_settings(*, llm_max_retries: int | None = None, on_cluster: bool = False, **overrides: object) -> Settings:
+    """Read the settings; ``overrides`` that are not None outrank the environment, which outranks the file.
+
+    With ``on_cluster`` the chat model runs on the workers of the Ray cluster, if the settings name one. Raises
+    InputError that names each key and why its value will not do, or a variable that is a setting misspelt.
     """
     _refuse_misspelt(os.environ)
-    given = {name: value for name, value in overrides.items() if value is not None}
+    given = {name: value for name, value in (dict(_GIVEN.get()) | overrides).items() if value is not None}
+    origins = {name: variable for variable in os.environ if (name := _setting_of(variable)) in Settings.model_fields}
+    origins |= {name: f"--{name.replace('_', '-')}" for name in given}
     try:
         settings = Settings(**given)  # type: ignore[arg-type]
     except ValidationError as error:
-        problems = (_explain(problem, given) for problem in error.errors())
-        raise InputError("; ".join(problems), code="invalid_setting") from None
+        raise InputError(
+            "; ".join(_explain(problem, origins) for problem in error.errors()), code="invalid_setting"
+        ) from None
     settings._llm_max_retries = MAX_RETRIES if llm_max_retries is None else llm_max_retries
-    settings._ray = None if ray is None else Cluster.read(ray)
+    settings._cluster = Cluster.read(settings.ray) if on_cluster and settings.ray else None
+    settings._origins = origins
     return settings
+
+
+def _setting_of(variable: str) -> str:
+    """The name of the setting that an environment variable gives; empty if it gives none."""
+    return variable.lower().removeprefix(PREFIX.lower()) if variable.upper().startswith(PREFIX) else ""
+
+
+def _file_of(settings: type[BaseSettings], home: Any) -> TomlConfigSettingsSource:
+    """Read the file of settings in PEARL_HOME, if there is one. Raises InputError that names the file, and the key that
+    is no setting."""
+    path = Path(home, FILE) if home else None
+    try:
+        source = TomlConfigSettingsSource(settings, path)
+    except RuntimeError:  # a home that begins with ~ and an unknown name, which its validator refuses
+        return TomlConfigSettingsSource(settings, None)
+    except (ValueError, OSError) as error:  # no TOML, no UTF-8, or no right to read it
+        raise InputError(f"{path}: cannot be read as TOML: {error}.", code="invalid_setting") from None
+    for name in source.toml_data:
+        if name == "home":
+            raise InputError(
+                f"{path}: home: PEARL_HOME says where this file lies; set it there.", code="invalid_setting"
+            )
+        if name not in settings.model_fields:
+            near = get_close_matches(name.lower().removeprefix(PREFIX.lower()), settings.model_fields, n=1)
+            instead = f"write {near[0]}, or take it out" if near else "take it out"
+            raise InputError(f"{path}: {name}: is no setting; {instead}.", code="invalid_setting")
+    return source
 
 
 def _refuse_misspelt(names: Iterable[str]) -> None:
@@ -339,8 +445,8 @@ def _refuse_misspelt(names: Iterable[str]) -> None:
             raise InputError(f"{name} is no setting; write {meant[0]}, or unset it.", code="invalid_setting")
 
 
-def _explain(problem: ErrorDetails, options: Container[str]) -> str:
-    """The problem of a setting, under the name of the option that gave it or else of its variable."""
+def _explain(problem: ErrorDetails, origins: Mapping[str, str]) -> str:
+    """The problem of a setting, under the name of the option or variable that gave it, or of its key in the file."""
     name = str(problem["loc"][0]) if problem["loc"] else "settings"
     shown = "(hidden)" if "key" in name else without_secrets(repr(problem.get("input")))
     message = without_secrets(problem["msg"].removeprefix("Value error, "))
@@ -348,5 +454,5 @@ def _explain(problem: ErrorDetails, options: Container[str]) -> str:
         message = f"there are {problem['ctx']['pattern'].strip('^()$').replace('|', ', ')}"
     elif problem["type"] == "bool_parsing":
         message = "give true or false"
-    given = f"--{name.replace('_', '-')} " if name in options else f"{PREFIX}{name.upper()}="
-    return f"{given}{shown}: {message}"
+    origin = origins.get(name, f"{FILE} in PEARL_HOME: {name} = ")
+    return f"{origin}{'' if name not in origins else ' ' if origin.startswith('--') else '='}{shown}: {message}"

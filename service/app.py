@@ -13,6 +13,7 @@ from types import FrameType
 import anyio.to_thread
 from fastapi import Depends, FastAPI
 from fastapi.responses import Response
+from fastapi.telemetry import TelemetryConfig
 
 from pearl import __version__
 from pearl.chat.base import ChatModel
@@ -38,6 +39,7 @@ from service.api import (
     voices,
 )
 from service.api.bodies import LargeBodies, refuse_other_encodings, refuse_unknown_parameters
+from service.api.command_line import CommandLine
 from service.api.errors import ErrorBody, install_error_handlers
 from service.api.sessions import Cors, Sessions
 from service.api.streaming import ClientLeft
@@ -45,9 +47,8 @@ from service.importing.upload import Uploads
 from service.mcp import route
 from service.process.connections import ON_LOOPBACK
 from service.process.logs import configure_logging
-from service.process.observe import Observe, Traces, traces_wanted
+from service.process.observe import Observe
 from service.process.rate_limits import Admission
-from service.process.threads import in_thread
 from service.services import THREADS, Services
 from service.sign_on.accepted import SignOn
 from service.web import page, repairs, sign_on
@@ -77,6 +78,15 @@ Errors have one shape on every route: `{"error": {"message", "type", "param", "c
 `retry-after` (429, 503, or 409 while the first call under an Idempotency-Key is under way) says after how many seconds
 to call again. `x-ratelimit-remaining-requests` says how many calls the key has left."""
 
+# FastAPI's traces, where OTEL_EXPORTER_OTLP_ENDPOINT names a collector. Its logs may hold texts, and so may a query.
+TELEMETRY: TelemetryConfig = {
+    "auto_configure": True,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "exclude": lambda scope: bool(scope.get("query_string")),
+}
+
 EXPOSED_HEADERS = [
     "x-request-id",
     "retry-after",
@@ -101,7 +111,6 @@ def create_app(
     for unusable settings.
     """
     services = Services(settings, model=model, encoder=encoder, rewards=rewards)
-    traces = Traces() if traces_wanted() else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -110,8 +119,6 @@ def create_app(
             drain_at_signal(settings.drain_s, services.stopping)
         async with services.running():
             yield
-        if traces is not None:
-            await in_thread(traces.close)  # it sends what is left
 
     app = FastAPI(
         title="PEARL",
@@ -121,6 +128,7 @@ def create_app(
         docs_url=None,  # our page brings its assets
         redoc_url=None,
         lifespan=lifespan,
+        telemetry=TELEMETRY,
         redirect_slashes=False,  # a redirect has not the shape of errors, and behind a proxy it has a wrong address
         responses={"default": {"model": ErrorBody, "description": "Any error."}},
         dependencies=[Depends(refuse_other_encodings), Depends(refuse_unknown_parameters)],
@@ -158,7 +166,8 @@ def create_app(
             allow_private_network=True,  # the usual service runs on the page's own machine
             expose_headers=EXPOSED_HEADERS,
         )
-    app.add_middleware(Observe, metrics=services.metrics, traces=traces)
+    app.add_middleware(CommandLine, services=services, admission=app.state.admission)
+    app.add_middleware(Observe, metrics=services.metrics)
     return app
 
 

@@ -7,8 +7,9 @@ import ctypes
 import logging
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -16,12 +17,14 @@ from typing import TYPE_CHECKING
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import make_chat_model, writes_here
 from pearl.claims import languages as spoken
+from pearl.claims.claims import Sample
 from pearl.claims.known_text import forget_samples
 from pearl.clock import Clock
 from pearl.editing.best_of import Rewards
 from pearl.errors import InputError, NotFound, PearlError, StoreError
 from pearl.manner.edges import forget_parts
 from pearl.prompts import first_message
+from pearl.records import Claim
 from pearl.settings import Settings
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text import language
@@ -29,20 +32,21 @@ from pearl.theta import read_theta
 from retriever.base import Retriever
 from retriever.models.encoder import Encoder, ReadingEncoder, SentenceEncoder
 from retriever.registry import SERVED, RetrieverEntry, find_entry, make_retriever
-from service.drafting.drafter import Drafter
+from service.drafting.drafter import Drafter, DraftJob, Embedding, Event
 from service.drafting.polishing import make_polisher
 from service.histories.embedding import BATCH, BackgroundEmbedder, Precedence, StoredEncoder
 from service.histories.history_cache import HistoryCache
 from service.histories.likeness import LikenessCache
 from service.histories.profile import ProfileCache
-from service.process.key_uses import KeyUses
 from service.process.logs import code_lines
 from service.process.masked_model import masked
 from service.process.model_watch import WatchedModel
 from service.process.threads import WRITERS, FairThreads, in_thread
-from service.store import embeddings
+from service.store import embeddings, users, voices
 from service.store.database import Database
+from service.store.keys import KeyUses
 from service.store.replies import empty_replies
+from service.store.users import User
 
 if TYPE_CHECKING:
     from service.process.metrics import Metrics
@@ -149,18 +153,51 @@ class Services:
         """The retriever of the settings with this user's embeddings, however long it takes."""
         return self._retriever_of(user_id, Clock())
 
-    def embed(self, user_id: int, told: Callable[[int, int], None] = lambda done, total: None) -> None:
-        """Embed all of the user's texts, however long it takes: for commands, which have no background work. ``told``
-        hears how many are done, and of how many."""
+    async def draft_for(self, user: str | None, job: DraftJob) -> AsyncGenerator[Embedding | Event, None]:
+        """Draft as a command does, for the user of this name, or the only one. What can be refused is refused first;
+        then the user's texts are embedded, however long that takes. Raises what :meth:`Drafter.draft` raises."""
+        author = await in_thread(self._chosen, user, job.voice)
+        if self.needs_encoder and isinstance(self.encoder, SentenceEncoder):
+            # Its weights are compiled without the interpreter's lock, while a thread imports an endpoint's library.
+            loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
+            loader.submit(self.encoder.load)  # a failure is raised again where the encoder is needed
+            loader.shutdown(wait=False)
+        await in_thread(self.drafter.check, author, job)
+        steps = self._embedding(author.id)
+        while (step := await in_thread(next, steps, None)) is not None:
+            yield step
+        async with aclosing(self.drafter.draft(author, job)) as events:
+            async for event in events:
+                yield event
+
+    async def claims_for(self, user: str | None, job: DraftJob, text: str, samples: Sequence[Sample]) -> list[Claim]:
+        """Find the claims of a text as a command does, for the user of this name, or the only one. Raises what
+        :meth:`Drafter.claims` raises."""
+        author = await in_thread(self._chosen, user, job.voice)
+        await in_thread(self.embed, author.id)
+        return await self.drafter.claims(author, job, text, samples)
+
+    def _chosen(self, user: str | None, voice: str | None) -> User:
+        with self.database.read() as connection:
+            author = users.chosen(connection, user)
+            voices.chosen_there(connection, author.id, voice)
+        return author
+
+    def embed(self, user_id: int) -> None:
+        """Embed all of the user's texts, however long it takes: for commands, which have no background work."""
+        for _ in self._embedding(user_id):
+            pass
+
+    def _embedding(self, user_id: int) -> Iterator[Embedding]:
         if not self.needs_encoder:
             return
         with self.database.read() as connection:
             texts = sorted(embeddings.missing(connection, user_id, self.encoder.name, ALL), key=len)
         encoder = StoredEncoder(self.database, self.encoder, user_id, self._precedence)
         for start in range(0, len(texts), BATCH):
-            told(start, len(texts))
+            yield Embedding(start, len(texts))
             encoder.encode_documents(texts[start : start + BATCH])
-        told(len(texts), len(texts))
+        yield Embedding(len(texts), len(texts))
 
     def forget_deleted(self, user_id: int) -> bool:
         """Remove what was deleted from memory and, as far as the database can, from its files. Return False if it is

@@ -53,6 +53,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parents[1]
+SETTING = re.compile("PEARL_[A-Z_]+=")  # as a word before a command
 # Workers take whole files in their order. The longest come first and many short ones last, so that
 # none is left alone with a long one; and one file looks at every object there is, which are fewer at the beginning.
 FIRST = (
@@ -210,10 +211,16 @@ def own_logging() -> Iterator[None]:
 def run_pearl(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], own_logging: None
 ) -> Callable[..., Run]:
-    """The command line in this process: words, then options by name; a list repeats one, None gives it no value."""
+    """The command line in this process: words, then options by name; a list repeats one, None gives it no value. Words
+    such as PEARL_ENCODER=mpnet are variables of this run, as before a command in a shell."""
 
     def run(*words: object, **options: object) -> Run:
-        arguments = [str(word) for word in words]
+        with monkeypatch.context() as patch:
+            for word in filter(SETTING.match, map(str, words)):
+                patch.setenv(*word.split("=", 1))
+            return command([word for word in map(str, words) if not SETTING.match(word)], options)
+
+    def command(arguments: list[str], options: dict[str, object]) -> Run:
         for name, given in options.items():
             for value in given if isinstance(given, list) else [given]:
                 arguments += [f"--{name.replace('_', '-')}", *([] if value is None else [str(value)])]

@@ -57,11 +57,11 @@ ROOMS = {
         "commands",
     ),
     "retriever": (
-        *("base", "models", "history", "baselines", "calibrated", "reward"),
+        *("templates", "base", "models", "history", "baselines", "calibrated", "reward"),
         *("registry", "candidates_file", "commands"),
     ),
     "training": (
-        *("choices", "files", "progress", "templates", "data", "options", "run", "choose", "gains", "fit", "reward"),
+        *("config", "files", "progress", "data", "options", "run", "choose", "gains", "fit", "reward"),
         *("requests", "chat", "account", "recipe", "finish", "commands"),
     ),
 }

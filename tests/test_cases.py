@@ -129,7 +129,6 @@ class Verdicts:
         files = {
             "items": folder / "items.jsonl",
             "judgements": tools.path / "judged.jsonl",
-            "replies": tools.path / "r",
         }
         ran = tools.pearl(*self.command.split(), **files)
         assert ran.status == 0, ran.err

@@ -78,20 +78,15 @@ def described(
         weight=cascade.weight,
         do_not_use=worth.doubts,
         training={
-            "preset": options.preset,
+            "config": options.record(),
             "changed": options.changed,
-            "choices": options.choices,
             "auxiliary": options.aux,
             "auxiliary_fingerprint": next((origin.fingerprint for origin in origins.values()), {}),
             "scored": extents_of(origins),
             "base": None if options.first_stage_only else options.base,
             "base_content": "" if options.first_stage_only else model_fingerprint(options.base),
-            "loss": options.loss,
             "template": ", ".join(sorted({origin.template for origin in origins.values()})),
-            "selection": {name: getattr(options, name) for name in ("share", "positives", "negatives")},
             "groups": None if options.groups is None else fingerprint(options.groups),
-            "keep_cross_encoder": options.keep_cross_encoder,
-            "seed": options.seed,
             "budget_minutes": options.budget_minutes,
             "histories": [
                 {"file": path.name, "sha256": corpus.fingerprint, "users": len(corpus.histories)}

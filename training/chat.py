@@ -14,9 +14,10 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
+from pydantic import Field
 
 from pearl import __version__
 from pearl.errors import InputError
@@ -24,7 +25,7 @@ from pearl.history.files import parse_numbered_lines
 from pearl.settings import EMBEDDED
 from pearl.text.fences import without_role_tokens
 from retriever.models.files import file_digest, model_fingerprint, system_errors
-from training.choices import choice, choices_in
+from training.config import Positive, Seed, Whole, choice
 from training.files import last_checkpoint
 from training.progress import train_on
 
@@ -40,22 +41,19 @@ Turns = list[dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class ChatTraining:
-    """The adapter, and the way it is fitted."""
+    """The record of a chat model's training: the adapter, and the way it is fitted."""
 
-    rank: int = choice(16, 16, "Rank of the adapter's matrices.", least=1)
-    alpha: int = choice(32, 32, "Weight of the adapter, in ranks: alpha / rank.", least=1)
-    dropout: float = choice(0.05, 0.05, "Dropout before the adapter.", least=0, most=0.9)
-    epochs: int = choice(3, 3, "Passes over the conversations at most.", least=1)
-    rate: float = choice(2e-4, 2e-4, "Highest learning rate.", least=1e-8)
-    batch: int = choice(1, 1, "Conversations computed at once.", least=1)
-    accumulate: int = choice(8, 8, "Batches before a step.", least=1)
-    max_tokens: int = choice(2048, 2048, "Longest conversation, tokens; longer ones are left out.", least=16)
-    patience: int = choice(1, 1, "Epochs without a lower loss on --dev before it stops.", least=1)
-    four_bit: bool = False
-    seed: int = 0
-
-
-CHAT_CHOICES = choices_in(ChatTraining)
+    rank: Whole = choice(16, "Rank of the adapter's matrices.")
+    alpha: Whole = choice(32, "Weight of the adapter, in ranks: alpha / rank.")
+    dropout: Annotated[float, Field(ge=0, le=0.9)] = choice(0.05, "Dropout before the adapter.")
+    epochs: Whole = choice(3, "Passes over the conversations at most.")
+    rate: Positive = choice(2e-4, "Highest learning rate.")
+    batch: Whole = choice(1, "Conversations computed at once.")
+    accumulate: Whole = choice(8, "Batches before a step.")
+    max_tokens: Annotated[int, Field(ge=16)] = choice(2048, "Longest conversation, tokens; longer ones are left out.")
+    patience: Whole = choice(1, "Epochs without a lower loss on --dev before it stops.")
+    four_bit: bool = choice(False, "Whether to hold the base in weights of four bits while it learns (QLoRA).")
+    seed: Seed = choice(0, "Seed of the adapter and of the order.")
 
 
 def read_conversations(path: Path) -> list[Turns]:
@@ -89,7 +87,8 @@ def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if name == EMBEDDED and four_bit:
         raise InputError(
-            "--four-bit needs a folder or a hub's name as --base; the embedded file is read whole.", param="base"
+            "--choose four_bit=yes needs a folder or a hub's name as --base; the embedded file is read whole.",
+            param="base",
         )
     if name == EMBEDDED:
         from pearl.weights.table import embedded_model_file

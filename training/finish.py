@@ -15,6 +15,7 @@ from pearl.budget import Budget
 from pearl.cli.main import run
 from pearl.errors import PearlError
 from pearl.history.split import DEV, TEST
+from pearl.settings import settings_with
 from pearl.templates import template_names
 from retriever.calibrated.artifact import Artifact, load_artifact, read_manifest, read_whole, write_manifest
 from training.choose.curves import MACRO_F1
@@ -30,7 +31,8 @@ DRAFTED = 120  # requests of dev that both are chosen on
 def with_margin(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> None:
     """Choose the margin on drafts of dev's requests, as many as there are minutes for. Raises PearlError where they
     cannot be written or measured; the artifact is then as it was."""
-    set_margin(options.out, _report(options, "shown", DEV, *_drafting(options, llm, metric, minutes)), metric)
+    report = _report(options, "generation", DEV, "--by-count", *_drafting(options, llm, metric, minutes))
+    set_margin(options.out, report, metric)
 
 
 def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> None:
@@ -43,9 +45,8 @@ def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: flo
 
 def _drafting(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> list[str]:
     words = ["--model", str(options.out), "--llm", llm, "--limit", str(DRAFTED)]
-    words += ["--generations", str(options.work / "generations.sqlite"), "--template", draft_template(options.template)]
-    words += ["--ray", options.ray] if options.ray else []
-    words += ["--stances"] if metric == MACRO_F1 else []
+    words += ["--template", draft_template(options.template)]
+    words += ["--stances", "corrected"] if metric == MACRO_F1 else []
     return words + ([] if minutes is None else ["--budget-minutes", str(minutes)])
 
 
@@ -86,7 +87,8 @@ def _report(options: TrainingOptions, command: str, split: str, *words: str) -> 
     report = options.work / f"{command}-{split}.json"
     load_artifact.cache_clear()  # the step before may have changed it
     try:
-        run(["eval", command, *gains, *words, "--encoder", options.encoder, "--json", str(report)])
+        with settings_with(encoder=options.encoder, ray=options.ray):
+            run(["eval", command, *gains, *words, "--json", str(report)])
     except PearlError as error:
         error.message += f" The artifact is whole, but without what 'pearl eval {command}' measures."
         raise

@@ -1,27 +1,29 @@
-"""The options of a training: the histories, the models, what is scored and how it is fitted."""
+"""The options of one training: its record, the files that it reads and writes, and its limits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pearl.history.split import DEV, TEST, TRAIN
 from retriever.models.cross_encoder import PairReading
-from training.choices import (
+from training.config import (
     ALL,
-    CHOICES,
-    CORRECTED,
     DISTILL,
     EXTENT_CHOICES,
+    FITTED_CHOICES,
     RELEVANCE,
-    TrainingChoices,
-    preset_values,
+    SCORED_CHOICES,
+    SELECTION_CHOICES,
+    TrainingConfig,
+    values_of,
 )
 from training.data.selection import SelectionOptions
 from training.data.split import BY_USERS
 
+LEARNED = ("aux", *SCORED_CHOICES, *FITTED_CHOICES, *SELECTION_CHOICES, "loss", "first_stage_only")
 CANDIDATES = 20  # of a request, a third of them likely to help
 
 
@@ -44,31 +46,16 @@ PLANS = {TRAIN: TrainingPlan(3, None, 5, 240), DEV: TrainingPlan(3, 40, 8, 90), 
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingOptions(TrainingChoices):
-    """``preset`` names where the choices come from.
-
-    ``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it.
-
-    ``scores``: files to fit on beside those in ``work``.
-
-    ``work``: the folder of what an interrupted run is resumed from.
-    """
+class TrainingOptions(TrainingConfig):
+    """The record of a training, and where it runs."""
 
     histories: tuple[Path, ...]
     out: Path
-    work: Path
-    encoder: str = "embedded"
-    template: str = "post"
-    preset: str = CORRECTED
+    work: Path  # what an interrupted run is resumed from
     groups: Path | None = None
-    scores: tuple[Path, ...] = ()
-    first_stage_only: bool = False
-    keep_cross_encoder: bool = False
+    scores: tuple[Path, ...] = ()  # files to fit on beside those in ``work``
     budget_minutes: float | None = None
-    device: str = "cpu"
-    dtype: str = "auto"
     ray: str | None = None
-    seed: int = 0
     plans: Mapping[str, TrainingPlan] = field(default_factory=lambda: PLANS)
 
     def as_its_loss_asks(self) -> TrainingOptions:
@@ -84,21 +71,13 @@ class TrainingOptions(TrainingChoices):
 
     @property
     def changed(self) -> dict[str, Any]:
-        """The values that differ from the preset's, or from the defaults of what no preset says, by name."""
-        unsaid = ("normalize", "share", "positives", "negatives", "loss", "first_stage_only")
-        defaults = {field.name: field.default for field in fields(self) if field.name in unsaid}
-        here = self.choices | {name: getattr(self, name) for name in unsaid}
-        usual = preset_values(self.preset) | defaults
-        return {name: value for name, value in here.items() if value != usual[name]}
+        """The choices of what is learned that differ from the preset's, by name."""
+        usual = values_of(TrainingConfig, self.preset)
+        return {name: value for name, value in self.record().items() if name in LEARNED and value != usual[name]}
 
     def plan(self, split: str) -> TrainingPlan:
         """The extent of a split's scoring."""
         return replace(self.plans[split], targets=self.targets) if split == TRAIN else self.plans[split]
-
-    @property
-    def choices(self) -> dict[str, Any]:
-        """Every choice of a preset as it was made, by name."""
-        return {choice.name: getattr(self, choice.name) for choice in CHOICES}
 
     def scored_as(self, extent: Mapping[str, Any]) -> TrainingOptions:
         """The options with the choices that scores were made with; ``extent`` is their description's."""

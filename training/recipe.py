@@ -20,12 +20,21 @@ from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.hardware import device_named
+from retriever.templates import auxiliary_template
 from training.account import Stages, described
-from training.choices import CALIBRATED, CROSS_ENCODER_CHOICES, DISTILL, KEPT_SHARE, RELEVANCE, SEARCH, preset_values
 from training.choose.measure import LEAST_REQUESTS
+from training.config import (
+    CALIBRATED,
+    CROSS_ENCODER_CHOICES,
+    DISTILL,
+    KEPT_SHARE,
+    RELEVANCE,
+    SEARCH,
+    TrainingConfig,
+    values_of,
+)
 from training.data.histories import Corpus, read_corpora, untimed_users
 from training.data.records import Example, check_gains
-from training.data.selection import check_normalize
 from training.data.split import BY_USERS, PARTS, Division
 from training.files import alone_in, check_replaceable, replaced
 from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder
@@ -39,7 +48,6 @@ from training.gains.groups import read_groups
 from training.gains.labels import SplitScoring, check_work, scored_before, write_gains_of
 from training.options import TrainingOptions
 from training.run import EMBEDDED_BY, FITTED, SCORED_DEV, SCORED_TEST, SCORED_TRAIN, WRITTEN, Run
-from training.templates import auxiliary_template
 
 RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
 
@@ -55,7 +63,7 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
         chosen = read_groups(options.groups).options
         options = replace(
             options,
-            normalize=chosen.normalize,
+            normalize=chosen.normalize,  # type: ignore[arg-type]  # which the file was checked for
             share=chosen.share,
             positives=chosen.positives,
             negatives=chosen.negatives,
@@ -115,25 +123,24 @@ def _begun(options: TrainingOptions, console: Console, budget: Budget | None = N
     """Begin a run within this budget, or the options': read the histories, load the encoder, and read no more tokens
     than the base does. Raises InputError for what would show after hours."""
     budget = budget or Budget(options.budget_minutes)
-    check_normalize(options.normalize)
     check_replaceable(options.out, options.work)
     of_the_cross_encoder = {
         f"--choose loss={RELEVANCE}": options.loss == RELEVANCE,
         f"--choose weight={options.weight}": options.weight != SEARCH,
-        "--keep-cross-encoder": options.keep_cross_encoder,
+        "--choose keep_cross_encoder=yes": options.keep_cross_encoder,
     }
-    preset = preset_values(options.preset)
+    preset = values_of(TrainingConfig, options.preset)
     for name in CROSS_ENCODER_CHOICES:
         of_the_cross_encoder[f"--choose {name}"] = getattr(options, name) != preset[name]
     for option, is_given in of_the_cross_encoder.items():
         if options.first_stage_only and is_given:
             raise InputError(
-                f"--first-stage-only: there is no cross-encoder for {option}; leave one out.", param="first_stage_only"
+                f"--choose first_stage_only=yes: there is no cross-encoder for {option}; leave one out.", param="choose"
             )
     if options.keep_cross_encoder and options.weight == 0:
         raise InputError(
-            "--keep-cross-encoder: under --choose weight=0 the cross-encoder counts for nothing; leave one out.",
-            param="keep_cross_encoder",
+            "--choose keep_cross_encoder=yes: with weight=0 the cross-encoder counts for nothing; leave one out.",
+            param="choose",
         )
     if options.loss == RELEVANCE and options.weight not in (SEARCH, 1.0):
         raise InputError(

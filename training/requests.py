@@ -61,7 +61,7 @@ class Tally:
 @cache
 def prompt_texts() -> dict[str, str]:
     """The messages of the template file, by name."""
-    source = (files("training.templates") / "_requests.toml").read_text(encoding="utf-8")
+    source = (files("retriever.templates") / "_requests.toml").read_text(encoding="utf-8")
     return {name: text.strip("\n") for name, text in tomllib.loads(source).items()}
 
 

@@ -32,13 +32,13 @@ from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from retriever.models.load_auxiliary import load_auxiliary
 from retriever.registry import ENTRIES, make_retriever
+from retriever.templates import auxiliary_template
 from training.choose.measure import helps_of
 from training.data.embeddings import KeptEncoder
 from training.data.histories import Corpus
 from training.gains.scoring import prepared, score_units
 from training.gains.units import GainOptions, ScoringUnit, partitions, target_texts
 from training.recipes.domains import DOMAINS, Domain
-from training.templates import auxiliary_template
 
 OUT = Path(__file__).with_suffix(".json")
 DEV_REQUESTS = 50  # of each domain

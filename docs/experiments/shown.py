@@ -12,6 +12,7 @@ whom nothing is chosen, are measured with what ships (1e) and with what shipped 
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import sys
 from collections import defaultdict
@@ -26,7 +27,6 @@ from rouge_score import rouge_scorer
 
 from pearl.answers.marks import CLOSING
 from pearl.cli.options import write_json
-from pearl.history.files import read_histories
 from pearl.history.split import DEV, SPLITS, TRAIN, split_of
 from pearl.records import Document, Edges
 from pearl.settings import EMBEDDED, load_settings
@@ -61,7 +61,7 @@ def cases(data: Path, measured: bool) -> Iterator[Case]:
         if measured != (kind == MEASURED):
             continue
         found, wanted = 0, {"posts": (TRAIN, DEV), MEASURED: SPLITS}.get(kind, (DEV,))
-        texts = read_histories(data / f"{file}.jsonl.gz")
+        texts = histories(data / f"{file}.jsonl.gz")
         for user, written in sorted(sorted(texts.items()), key=lambda entry: -min(len(entry[1]), LATEST)):
             latest = written[-LATEST:]
             if len(latest) < least or split_of(user) not in wanted:
@@ -75,6 +75,15 @@ def cases(data: Path, measured: bool) -> Iterator[Case]:
     letters = [text for text in sample_documents() if text.voice == "email"]
     for target in letters[-LETTERS::2]:
         yield "letters", "message", "letters-otti", letters, target
+
+
+def histories(path: Path) -> dict[str, list[Document]]:
+    """Read the texts of each user, the oldest first; some have dates to come, which a history may not have."""
+    found = defaultdict(list)
+    with gzip.open(path) as file:
+        for row in sorted(map(json.loads, file), key=lambda row: row["timestamp"]):
+            found[row["user_id"]].append(Document(row["id"], row["text"], row["timestamp"], row["request"]))
+    return found
 
 
 def wordy(text: str | None, least: int, most: int) -> bool:
@@ -148,7 +157,7 @@ async def run(data: Path, work: Path, model: str, measured: bool) -> list[dict[s
     kept, arms = (work / f"{model}-aeslc.jsonl", (BEFORE, SHIPS)) if measured else (work / f"{model}.jsonl", ARMS)
     rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     done = {(row["arm"], row["user"], row["id"]) for row in rows}
-    services = Services(load_settings(home=work, llm=EMBEDDED, llm_model=model, likeness=True))
+    services = Services(load_settings(home=work, llm=EMBEDDED, llm_model=model, likeness=True, first_word_s=0))
     services.database.migrate()
     services.drafter.__class__ = Measured
     for case in cases(data, measured):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -26,14 +25,14 @@ from pearl.settings import Settings, load_settings
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The way a run asks. ``model`` is another one of the endpoint."""
+    """The way a run asks."""
 
     llm: str | None
-    replies: Path | None
-    terms: Terms
     decoding: Decoding
-    model: str | None = None
-    ray: str | None = None
+    max_cost: float | None = None
+    model: str | None = None  # another one of the endpoint
+    replies: str = "judge-replies.sqlite"  # file in PEARL_HOME
+    refuse_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +87,17 @@ class JudgeSession:
 @contextmanager
 def bench(options: Asking, console: Console) -> Iterator[JudgeSession]:
     """Raises InputError for settings and files that cannot be used."""
-    SpendingCap(options.terms.prices, options.terms.cap)  # a cap without prices is an error before anything is loaded
     # a failed call is repeated by pearl.asking.patience, for all calls together
-    settings = load_settings(llm=options.llm, llm_model=options.model, llm_max_retries=0, ray=options.ray)
+    settings = load_settings(llm=options.llm, llm_model=options.model, llm_max_retries=0, on_cluster=True)
+    SpendingCap(settings.prices, options.max_cost)  # a cap without prices is an error before anything is loaded
     name, identity = names_of(settings)
-    model, terms = make_chat_model(settings, in_flight=options.terms.in_flight), options.terms
-    if settings.ray:
-        terms = replace(terms, in_flight=calls_at_once(settings, terms.in_flight))
+    in_flight = settings.max_in_flight
+    model = make_chat_model(settings, in_flight=in_flight)
+    if settings.cluster:
+        in_flight = calls_at_once(settings, in_flight)
+    terms = Terms(in_flight, settings.prices, options.max_cost, refuse_empty=options.refuse_empty)
     judge_model = AskedModel(asking(model), identity, options.decoding, model.count_tokens, name)
-    with asyncio.Runner() as runner, open_replies(options.replies or settings.home / "judge-replies.sqlite") as store:
+    with asyncio.Runner() as runner, open_replies(settings.home / options.replies) as store:
         try:
             yield JudgeSession(terms, judge_model, store, console, runner)
         finally:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from textwrap import wrap
+from typing import Any
 
 from pearl.cli.options import known, named_values
 from pearl.errors import InputError
@@ -90,11 +92,83 @@ class Presets:
 
 
 NO_CHOICES = Presets((), (Preset("default", "", {}),))
-TOP_P = PaperChoice(
-    "top_p",
-    {"1": "tokens are drawn from all; any other share by --top-p", "0.95": "the least likely 5% are never drawn"},
-    "The paper on the personalised judge says 0.95. Its code never sent it, so that its figures were drawn with 1.",
+
+
+@dataclass(frozen=True, slots=True)
+class NumberChoice:
+    """A number that --choose NAME=NUMBER gives, and what is allowed."""
+
+    name: str
+    least: float
+    most: float
+    whole: bool
+    help: str
+
+    def parsed(self, text: str) -> float:
+        """Read the number. Raises InputError."""
+        try:
+            number = int(text) if self.whole else float(text)
+        except ValueError:
+            number = math.nan
+        if not self.least <= number <= self.most:
+            kind = "a whole number" if self.whole else "a number"
+            most = "" if math.isinf(self.most) else f" to {self.most:g}"
+            raise InputError(f"--choose {self.name}={text}: give {kind} from {self.least:g}{most}.", param="choose")
+        return number
+
+
+NUMBERS = (
+    NumberChoice("temperature", 0, 2, False, "Temperature of the judge; at 0, runs are copies."),
+    NumberChoice(
+        "top_p",
+        0.01,
+        1,
+        False,
+        "Draw from the likeliest tokens of this share. The paper on the personalised judge says 0.95; its code never "
+        "sent it, so its figures were drawn with 1.",
+    ),
+    NumberChoice("max_tokens", 1, math.inf, True, "Tokens in a reply at most; a reply cut off there is invalid."),
+    NumberChoice("seed", 0, math.inf, True, "Seed of samples and random orders."),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The way in which replies are drawn, and the seed of all else."""
+
+    temperature: float
+    top_p: float = 1.0
+    max_tokens: int | None = None  # as many as the way of asking needs
+    seed: int = 0
+
+    def plus(self, choose: Iterable[str] | None) -> tuple[Drawing, list[str]]:
+        """Return this with the numbers that NAME=NUMBER gives, and the choices that are others. Raises InputError."""
+        numbers = {number.name: number for number in NUMBERS}
+        mine, others = list[str](), list[str]()
+        for word in choose or ():
+            (mine if word.partition("=")[0].strip() in numbers else others).append(word)
+        given: dict[str, Any] = {name: numbers[name].parsed(text) for name, text in named_values(mine, numbers).items()}
+        return replace(self, **given), others
+
+    def at_most(self, max_tokens: int) -> Drawing:
+        """Return this with so many tokens in a reply at most, if none are given."""
+        return replace(self, max_tokens=self.max_tokens or max_tokens)
+
+    def words(self) -> list[str]:
+        """Return the numbers as --choose takes them."""
+        values = {number.name: getattr(self, number.name) for number in NUMBERS}
+        return [
+            f"{name}={value:g}" for name, value in values.items() if value is not None and (name, value) != ("top_p", 1)
+        ]
+
+    def help(self) -> str:
+        """Return the help of the numbers."""
+        lines = ["\b", "--choose NAME=NUMBER. How replies are drawn:"]
+        for number in NUMBERS:
+            default = getattr(self, number.name)
+            shown = "" if default is None else f" ({default:g})"
+            lines += _fit(f"  {number.name}{shown}: {number.help}")
+        return "\n".join(lines)
 
 
 def _fit(line: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ from typer import Option
 
 from eval.asking.bench import Asking, JudgeSession
 from eval.asking.json_lines import write_lines
-from eval.commands.judge.made import HUMAN_HELP, AskingOptions, ask_judge, ask_model, judge_tables
+from eval.commands.judge.made import DRAWING, HUMAN_HELP, AskingOptions, ask_judge, ask_model, judge_tables
 from eval.commands.options import DraftingOptions, PresetName
 from eval.commands.writing import WritingPlan, drafts_of, retrieval_systems, writer
 from eval.drafts.cases import Case, case_ids, held_back, items_of, sample
@@ -30,7 +30,6 @@ from eval.report.head import Head
 from eval.report.pictures import intervals_figure
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json
-from pearl.asking.ask import Terms
 from pearl.asking.cost import SpendingCap
 from pearl.asking.kept import Question
 from pearl.asking.write import WrittenText
@@ -50,7 +49,7 @@ held back:
 
 Everything that was written or judged is kept: repeat an interrupted command and it goes on where it stopped.
 
-@PRESETS""".replace("@PRESETS", PRESETS.help())
+@PRESETS""".replace("@PRESETS", f"{PRESETS.help()}\n\n{DRAWING.help()}")
 EXAMPLES = """
   pearl compare --history history.jsonl.gz --systems embedded bm25 --llm openai --dry-run
   pearl compare --history history.jsonl.gz --systems embedded bm25 --llm openai --judge gpt-5 --report page.html
@@ -85,16 +84,17 @@ class CompareOptions(AskingOptions, DraftingOptions):
 
     def asking(self) -> Asking:
         engine, model = engine_and_model(self.judge or self.llm)
-        terms = Terms(self.max_in_flight, self.prices, self.max_cost)
-        assert isinstance(JUDGE.max_tokens, int)
-        return Asking(
-            engine, self.replies, terms, Decoding(JUDGE.max_tokens, self.temperature), model=model, ray=self.ray
-        )
+        assert self.drawing.max_tokens is not None  # compare() fills it
+        decoding = Decoding(self.drawing.max_tokens, self.drawing.temperature, self.drawing.top_p)
+        return Asking(engine, decoding, self.max_cost, model)
 
 
 @bundled
 def compare(options: CompareOptions) -> None:
     """Draft texts of a history again with two retrievers, let a judge compare the drafts, and write the win rates."""
+    drawing, choose = options.drawing.plus(options.choose)
+    assert isinstance(JUDGE.max_tokens, int)
+    options = replace(options, drawing=drawing.at_most(JUDGE.max_tokens), choose=choose)
     outputs = Outputs(options.json, page=options.report)
     outputs.check([options.history], {"--drafts": options.drafts, "--judgements": options.judgements})
     with ready(options, Console(stderr=True)) as at:
@@ -122,16 +122,16 @@ class CompareRun:
 def ready(options: CompareOptions, console: Console) -> Iterator[CompareRun]:
     """Raises InputError for options and files that cannot be used."""
     PRESETS.chosen(options.preset, options.choose)  # what is wrong with them shows before drafts are paid for
-    plan, prices = WritingPlan.of(options), options.prices
+    plan = WritingPlan.of(options)
     load_template(options.template)
-    SpendingCap(prices, options.max_cost)
+    SpendingCap(plan.settings.prices, options.max_cost)
     every = held_back(options.history, options.targets)
-    cases = sample(every, options.limit, options.seed)
+    cases = sample(every, options.limit, options.drawing.seed)
     people = None
     if options.labels:
         people = labels_for(case_ids(cases), {*case_ids(every), *case_ids(cases)}, options.labels)
     systems = retrieval_systems(plan, options.systems, cases, console)
-    with writer(plan, prices, options.max_cost, console) as writes:
+    with writer(plan, options.max_cost, console) as writes:
         questions = [[writes.question(inputs) for inputs in plan.all_inputs(cases, system)] for system in systems]
         yield CompareRun(plan, cases, people, questions, writes.bench)
 
@@ -180,7 +180,8 @@ def items_and_options(
     options: CompareOptions, at: CompareRun, written: Sequence[Sequence[WrittenText]], drafts: Path | None
 ) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
     """The drafts as items of the authorship judge, in both orders; written to a file if one is named."""
-    own = {name: getattr(options, name) for name in ("preset", "seed", "systems", "prompt", "ask_again")}
+    own = {name: getattr(options, name) for name in ("preset", "systems", "prompt", "ask_again")}
+    own |= {"seed": options.drawing.seed}
     own |= PRESETS.chosen(options.preset, options.choose)
     judge_options = AuthorshipOptions(**own, runs=runs_of(options))
     with TemporaryDirectory() as folder:
@@ -198,12 +199,12 @@ def runs_of(options: CompareOptions) -> int:
 def head_of(options: CompareOptions, plan: WritingPlan, judge: str) -> Head:
     asked: dict[str, Any] = {"history": options.history, "systems": options.systems, "llm": plan.settings.llm}
     asked |= {"--judge": options.judge, "targets": options.targets, "limit": options.limit}
-    asked |= {"template": options.template, "k": options.k, "max_tokens": plan.longest, "prompt": options.prompt}
+    asked |= {"template": options.template, "k": options.k, "prompt": options.prompt}
     chosen = PRESETS.chosen(options.preset, options.choose)
-    asked |= {"preset": options.preset, "choose": [f"{name}={value}" for name, value in chosen.items()]}
-    asked |= {"runs": runs_of(options), "ask_again": options.ask_again, "temperature": options.temperature}
-    asked |= {"labels": options.labels, "encoder": plan.settings.encoder, "seed": options.seed}
-    return Head.of("compare", judge=judge, **asked)
+    choose = [*(f"{name}={value}" for name, value in chosen.items()), *options.drawing.words()]
+    asked |= {"preset": options.preset, "choose": choose, "runs": runs_of(options), "ask_again": options.ask_again}
+    asked |= {"labels": options.labels}
+    return Head.of("compare", judge=judge, settings=plan.settings, **asked)
 
 
 def rates_figure(result: Json) -> Figure:

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from eval.drafts.stance import PRESETS
-from pearl.asking.cost import Prices
-from pearl.cli.options import ENCODER_OPTION, IN_FLIGHT_OPTION, LLM_OPTION, RAY_OPTION, known
+from pearl.cli.options import LLM_OPTION, known
 from retriever.registry import ENTRIES
 
 JUDGE_PANEL = "Options of every judge"  # title of a group in the help of judges; other help has no groups
@@ -31,41 +30,20 @@ Models = Annotated[
 Baselines = Annotated[
     list[str], Option(metavar="MODEL", help="Artifact to count among the baselines, beside the untrained retrievers.")
 ]
-EncoderName = Annotated[str | None, Option(metavar="MODEL", help=ENCODER_OPTION.help)]
-Seed = Annotated[int, option(min=0, help="Seed of samples and random orders.")]
 PresetName = Annotated[str, option(help="Preset of the choices below.")]
 Overrides = Annotated[
     list[str] | None,
     option("--choose", metavar="NAME=VALUE", help="Override a choice of the preset, see below; repeatable."),
 ]
 Llm = Annotated[str | None, option(metavar="LLM", help=LLM_OPTION.help)]
-InFlight = Annotated[int, option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)]
-RayCluster = Annotated[str | None, option("--ray", metavar="ADDRESS", help=RAY_OPTION.help)]
-Replies = Annotated[
-    Path | None, option(metavar="FILE.sqlite", help="File that keeps raw replies; in PEARL_HOME by default.")
+MaxCost = Annotated[
+    float | None, option(min=0, help="Stop before this run costs more than this, by the prices of PEARL_LLM_PRICES.")
 ]
 BudgetMinutes = Annotated[
     float | None, Option(min=0.1, help="Begin no draft after about this many minutes; compare what is done.")
 ]
 RewardName = Annotated[str | None, Option(metavar="MODEL", help="Reward model: a folder, or embedded.")]
-TextScorerName = Annotated[
-    str | None,
-    Option(metavar="NAME", help="Trivial scorer: shorter, longer, compression, type_token or perplexity."),
-]
 DryRun = Annotated[bool, option("--dry-run", help="Estimate the calls and their highest cost; make no calls.")]
-
-
-@dataclass(frozen=True, kw_only=True)  # without slots, which a class inherits from one base only
-class PriceOptions:
-    """The options of a command whose calls may cost money."""
-
-    price_in: Annotated[float | None, option(min=0, help="Price of a million prompt tokens.")] = None
-    price_out: Annotated[float | None, option(min=0, help="Price of a million completion tokens.")] = None
-    max_cost: Annotated[float | None, option(min=0, help="Stop before this run costs more than this.")] = None
-
-    @property
-    def prices(self) -> Prices:
-        return Prices(self.price_in, self.price_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,20 +56,7 @@ class DraftingOptions:
         Option(min=1, help="Documents in each prompt; by default those worth showing, up to the template's number."),
     ] = None
     llm: Llm = None
-    ray: RayCluster = None
-    max_in_flight: InFlight = 8
-    max_tokens: Annotated[
-        int | None,
-        Option(
-            min=1, help="Tokens in a draft at most; PEARL_MAX_DRAFT_TOKENS by default: 512, a little over 300 words."
-        ),
-    ] = None
     limit: Annotated[int | None, Option(min=1, help="Draft a sample of this many texts, spread over users.")] = None
-    seed: Seed = 0
-    generations: Annotated[
-        Path | None, Option(metavar="FILE.sqlite", help="File that keeps drafts; in PEARL_HOME by default.")
-    ] = None
-    encoder: EncoderName = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,12 +78,14 @@ class WritingOptions(DraftingOptions):
     split: Annotated[
         str | None, Option(metavar="SPLIT", help="Users of --history: train, dev or test, as in training; else all.")
     ] = None
-    stances: Annotated[bool, Option("--stances", help="Also compare the stances (YTA or NTA) that comments take.")] = (
-        False
-    )
-    stance_rules: Annotated[
-        str, Option(help="Rules of stances: corrected, ours, or as_published, keywords anywhere in the text.")
-    ] = "corrected"
+    stances: Annotated[
+        str | None,
+        Option(
+            metavar="RULES",
+            help="Also compare the stances (YTA or NTA) that comments take, by the rules corrected, ours, or "
+            "as_published, keywords anywhere in the text.",
+        ),
+    ] = None
     near_duplicates: Annotated[
         float | None,
         Option(
@@ -129,11 +96,7 @@ class WritingOptions(DraftingOptions):
         ),
     ] = None
     budget_minutes: BudgetMinutes = None
-    bertscore: Annotated[str, Option(metavar="MODEL", help="Encoder for BERTScore: embedded, mpnet or a model.")] = (
-        "embedded"
-    )
 
     def told_stances(self) -> str | None:
         """The rules of stances; None where stances are not compared. Raises InputError for unknown ones."""
-        rules = known("stance_rules", self.stance_rules, [preset.name for preset in PRESETS.presets])
-        return rules if self.stances else None
+        return self.stances and known("stances", self.stances, [preset.name for preset in PRESETS.presets])

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import ArrayLike
 
-from eval.commands.options import Baselines, EncoderName, Models
+from eval.commands.options import Baselines, Models
 from pearl.errors import InputError
 from pearl.stats.proportions import DIGITS
 from retriever.registry import UNTRAINED, make_retriever
@@ -41,7 +41,6 @@ class ScoringOptions:
             "a second table leaves those out.",
         ),
     ] = 0.5
-    encoder: EncoderName = None
 
 
 OptionsT = TypeVar("OptionsT", bound=ScoringOptions)
@@ -62,16 +61,16 @@ def report_scores(
     from eval.report.report import Report
     from pearl.settings import load_settings
 
-    encoder = load_settings(encoder=options.encoder).encoder  # the head names it even where a setting chose it
+    settings = load_settings()
     models = [*options.model, *options.baseline]
-    choices = score_all(options.gains, models, encoder)
+    choices = score_all(options.gains, models, settings.encoder)
     baselines = [model for model in models if model in UNTRAINED or model in options.baseline]
     result = figures(choices, baselines, options)
     for row, scored in zip(result["models"], choices.models, strict=True):
         row["s1"] = distribution([scores.max() for scores in scored.scores])
     given: dict[str, Any] = {"gains": options.gains, "model": options.model, "baseline": options.baseline}
-    given |= {own: getattr(options, own), "near_duplicates": options.near_duplicates, "encoder": encoder}
-    head = Head.of("eval", name, **given)
+    given |= {own: getattr(options, own), "near_duplicates": options.near_duplicates}
+    head = Head.of("eval", name, settings=settings, **given)
     return Report(result, tables, picture=picture, head=head)
 
 

@@ -22,7 +22,7 @@ from eval.retrieval.gains import read_gains
 from eval.retrieval.scoring import RememberingEncoder
 from pearl.answers.marks import CLOSING
 from pearl.asking.ask import AskedModel, Terms
-from pearl.asking.cost import NO_PRICES, Prices, SpendingCap
+from pearl.asking.cost import SpendingCap
 from pearl.asking.kept import Question, open_replies
 from pearl.asking.patience import Failed, asking
 from pearl.asking.write import WritingContext, WrittenText, draft_of, prompt_or_none
@@ -50,7 +50,7 @@ class WritingPlan:
     def of(cls, options: DraftingOptions) -> WritingPlan:
         """Raises InputError for settings that cannot be used."""
         # pearl.asking.patience repeats calls
-        return cls(options, load_settings(llm=options.llm, encoder=options.encoder, llm_max_retries=0, ray=options.ray))
+        return cls(options, load_settings(llm=options.llm, llm_max_retries=0, on_cluster=True))
 
     @property
     def shown(self) -> int:
@@ -58,7 +58,7 @@ class WritingPlan:
 
     @property
     def longest(self) -> int:
-        return self.options.max_tokens or self.settings.max_draft_tokens
+        return self.settings.max_draft_tokens
 
     @property
     def writer(self) -> str:
@@ -104,7 +104,7 @@ def read_material(options: WritingOptions) -> WritingMaterial:
     if not everyone:
         raise InputError(f"{files}: target: no record has one to compare a draft with.", param="target")
     counts["records_with_target"] = len(everyone)
-    chosen = sample(everyone, options.limit, options.seed)
+    chosen = sample(everyone, options.limit)
     if options.near_duplicates is None:
         return WritingMaterial(tuple(chosen), tuple(everyone), counts)
     left = without_near_duplicates(chosen, options.near_duplicates)
@@ -132,8 +132,7 @@ def retrieval_systems(
     check_named_once(names)
     encoder = RememberingEncoder(SentenceEncoder(plan.settings.encoder))
     retrievers = {
-        name: RandomRetriever(plan.options.seed) if name == RandomRetriever.name else make_retriever(name, encoder)
-        for name in names
+        name: RandomRetriever() if name == RandomRetriever.name else make_retriever(name, encoder) for name in names
     }
     systems, exactly = [], plan.options.k is not None
     for name, retriever in retrievers.items():
@@ -159,15 +158,14 @@ class Writer:
 
 
 @contextmanager
-def writer(plan: WritingPlan, prices: Prices, cap: float | None, console: Console) -> Iterator[Writer]:
+def writer(plan: WritingPlan, cap: float | None, console: Console) -> Iterator[Writer]:
     """Raises InputError for settings and files that cannot be used."""
-    SpendingCap(prices, cap)  # a cap without prices is an error before anything is loaded
-    model = make_chat_model(plan.settings, in_flight=plan.options.max_in_flight)
-    in_flight = calls_at_once(plan.settings, plan.options.max_in_flight)
-    terms = Terms(in_flight, prices, cap, refuse_empty=True)
+    settings = plan.settings
+    SpendingCap(settings.prices, cap)  # a cap without prices is an error before anything is loaded
+    model = make_chat_model(settings, in_flight=settings.max_in_flight)
+    terms = Terms(calls_at_once(settings, settings.max_in_flight), settings.prices, cap, refuse_empty=True)
     chat_model = AskedModel(asking(model), plan.writer, plan.decoding, model.count_tokens, model.name)
-    answers = plan.options.generations or plan.settings.home / "generations.sqlite"
-    with asyncio.Runner() as runner, open_replies(answers, "generations") as store:
+    with asyncio.Runner() as runner, open_replies(settings.home / "generations.sqlite") as store:
         try:
             yield Writer(JudgeSession(terms, chat_model, store, console, runner), model, plan.longest)
         finally:
@@ -197,22 +195,23 @@ class WritingSession:
         plan, bench = self.plan, self.writes.bench
         with watched(self.console) as watch:
             budget = Budget(self.options.budget_minutes)  # from now on: what was done before is no writing
-            model, in_flight = self.writes.model, bench.terms.in_flight
-            context = WritingContext(model, plan.writer, plan.decoding, bench.store, watch, budget, in_flight)
+            model, terms = self.writes.model, bench.terms
+            spending = None if terms.cap is None else SpendingCap(terms.prices, terms.cap)
+            context = WritingContext(
+                model, plan.writer, plan.decoding, bench.store, watch, budget, terms.in_flight, spending
+            )
             return bench.runner.run(work(context))
 
     def head(self, name: str, **own_options: Any) -> Head:
         """The command that makes a result; ``own_options`` are those that only this command has."""
-        options, settings, aside = self.options, self.plan.settings, self.options.near_duplicates
+        options, settings = self.options, self.plan.settings
         given: dict[str, Any] = {"gains": options.gains, "history": options.history, "split": options.split}
         given |= {"targets": options.targets if options.history else None}
         given |= {"model": options.model, "baseline": list(self.baselines)}
-        given |= {"template": options.template, "k": options.k, "llm": settings.llm, "max_tokens": self.plan.longest}
-        given |= {"limit": options.limit, "seed": options.seed, "near_duplicates": aside, "encoder": settings.encoder}
-        given |= {"bertscore": options.bertscore, "budget_minutes": options.budget_minutes, **own_options}
-        rules = None if options.told_stances() in (None, "corrected") else options.stance_rules
-        given |= {"stances": options.stances, "stance_rules": rules}
-        return Head.of("eval", name, **given)
+        given |= {"template": options.template, "k": options.k, "llm": settings.llm}
+        given |= {"limit": options.limit, "near_duplicates": options.near_duplicates}
+        given |= {"budget_minutes": options.budget_minutes, **own_options, "stances": options.stances}
+        return Head.of("eval", name, settings=settings, **given)
 
     def report(self, head: Head, figures: dict[str, Any], tables: Tables) -> Report:
         """The report of figures, with the values of defaults and the counts of the material before them."""
@@ -222,11 +221,18 @@ class WritingSession:
 
 
 @contextmanager
-def ready(options: WritingOptions, baselines: Sequence[str] = ()) -> Iterator[WritingSession]:
-    """Open a session with its model and file of answers. Raises what its parts raise before anything is written."""
-    plan, console, scorer = WritingPlan.of(options), Console(stderr=True), BertScore(options.bertscore)
-    material = read_material(options)
-    with writer(plan, NO_PRICES, None, console) as writes:  # what is wrong with a model shows now, not after the work
+def ready(
+    options: WritingOptions,
+    baselines: Sequence[str] = (),
+    material: WritingMaterial | None = None,
+    cap: float | None = None,
+) -> Iterator[WritingSession]:
+    """Open a session with its model and file of answers, for the material of the options' files, or what is given.
+    Raises what its parts raise before anything is written."""
+    plan, console = WritingPlan.of(options), Console(stderr=True)
+    scorer = BertScore(plan.settings.encoder)
+    material = material or read_material(options)
+    with writer(plan, cap, console) as writes:  # what is wrong with a model shows now, not after the work
         scorer.check()
         systems = retrieval_systems(plan, options.model, material.cases, console, baselines)
         yield WritingSession(options, baselines, plan, console, scorer, material, systems, writes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress, zip_longest
 from pathlib import Path
@@ -17,7 +17,7 @@ from pearl.errors import InputError
 from pearl.history.files import read_histories
 from pearl.history.partition import partition
 from pearl.history.split import users_of
-from pearl.records import Request
+from pearl.records import Document, Request
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ def cases_of(records: Sequence[GainsRecord]) -> list[Case]:
     ]
 
 
-def sample(cases: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
+def sample(cases: Sequence[Case], limit: int | None, seed: int = 0) -> list[Case]:
     """Sample at most ``limit`` cases, in their order, one of every user before a second of any."""
     if limit is None or limit >= len(cases):
         return list(cases)
@@ -77,7 +77,18 @@ def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
     Raises InputError that names file, line and field of the first bad one, for a file without such a text, and for an
     unknown split.
     """
-    histories = users_of(read_histories(path, timestamp_required=True), split)
+    cases = cases_of_histories(users_of(read_histories(path, timestamp_required=True), split), targets)
+    if not cases:
+        raise InputError(
+            f"{path}: request: no text {f'of the {split} split ' * bool(split)}answers a request and has documents of "
+            "its user before it.",
+            param="history",
+        )
+    return cases
+
+
+def cases_of_histories(histories: Mapping[str, Sequence[Document]], targets: int) -> list[Case]:
+    """The most recent texts of each user that answer a request, at most ``targets``, with those before the first."""
     parts = [partition(user, documents, targets=targets) for user, documents in histories.items()]
     records = [
         GainsRecord(
@@ -92,12 +103,6 @@ def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
         if part
         for target, before in part.requests()
     ]
-    if not records:
-        raise InputError(
-            f"{path}: request: no text {f'of the {split} split ' * bool(split)}answers a request and has documents of "
-            "its user before it.",
-            param="history",
-        )
     return cases_of(records)
 
 

@@ -5,6 +5,7 @@ Dimensions in comments: N requests, F features, R resamples.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -16,17 +17,22 @@ from numpy.typing import NDArray
 from eval.drafts.cases import Case
 from eval.drafts.stance import STANCES, stance
 from eval.report.metric import PEARL, Metric
+from eval.report.tables import Json
+from pearl.asking.write import WrittenText
 from pearl.claims import claims as finder
 from pearl.claims.claims import CARRIED_OVER, COMMITMENT, DROPPED, UNSUPPORTED, Sample
+from pearl.errors import ChatError
 from pearl.likeness.likeness import Likeness
 from pearl.records import Document
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.stats.chance import share_by_chance
+from pearl.text.usable import counted
 from pearl.text.words import rouge_words
 from retriever.models.bertscore import BertScore
 
 ROUGE_1, ROUGE_2, BERTSCORE, MACRO_F1 = "rouge1", "rouge2", "bertscore", "macro_f1"
 LIKENESS, CLAIMS = "likeness", "claims"
+ROUGE_L, METEOR, SECONDS, TOKENS = "rougeL", "meteor", "seconds", "tokens"
 Mask = NDArray[np.bool_]  # (N,)
 
 
@@ -146,7 +152,7 @@ METRICS: tuple[Metric[Measures], ...] = (
             description,
             "mean number a draft, found by rule from the draft, the request and the documents shown, as by `pearl "
             "check`; lower is better",
-            "`pearl eval claims` measures the rule",
+            "docs/experiments.md measures the rule",
             2,
             partial(_fold, name),
             higher_is_better=False,
@@ -160,17 +166,45 @@ METRICS: tuple[Metric[Measures], ...] = (
         )
     ),
 )
+BENCHMARK_METRICS: tuple[Metric[Measures], ...] = (
+    Metric(
+        ROUGE_L,
+        "ROUGE-L",
+        "The longest run of words that they share in this order, others between them.",
+        "mean F1 of the longest common subsequence of words, no stemming (rouge-score)",
+        "Lin 2004, ROUGE: a package for automatic evaluation of summaries",
+        4,
+        partial(_fold, ROUGE_L),
+    ),
+    Metric(
+        METEOR,
+        "METEOR",
+        "The words and word stems that they share, less where their order differs.",
+        "mean METEOR of words and Porter stems (nltk), without WordNet's synonyms, which are not shipped",
+        "Banerjee and Lavie 2005, METEOR: an automatic metric for MT evaluation",
+        4,
+        partial(_fold, METEOR),
+    ),
+    *(
+        Metric(name, name, description, how, "-", 1, partial(_fold, name), higher_is_better=False)
+        for name, description, how in (
+            (SECONDS, "Time that a draft took.", "mean of a call to the model, waits for its rate limit included"),
+            (TOKENS, "Tokens of a draft and its prompt.", "mean, as the model counts them"),
+        )
+    ),
+)  # of what others report of these benchmarks, and of what a draft costs
 CLAIM_KINDS = (CARRIED_OVER, UNSUPPORTED, COMMITMENT, DROPPED, CLAIMS)
 ONLY_IN_JSON = (UNSUPPORTED, COMMITMENT, DROPPED)  # a table has their sum and what is carried over
 
 
 def metrics_in(row: Mapping[str, Any]) -> list[Metric[Measures]]:
     """The metrics that a row of a result has, those for tables."""
-    return [metric for metric in METRICS if metric.name in row and metric.name not in ONLY_IN_JSON]
+    known = (*METRICS, *BENCHMARK_METRICS)
+    return [metric for metric in known if metric.name in row and metric.name not in ONLY_IN_JSON]
 
 
 @cache
-def _rouge_scorer() -> Any:
+def _rouge_scorer(*names: str) -> Any:
     from rouge_score.rouge_scorer import RougeScorer
     from rouge_score.tokenizers import Tokenizer
 
@@ -178,13 +212,44 @@ def _rouge_scorer() -> Any:
         def tokenize(self, text: str) -> list[str]:
             return rouge_words(text)
 
-    return RougeScorer(["rouge1", "rouge2"], tokenizer=Words())
+    return RougeScorer(list(names), tokenizer=Words())
 
 
 def rouge(target: str, draft: str) -> tuple[float, float]:
     """ROUGE-1 and ROUGE-2 F1 (Lin 2004): the words and pairs of words that two texts share."""
-    scores = _rouge_scorer().score(target, draft)
+    scores = _rouge_scorer(ROUGE_1, ROUGE_2).score(target, draft)
     return scores["rouge1"].fmeasure, scores["rouge2"].fmeasure
+
+
+def rouge_l(target: str, draft: str) -> float:
+    """ROUGE-L F1 (Lin 2004): the longest common subsequence of words."""
+    return float(_rouge_scorer(ROUGE_L).score(target, draft)[ROUGE_L].fmeasure)
+
+
+class _NoSynonyms:
+    """Stands where nltk would load WordNet, which no package brings."""
+
+    def synsets(self, word: str) -> tuple[()]:
+        return ()
+
+
+def meteor(target: str, draft: str) -> float:
+    """METEOR (Banerjee and Lavie 2005) of words and stems."""
+    from nltk.translate.meteor_score import single_meteor_score
+
+    return float(single_meteor_score(rouge_words(target), rouge_words(draft), wordnet=_NoSynonyms()))
+
+
+def where_known(values: Iterable[float | None]) -> Floats:
+    """Each value and 1, zeros where it is not known: (N, 2)."""
+    return np.array([(0.0, 0.0) if value is None else (value, 1.0) for value in values], np.float64)
+
+
+def with_costs(measured: Measures, texts: Sequence[WrittenText]) -> Measures:
+    """Add the tokens and seconds of each text, where they are known."""
+    tokens = where_known(text.usage.total_tokens or None if text.usage else None for text in texts)
+    features = {TOKENS: tokens, SECONDS: where_known(text.seconds for text in texts)}
+    return Measures({**measured.features, **features}, measured.stances)
 
 
 class TargetMetrics:
@@ -202,6 +267,7 @@ class TargetMetrics:
         stances: str | None,
         histories: Sequence[tuple[str, ...]] = (),
         requests: Sequence[str] = (),
+        benchmark: bool = False,
     ) -> None:
         self._targets, self._requests = tuple(targets), tuple(requests)
         self.bertscore = bertscore
@@ -209,22 +275,25 @@ class TargetMetrics:
         self._people = [fitted[texts] for texts in histories]
         self._has_likeness = any(person.words_model is not None for person in self._people)
         self._known: dict[tuple[str, str], float] = {}
-        self._preset = stances or ""
+        self._preset, self._benchmark = stances or "", benchmark
         self.stances = tuple(stance(target, stances) for target in targets) if stances else ()
 
     @classmethod
-    def of(cls, cases: Sequence[Case], bertscore: BertScore, stances: str | None) -> TargetMetrics:
-        """The metrics of drafts against what the users really wrote."""
+    def of(
+        cls, cases: Sequence[Case], bertscore: BertScore, stances: str | None, *, benchmark: bool = False
+    ) -> TargetMetrics:
+        """The metrics of drafts against what the users really wrote; those of BENCHMARK_METRICS, too."""
         histories = [case.earlier_texts for case in cases]
         requests = [case.record.request.text for case in cases]
         targets = [case.target for case in cases]
-        return cls(targets, bertscore, stances=stances, histories=histories, requests=requests)
+        return cls(targets, bertscore, stances=stances, histories=histories, requests=requests, benchmark=benchmark)
 
     @property
     def metrics(self) -> tuple[Metric[Measures], ...]:
         measured = {MACRO_F1: bool(self.stances), LIKENESS: self._has_likeness}
         measured |= dict.fromkeys(CLAIM_KINDS, bool(self._requests))
-        return tuple(metric for metric in METRICS if measured.get(metric.name, True))
+        known = (*METRICS, *BENCHMARK_METRICS) if self._benchmark else METRICS
+        return tuple(metric for metric in known if measured.get(metric.name, True))
 
     def measure(self, texts: Sequence[str], shown: Iterable[Sequence[Document]] | None = None) -> Measures:
         """Measure a text for each target; ``shown`` are the documents that it was written from, None for none."""
@@ -235,6 +304,9 @@ class TargetMetrics:
             BERTSCORE: self._bertscores(texts),
             **self._claims(texts, shown or [()] * len(texts)),
         }
+        if self._benchmark:
+            for name, score in ((ROUGE_L, rouge_l), (METEOR, meteor)):
+                values[name] = [score(target, text) for target, text in zip(self._targets, texts, strict=True)]
         features = {name: np.column_stack((of_texts, np.ones(len(texts)))) for name, of_texts in values.items()}
         if self._has_likeness:
             features[LIKENESS] = self._likenesses(texts)
@@ -244,19 +316,18 @@ class TargetMetrics:
         return Measures(features | {MACRO_F1: stance_features(self.stances, taken)}, taken)
 
     def _likenesses(self, texts: Sequence[str]) -> Floats:
-        """The probability that the user wrote the text, and 1, (N, 2); zeros where the text or the history is too short
-        to say."""
-        chances = [person.score(text).probability for person, text in zip(self._people, texts, strict=True)]
-        return np.array([(0.0, 0.0) if chance is None else (chance, 1.0) for chance in chances], np.float64)
+        """The probability that the user wrote the text, unknown where the text or the history is too short to say."""
+        return where_known(person.score(text).probability for person, text in zip(self._people, texts, strict=True))
 
     def _claims(self, texts: Sequence[str], shown: Iterable[Sequence[Document]]) -> dict[str, list[float]]:
         """The number of claims of each text, by kind and of all; nothing where the requests are not known."""
         if not self._requests:
             return {}
-        found = [
-            [claim.kind for claim in finder.claims(text, request, [Sample(each.id, each.text) for each in documents])]
+        claims = (
+            finder.claims(text, request, [Sample(each.id, each.text) for each in documents])
             for text, request, documents in zip(texts, self._requests, shown, strict=True)
-        ]
+        )
+        found = [[claim.kind for claim in of if claim.kind in CLAIM_KINDS] for of in claims]
         return {name: [float(len(of) if name == CLAIMS else of.count(name)) for of in found] for name in CLAIM_KINDS}
 
     def _bertscores(self, texts: Sequence[str]) -> list[float]:
@@ -279,3 +350,31 @@ def stance_features(true: Sequence[str | None], taken: Sequence[str | None]) -> 
         for wanted, said in zip(true, taken, strict=True)
     ]
     return np.array(facts, dtype=np.float64)
+
+
+def complete(written: Sequence[Sequence[WrittenText]]) -> Mask:
+    """True for the requests for which every system has a text, (N,). Raises ChatError where there is none."""
+    together: Mask = np.array([all(text.text is not None for text in texts) for texts in zip(*written, strict=True)])
+    if not together.any():
+        failures = Counter(text.failure for texts in written for text in texts if text.failure)
+        why = ", ".join(f"{code}: {count}" for code, count in failures.most_common())
+        raise ChatError(f"There is no request that every system has a text for ({why}).", code="nothing_generated")
+    return together
+
+
+def counts(texts: Sequence[WrittenText]) -> dict[str, Any]:
+    """Count the generations that failed, by reason, and those cut off."""
+    failures = Counter(text.failure for text in texts if text.failure is not None)
+    return {
+        "failed": failures.total(),
+        "failures": dict(sorted(failures.items())),
+        "cut_off": sum(text.cut_off for text in texts),
+    }
+
+
+def left_out(result: Json, texts: str) -> list[str]:
+    """A sentence on the requests that were left out because their ``texts`` failed; empty if there are none."""
+    missing = result["requests"] - result["n"]
+    return (
+        [f"{missing:,} of {counted(result['requests'], 'request')} left out, whose {texts} failed."] if missing else []
+    )

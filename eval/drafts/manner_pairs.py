@@ -60,7 +60,7 @@ def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredReques
 
 
 def manner_pairs(
-    cases: Sequence[AnsweredRequest], drafts: Sequence[str | None], model: str, seed: int
+    cases: Sequence[AnsweredRequest], drafts: Sequence[str | None], model: str, seed: int = 0
 ) -> AnnotatedPairs:
     """A pair for each draft: both texts in random order, with an annotator that always prefers the person's own text,
     and one for each user, which votes on the user's pairs alone."""
@@ -127,7 +127,7 @@ def answer_of(reply: Reply | Failed) -> WrittenText:
 
 
 def model_pairs(
-    prompts: Sequence[str], answers: Sequence[Sequence[str | None]], models: tuple[str, str], seed: int
+    prompts: Sequence[str], answers: Sequence[Sequence[str | None]], models: tuple[str, str], seed: int = 0
 ) -> AnnotatedPairs:
     """A pair for each prompt that both models answered, in random order, with an annotator for each model that always
     prefers its answer."""

@@ -72,7 +72,7 @@ def k_shot_system(
     cases: Sequence[Case],
     everyone: Sequence[Case],
     k: int,
-    seed: int,
+    seed: int = 0,
     *,
     balanced: bool,
     near_duplicates: float | None = None,

@@ -24,7 +24,6 @@ from eval.judges import pairwise
 from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, verdict_counts
 from eval.judges.pairwise import FIRST, ORDER, SECOND, TIE, PairColumns
-from eval.judges.self_preference import Ability, families_of, self_preference, self_preference_tables
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Columns, Json, Table, checks_table, interval, shown
 from pearl.chat.base import Decoding, Message
@@ -32,7 +31,7 @@ from pearl.cli.options import known
 from pearl.errors import InputError
 from pearl.stats.bootstrap import Bootstrap
 from pearl.stats.proportions import even_p
-from pearl.text.usable import check_characters, check_id, check_text, counted, json_type
+from pearl.text.usable import check_characters, check_text, counted, json_type
 
 # what is asked
 
@@ -82,7 +81,6 @@ class AuthorshipOptions:
     prompt: Prompt = "comment"
     runs: Annotated[int, Option(min=1, help="Runs over all items.")] = 3
     ask_again: AskAgain = False
-    ability: Ability = None
 
 
 # the items
@@ -94,22 +92,20 @@ ABOUT_ITEMS = """A line of the items is a text that somebody wrote, and drafts o
   {"id": "1", "user_id": "ann", "request": "...", "reference": "...", "candidates": {"ours": "...", "bm25": "..."},
    "generators": {"ours": "model-1", "bm25": "model-2"}}
 
-"reference" and "candidates" are required; a failed draft is null. "generators" may name the models that wrote them, the
-judge itself included. `pearl eval generation --drafts FILE` writes such a file. The first of the two systems is the
-proposed one (P), the other the baseline (B)."""
+"reference" and "candidates" are required; a failed draft is null. `pearl eval generation --drafts FILE` writes such a
+file. The first of the two systems is the proposed one (P), the other the baseline (B)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorshipItem:
     """``texts`` are the proposed system's and the baseline's; ``owner`` names the user who wrote the reference, or the
-    line if the file does not say; ``generators``: what wrote the texts, None where the line does not say."""
+    line if the file does not say."""
 
     line: int
     id: str
     owner: str
     reference: str
     texts: tuple[str, str]
-    generators: tuple[str | None, str | None] = (None, None)
 
 
 def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
@@ -118,7 +114,6 @@ def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem],
     Raises InputError that names file, line and field of the first bad one.
     """
     known("prompt", options.prompt, LOOKS_AT)
-    families_of(options.ability)
     systems = options.systems
     if systems and systems[0] == systems[1]:
         raise InputError(f"--systems {systems[0]} {systems[1]}: name two different ones.", param="systems")
@@ -131,7 +126,6 @@ def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem],
         identity, user = optional_id(value), optional_id(value, "user_id")
         reference = check_text(value["reference"], param="reference")
         candidates = _texts(value["candidates"], "candidates", _check_draft)
-        generators = _texts({} if value.get("generators") is None else value["generators"], "generators", check_id)
         systems = systems or _only_two(candidates)
         for name in systems:
             if name not in candidates:
@@ -145,7 +139,6 @@ def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem],
             f"line {number}" if user is None else f"user {user}",
             reference,
             (candidates[first] or "", candidates[second] or ""),
-            (generators.get(first), generators.get(second)),
         )
 
     lines = read_items(path, FIELDS, parse)
@@ -269,7 +262,6 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
     bootstrap, users = columns.bootstrap(options.seed), len({item.owner for item in items})
     counted, dropped = rates(columns, bootstrap), rates(columns, bootstrap, dropped=True)
     texts = [judgement.trial.item.texts for judgement in every]
-    generators = [judgement.trial.item.generators for judgement in every]
     alphas = {"alpha": pairwise.alpha_over_runs(columns, options.seed)}
     must_agree = None
     if options.order == pairwise.BOTH:
@@ -297,9 +289,6 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
         "undefined": {name: reason for name, (_, reason) in alphas.items() if reason},
         **pairwise.position(columns, options.seed),
         "prefers_longer": pairwise.prefers_longer(columns.taken, texts, bootstrap),
-        "self_preference": self_preference(
-            judgements.names, families_of(options.ability), generators, columns.taken, None, bootstrap
-        ),
         "baselines": rules(every, columns, bootstrap),
     }
 
@@ -412,7 +401,6 @@ def tables(result: Json) -> Iterator[Table]:
     rules: Columns = {"rule": "name", "P": "proposed", "B": "baseline", "T": "tie"}
     rules |= {"same as the judge": "same_as_judge", "what": "description"}
     yield Table.of("Rules that need no judge.", result["baselines"], rules)
-    yield from self_preference_tables(result["self_preference"])
     yield from checks_table(result["preflight"])
 
 

@@ -16,11 +16,10 @@ from eval.asking.lines import folded
 from eval.asking.reply import CUT_OFF, EMPTY, NO_VERDICT, NOT_OFFERED, clean, json_objects
 from eval.asking.verdict import Failed, Invalid, counts
 from eval.judges import traits
-from eval.judges.items import Fences, Items
+from eval.judges.items import Fences, Items, clusters_of
 from eval.judges.judge import Judgements, run
 from eval.judges.traits import INSTRUCTION, LONGEST_TRAIT, TraitItem, TraitOptions, instruction, label
 from eval.recorded.forensics.pairs import Annotator, Vote, short_id
-from eval.stats.slices import clusters_of
 from pearl.answers.reasoning import without_reasoning
 from pearl.asking.kept import Question
 from pearl.chat.base import Message, Reply

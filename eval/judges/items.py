@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from eval.asking.json_lines import Lines
 from pearl.text.fences import Marks
 
@@ -49,6 +52,19 @@ def sampled(items: Sequence[T], limit: int | None, seed: int) -> tuple[T, ...]:
     if limit is None or limit >= len(items):
         return tuple(items)
     return tuple(items[place] for place in sorted(random.Random(seed).sample(range(len(items)), limit)))
+
+
+def clusters_of(vectors: NDArray[np.floating[Any]], count: int, seed: int) -> list[list[int]]:
+    """The rows of ``vectors``, (texts, dimensions), in ``count`` clusters by k-means, those nearest to the mean first.
+
+    Copies are one point, and there are no more clusters than points.
+    """
+    from sklearn.cluster import KMeans
+
+    means = KMeans(min(count, len(np.unique(vectors, axis=0))), n_init=10, random_state=seed).fit(vectors)
+    distances = means.transform(vectors)  # (texts, clusters)
+    members = (np.flatnonzero(means.labels_ == cluster) for cluster in range(distances.shape[1]))
+    return [rows[np.argsort(distances[rows, cluster], kind="stable")].tolist() for cluster, rows in enumerate(members)]
 
 
 class Fences:

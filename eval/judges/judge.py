@@ -92,14 +92,13 @@ class Round(Generic[ItemT]):
 @dataclass(frozen=True, slots=True)
 class Judgements(Generic[ItemT]):
     """All that a run came to. ``findings`` are of the items; ``again``: the second round, where it stands beside the
-    first; ``model`` is what the judge is called, ``names`` all its names; ``elicitation``: calls, tokens and cost."""
+    first; ``model`` is what the judge is called; ``elicitation``: calls, tokens and cost."""
 
     items: Items[ItemT]
     findings: Sequence[Finding]
     first: Round[ItemT]
     again: Round[ItemT] | None
     model: str
-    names: frozenset[str]
     elicitation: Mapping[str, Any]
 
     def about_items(self) -> dict[str, Any]:
@@ -252,7 +251,7 @@ def run(
             asked_again = [judgement.trial for judgement, _, messages in questions.after_replies() if messages]
             second = read_round(judge, asked_again, options, asked.replies)
     findings = preflight(judge.checks, items.every)
-    return Judgements(items, findings, first, second, bench.model.identity, bench.model.names, elicitation)
+    return Judgements(items, findings, first, second, bench.model.identity, elicitation)
 
 
 def read_round(

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 from typer import Option
 
 from eval.asking.choices import Preset, Presets
@@ -23,7 +22,6 @@ from eval.judges.items import Items
 from eval.judges.judge import OTHER, Judge, Judgement, Judgements, Messages, SecondRound, Trial, verdict_counts
 from eval.judges.pairwise import ORDER, PairColumns
 from eval.judges.persona_modes import Mode, ablation, ablation_tables
-from eval.judges.self_preference import Ability, families_of, self_preference, self_preference_tables
 from eval.recorded.personalized import presets as published
 from eval.recorded.personalized.reading import RecordingVerdicts, counted, read_reply
 from eval.recorded.personalized.reply import HIGHEST, LETTER, ReplyForm, gold_answer
@@ -91,7 +89,6 @@ class PersonaOptions:
         80.0
     )
     runs: Annotated[int, Option(min=1, help="Times to ask each question.")] = 1
-    ability: Ability = None
 
 
 # the items
@@ -103,17 +100,15 @@ ABOUT_ITEMS = """A line of the items is a person, two texts, and which of them t
   {"id": "1", "persona": {"age": "34", "education": "..."}, "question": "...",
    "responses": {"A": "...", "B": "..."}, "preferred": "B"}
 
-"responses" and "preferred" (C is a tie) are required; "persona" may be a text; "generator_a" and "generator_b" may name
-the models that wrote the responses, the judge itself included. With "own": true the preferred text is the person's own,
-such as an essay or an answer, and the judge is asked for that. `pearl eval personalized` evaluates the records that
---records writes. --ablate asks everything again with these fields of the persona, or with none."""
+"responses" and "preferred" (C is a tie) are required; "persona" may be a text. With "own": true the preferred text is
+the person's own, such as an essay or an answer, and the judge is asked for that. `pearl eval personalized` evaluates
+the records that --records writes. --ablate asks everything again with these fields of the persona, or with none."""
 
 
 @dataclass(frozen=True, slots=True)
 class PersonaItem:
-    """``persona``: what is known of the person, by field; one without a name where the file has it as a text.
-    ``generators``: who wrote the responses, None where the file does not say. ``own``: the preferred one is the
-    person's own, an essay or an answer, not what they chose among others'."""
+    """``persona``: what is known of the person, by field; one without a name where the file has it as a text. ``own``:
+    the preferred one is the person's own, an essay or an answer, not what they chose among others'."""
 
     line: int
     id: str
@@ -121,7 +116,6 @@ class PersonaItem:
     question: str
     responses: tuple[str, str]
     preferred: Answer
-    generators: tuple[str | None, str | None] = (None, None)
     own: bool = False
 
     def profile(self, fields: Sequence[str] | None) -> str:
@@ -139,7 +133,6 @@ def load(path: Path, options: PersonaOptions) -> tuple[Items[PersonaItem], Perso
     """The items, and the modes to ask them in. Raises InputError that names file, line and field of the first bad one,
     or a field that no persona has."""
     read = read_items(path, FIELDS, _parse)
-    families_of(options.ability)
     has = dict(Counter(name for item in read.parsed for name in item.persona if name))
     items = Items.of(read, file=str(path), fields=has)
     fields = _named("fields", options, options.fields, has) if options.fields else None
@@ -192,7 +185,6 @@ def _parse(value: dict[str, Any], number: int) -> PersonaItem:
         "" if question is None else check_text(question, param="question"),
         (check_text(responses["A"], param="responses.A"), check_text(responses["B"], param="responses.B")),
         preferred,
-        (optional_id(value, "generator_a"), optional_id(value, "generator_b")),
         own,
     )
 
@@ -333,11 +325,7 @@ def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dic
         by_item.setdefault(judgement.trial.item.id, record)
     checked = replace(recording, judgements=tuple(by_item.values()))
     recorded = PersonalizedOptions(options.threshold, options.preset, options.reading, options.unparsed)
-    columns = PairColumns.of(first, lambda item: item.cluster)
-    pairs, bootstrap = columns.in_both_orders(), columns.bootstrap(options.seed)
-    sides = {Answer.A: 1.0, Answer.B: -1.0}
-    golds = np.array([sides.get(judgement.trial.item.preferred, 0.0) for judgement in first])  # (N,)
-    generators = [judgement.trial.item.generators for judgement in first]
+    pairs = PairColumns.of(first, lambda item: item.cluster).in_both_orders()
     return {
         "threshold": options.threshold,
         "preset": options.preset,
@@ -347,9 +335,6 @@ def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dic
         "failed": verdict_counts(first)["failed"],
         "flip_rate": wilson_json(int(pairs.changed.sum()), len(pairs.changed)),
         "pairs_of_orders": len(pairs.changed),
-        "self_preference": self_preference(
-            judgements.names, families_of(options.ability), generators, columns.taken, golds, bootstrap
-        ),
         "files": [{"file": judgements.items.about["file"], **recording_report(read, recorded, checked)}],
         "ablation": ablation(judgements, options.unparsed, options.threshold, options.seed)
         if len(options.modes) > 1
@@ -363,9 +348,8 @@ def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dic
 
 
 def tables(result: Json) -> Iterator[Table]:
-    """Tables of the records, then of the judge's preference for its own texts, and of the ablations."""
+    """Tables of the records, then of the ablations."""
     yield from personalized_tables(result)
-    yield from self_preference_tables(result["self_preference"])
     if result["ablation"]:
         yield from ablation_tables(result)
 

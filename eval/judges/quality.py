@@ -344,7 +344,7 @@ JUDGE = Judge(
     source="papers/writing-quality-rewards.txt, section 4.1, table 2",
     about_items=ABOUT_ITEMS,
     examples=(
-        "--items pairs.json --llm openai --dry-run --price-in 0.15 --price-out 0.6",
+        "--items pairs.json --llm openai --dry-run",
         "--items pairs.json --scheme points --json -",
         "--items pairs.json --shots 5 --examples train.json --preset as_published --judgements judged.jsonl",
     ),

@@ -458,7 +458,7 @@ JUDGE = Judge(
     source="papers/style-judges.txt, section 3, tables 7 to 9 and 25, appendix H",
     about_items=ABOUT_ITEMS,
     examples=(
-        "--items texts.jsonl --llm openai --dry-run --price-in 0.15 --price-out 0.6",
+        "--items texts.jsonl --llm openai --dry-run",
         "--items texts.jsonl --scheme yes_no --scheme likert_10 --reflect --json -",
         '--items texts.jsonl --as "a typical person" --as "a retired judge" --draws 15',
     ),

@@ -18,6 +18,7 @@ from statistics import fmean
 from typing import Any
 
 from eval.asking.json_lines import Lines, check_fields, check_number, check_object, optional_id, read_items, read_lines
+from eval.judges.items import clusters_of
 from eval.recorded.style.styles import (
     RICH,
     check_style,
@@ -28,7 +29,6 @@ from eval.recorded.style.styles import (
     style_named,
 )
 from eval.report.tables import Json, Table
-from eval.stats.slices import clusters_of
 from pearl.errors import InputError
 from pearl.text.usable import check_id, check_text
 from retriever.models.encoder import Vectors

@@ -406,7 +406,7 @@ JUDGE = Judge(
     source="papers/style-judges.txt, section 4.2, tables 10 to 12",
     about_items=ABOUT_ITEMS,
     examples=(
-        "--items pairs.jsonl --llm openai --dry-run --price-in 0.15 --price-out 0.6",
+        "--items pairs.jsonl --llm openai --dry-run",
         "--items pairs.jsonl --scheme rubric_style --draws 10 --json -",
         "--items pairs.jsonl --preset as_published --judgements judged.jsonl",
     ),

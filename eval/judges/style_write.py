@@ -230,7 +230,7 @@ JUDGE = Judge(
     source="papers/style-judges.txt, section 3.2, appendices B, C and E",
     about_items=ABOUT_ITEMS,
     examples=(
-        "--items requests.jsonl --llm openai --dry-run --price-in 0.15 --price-out 0.6",
+        "--items requests.jsonl --llm openai --dry-run",
         "--items requests.jsonl --draws 30 --responses responses.jsonl",
         "--items requests.jsonl --prompt prefer --prompt agent --persona 0 --persona nobody --responses prompts.jsonl",
     ),

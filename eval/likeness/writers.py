@@ -107,7 +107,7 @@ class Claim:
     kind: str  # who really wrote it: OWN, SAME_DOMAIN or TOPIC_MATCHED
 
 
-def claims(writers: Sequence[Claimant], words: int, seed: int) -> list[Claim]:
+def claims(writers: Sequence[Claimant], words: int, seed: int = 0) -> list[Claim]:
     """For each writer claim some of their own later passages, random passages by others, and for each own passage the
     passage by somebody else that is nearest to it by BM25."""
     generator = random.Random(f"{seed} {words}")

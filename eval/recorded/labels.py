@@ -262,7 +262,7 @@ def check_items(people: PeopleLabels, items: Set[str]) -> None:
         )
 
 
-def own_labels(items: Sequence[JudgedItem], limit: int | None, seed: int) -> PeopleLabels:
+def own_labels(items: Sequence[JudgedItem], limit: int | None, seed: int = 0) -> PeopleLabels:
     """Take the labels that the judgements carry as ``ground_truth``, or a random sample of them. Raises InputError if
     there are none."""
     right = [(item.id, item.right) for item in items if item.right is not None]

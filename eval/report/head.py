@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pearl import __version__
+from pearl.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +18,17 @@ class Head:
     judge: str | None = None  # the model, if a judge made it
 
     @classmethod
-    def of(cls, *words: str, judge: str | None = None, **options: object) -> Head:
-        """Make the head: True is a flag, a tuple several words, a list an option for each; None, False are left out."""
+    def of(cls, *words: str, judge: str | None = None, settings: Settings | None = None, **options: object) -> Head:
+        """Make the head: True is a flag, a tuple several words, a list an option for each; None, False are left out.
+        Before the command stand those of the ``settings`` on which figures depend and that are not the default."""
         named = {name if name.startswith("--") else f"--{name.replace('_', '-')}": options[name] for name in options}
         arguments = [word for flag, value in named.items() for word in _words(flag, value)]
-        return cls(shlex.join(["pearl", *words, *arguments]), judge)
+        before = [
+            f"PEARL_{name.upper()}={getattr(settings, name)}"
+            for name in ("encoder", "max_draft_tokens")
+            if settings and getattr(settings, name) != Settings.model_fields[name].default
+        ]
+        return cls(shlex.join([*before, "pearl", *words, *arguments]), judge)
 
     def to_json(self) -> dict[str, str]:
         head = {"command": self.command, "version": __version__}

@@ -56,7 +56,7 @@ def differences(
     for model in models:
         row: dict[str, Any] = {"model": model}
         for metric in metrics:
-            best = _best(metric, {name: measured[name][metric.name] for name in baselines if name != model})
+            best = best_of(metric, {name: measured[name][metric.name] for name in baselines if name != model})
             if best is not None:
                 gap = (measured[model][metric.name] - measured[best][metric.name]).to_json()
                 row[metric.name] = None if gap is None else {"against": best, **gap}
@@ -64,7 +64,8 @@ def differences(
     return rows
 
 
-def _best(metric: Metric[T], estimates: Mapping[str, Estimate]) -> str | None:
+def best_of(metric: Metric[T], estimates: Mapping[str, Estimate]) -> str | None:
+    """The name of the best of the estimates that are defined."""
     sign = 1 if metric.higher_is_better else -1
     defined = {name: sign * estimate.value for name, estimate in estimates.items() if np.isfinite(estimate.value)}
     return max(defined, key=lambda name: defined[name], default=None)

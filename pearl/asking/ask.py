@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pearl.asking.cost import NO_PRICES, NO_USAGE, Prices, SpendingCap, Survey
+from pearl.asking.cost import NO_PRICES, NO_USAGE, SpendingCap, Survey
 from pearl.asking.kept import Question, ReplyStore, key_of
 from pearl.asking.patience import OUT_OF_TIME, UNWATCHED, Ask, Failed, Patience, Watch, asking
 from pearl.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.errors import PearlError
 from pearl.prompts import MESSAGE_OVERHEAD
-from pearl.records import Usage
+from pearl.records import Prices, Usage
 from pearl.text.usable import storable
 
 EMPTY_ANSWER = "empty_answer"
@@ -30,10 +30,6 @@ class AskedModel:
     decoding: Decoding
     count_tokens: Callable[[str], int]
     name: str = ""  # what others call it
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset(filter(None, (self.name, self.identity)))
 
     def key(self, question: Question) -> bytes:
         return key_of(self.identity, self.decoding, question)
@@ -51,6 +47,7 @@ class Terms:
     in_flight: int = 8  # calls under way at once
     prices: Prices = NO_PRICES
     cap: float | None = None  # on the cost
+    spending: SpendingCap | None = None  # in place of prices and cap: what other runs spent counts, too
     go_on: Callable[[], bool] = lambda: True  # nothing is asked once it returns False
     refuse_empty: bool = False  # an empty reply fails, so that the next run asks again
 
@@ -131,13 +128,17 @@ async def generate(
     watch: Watch = UNWATCHED,
     go_on: Callable[[], bool] = lambda: True,
     in_flight: int = 1,
+    spending: SpendingCap | None = None,
 ) -> list[Reply | Failed]:
     """Write a text for each prompt, in order; a prompt with a kept reply is not asked, a repeated one is asked once.
 
-    A prompt fails as OUT_OF_TIME once ``go_on`` returns False. Raises ChatError when the model is down.
+    A prompt fails as OUT_OF_TIME once ``go_on`` returns False. Raises ChatError when the model is down, PearlError at
+    the cap on ``spending``.
     """
     writer, questions = _writer(model, identity, decoding), [Question(prompt) for prompt in prompts]
-    terms = Terms(in_flight, go_on=go_on, refuse_empty=True)
+    if spending is not None:
+        writer = replace(writer, count_tokens=model.count_tokens)
+    terms = Terms(in_flight, spending=spending, go_on=go_on, refuse_empty=True)
     return list(replies(writer, questions, store, await elicit(writer, questions, store, terms, watch)))
 
 
@@ -149,7 +150,7 @@ def missing(
 
 
 def _writer(model: ChatModel, identity: str, decoding: Decoding) -> AskedModel:
-    return AskedModel(asking(model), identity, decoding, len)  # its tokens are not paid for
+    return AskedModel(asking(model), identity, decoding, len)  # tokens that are not paid for
 
 
 def _missing(judge: AskedModel, questions: Iterable[Question], store: ReplyStore) -> Iterator[tuple[bytes, Question]]:
@@ -181,7 +182,7 @@ class _Run:
         self._terms = terms
         self._watch = watch
         self._patience = Patience(judge.ask, watch.waits, go_on=terms.go_on)
-        self._spending = SpendingCap(terms.prices, terms.cap)
+        self._spending = terms.spending or SpendingCap(terms.prices, terms.cap)
         self._new = asyncio.Event()
         self._committed = 0.0
         self._capped = False
@@ -204,7 +205,7 @@ class _Run:
         outcome.cost = self._spending.spent
         if self._capped:
             raise PearlError(
-                f"--max-cost {self._terms.cap:g}: stopped after {outcome.calls:,} calls, which cost "
+                f"--max-cost {self._spending.cap:g}: stopped after {outcome.calls:,} calls, which cost "
                 f"{outcome.cost:.4g}; their replies are kept. Raise it to go on.",
                 code="spending_cap",
             )
@@ -217,12 +218,14 @@ class _Run:
                 self._capped = True
                 return
             decoding = replace(self._judge.decoding, seed=question.sample)
+            asked_at = time.monotonic()
             reply = await self._patience.answer(question.messages, decoding)
             if isinstance(reply, Failed):
                 self._spending.settle(most, Usage())
             else:
                 # an endpoint that does not say what it used is taken to have used all it may
                 self._spending.settle(most, reply.usage if reply.usage.total_tokens else most)
+                reply = replace(reply, seconds=time.monotonic() - asked_at)
                 if self._terms.refuse_empty and not storable(reply.text).strip():
                     reply = Failed(EMPTY_ANSWER)
             if isinstance(reply, Failed):

@@ -7,23 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.records import Usage
-
-MILLION = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Prices of a million tokens, in any one currency; None where they are not known."""
-
-    prompt: float | None = None
-    completion: float | None = None
-
-    def of(self, usage: Usage) -> float | None:
-        if self.prompt is None or self.completion is None:
-            return None
-        return (usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion) / MILLION
-
+from pearl.records import Prices, Usage
 
 NO_PRICES = Prices()
 NO_USAGE = Usage()
@@ -59,9 +43,9 @@ class SpendingCap:
 
     def __init__(self, prices: Prices = NO_PRICES, cap: float | None = None) -> None:
         if cap is not None and prices.of(Usage()) is None:
-            raise InputError("--max-cost needs --price-in and --price-out.", param="max_cost")
+            raise InputError("--max-cost needs prices; set PEARL_LLM_PRICES, such as 0.15,0.60.", param="max_cost")
         self._prices = prices
-        self._cap = cap
+        self.cap = cap
         self._set_aside = 0.0
         self._under_way = 0  # calls that cost is set aside for
         self._settled = asyncio.Event()
@@ -74,7 +58,7 @@ class SpendingCap:
     async def set_aside(self, most: Usage) -> bool:
         """Set aside the most a call may cost; return False if the cap forbids it even after all calls under way."""
         cost = self._prices.of(most) or 0.0
-        while self._cap is not None and (self.spent or 0.0) + self._set_aside + cost > self._cap:
+        while self.cap is not None and (self.spent or 0.0) + self._set_aside + cost > self.cap:
             if not self._under_way:
                 return False
             self._settled.clear()

@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pearl.chat.base import Decoding, Message, Reply
@@ -25,8 +25,9 @@ APPLICATION_ID = 0x5045524A  # in the file's header: a database of something els
 LOCK_TIMEOUT_S = 10.0
 TABLE = (
     "CREATE TABLE replies (key BLOB PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT NOT NULL, "
-    "prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL) WITHOUT ROWID"
+    "prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, seconds REAL) WITHOUT ROWID"
 )
+ADD_SECONDS = "ALTER TABLE replies ADD COLUMN seconds REAL"  # to a file of before replies were timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +69,35 @@ class ReplyStore:
         if key in self._new:
             return self._new[key]
         row = self._connection.execute(
-            "SELECT text, finish_reason, prompt_tokens, completion_tokens FROM replies WHERE key = ?", (key,)
+            "SELECT text, finish_reason, prompt_tokens, completion_tokens, seconds FROM replies WHERE key = ?", (key,)
         ).fetchone()
-        return None if row is None else Reply(row[0], row[1], Usage(row[2], row[3]))
+        return None if row is None else Reply(row[0], row[1], Usage(row[2], row[3]), row[4])
 
     def add(self, key: bytes, reply: Reply) -> None:
         """Add a reply, to be written by the next :meth:`commit`, which must follow within milliseconds."""
-        self._new[key] = Reply(storable(reply.text), reply.finish_reason, reply.usage)
+        self._new[key] = replace(reply, text=storable(reply.text))
 
     def commit(self) -> None:
         """Write what was added to the file. Raises StoreError when it cannot be written."""
         if not self._new:
             return
         rows = [
-            (key, reply.text, reply.finish_reason, reply.usage.prompt_tokens, reply.usage.completion_tokens)
+            (
+                *(key, reply.text, reply.finish_reason),
+                *(reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.seconds),
+            )
             for key, reply in self._new.items()
         ]
         try:
             with self._connection:
-                self._connection.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", rows)
+                self._connection.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?)", rows)
         except sqlite3.Error as error:
             raise StoreError(f"{self._path}: a reply could not be kept: {error}.") from error
         self._new.clear()
 
 
 @contextmanager
-def open_replies(path: Path, option: str | None = "replies") -> Iterator[ReplyStore]:
+def open_replies(path: Path, option: str | None = None) -> Iterator[ReplyStore]:
     """Open a file of replies; create it if it is missing. Committed replies survive a kill of the process.
 
     Raises InputError when it cannot be used, or holds something else; ``option`` names the file, if any does.
@@ -131,3 +135,5 @@ def _prepare(connection: sqlite3.Connection, path: Path, option: str | None, adv
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             connection.execute(TABLE)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        elif "seconds" not in {column[1] for column in connection.execute("PRAGMA table_info(replies)")}:
+            connection.execute(ADD_SECONDS)

@@ -11,6 +11,7 @@ from pearl.answers.assistant import answers_as_assistant
 from pearl.answers.loops import without_loops
 from pearl.answers.marks import unfenced
 from pearl.asking.ask import EMPTY_ANSWER, generate, missing
+from pearl.asking.cost import SpendingCap
 from pearl.asking.kept import ReplyStore
 from pearl.asking.patience import UNWATCHED, Failed, Watch
 from pearl.budget import Budget
@@ -25,6 +26,7 @@ from pearl.prompts import (
     revision_prompt,
     second_prompt,
 )
+from pearl.records import Usage
 
 UNREADABLE = "revision_unreadable"
 CUT_OFF = "length"
@@ -37,6 +39,8 @@ class WrittenText:
     text: str | None
     failure: str | None = None  # the code
     cut_off: bool = False  # at the limit of tokens
+    usage: Usage | None = field(default=None, compare=False)
+    seconds: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class WritingContext:
     watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED  # observes drafts, or revisions
     budget: Budget = field(default_factory=lambda: Budget(None))  # time allowed
     in_flight: int = 1  # calls under way at once
+    spending: SpendingCap | None = None
 
 
 async def write_drafts(
@@ -68,7 +73,7 @@ async def write_drafts(
     prompts = [prompt_or_none(partial(draft_prompt, inputs, context.model, most)) for inputs in mixed]
     texts = [draft_of(answer) for answer in await _answers(context, "drafts", prompts, context.decoding, share)]
     # an assistant's answer, as the service does
-    refused = [index for index, text in enumerate(texts) if _is_no_draft(text)]
+    refused = [index for index, text in enumerate(texts) if is_no_draft(text)]
     prompts = [prompt_or_none(partial(second_prompt, mixed[index], context.model, most)) for index in refused]
     answers = await _answers(context, "second drafts", prompts, context.decoding, share) if refused else []
     for index, answer in zip(refused, answers, strict=True):
@@ -132,7 +137,7 @@ async def _answers(
     fitting = [prompt.messages for prompt in prompts if prompt is not None]
     arguments = context.model, context.identity, fitting, decoding, context.kept
     watch = context.watch(label, missing(*arguments))
-    replies = iter(await generate(*arguments, watch, context.budget.until(share), context.in_flight))
+    replies = iter(await generate(*arguments, watch, context.budget.until(share), context.in_flight, context.spending))
     return [Failed(ContextExceeded.default_code) if prompt is None else next(replies) for prompt in prompts]
 
 
@@ -141,10 +146,12 @@ def draft_of(answer: Reply | Failed) -> WrittenText:
     if isinstance(answer, Failed):
         return WrittenText(None, answer.reason)
     text = without_loops(unfenced(answer.text))
-    return WrittenText(text or None, None if text else EMPTY_ANSWER, answer.finish_reason == CUT_OFF)
+    why = None if text else EMPTY_ANSWER
+    return WrittenText(text or None, why, answer.finish_reason == CUT_OFF, answer.usage, answer.seconds)
 
 
-def _is_no_draft(text: WrittenText) -> bool:
+def is_no_draft(text: WrittenText) -> bool:
+    """True for an empty answer, and for one that refuses or otherwise speaks as an assistant."""
     return text.failure == EMPTY_ANSWER or (text.text is not None and answers_as_assistant(text.text))
 
 

@@ -57,6 +57,7 @@ class Reply:
     text: str
     finish_reason: str  # "stop", or "length" if it hit ``max_tokens``
     usage: Usage
+    seconds: float | None = field(default=None, compare=False)  # it took, where that was measured
 
 
 class ChatModel(Protocol):

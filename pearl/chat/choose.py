@@ -39,7 +39,7 @@ def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatM
     _, path = embedded_file(settings)
     context = settings.embedded_context_tokens
     model = GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies, home=settings.home)
-    if _named(settings) and settings.ray is None:  # a file that a person brought may be half of one
+    if _named(settings) and settings.cluster is None:  # a file that a person brought may be half of one
         model.check_file()
     return model
 
@@ -63,11 +63,11 @@ def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, 
 
     ``undisturbed`` is entered while this machine itself generates, ``in_flight`` is how many calls there are at once.
     """
-    if settings.ray is None:
+    if settings.cluster is None:
         return _made_here(settings, undisturbed, calls_at_once(settings, in_flight))
     from pearl.chat.ray_chat import of_workers
 
-    calls = _calls_of_worker(settings, settings.ray.connect(), in_flight)
+    calls = _calls_of_worker(settings, settings.cluster.connect(), in_flight)
     return of_workers(_made_here(settings), settings, calls, _made_in_worker)
 
 
@@ -102,8 +102,8 @@ def engine_and_model(name: str | None) -> tuple[str | None, str | None]:
 def calls_at_once(settings: Settings, most: int) -> int:
     """The number of calls worth making at once: ``most`` for an endpoint, one per processor for this machine, and as
     many in each worker of a cluster."""
-    if settings.ray is not None:
-        placement = settings.ray.connect()
+    if settings.cluster is not None:
+        placement = settings.cluster.connect()
         return placement.count * _calls_of_worker(settings, placement, most)
     return most if settings.uses_endpoint else min(most, os.cpu_count() or 1)
 

@@ -29,7 +29,7 @@ from pearl.errors import ChatError
 log = logging.getLogger(__name__)
 
 NEEDED = ("avx2", "fma", "f16c", "bmi2")  # of a processor of the x86 family, by the library's wheel
-BATCH = 256  # tokens read at a time: one that nobody waits for any more is left between two
+BATCH = 128  # tokens read at a time: between two it is told how far it is, and left if nobody waits any more
 REPEAT_PENALTY, REPEAT_WINDOW = 1.1, 256  # tokens, the prompt's among them; docs/experiments.md
 TOP_K, MIN_P = 40, 0.05
 ELSEWHERE = "name an endpoint with PEARL_LLM_BASE_URL and PEARL_LLM_MODEL."

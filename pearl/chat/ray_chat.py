@@ -52,9 +52,9 @@ class RayChatModel:
 def of_workers(here: ChatModel, settings: Settings, calls: int, make: MakeModel) -> RayChatModel:
     """The model of the settings in the workers of their cluster, each of which does so many ``calls`` at once; ``make``
     makes it there."""
-    assert settings.ray is not None
+    assert settings.cluster is not None
     identity = getattr(here, "identity", here.name)
-    return RayChatModel(here, Workers(settings.ray, partial(_made, make, settings, calls), calls, identity))
+    return RayChatModel(here, Workers(settings.cluster, partial(_made, make, settings, calls), calls, identity))
 
 
 def _made(make: MakeModel, settings: Settings, calls: int) -> Made[Asked, Reply]:

@@ -11,6 +11,7 @@ import regex
 from pearl.claims.facts import Fact, is_given_name
 from pearl.claims.known_text import WORD, Flags, KnownText, sample_text, words_of
 from pearl.claims.languages import commitments, of_texts
+from pearl.claims.strength import SENTENCE, Strength
 from pearl.claims.values import Key
 from pearl.manner.reference import common_words
 from pearl.records import Claim
@@ -25,7 +26,6 @@ GLUED = regex.compile(r"_|[./-]\w")  # between two words: they are one identifie
 # terms that everybody knows, and Lp, Rn
 KNOWN = regex.compile(r"(?:AI|API|CPU|EU|FAQ|GPU|ID|IT|LLM|OK|OS|PC|PDF|SoC|TV|UI|UK|URL|USA?|USB)s?|\p{Lu}\p{Ll}")
 FENCED = regex.compile(r"^[ \t]*```.*?(?:^[ \t]*```|\Z)", regex.MULTILINE | regex.DOTALL)
-SENTENCE = regex.compile(r"[^.!?\n。！？]+(?:[.!?。！？]+(?=\s|\Z)|(?:[.!?]+(?=\S)[^.!?\n。！？]+)*[.!?。！？]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,9 @@ class _Check:
 
     def claims(self) -> list[Claim]:
         clauses = list(self._clauses())
-        stated = [*clauses, *self._facts(clauses), *self._commitments(clauses)]
+        strength = [*Strength(self.draft, self.request, self.relied, [source for _, source in self.samples]).claims()]
+        promises = (claim for claim in self._commitments(clauses) if not any(_within(claim, each) for each in strength))
+        stated = [*clauses, *self._facts(clauses), *promises, *strength]
         stated = [claim for claim in stated if (claim.start or 0) not in self.edges]
         return [*sorted(stated, key=lambda claim: (claim.start or 0, claim.end or 0)), *self._dropped()]
 
@@ -192,6 +194,10 @@ class _Spots:
         before = bisect_right(self._spots, (at, at))
         candidates = self._spots[max(0, before - 1) : before + 1]
         return any(start <= at < end for start, end in candidates)
+
+
+def _within(claim: Claim, other: Claim) -> bool:
+    return (other.start or 0) <= (claim.start or 0) and (claim.end or 0) <= (other.end or 0)
 
 
 def _distinct(found: Iterable[Fact]) -> Iterator[Fact]:

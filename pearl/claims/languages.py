@@ -4,7 +4,7 @@ from CLDR through Babel, and the rest from ``pearl/phrases/claims.toml``."""
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import Any, cast
@@ -25,6 +25,7 @@ SIGNS = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 RELATIVE = {"in 1 day": 1, "in 2 day": 2, "1 day ago": -1, "2 day ago": -2}
 LEAST_MONTH, LEAST_WEEKDAY = 3, 4  # letters, in another language one more: what is shorter is another word, too
 MONEY = r"[$€£¥₹₽₩₺₴￥]"
+STRENGTH = ("hedges", "soft", "unsure", "firm", "sorry", "excused", "orders", "answers", "asked")
 PERCENT, HOUR = ("concentr", 1.0), ("duration", 3600.0)
 
 Unit = tuple[str, float]  # its kind and factor, or a currency's code and 1
@@ -145,6 +146,7 @@ def load() -> None:
     """Load names and the words of English now, so that the first request does not wait for them."""
     given_names()
     lexicon(frozenset({"en"}))
+    strength_words(frozenset({"en"}))
 
 
 @cache
@@ -209,6 +211,19 @@ def commitments() -> tuple[regex.Pattern[str], regex.Pattern[str]]:
         _own().compile_with(regex.compile, rf"(?<!\w){name}", regex.IGNORECASE) for name in ("{commitments}", "{asks}")
     )
     return promised, asked
+
+
+@lru_cache(64)
+def strength_words(languages: frozenset[str]) -> Mapping[str, regex.Pattern[str]]:
+    """Return the patterns by which ``strength`` reads these languages, by the names of their lists."""
+
+    def pattern(entries: Sequence[str]) -> regex.Pattern[str]:
+        words = "|".join(entries) or "(?!)"
+        return regex.compile(
+            rf"(?:(?<!\w)|(?<={SIGNS.pattern}))(?:{words})(?:(?!\w)|(?<={SIGNS.pattern}))", regex.IGNORECASE
+        )
+
+    return {name: pattern(_own().entries(name, languages)) for name in STRENGTH}
 
 
 def _dates(languages: Iterable[str]) -> list[dict[str, Any]]:

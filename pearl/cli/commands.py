@@ -110,23 +110,65 @@ def epilog(examples: str, *about: str) -> str:
 
 
 CONSTANT = "it is a constant now; leave it out"
+PRICES = "set PEARL_LLM_PRICES, such as 0.15,0.60"
+IN_HOME = "what was written is kept in PEARL_HOME"
+DRAFT_TOKENS = "set PEARL_MAX_DRAFT_TOKENS"
 KEPT = "kept replies are used anyway; --dry-run says what is missing"
 # a command, or the words that several begin with, and what went from below it
 GONE = {
     **{f"{command} --resamples": CONSTANT for command in ("eval", "forensics")},
     **{f"{command} --seed": CONSTANT for command in ("eval", "forensics")},
     "eval --without-near-duplicates": "give --near-duplicates 0.5",
+    "eval best-of": "commit 86407d3d has it",
+    "eval shown": "use pearl eval generation --by-count",
+    **dict.fromkeys(("judge authorship --ability", "judge personalized --ability"), "pearl eval style has it"),
     "eval manner": "commit 847c86b2 has it",
+    "eval content": "use pearl eval quality --texts",
+    "eval edits": "use pearl eval quality --traces",
+    "eval experts": "use pearl eval quality --annotations",
+    "eval quality --no-perplexity": "leave it out; only --perplexity is slow",
+    "eval claims": "commit 86407d3d has it",
     "eval questions": "pearl train fit chooses the floor below which a user is asked; commit 86407d3d measures it",
+    "documents delete --import": "use pearl imports undo ID",
     **{
         f"train --{name}": f"give --choose {name}=VALUE"
         for name in ("tau", "y0", "normalize", "share", "positives", "negatives", "loss")
+    },
+    **{
+        f"train --{name}": f"give --choose {name.replace('-', '_')}=VALUE, or --config FILE"
+        for name in (
+            *("preset", "seed", "device", "dtype", "template", "least-candidates", "users", "metric", "encoder"),
+            *("dev-share", "patience"),
+        )
+    },
+    **{
+        f"train --{name}": f"give --choose {name.replace('-', '_')}=yes"
+        for name in ("first-stage-only", "keep-cross-encoder", "four-bit")
     },
     **{
         f"train chat --{name.replace('_', '-')}": f"give --choose {name}=VALUE"
         for name in ("rank", "alpha", "dropout", "epochs", "rate", "batch", "accumulate", "max_tokens", "patience")
     },
     **{f"{command} --replay": KEPT for command in ("judge", "forensics")},
+    "--encoder": "set PEARL_ENCODER",
+    "--max-in-flight": "set PEARL_MAX_IN_FLIGHT",
+    "--price-in": PRICES,
+    "--price-out": PRICES,
+    "--ray": "set PEARL_RAY",
+    "--bertscore": "PEARL_ENCODER names its encoder",
+    "--generations": IN_HOME,
+    "--replies": IN_HOME,
+    "eval --max-tokens": DRAFT_TOKENS,
+    "compare --max-tokens": DRAFT_TOKENS,
+    "forensics pairs --max-tokens": DRAFT_TOKENS,
+    **{
+        f"{command} --{name}": f"give --choose {name.replace('-', '_')}=NUMBER"
+        for command in ("judge", "compare", "forensics annotate", "forensics discover")
+        for name in ("temperature", "top-p", "max-tokens", "seed")
+    },
+    "judge items --seed": CONSTANT,
+    "eval --stance-rules": "give --stances RULES",
+    "forensics discover --embed": "set PEARL_ENCODER",
     "search": "use pearl documents list WORDS, or for drafts pearl drafts list WORDS",
     "documents search": "use pearl documents list WORDS",
     "train fit --ray": "this machine trains the cross-encoder; leave it out",

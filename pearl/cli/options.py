@@ -26,22 +26,11 @@ LLM_OPTION = typer.Option(
     metavar="LLM",
     help=f"Chat model: {', '.join(ENGINES)} or {AUTO}; overrides PEARL_LLM.",
 )
-ENCODER_OPTION = typer.Option(
-    None, "--encoder", metavar="MODEL", help="Encoder: embedded, mpnet or a model; overrides PEARL_ENCODER."
-)
-IN_FLIGHT_OPTION = typer.Option(
-    8,
-    "--max-in-flight",
-    min=1,
-    max=1000,
-    help="Calls under way at once; for the embedded model, at most one per processor.",
-)
 RAY_OPTION = typer.Option(
     None,
     "--ray",
     metavar="ADDRESS",
-    help="Ray cluster whose workers run the model: HOST:PORT, auto or local; ',workers=N,cpus=N,gpus=SHARE' says how "
-    "many, and what each takes.",
+    help="Ray cluster whose workers run the model; overrides PEARL_RAY.",
 )
 JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSON to FILE, '-' for standard output.")
 

@@ -214,8 +214,10 @@ def parse_document(value: dict[str, Any], *, timestamp_required: bool = True, no
     )
 
 
-def read_histories(path: Path, *, timestamp_required: bool = False) -> dict[str, list[Document]]:
-    """Documents by user, in the file's order.
+def read_histories(
+    path: Path, *, timestamp_required: bool = False, now: float | None = None
+) -> dict[str, list[Document]]:
+    """Documents by user, in the file's order. Times after ``now``, by default the clock's, are an error.
 
     A document that is there twice counts once. Raises InputError that names file, line and field of the first bad line,
     as where a user has two texts by one id: scores are kept by ids.
@@ -227,7 +229,7 @@ def read_histories(path: Path, *, timestamp_required: bool = False) -> dict[str,
         if value.get("user_id") is None:
             raise InputError("'user_id' is missing.", param="user_id", code="missing_field")
         user_id = check_id(value["user_id"], param="user_id")
-        document = parse_document(value, timestamp_required=timestamp_required)
+        document = parse_document(value, timestamp_required=timestamp_required, now=now)
         same = known.setdefault((user_id, document.id), document)
         if same is document:
             histories.setdefault(user_id, []).append(document)

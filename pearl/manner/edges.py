@@ -71,7 +71,6 @@ SMALL_WORDS, SMALL_SHARE = 2, 0.4  # that a sentence has; a title has fewer
 SPEAKS = regex.compile(
     r"['’]s\b|:|[ \t]+(?:of|from|at)\b[^:\n]{1,40}:|,? (?:will|would|can|could|has|is|was|and|\p{Ll}{2,}s)\b"
 )
-# "Leila, our treasurer, asks how ..."
 SAID = PHRASES.compile_with(
     regex.compile,
     rf"{PERSON}(?:,[^,.\n]{{2,40}},|[ \t]+(?:of|from|at|in|next|and)\b[^.,\n]{{1,60}}?)?[ \t]+(?i:{{says}})(?!\w)",
@@ -89,6 +88,7 @@ NOTED, TOLD, RECEIVED = "noted", "told", "received"
 TOKENS = regex.compile(r"\s+|\w+(?:['’]\w+)*|[^\w\s]")
 BLANKS = regex.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 STOPS = regex.compile(r"[.:!?;,–—…。！？]|\n")
+UNSEEN = regex.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # marks of a direction to write in
 
 
 NONE = Edges()
@@ -153,8 +153,11 @@ def edges_of(documents: Sequence[Document], request: str, recipient: str | None 
     to_them = [
         parts
         for (document, _), parts in zip(latest, known, strict=True)
-        if (key and document.recipient and same_recipient_key(document.recipient) == key)
-        or (addressee and parts.addressee == addressee)
+        if (
+            same_recipient_key(document.recipient) == key  # of two people with one name only this one
+            if key and document.recipient
+            else addressee and parts.addressee == addressee
+        )
     ]
     counted = (to_them if len(to_them) >= LEAST else known)[-LATEST:]
     return _edges(counted, addressee)
@@ -371,9 +374,11 @@ def _always_follows(bodies: Sequence[str]) -> str:
             break
         common += token
         tokens = [words for words in tokens if len(words) > place and words[place] == token]
-    for mark in reversed(list(STOPS.finditer(common))):
+    for mark in reversed(list(STOPS.finditer(common))) if "\n>" not in common else ():  # a quote is another's
         opening = common[: mark.end()].rstrip()
         rests = [body[len(opening) :] for body in bodies if body.startswith(opening)]
+        if mark[0] == "," and not all(rest.startswith("\n") for rest in rests):
+            continue  # a name that changes may stand behind it: "Good to hear from you, ..."
         if all(not rest or rest[0].isspace() or mark[0] in FULL_STOPS for rest in rests):  # it ends a word
             going_on = sum(bool(rest.strip()) for rest in rests) >= max(LEAST, HABIT * len(bodies))
             return opening if going_on and regex.match(r"(?!-{3})[^>]*\p{L}", opening) else ""
@@ -397,8 +402,9 @@ class Addressing:
             for document, parts in reversed(self._texts):
                 if parts.addressee and document.recipient and same_recipient_key(document.recipient) == key:
                     return parts.addressee
-            if not ADDRESS.search(recipient) and PEOPLE.fullmatch(recipient):
-                return self._as_usual(recipient)
+            name = UNSEEN.sub("", recipient).strip()
+            if not ADDRESS.search(name) and (PEOPLE.fullmatch(name) or name.lower() == name.upper()):
+                return self._as_usual(name)
         *above, last = request.strip().splitlines() or [""]
         sender = taken_apart(Document("", request)).name or (last.strip() if above else "")
         if PEOPLE.fullmatch(sender) and not self._is_own(sender):

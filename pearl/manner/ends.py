@@ -10,14 +10,13 @@ from itertools import takewhile
 from statistics import median
 from typing import Any, TypeAlias
 
-from pearl.manner.places import CLOSERS
 from pearl.manner.trait import Find
 from pearl.manner.writing import WORD, Writing
 from pearl.recipients import same_recipient_key
 from pearl.records import Document
 from pearl.stats.proportions import Interval, wilson
 from pearl.text.phrases import Phrases
-from pearl.text.words import MARK, Spot, folded, is_question, word_spots
+from pearl.text.words import CLOSING_SIGNS, MARK, Spot, folded, is_question, word_spots
 
 PHRASES = Phrases.of("pearl", "letters")
 GREETING = PHRASES.compile(
@@ -66,7 +65,7 @@ def closing_question(writing: Writing) -> Sequence[Spot]:
     before = sign_off(writing)
     end = before[0][0] if before else len(writing.text)
     sentences = [spot for spot in writing.sentences if spot[0] < end]
-    asks = sentences and is_question(writing.text[sentences[-1][0] : end].rstrip().rstrip(CLOSERS))
+    asks = sentences and is_question(writing.text[sentences[-1][0] : end].rstrip().rstrip(CLOSING_SIGNS))
     return sentences[-1:] if asks else []
 
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pearl.manner.ends import greeting
-from pearl.manner.places import CLOSERS
 from pearl.manner.reference import common_words
 from pearl.manner.writing import LIST_ITEM, WORD, Writing
-from pearl.text.words import Spot
+from pearl.text.words import CLOSERS, Spot
 
 NEXT = "\n\n"  # between two paragraphs
 WRAPPED = 60  # characters: a shorter line was ended by its writer
@@ -20,7 +19,7 @@ ASIDE = re.compile(r"[,;]\s+|\s+[—–-]\s+|—")
 RUN = 3  # words in a row that a text shares with another
 LEAST_WORDS = 3  # of the half behind that stays, to stand by itself
 BRACKETS = re.compile(r"\s?\([^()]*\)")
-MARK = re.compile(rf"[.!?…。！？]*[{re.escape(CLOSERS)}]*\Z")
+MARK = re.compile(rf"[.!?…。！？]*[{CLOSERS}]*\Z")
 COUNTED = re.compile(r" ([^\W\d_A-Z]+)")
 SHORT = re.compile(r"(?<!\S)([^\W\d_A-Z]{1,4}[ \t]+)\Z")  # before a fact: its preposition
 

@@ -42,8 +42,6 @@ SHARE_OF_SENTENCES = TraitUnit("sentences", lambda writing: len(writing.sentence
 PER_100_WORDS = TraitUnit("per 100 words", lambda writing: len(writing.words), scale=100.0)
 WORDS_PER_TEXT = TraitUnit("words per text", lambda writing: 1)
 WORDS_PER_SENTENCE = TraitUnit("words per sentence", lambda writing: len(writing.sentences))
-SENTENCES_PER_PARAGRAPH = TraitUnit("sentences per paragraph", lambda writing: len(writing.paragraphs))
-LETTERS_PER_WORD = TraitUnit("letters per word", lambda writing: len(writing.spaced_words))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,13 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from pearl.text.words import CLOSERS, FULL_STOPS, GREEK, MARK, SIGN, Spot, composed, word_spots
+from pearl.text.words import CLOSERS, FULL_STOPS, GREEK, MARK, Spot, composed, word_spots
 
 URL = re.compile(r"\b(?:https?|ftp)://[^\s<>]+|\bwww\.[^\s<>]+", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 PARAGRAPH = re.compile(r"\S(?:.|\n(?![ \t]*\n))*")
 LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
 LIST_ITEM = re.compile(r"^[ \t]*(?:[-*+•◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)", re.MULTILINE)
-NUMBERED_ITEM = re.compile(r"^[ \t]*\(?(?:\d{1,3}|[a-z])[.)][ \t]+(?=\S)", re.MULTILINE)
 # a sentence ends at its mark before a blank, with those of other scripts before anything, at an empty line, and before
 # a list item
 END = re.compile(
@@ -51,11 +50,6 @@ class Writing:
     @cached_property
     def words(self) -> Sequence[Spot]:
         return list(word_spots(WORD, self.prose))
-
-    @property
-    def spaced_words(self) -> Sequence[Spot]:
-        """The words without those that are one sign of a script without blanks."""
-        return [spot for spot in self.words if not SIGN.match(self.text, spot[0])]
 
     @cached_property
     def lower_words(self) -> Sequence[str]:

@@ -70,7 +70,7 @@ class Cluster:
         if address not in (AUTO, LOCAL) and not _host_and_port(address):
             raise _refused(option, f"'{address}' is no address; give HOST:PORT of the head, auto or local")
         if device != "cpu" and not values.get("gpus"):  # Ray hides a machine's GPUs from such workers
-            raise _refused(option, f"--device {device}: give each worker a share of a GPU: {address},gpus=1")
+            raise _refused(option, f"device {device}: give each worker a share of a GPU: {address},gpus=1")
         return cls(address, **values)
 
     def connect(self) -> Placement:
@@ -79,7 +79,7 @@ class Cluster:
 
 
 def _refused(option: str, why: str) -> InputError:
-    return InputError(f"--ray {option}: {why}.", param="ray", code="ray_unusable")
+    return InputError(f"Ray cluster {option}: {why}.", param="ray", code="ray_unusable")
 
 
 def _host_and_port(address: str) -> tuple[str, int] | None:
@@ -255,7 +255,7 @@ class Workers(Generic[Item, Result]):
             try:
                 result = await worker.actor.run.remote(item)
             except RayTaskError as error:
-                failed = f"--ray {self._option}: the work failed in a worker ({told_by(error)})"
+                failed = f"Ray cluster {self._option}: the work failed in a worker ({told_by(error)})"
                 raise PearlError(f"{failed}; what was written is kept.", code="ray_work_failed") from error
             except RayError as error:
                 why = told_by(error)
@@ -266,8 +266,8 @@ class Workers(Generic[Item, Result]):
                 raise result
             return result  # type: ignore[no-any-return]
         raise PearlError(
-            f"--ray {self._option}: {TRIES} workers were lost over one piece of work ({why}). What was written is "
-            "kept; give workers more memory (fewer of them on a machine) and run it again.",
+            f"Ray cluster {self._option}: {TRIES} workers were lost over one piece of work ({why}). What was "
+            "written is kept; give workers more memory (fewer of them on a machine) and run it again.",
             code="ray_worker_lost",
         )
 
@@ -296,7 +296,7 @@ class Workers(Generic[Item, Result]):
                 if self._live:
                     continue
                 raise PearlError(
-                    f"--ray {self._option}: no worker for {NO_WORKER_S:.0f} s. What was written is kept; start "
+                    f"Ray cluster {self._option}: no worker for {NO_WORKER_S:.0f} s. What was written is kept; start "
                     "machines and run it again.",
                     code="ray_no_worker",
                 ) from None
@@ -336,7 +336,8 @@ class Workers(Generic[Item, Result]):
             return
         if not self._live and len(self._starting) == 1:  # others may do without it
             lost = (
-                f"--ray {self._option}: workers cannot be started ({why}); give them more memory or the same packages."
+                f"Ray cluster {self._option}: workers cannot be started ({why}); give them more memory or "
+                "the same packages."
             )
             self._free.put_nowait(PearlError(lost, code="ray_worker_lost"))
 
@@ -349,7 +350,7 @@ class Workers(Generic[Item, Result]):
         if before != now:
             self._free.put_nowait(
                 InputError(
-                    f"--ray {self._option}: {host} has another version of PEARL, model or precision than {first} "
+                    f"Ray cluster {self._option}: {host} has another version of PEARL, model or precision than {first} "
                     f"({now} and {before}); install the same on both.",
                     param="ray",
                     code="ray_workers_differ",

@@ -45,3 +45,10 @@ def share_by_chance(
         real = float(np.fmax(real, gains(by_cluster.sum(axis=0, keepdims=True))[0]))
         exchanged = np.fmax(exchanged, gains(signs @ by_cluster))
     return float((exchanged >= real - ROUNDED).mean())
+
+
+def exchange_p(first: Floats, second: Floats, figure: Callable[[Floats], Floats], clusters: ArrayLike) -> float:
+    """The two-sided p-value of the difference of two settings' figures, by the same exchanges: with few clusters it
+    cannot be small. The arguments are those of :func:`share_by_chance`."""
+    sides = [share_by_chance(one, [other], figure, clusters) for one, other in ((first, second), (second, first))]
+    return min(1.0, 2 * max(min(sides), 1 / EXCHANGES))

@@ -28,6 +28,7 @@ LONGEST_CHARACTER = 64  # code points that are looked at
 GREEK = "\u0370-\u03ff\u1f00-\u1fff"
 # for character classes: marks that end a sentence without a blank behind them, and what closes behind any such mark
 FULL_STOPS, CLOSERS = "。！？।॥؟۔։።။៕", r"\"'”’»)\]」』）】》*_"
+CLOSING_SIGNS = CLOSERS.replace("\\", "")
 _QUESTION = re.compile(rf"(?:[?？؟\u037e]|(?<=[{GREEK}]{{2}});)\Z")  # a Greek one is mostly typed as a semicolon
 
 HAN_AND_KANA = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
-from pearl.cli.options import ENCODER_OPTION, check_writable, writing
+from pearl.cli.options import check_writable, writing
 from pearl.errors import InputError
 from pearl.files.whole import opened, replaceable
 from pearl.history.files import parse_lines
@@ -45,7 +45,6 @@ NAMES = ", ".join(entry.name for entry in ENTRIES)
 
 def rank(
     model: str = typer.Option(..., help=f"Retriever: an artifact's folder, or one of {NAMES}."),
-    encoder: str | None = ENCODER_OPTION,
     input: Path = typer.Option(..., metavar="IN.jsonl", help="Requests with their documents."),
     output: str = typer.Option(
         ..., metavar="OUT.jsonl", help="Write the scores to this file, '-' for standard output."
@@ -55,7 +54,7 @@ def rank(
     from retriever.models.encoder import SentenceEncoder
 
     check_writable("--output", output, [input])
-    retriever = make_retriever(model, SentenceEncoder(load_settings(encoder=encoder).encoder))
+    retriever = make_retriever(model, SentenceEncoder(load_settings().encoder))
     if retriever.origin:
         typer.echo(retriever.origin, err=True)
     with _destination(output) as file:

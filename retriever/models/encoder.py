@@ -95,7 +95,7 @@ def encoder_source(model: str) -> str:
 
 
 def encoder_option(name: str) -> str:
-    """The value of PEARL_ENCODER or --encoder that gives the encoder of this name, in words where it is a folder."""
+    """The value of PEARL_ENCODER that gives the encoder of this name, in words where it is a folder."""
     folder, _, digest = name.rpartition("@")
     known = next((model for model, known_name in NAMES.items() if known_name == name), None)
     return known or (f"a folder '{folder}' with those weights" if digest and folder else name)

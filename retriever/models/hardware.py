@@ -24,9 +24,9 @@ def device_named(name: str) -> torch.device:
 
     kind, _, number = name.partition(":")
     if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
-        raise InputError(f"--device {name}: there are cpu, cuda, and cuda:1 for a second GPU.", param="device")
+        raise InputError(f"device {name}: there are cpu, cuda, and cuda:1 for a second GPU.", param="device")
     if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
-        raise InputError(f"--device {name}: there is no such GPU that torch can use; try cpu.", param="device")
+        raise InputError(f"device {name}: there is no such GPU that torch can use; try cpu.", param="device")
     return torch.device(name)
 
 

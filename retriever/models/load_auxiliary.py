@@ -46,7 +46,7 @@ def arithmetic_of(device: str, dtype: str = AUTO) -> str:
     """The one of DTYPES, other than ``auto``, in which a model is computed on a ``device`` of that type, cpu or cuda.
     Raises InputError for any other."""
     if dtype not in DTYPES:
-        raise InputError(f"--dtype {dtype}: there are {', '.join(DTYPES)}.", param="dtype")
+        raise InputError(f"dtype {dtype}: there are {', '.join(DTYPES)}.", param="dtype")
     if dtype != AUTO:
         return dtype
     return BFLOAT16 if prefers_bfloat16(device) else FLOAT32

@@ -1,16 +1,16 @@
-"""``GET /v1/export`` and ``DELETE /v1/me``: everything of one user, out and gone."""
+"""``GET /v1/export`` and ``DELETE /v1/me``: everything of one user, out and gone; and the answer to any deletion."""
 
 from __future__ import annotations
 
 import tempfile
-from typing import IO
+from typing import IO, Any, Literal
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from pydantic import BaseModel, Field
 from starlette.types import Receive, Scope, Send
 
 from service.api.bodies import KeyedRoute
-from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.idempotency import IdempotencyKey, once
 from service.histories.export import export_pieces
@@ -26,6 +26,30 @@ router = APIRouter(prefix="/v1", tags=["account"], route_class=KeyedRoute)
 
 IN_MEMORY = 16_000_000  # bytes of an export; a longer one is written to a nameless file
 PIECE = 64_000  # bytes
+ERASING = (
+    "It is deleted and will not be shown or used again. Another program is reading the database's files, or their disk "
+    "is full; they are overwritten as soon as that ends. Nothing is left for you to do."
+)
+
+
+class Erasing(BaseModel):
+    """Deleted, with traces left in the database's files for a while."""
+
+    object: Literal["deletion"] = Field(description="Always `deletion`.", examples=["deletion"])
+    status: Literal["erasing"] = Field(description="Always `erasing`.", examples=["erasing"])
+    message: str = Field(description="The same in a sentence.", examples=[ERASING])
+
+
+ANSWERS: dict[int | str, dict[str, Any]] = {
+    202: {"model": Erasing, "description": "Deleted; the database's files are still to be overwritten."}
+}
+
+
+def deletion_answer(erased: bool) -> Response:
+    """Make the answer: 204 without a body, or 202 if traces are left in the files."""
+    if erased:
+        return Response(status_code=204)
+    return JSONResponse(Erasing(object="deletion", status="erasing", message=ERASING).model_dump(), 202)
 
 
 @router.get(

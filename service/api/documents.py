@@ -13,9 +13,10 @@ from sqlalchemy import Connection
 from pearl.errors import Conflict, InputError
 from pearl.records import Document
 from pearl.text.language import detect
+from service.api.account import ANSWERS, deletion_answer
 from service.api.bodies import KeyedRoute
-from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
+from service.api.feedback import SentDraftOut, sent_draft_out
 from service.api.fields import (
     EntryPage,
     KnownFields,
@@ -28,7 +29,6 @@ from service.api.fields import (
     Timestamp,
 )
 from service.api.idempotency import IdempotencyKey, once
-from service.api.sent_drafts import SentDraftOut, sent_draft_out
 from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import apart, documents, feedback, imports, voices

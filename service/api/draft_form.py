@@ -146,9 +146,10 @@ class ClaimOut(OfRecord):
 
     model_config = ConfigDict(from_attributes=True, serialize_by_alias=True, validate_by_name=True)
 
-    kind: Literal["carried_over", "unsupported", "dropped", "commitment"] = Field(
+    kind: Literal["carried_over", "unsupported", "dropped", "commitment", "stronger", "weaker"] = Field(
         description="A fact or sentence of a sample alone; a fact in nothing given; a fact of the request that the "
-        "draft lacks; a promise that the request does not make.",
+        "draft lacks; a promise that the request does not make; what is said more firmly than asked, such as without "
+        "its “might”, or an apology; what is said less firmly.",
         examples=["carried_over"],
     )
     text: str = Field(description="The draft's words; the request's for `dropped`.", examples=["Skellmouth"])

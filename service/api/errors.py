@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import re
 from difflib import get_close_matches
 from typing import Any
 
@@ -112,8 +111,6 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     if error.status_code == 405:
         headers = {"Allow": _allowed(request)}
         message = f"This route does not know {request.method[:20]}; it knows {headers['Allow']}."
-        if meant := [route for route in _without_extra_slash(request) if request.method in (route.methods or ())]:
-            message += f" {_shortest(meant)} does, without the extra slash."
     body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
     return _answer(body, error.status_code, headers, request.scope)
 
@@ -123,17 +120,8 @@ def _meant(request: Request) -> str:
     path = request.scope["path"]
     if below := _routes_at(request, f"/v1{path}"):
         return f"it is {_shortest(below)}, and a client's base URL ends in /v1"
-    if meant := _without_extra_slash(request):
-        return f"it is {_shortest(meant)}, without the extra slash"
     alike = get_close_matches(f"{request.method} {path[:200]}", request.app.state.routes)
     return f"the nearest are {', '.join(alike)}" if alike else "GET / lists all routes"
-
-
-def _without_extra_slash(request: Request) -> list[Route]:
-    """The routes with this path without doubled and final slashes; none if the path has no such slashes."""
-    path = request.scope["path"]
-    plain = re.sub("/+", "/", path).rstrip("/")
-    return [] if plain == path else _routes_at(request, plain)
 
 
 def _shortest(routes: list[Route]) -> str:

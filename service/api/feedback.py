@@ -1,4 +1,4 @@
-"""``POST /v1/feedback``: report the outcome of a draft."""
+"""``POST /v1/feedback``: report the outcome of a draft; and how much of a sent document is the machine's."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Literal
 import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
+from pearl.manner.edits import MOSTLY
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, OfRecord, Text, where
 from service.api.idempotency import IdempotencyKey, once
 from service.store import feedback
+from service.store.feedback import Feedback
 from service.store.idempotency import StoredResponse
 
 router = APIRouter(prefix="/v1/feedback", tags=["feedback"], route_class=KeyedRoute)
@@ -82,3 +84,30 @@ def _give(connection: Connection, user_id: int, body: FeedbackIn) -> StoredRespo
 
 def feedback_body(recorded: feedback.Feedback) -> dict[str, object]:
     return FeedbackOut.of(recorded).model_dump()
+
+
+class SentDraftOut(BaseModel):
+    """The draft that a document was sent from, and what it makes of the document."""
+
+    draft_id: str = Field(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
+    machine_share: float = Field(
+        description="Share of the document's words that were the draft's.", examples=[0.62], ge=0, le=1
+    )
+    mine: bool | None = Field(description="Your word on whether it is yours; null: none given.", examples=[None])
+    sample: bool = Field(
+        description=f"True when drafts learn from it: you changed it and at most {MOSTLY:.0%} of it is the machine's, "
+        "or you said that it is yours.",
+        examples=[False],
+    )
+
+
+def sent_draft_out(sent: Feedback | None) -> SentDraftOut | None:
+    """The form of a sent document's feedback; None for a document that was never a draft."""
+    if sent is None or sent.edit is None:
+        return None
+    return SentDraftOut(
+        draft_id=sent.draft_id,
+        machine_share=sent.machine_share,
+        mine=sent.mark.mine,
+        sample=sent.mark.reason is None,
+    )

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from service.api.account import ANSWERS, deletion_answer
 from service.api.bodies import KeyedRoute
-from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, Text, where
 from service.histories.profile import Profile, choose_line, shown_as, use_as_instructions

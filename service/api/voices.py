@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, Field
 
 from pearl.templates import load_template, template_names
+from service.api.account import ANSWERS, deletion_answer
 from service.api.bodies import KeyedRoute
-from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, OfRecord, StandingInstructions
 from service.process.threads import in_thread, in_writing_thread

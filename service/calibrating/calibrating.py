@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.asking.cost import Prices, Survey
+from pearl.asking.cost import Survey
 from pearl.asking.patience import Failed
 from pearl.asking.write import UNREADABLE
 from pearl.chat.base import Reply
 from pearl.errors import InputError, PearlError
 from pearl.prompts import Prompt
-from pearl.records import Usage
+from pearl.records import Prices, Usage
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.stats.chance import CHANCE, share_by_chance
 from pearl.theta import EVERYTHING, theta_json

@@ -11,11 +11,12 @@ from typing import Any
 from rich.console import Console
 from sqlalchemy import Connection
 
-from pearl.asking.cost import Prices, SpendingCap, Survey
+from pearl.asking.cost import SpendingCap, Survey
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import calls_at_once, make_chat_model, writer_of, writes_here
 from pearl.errors import InputError
+from pearl.records import Prices
 from pearl.runtime.progress import watched
 from pearl.settings import Settings
 from pearl.templates import load_template
@@ -45,10 +46,8 @@ class Session:
     user: str | None  # None: the only one
     voice: str | None  # None: the whole history
     texts: int  # at most, the latest first
-    prices: Prices
     max_cost: float | None
     budget_minutes: float | None
-    in_flight: int  # calls at once
     dry_run: bool = False
     bertscore: bool | None = None  # None: if it is installed
 
@@ -73,26 +72,26 @@ class CalibrationSubject:
 
 def calibrate_user(session: Session) -> dict[str, Any]:
     """Calibrate and store the outcome; return the report, after a dry run only with the estimate. Raises PearlError."""
-    settings, console = session.settings, Console(stderr=True)
-    SpendingCap(session.prices, session.max_cost)  # a cap without prices is an error before any work
+    settings, prices, console = session.settings, session.settings.prices, Console(stderr=True)
+    SpendingCap(prices, session.max_cost)  # a cap without prices is an error before any work
     services = Services(settings, encoder=SentenceEncoder(settings.encoder))
-    model = masked(settings, make_chat_model(settings, in_flight=session.in_flight))
+    model = masked(settings, make_chat_model(settings, in_flight=settings.max_in_flight))
     try:
         services.database.migrate()
         subject = _subject(services, session, model)
         with kept_replies(settings.home, subject.user) as store:
             study, left_out = _study(services, session, subject, console)
-            at_once = calls_at_once(settings, session.in_flight)
-            limits = SpendingLimits(session.prices, session.max_cost, Budget(session.budget_minutes), at_once)
+            at_once = calls_at_once(settings, settings.max_in_flight)
+            limits = SpendingLimits(prices, session.max_cost, Budget(session.budget_minutes), at_once)
             writer = CalibrationWriter(
                 model, writer_of(settings), store, limits, partial(_check_still_there, services, subject)
             )
             if session.max_cost is not None:
-                study = affordable(study, writer, session.prices, session.max_cost)
+                study = affordable(study, writer, prices, session.max_cost)
             report = subject.to_json() | {"texts": len(study.past), "left_out": left_out}
             survey = estimate(study, writer)
-            report["estimate"] = survey.to_json(session.prices)
-            _say_estimate(survey, len(study.past), session.prices, console)
+            report["estimate"] = survey.to_json(prices)
+            _say_estimate(survey, len(study.past), prices, console)
             if session.dry_run:
                 return report
             with watched(console) as writer.watch:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pearl.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies, survey
-from pearl.asking.cost import NO_PRICES, Prices, Survey
+from pearl.asking.cost import NO_PRICES, Survey
 from pearl.asking.kept import Question, ReplyStore
 from pearl.asking.patience import UNWATCHED, Failed, Watch, asking
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.errors import ContextExceeded
 from pearl.prompts import Prompt
+from pearl.records import Prices
 from service.process.threads import in_thread
 
 
@@ -66,7 +67,7 @@ class CalibrationWriter:
             limits.in_flight,
             limits.prices,
             None if limits.max_cost is None else max(limits.max_cost - spent, 0.0),
-            limits.budget.until(share),
+            go_on=limits.budget.until(share),
             refuse_empty=True,
         )
         watch = self.watch(label, survey(model, questions, self._kept).missing)

@@ -8,8 +8,6 @@ from typing import Annotated
 import typer
 
 from pearl.cli.options import (
-    ENCODER_OPTION,
-    IN_FLIGHT_OPTION,
     JSON_OPTION,
     LLM_OPTION,
     USER_OPTION,
@@ -22,7 +20,7 @@ from pearl.text.usable import check_id
 
 EXAMPLES = """
   pearl calibrate --user ada --dry-run
-  pearl calibrate --user ada --voice email --llm openai --price-in 0.15 --price-out 0.6 --max-cost 0.5
+  pearl calibrate --user ada --voice email --llm openai --max-cost 0.5
   pearl calibrate --user ada --texts 30 --budget-minutes 10 --json calibration.json
   pearl voices show pearl --user ada              what was chosen for the whole history
 """
@@ -35,19 +33,12 @@ class CalibrateOptions:
         str | None, typer.Option("--voice", metavar="V", help="One of the user's voices; the whole history without it.")
     ] = None
     llm: Annotated[str | None, typer.Option(metavar="LLM", help=LLM_OPTION.help)] = None
-    encoder: Annotated[str | None, typer.Option(metavar="MODEL", help=ENCODER_OPTION.help)] = None
     texts: Annotated[
         int, typer.Option("--texts", min=30, help="Draft at most this many past texts again, the latest first.")
     ] = 60
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count the calls and estimate their highest cost; make none.")
     ] = False
-    price_in: Annotated[float | None, typer.Option("--price-in", min=0, help="Price of a million prompt tokens.")] = (
-        None
-    )
-    price_out: Annotated[
-        float | None, typer.Option("--price-out", min=0, help="Price of a million completion tokens.")
-    ] = None
     max_cost: Annotated[
         float | None, typer.Option("--max-cost", min=0, help="Take as many texts as cost no more than this.")
     ] = None
@@ -58,7 +49,6 @@ class CalibrateOptions:
     bertscore: Annotated[
         bool | None, typer.Option(help="Measure with BERTScore, too; by default wherever the extra eval is installed.")
     ] = None
-    max_in_flight: Annotated[int, typer.Option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
     json: Annotated[str | None, typer.Option(metavar="FILE", help=JSON_OPTION.help)] = None
 
 
@@ -70,21 +60,18 @@ def calibrate(options: CalibrateOptions) -> None:
     is no better than chance stays at its default. Every reply is kept, so an interrupted run goes on where it stopped.
     """
     # imported here: they load the store and the models, which help does not need
-    from pearl.asking.cost import Prices
     from service.calibrating.session import Session, calibrate_user
     from service.store.voices import chosen
 
     check_writable("--json", options.json)
     session = Session(
         # no retries here: pearl.asking.patience repeats calls
-        load_settings(llm=options.llm, encoder=options.encoder, llm_max_retries=0),
+        load_settings(llm=options.llm, llm_max_retries=0),
         options.user,
         None if options.voice is None else chosen(check_id(options.voice, param="voice")),
         options.texts,
-        Prices(options.price_in, options.price_out),
         options.max_cost,
         options.budget_minutes,
-        options.max_in_flight,
         options.dry_run,
         options.bertscore,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from pearl.records import Claim
 
 ABOUT = """A claim is marked in the draft: [=carried over=] from a sample alone, [?unsupported?] by anything given,
-[!commitment!] that the request does not make. Below the draft stands where each comes from, and what the draft
-dropped. What the conversation or the instructions say may be added to --request.
+[!commitment!] that the request does not make, [+stronger+] than asked (an apology, a "might" that is gone) or
+[-weaker-]. Below the draft stands where each comes from, and what the draft dropped. What the conversation or the
+instructions say may be added to --request.
 
 No model is asked: the rules are those of `pearl/claims`."""
 EXAMPLES = """
@@ -27,7 +29,13 @@ EXAMPLES = """
   pearl draft "Tell Nan the rails are ready" | pearl check - --request "Tell Nan the rails are ready" --user ada
   pearl check draft.txt --request "..." --user ada --voice email --json - | jq .claims
 """
-MARKS = {"carried_over": ("[=", "=]"), "unsupported": ("[?", "?]"), "commitment": ("[!", "!]")}
+MARKS = {
+    "carried_over": ("[=", "=]"),
+    "unsupported": ("[?", "?]"),
+    "commitment": ("[!", "!]"),
+    "stronger": ("[+", "+]"),
+    "weaker": ("[-", "-]"),
+}
 
 
 def check(
@@ -55,7 +63,7 @@ def check(
     if user is None and voice is None:
         found = claims(draft, request, samples)
     else:
-        found = asyncio.run(_with_history(user, voice, request, draft, samples))
+        found = _with_history(user, voice, request, draft, samples)
     if json:
         shown = [ClaimOut.model_validate(claim).model_dump() for claim in found]
         write_json(json, {"claims": shown, "not_read": not_read(draft)})
@@ -65,26 +73,29 @@ def check(
         typer.echo(line, err=True)
 
 
-async def _with_history(
+def _with_history(
     user: str | None, voice: str | None, request: str, draft: str, samples: Sequence[Sample]
 ) -> list[Claim]:
     """Find the claims beside the documents that a draft would be written from, too."""
-    from service.commands.common import open_database
+    from service.commands.writing import open_services, say
     from service.drafting.drafter import DraftJob
-    from service.process.threads import in_thread
-    from service.services import Services
-    from service.store import users, voices
+    from service.drafting.wire import Found, Order, ServerGone, answers
+    from service.store.voices import chosen
 
-    settings = load_settings()
-    with open_database(settings) as database, database.read() as connection:
-        owner = users.chosen(connection, user)
-        voice = voices.chosen_there(connection, owner.id, voice)
-    services = Services(settings)
-    try:
-        await in_thread(services.embed, owner.id)
-        return await services.drafter.claims(owner, DraftJob(request, voice), draft, samples)
-    finally:
-        await services.stop()
+    settings, job = load_settings(), DraftJob(request, chosen(voice))
+    with suppress(ServerGone), closing(answers(settings, Order(user, job, draft, tuple(samples)), say)) as found:
+        for answer in found:
+            if isinstance(answer, Found):
+                return answer.claims
+
+    async def find() -> list[Claim]:
+        services = open_services(settings)
+        try:
+            return await services.claims_for(user, job, draft, samples)
+        finally:
+            await services.stop()
+
+    return asyncio.run(find())
 
 
 def _marked(draft: str, found: Sequence[Claim]) -> str:

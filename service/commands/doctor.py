@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import platform
 import re
@@ -11,10 +10,9 @@ import shutil
 import stat
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -26,16 +24,16 @@ from sqlalchemy.engine import make_url
 
 from pearl import __version__
 from pearl.chat.base import Decoding, Message, complete
-from pearl.chat.choose import embedded_file, make_chat_model, writer_of
+from pearl.chat.choose import local_names, make_chat_model, writer_of
 from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.errors import PearlError
 from pearl.prompts import first_message
-from pearl.settings import EMBEDDED_ENGINE, PREFIX, Settings, load_settings
+from pearl.settings import Settings, load_settings
 from pearl.templates import DEFAULT_TEMPLATE, load_template
-from pearl.text.shown_urls import HIDDEN, is_loopback, without_secrets
+from pearl.text.shown_urls import HIDDEN, without_secrets
 from pearl.text.usable import counted, printable
 from service.process.threads import in_thread
-from service.store import keys, schema, tables
+from service.store import schema, tables
 from service.store.database import Database
 from service.store.jobs import FAILED as GIVEN_UP
 from service.store.sqlite_files import LEAST_ROOM
@@ -50,8 +48,6 @@ Finding = tuple[State, str]
 MB = 1_000_000
 LITTLE_ROOM = 500 * MB
 OWED_S = 600.0  # an erasure that is older is stuck
-SOON_S = 14 * 86_400.0  # a key that expires within it is worth a warning
-CLOCK_S, CLOCK_FAILS_S = 5.0, 300.0  # by which the clock may be off
 QUESTION = (Message("user", "Answer with one word: is water wet?"),)
 HOME_FOLDER = re.compile(r"/(?:home|Users)/[^/\s'\"]+")
 SECRETS = ("PGPASSWORD", "OPENAI_API_KEY")  # variables of libraries
@@ -72,7 +68,6 @@ class Examined:
 
     settings: Settings
     usable: Database | None = None  # if its schema is this version's
-    times: dict[str, tuple[float, float]] = field(default_factory=dict)  # what was done: seconds, and how many are slow
 
     @cached_property
     def database(self) -> Database | None:
@@ -81,19 +76,24 @@ class Examined:
         missing = url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists()
         return None if missing else Database(self.settings.resolved_database_url, pool_size=1)
 
-    def timed(self, what: str, began: float, slow_s: float) -> str:
-        """Note how long something took, and return that in words."""
-        seconds = time.perf_counter() - began
-        self.times[what] = seconds, slow_s
-        return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
+
+def since(began: float) -> str:
+    """The time since then, by the performance counter, in words."""
+    seconds = time.perf_counter() - began
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
 def program(examined: Examined) -> Finding:
-    named = [name for name in (PREFIX + field.upper() for field in Settings.model_fields) if name in os.environ]
     return "ok", (
         f"PEARL {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
-        f"{counted(os.cpu_count() or 1, 'processor')}; set: {', '.join(named) or 'nothing'}"
+        f"{counted(os.cpu_count() or 1, 'processor')}"
     )
+
+
+def settings(examined: Examined) -> Finding:
+    """Say where the value of each setting comes from; the values may be secret."""
+    origins = [f"{name} by {origin}" for name, origin in examined.settings.origins.items()]
+    return "ok", f"{', '.join(origins)}; all others by default" if origins else "all by default"
 
 
 def home(examined: Examined) -> Finding:
@@ -108,7 +108,7 @@ def home(examined: Examined) -> Finding:
             file.write(b"written by pearl doctor")
             file.flush()
             os.fsync(file.fileno())
-            wrote = examined.timed("write to PEARL_HOME", began, 0.25)
+            wrote = since(began)
     except OSError as error:
         return "failed", f"{folder} cannot be written: {error.strerror}. Make it writable for PEARL's user."
     found = folder.stat()
@@ -149,7 +149,7 @@ def database(examined: Examined) -> Finding:
     began = time.perf_counter()
     with examined.usable.read() as connection:
         held = overview(connection)
-        took = examined.timed("count what the database holds", began, 0.5)
+        took = since(began)
         given_up = connection.scalar(select(func.count()).where(tables.jobs.c.state == GIVEN_UP)) or 0
         owed_since = connection.scalar(select(func.min(tables.erasures.c.requested_at)))
         version = ".".join(map(str, connection.dialect.server_version_info or ()))
@@ -165,53 +165,7 @@ def database(examined: Examined) -> Finding:
     )
 
 
-def clock(examined: Examined) -> Finding:
-    here = time.time()
-    newest = None
-    if examined.usable is not None:
-        with examined.usable.read() as connection:
-            newest = connection.scalar(select(func.max(tables.drafts.c.created_at)))
-            if not examined.usable.is_sqlite:
-                there, against = (
-                    float(connection.scalar(text("SELECT extract(epoch FROM clock_timestamp())"))),
-                    "PostgreSQL",
-                )
-    if examined.usable is None or examined.usable.is_sqlite:
-        with tempfile.NamedTemporaryFile() as file:
-            there, against = Path(file.name).stat().st_mtime, "the file system"
-    off = max(0.0, abs(there - here) - (time.time() - here))
-    if off > CLOCK_S:
-        return (
-            "failed" if off > CLOCK_FAILS_S else "warning",
-            f"It is {off:,.0f} s off that of {against}; set both by NTP.",
-        )
-    if newest is not None and newest > here + CLOCK_S:
-        return (
-            "warning",
-            f"The newest draft was made {newest - here:,.0f} s from now: the clock was ahead, or is behind.",
-        )
-    return "ok", f"as that of {against}"
-
-
 def model(examined: Examined) -> Finding:
-    settings = examined.settings
-    if settings.engine != EMBEDDED_ENGINE:
-        return "ok", f"{settings.engine}: {writer_of(settings)}"
-    from pearl.weights.shelf import Shelf
-
-    name, path = embedded_file(settings)
-    weights = Shelf(settings.home).find(name)
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if weights is not None and weights.sha256 not in (None, found):
-        return "failed", f"{name} is damaged: its SHA-256 is {found}. Fetch it again: pearl models get {name}"
-    return (
-        "ok",
-        f"{name}, SHA-256 {found[:12]}, {'as it should be' if weights and weights.sha256 else 'not in the table'}",
-    )
-
-
-def answer(examined: Examined) -> Finding:
     """One real call."""
     began = time.perf_counter()
 
@@ -229,45 +183,9 @@ def answer(examined: Examined) -> Finding:
             await asked.close()
 
     tokens, speed = asyncio.run(ask())
-    took = examined.timed("one answer of the model", began, 10.0)
-    return "ok", f"the model answered in {took}, {counted(tokens, 'token')}{speed}"
-
-
-def key(examined: Examined) -> Finding:
-    if examined.usable is None:
-        return "warning", "None was looked for: see 'schema'."
-    with examined.usable.read() as connection:
-        ends = [one.expires_at for one in keys.list_all(connection)]
-    now = time.time()
-    counts = Counter(
-        "valid" if end is None or end > now + SOON_S else "soon to expire" if end > now else "expired" for end in ends
-    )
-    if not counts["valid"] and not counts["soon to expire"]:
-        return "warning", "No key is valid; make one: pearl keys create --user NAME"
-    found = ", ".join(f"{number} {what}" for what, number in counts.items())
-    return "warning" if counts["soon to expire"] else "ok", found
-
-
-def sign_on(examined: Examined) -> Finding:
-    from service.sign_on.accepted import SignOn
-
-    terms = SignOn(examined.settings).terms
-    if terms is None:
-        return "ok", "only keys say who a user is"
-    return (
-        "ok",
-        f"{counted(len(terms.issuers), 'issuer')} and {counted(len(terms.proxies), 'proxy').replace('ys', 'ies')}",
-    )
-
-
-def cors(examined: Examined) -> Finding:
-    origins = examined.settings.cors_origin_list
-    if "*" in origins or "null" in origins:
-        return "warning", "Pages of any origin may call the API (PEARL_CORS_ORIGINS); name those that should."
-    open_ = [origin for origin in origins if origin.startswith("http:") and not is_loopback(urlsplit(origin).hostname)]
-    if open_:
-        return "warning", f"{', '.join(open_)}: their pages come unencrypted, so whoever is on the way can change them."
-    return "ok", f"pages of {', '.join(origins)} may call the API" if origins else "no pages of other origins"
+    settings = examined.settings
+    name = writer_of(settings) if settings.uses_endpoint else local_names(settings)[0]
+    return "ok", f"{name} answered in {since(began)}, {counted(tokens, 'token')}{speed}"
 
 
 def retriever(examined: Examined) -> Finding:
@@ -282,47 +200,23 @@ def retriever(examined: Examined) -> Finding:
     encoder.load()
     began = time.perf_counter()
     encoder.encode_request("Is water wet?")
-    took = examined.timed("encode a request", began, 0.25)
-    return "ok", f"{settings.retriever} with the encoder {encoder.name}; a request is encoded in {took}"
-
-
-def limits(examined: Examined) -> Finding:
-    from service.process.rate_limits import IN_MEMORY, RateLimits
-
-    kept = examined.settings.rate_limit_storage
-    if not RateLimits(examined.settings).answers():
-        return "failed", "The storage of PEARL_RATE_LIMIT_STORAGE does not answer; each worker counts for itself."
-    where = "each worker counts for itself" if kept == IN_MEMORY else f"counted in {urlsplit(kept).scheme}"
-    return "ok", f"{examined.settings.rate_limit or 'no limit'}, {where}"
-
-
-def speed(examined: Examined) -> Finding:
-    slow = [f"{what}: {seconds:.1f} s" for what, (seconds, most) in examined.times.items() if seconds > most]
-    if slow:
-        return "warning", f"slow: {'; '.join(slow)}. Look at what else this machine does."
-    return "ok", "nothing slow" if examined.times else "nothing was timed"
+    return "ok", f"{settings.retriever} with the encoder {encoder.name}; a request is encoded in {since(began)}"
 
 
 CHECKS: dict[str, Callable[[Examined], Finding]] = {
     "program": program,
+    "settings": settings,
     "home": home,
     "disk": disk,
     "schema": schema_,
     "database": database,
-    "clock": clock,
     "model": model,
-    "answer": answer,
-    "keys": key,
-    "sign-on": sign_on,
-    "cors": cors,
     "retriever": retriever,
-    "limits": limits,
-    "speed": speed,
 }
 
 
 def doctor(json: str | None = JSON_OPTION) -> None:
-    """Check everything that PEARL needs to run: folder, disk, database, clock, model, keys, retriever.
+    """Check everything that PEARL needs to run: folder, disk, database, model, retriever.
 
     The model is asked one question. What is shown holds no key, no password, no text of anybody and no home folder's
     name, so it can go into an issue as it is. Exit status 1 if a check failed.

@@ -29,7 +29,7 @@ from service.commands.shown import (
     show_fields,
     show_table,
 )
-from service.store import apart, documents, feedback, imports, users, voices
+from service.store import apart, documents, feedback, users, voices
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
 from service.store.user_counts import count_documents
@@ -51,7 +51,6 @@ KEEP_EXAMPLES = """
 DELETE_EXAMPLES = """
   pearl documents delete mail-2041 mail-2042
   pearl documents delete --voice old-blog
-  pearl documents delete --import import_0192f0c4b1aa7d0e5c2f9b1c --yes
 """
 
 
@@ -117,7 +116,7 @@ def show(
         sent = feedback.sent_drafts(connection, owner.id, [id]).get(id)
         mark = apart.marks(connection, owner.id, [id]).get(id, apart.SAMPLE)
     if json:
-        from service.api.sent_drafts import sent_draft_out
+        from service.api.feedback import sent_draft_out
 
         found = sent_draft_out(sent)
         write_json(json, _fields(document, mark) | ({} if found is None else {"sent_draft": found.model_dump()}))
@@ -162,30 +161,22 @@ def delete(
     ids: list[str] = typer.Argument(None, metavar="ID", help="Ids of documents, from `pearl documents list`."),
     user: str | None = USER_OPTION,
     voice: str | None = typer.Option(None, "--voice", metavar="V", help="Every document of this voice."),
-    import_id: str | None = typer.Option(
-        None, "--import", metavar="ID", help="Every document of this import that was not changed by hand since."
-    ),
     yes: bool = typer.Option(False, "--yes", help="Delete without asking."),
 ) -> None:
     """Delete documents for good, with the drafts that they were sent from."""
-    if bool(ids) + (voice is not None) + (import_id is not None) != 1:
-        raise InputError("Give ids of documents, or --voice V, or --import ID: one of the three.", param="id")
+    if bool(ids) == (voice is not None):
+        raise InputError("Give either ids of documents or --voice V.", param="id")
     with open_database(load_settings()) as database:
         with database.read() as connection:
             owner = users.chosen(connection, user)
             if voice is not None:
                 voices.get(connection, owner.id, voice)
-            unchanged = (documents_table.c.import_id == import_id) & documents_table.c.changed_at.is_(None)
-            chosen = documents_table.c.voice == voice if voice is not None else unchanged
+            chosen = documents_table.c.voice == voice
             count = 0 if ids else count_documents(connection, owner.id, chosen)
-        if count and voice is not None:
+        if count:
             confirm(f"Delete {counted(count, 'document')} of the voice '{voice}' of {owner.name}?", yes=yes)
-        elif count:
-            confirm(f"Delete what the import '{import_id}' brought ({counted(count, 'document')})?", yes=yes)
         with database.write(deletes=True) as connection:
-            if import_id is not None:
-                removed = imports.undo(connection, owner.id, import_id).removed
-            elif voice is not None:
+            if voice is not None:
                 removed = documents.remove_all(connection, owner.id, chosen)
             else:
                 removed = len(set(ids))

@@ -6,7 +6,7 @@ import typer
 
 from pearl.answers.marks import CLOSING
 from pearl.chat.base import Decoding
-from pearl.cli.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, USER_OPTION, check_writable, known, write_json
+from pearl.cli.options import JSON_OPTION, LLM_OPTION, USER_OPTION, check_writable, known, write_json
 from pearl.prompts import INTENTS, check_length, instructed
 from pearl.recipients import check_recipient
 from pearl.settings import load_settings
@@ -52,7 +52,6 @@ def draft(
     variants: int = typer.Option(1, "--variants", min=1, max=3, help="Different texts to write, one after the other."),
     edges: bool = typer.Option(True, "--edges/--no-edges", help="Begin and end as the user does, by rule."),
     llm: str | None = LLM_OPTION,
-    encoder: str | None = ENCODER_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:
     """Draft a text the way a user would have written it.
@@ -61,13 +60,13 @@ def draft(
     requests, go to standard error; `pearl feedback` says what became of the draft.
     """
     # imported here: they load the store and the models, which help does not need
-    from service.commands.common import open_database, read_text
+    from service.commands.common import read_text
     from service.commands.writing import DraftWriter
     from service.drafting.drafter import ALWAYS, AUTO, NEVER, DraftJob
     from service.store.voices import chosen
 
     check_writable("--json", json)
-    settings = load_settings(llm=llm, encoder=encoder)
+    settings = load_settings(llm=llm)
     wanted = None if length is None else check_length(length, param="--length")
     job = DraftJob(
         check_text(read_text("REQUEST", request) if request == "-" else request, param="request"),
@@ -85,7 +84,7 @@ def draft(
         length=wanted,
         edges=edges,
     )
-    with open_database(settings), DraftWriter(settings, silent=json is not None) as writer:
+    with DraftWriter(settings, silent=json is not None) as writer:
         written = writer.write(user, job)
     if json:
         from service.api.draft_form import DraftOut

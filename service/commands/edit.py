@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from pearl.cli.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, bundled, check_writable, write_json
+from pearl.cli.options import JSON_OPTION, LLM_OPTION, bundled, check_writable, write_json
 
 if TYPE_CHECKING:
     from pearl.asking.ask import AskingOutcome
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
   pearl edit draft.txt > better.txt
   pearl edit draft.txt --candidates 20 --model embedded --llm openai
-  pearl edit - --candidates 8 --model REWARD --price-in 0.15 --price-out 0.6 --max-cost 0.1 --json - < draft.txt
+  pearl edit - --candidates 8 --model REWARD --max-cost 0.1 --json - < draft.txt
 """
 
 
@@ -44,15 +44,6 @@ class EditOptions:
     ] = None
     instructions: Annotated[str, Option("--instructions", help="Instructions that every rewrite must follow.")] = ""
     llm: Annotated[str | None, Option("--llm", metavar="LLM", help=LLM_OPTION.help)] = None
-    max_in_flight: Annotated[int, Option("--max-in-flight", min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
-    replies: Annotated[
-        Path | None,
-        Option("--replies", metavar="FILE.sqlite", help="File that keeps raw replies; in PEARL_HOME by default."),
-    ] = None
-    price_in: Annotated[float | None, Option("--price-in", min=0, help="Price of a million prompt tokens.")] = None
-    price_out: Annotated[float | None, Option("--price-out", min=0, help="Price of a million completion tokens.")] = (
-        None
-    )
     max_cost: Annotated[float | None, Option("--max-cost", min=0, help="Stop before this run costs more.")] = None
     json: Annotated[str | None, Option("--json", metavar="FILE", help=JSON_OPTION.help)] = None
 
@@ -110,19 +101,16 @@ async def _ask(
     settings: Settings, options: EditOptions, text: str, instructions: str
 ) -> tuple[list[Candidate], AskingOutcome]:
     from pearl.asking.ask import Terms
-    from pearl.asking.cost import Prices
     from pearl.asking.kept import open_replies
     from pearl.asking.patience import UNWATCHED
     from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
     from pearl.editing.asked import EditingContext
     from service.process.masked_model import masked
 
-    terms = Terms(
-        calls_at_once(settings, options.max_in_flight), Prices(options.price_in, options.price_out), options.max_cost
-    )
-    model = masked(settings, make_chat_model(settings, in_flight=options.max_in_flight))
+    terms = Terms(calls_at_once(settings, settings.max_in_flight), settings.prices, options.max_cost)
+    model = masked(settings, make_chat_model(settings, in_flight=settings.max_in_flight))
     try:
-        with open_replies(options.replies or settings.home / "editor-replies.sqlite") as store:
+        with open_replies(settings.home / "editor-replies.sqlite") as store:
             context = EditingContext(model, writer_of(settings), store, terms)
             return await context.candidates(text, options.candidates, UNWATCHED, instructions)
     finally:

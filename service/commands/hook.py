@@ -159,12 +159,9 @@ def _draft(user: str | None, voice: str | None) -> str:
     """Draft the message of the staged change; return its text. Raises PearlError."""
     from pearl.answers.marks import CLOSING
     from pearl.chat.base import Decoding
-    from pearl.templates import change_template
-    from service.commands.common import open_database
     from service.commands.writing import DraftWriter
     from service.drafting.drafter import NEVER, DraftJob
-    from service.hook.staged import staged_request
-    from service.importers.git import whole_message
+    from service.hook.staged import commit_job, staged_request
 
     request = check_text(staged_request(HERE), param="staged change")
     settings = load_settings()
@@ -173,11 +170,9 @@ def _draft(user: str | None, voice: str | None) -> str:
         voice,
         revise=NEVER,  # a revision takes as long again, and no one can answer questions here
         decoding=Decoding(min(MOST_TOKENS, settings.max_draft_tokens), stop=(CLOSING,)),
-        template=change_template(),
-        shown_as=whole_message,
     )
-    with open_database(settings), DraftWriter(settings, silent=True) as writer:
-        written = writer.write(user, job)
+    with DraftWriter(settings, silent=True) as writer:
+        written = writer.write(user, commit_job(job))
     text = written.text.strip()
     if not text or ("\n" not in text and text.endswith(":")):  # a small model announces a message and stops
         raise InputError("the model wrote no message.")

@@ -11,7 +11,7 @@ import typer
 from filelock import FileLock, Timeout
 
 from pearl.cli.commands import epilog, group
-from pearl.cli.options import ENCODER_OPTION, LLM_OPTION, USER_OPTION, writing
+from pearl.cli.options import LLM_OPTION, USER_OPTION, writing
 from pearl.errors import Conflict, InputError
 from pearl.files.private import private_folder
 from pearl.settings import load_settings
@@ -93,7 +93,6 @@ def watch(
     every: float = typer.Option(60.0, "--every", metavar="S", min=1, max=1500, help="Longest time between two looks."),
     once: bool = typer.Option(False, "--once", help="Look once and end, as for cron."),
     llm: str | None = LLM_OPTION,
-    encoder: str | None = ENCODER_OPTION,
 ) -> None:
     """Watch a mail account: what you send becomes history, and messages that wait for an answer get a draft in Drafts.
 
@@ -109,7 +108,7 @@ def watch(
     from service.store.ids import digest
     from service.store.replies import MAIL
 
-    settings = load_settings(llm=llm, encoder=encoder)
+    settings = load_settings(llm=llm)
     account = account_of(address, host, starttls=starttls, ca_file=ca_file, login=login)
     if answer_flag is not None and not FLAG.fullmatch(answer_flag):
         raise InputError(f"--answer-flag {answer_flag}: is no flag; give flagged, or a keyword.", param="answer_flag")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pearl.cli.options import ENCODER_OPTION, LLM_OPTION, USER_OPTION
+from pearl.cli.options import LLM_OPTION, USER_OPTION
 from pearl.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ def mcp(
     user: str | None = USER_OPTION,
     voice: str | None = typer.Option(None, "--voice", metavar="V", help="Voice of calls that name none."),
     llm: str | None = LLM_OPTION,
-    encoder: str | None = ENCODER_OPTION,
 ) -> None:
     """Serve find_examples, draft, check and feedback to a model over standard input and output.
 
@@ -44,7 +43,7 @@ def mcp(
     from service.commands.common import open_database
     from service.store import users, voices
 
-    settings = load_settings(llm=llm, encoder=encoder)
+    settings = load_settings(llm=llm)
     with open_database(settings) as database, database.read() as connection:
         owner = users.chosen(connection, user)
         voice = voices.chosen_there(connection, owner.id, voice)

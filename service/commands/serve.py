@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from pearl import __version__
 from pearl.chat.choose import embedded_file, local_names, unnamed_weights
 from pearl.chat.gguf_file import read_gguf
 from pearl.chat.speed import Speeds
-from pearl.cli.options import ENCODER_OPTION, LLM_OPTION
+from pearl.cli.options import LLM_OPTION
 from pearl.errors import InputError, Interrupted, PearlError
 from pearl.settings import EMBEDDED, EMBEDDED_ENGINE, PREFIX, Settings, load_settings
 from pearl.text.shown_urls import is_loopback
@@ -31,6 +32,7 @@ from pearl.weights.shelf import Shelf
 from pearl.weights.table import DEFAULT, SMALLEST, in_table, package_folder
 from retriever.models.parts import made_once
 from service.commands.common import open_database
+from service.process import home_socket
 from service.process.logs import configure_logging
 from service.process.metrics import MULTIPROCESS_FOLDER
 from service.process.temporary import clear_abandoned
@@ -61,13 +63,11 @@ def serve(
     workers: int = typer.Option(1, min=1, help="Worker processes; each loads its own models."),
     grace: int = typer.Option(REQUESTS_END_S, min=1, help="Seconds in which requests may end after a signal to stop."),
     llm: str | None = LLM_OPTION,
-    encoder: str | None = ENCODER_OPTION,
     sample: bool = typer.Option(False, "--sample", help="Fetch the default model; load an invented user, print a key."),
 ) -> None:
     """Serve the HTTP API. The database's schema is brought up to date first, once for all workers."""
-    for name, value in (("llm", llm), ("encoder", encoder)):
-        if value is not None:
-            os.environ[PREFIX + name.upper()] = value  # the worker processes read the environment
+    if llm is not None:
+        os.environ[f"{PREFIX}LLM"] = llm  # the worker processes read the environment
     settings = load_settings()
     configure_logging(settings)
     clear_abandoned()
@@ -97,7 +97,7 @@ def serve(
             log.info("starting", extra={"fields": facts(url_of(listening), settings, held)})
         else:
             typer.echo(welcome(url_of(listening), settings, held, key, here=is_local(listening)), err=True)
-        _run(host, port, workers, grace, listening)
+        _run(settings.home, host, port, workers, grace, listening)
 
 
 def bring_default(settings: Settings) -> None:
@@ -135,8 +135,8 @@ def bring_packages(settings: Settings) -> None:
             made_once(settings.home, module, partial(install, package))
 
 
-def _run(host: str, port: int, workers: int, grace: int, listening: socket.socket) -> None:
-    """Run the app as ``uvicorn.run`` does, on a socket that is bound already."""
+def _run(home: Path, host: str, port: int, workers: int, grace: int, listening: socket.socket) -> None:
+    """Run the app as ``uvicorn.run`` does, on a socket that is bound already, and on that of the home."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
@@ -145,6 +145,10 @@ def _run(host: str, port: int, workers: int, grace: int, listening: socket.socke
     with ExitStack() as stack:
         os.environ[ON_LOOPBACK] = "1" if is_local(listening) else ""
         stack.callback(os.environ.pop, ON_LOOPBACK, None)
+        of_home = stack.enter_context(home_socket.listening(home))
+        os.environ[home_socket.BOUND_TO] = of_home.getsockname() if of_home else ""
+        stack.callback(os.environ.pop, home_socket.BOUND_TO, None)
+        more = [of_home] if of_home else []
         if workers > 1 and MULTIPROCESS_FOLDER not in os.environ:
             # the workers map files there into memory; on a full disk that would end them (SIGBUS)
             memory = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
@@ -162,12 +166,14 @@ def _run(host: str, port: int, workers: int, grace: int, listening: socket.socke
             timeout_graceful_shutdown=grace,
         )
         if workers > 1:
-            Multiprocess(config, sockets=[_for_workers(listening)]).run()
+            Multiprocess(config, sockets=[_for_workers(listening), *more]).run()
             return
         config.load_app()
         server = uvicorn.Server(config)
+        # uvicorn raises the signal that ended it again: as an exception, so that the home's socket is removed
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         with suppress(KeyboardInterrupt):
-            server.run(sockets=[listening])
+            server.run(sockets=[listening, *more])
         if not server.started:
             raise typer.Exit(1)
 

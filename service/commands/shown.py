@@ -155,6 +155,8 @@ EXPLAINED = {
     "unsupported": "in neither the request nor a sample",
     "commitment": "promised, and not asked for",
     "dropped": "in the request, not in the draft",
+    "stronger": "firmer than the request",
+    "weaker": "less firm than the request",
 }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, aclosing, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, aclosing, closing, nullcontext
 from typing import TYPE_CHECKING
 
 import typer
@@ -18,24 +18,25 @@ from pearl.records import Draft, ScoredDocument
 from pearl.runtime.progress import duration
 from pearl.settings import Settings
 from pearl.text.usable import printable
-from retriever.models.encoder import SentenceEncoder
+from service.commands.common import open_database
 from service.commands.shown import claim_lines, excerpt, for_terminal, moment
-from service.drafting.drafter import Delta, DraftJob, Event, Finished, OnRecord
+from service.drafting.drafter import Delta, DraftJob, Embedding, Finished, Retrieved
+from service.drafting.wire import Order, ServerGone, answers
 from service.histories.embedding import BATCH
-from service.process.threads import in_thread
 from service.services import Services
-from service.store import users, voices
 
 if TYPE_CHECKING:
     from rich.status import Status
 
+Begun = Callable[[str], None]
 WAITING = "Reading the history and writing..."
 NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"}
 
 
 class DraftWriter:
-    """Writes drafts with one set of services, made for the first of them and kept until the end; made anew if the
-    model failed. Each is shown meanwhile, unless the writer is ``silent``."""
+    """Writes drafts with the home's server where one runs that would write the same. Without one it writes them itself,
+    with one set of services, made for the first of them and kept until the end; made anew if the model failed. Each is
+    shown meanwhile, unless the writer is ``silent``."""
 
     def __init__(self, settings: Settings, *, silent: bool) -> None:
         self._settings, self._silent = settings, silent
@@ -49,15 +50,36 @@ class DraftWriter:
         self._close()
         self._runner.close()
 
-    def write(self, user: str | None, job: DraftJob, on_record: OnRecord = lambda *_: None) -> Draft:
-        """Write a draft and return it. ``on_record`` is called in the transaction that records it. Raises
-        PearlError."""
-        self._services = self._services or _open(self._settings)
+    def write(self, user: str | None, job: DraftJob, begun: Begun = lambda draft_id: None) -> Draft:
+        """Write a draft and return it. ``begun`` is called with its id before it is written and recorded; once more,
+        with another id, if a server ends meanwhile. Raises PearlError."""
+        screen = _Screen(begun, silent=self._silent)
         try:
-            return self._runner.run(_write(self._services, user, job, on_record, _Screen(silent=self._silent)))
-        except ChatError:
-            self._close()
+            with screen.waiting():
+                return self._by_server(Order(user, job), screen) or self._here(user, job, screen)
+        except PearlError as error:
+            screen.break_off()
+            if isinstance(error, ChatError):
+                self._close()
             raise
+
+    def _by_server(self, order: Order, screen: _Screen) -> Draft | None:
+        """Have the home's server write the draft. Return None if none runs, or if it ended before a word was shown."""
+        try:
+            with closing(answers(self._settings, order, say)) as events:
+                for event in events:
+                    if (draft := screen.take(event)) is not None:
+                        self._close()  # one model in memory is enough
+                        return draft
+        except ServerGone as error:
+            if screen.begun:
+                raise
+            say(f"{error.message} It is written without it.")
+        return None
+
+    def _here(self, user: str | None, job: DraftJob, screen: _Screen) -> Draft:
+        self._services = self._services or open_services(self._settings)
+        return self._runner.run(_write(self._services, user, job, screen))
 
     def forget(self, user_id: int) -> None:
         """Drop the user's texts from memory, so that they do not stay there if they are deleted meanwhile."""
@@ -70,40 +92,29 @@ class DraftWriter:
             self._runner.run(services.stop())
 
 
-def _open(settings: Settings) -> Services:
+def say(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def open_services(settings: Settings) -> Services:
     logging.getLogger("pearl.chat").addHandler(logging.NullHandler())  # its failures are shown as errors and evidence
-    encoder = SentenceEncoder(settings.encoder)
-    return Services(settings, encoder=encoder)
+    with open_database(settings):  # its schema is brought up to date
+        return Services(settings)
 
 
-async def _write(services: Services, user: str | None, job: DraftJob, on_record: OnRecord, screen: _Screen) -> Draft:
-    try:
-        with services.database.read() as connection:
-            author = users.chosen(connection, user)
-            voices.chosen_there(connection, author.id, job.voice)
-        if services.needs_encoder and isinstance(services.encoder, SentenceEncoder):
-            # Its weights are compiled without the interpreter's lock, while a thread imports an endpoint's library.
-            loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
-            loader.submit(services.encoder.load)  # a failure is raised again where the encoder is needed
-            loader.shutdown(wait=False)
-        with screen.waiting():
-            await in_thread(services.drafter.check, author, job)
-            await in_thread(services.embed, author.id, screen.embedding)
-            async with aclosing(services.drafter.draft(author, job, on_record)) as events:
-                async for event in events:
-                    screen.show(event)
-                    if isinstance(event, Finished):
-                        return event.draft
-        raise AssertionError("the pipeline ends with Finished")
-    except PearlError:
-        screen.break_off()
-        raise
+async def _write(services: Services, user: str | None, job: DraftJob, screen: _Screen) -> Draft:
+    async with aclosing(services.draft_for(user, job)) as events:
+        async for event in events:
+            if (draft := screen.take(event)) is not None:
+                return draft
+    raise AssertionError("the pipeline ends with Finished")
 
 
 class _Screen:
     """Shows the draft on standard output as it is written, and everything about it on standard error."""
 
-    def __init__(self, *, silent: bool) -> None:
+    def __init__(self, begun: Begun, *, silent: bool) -> None:
+        self.told_begun = begun
         self.silent = silent
         self.begun = False
         self.variant = 0  # index of the text that is shown
@@ -120,7 +131,19 @@ class _Screen:
             self.status = Status(WAITING, console=Console(stderr=True))
         return self.status or nullcontext()
 
-    def embedding(self, done: int, total: int) -> None:
+    def take(self, event: object) -> Draft | None:
+        """Show an event; return the draft if it is the last one."""
+        if isinstance(event, Retrieved):
+            self.told_begun(event.draft_id)
+        elif isinstance(event, Embedding):
+            self._embedding(event.embedded, event.texts)
+        elif isinstance(event, PromptRead):
+            self._show_read(event)
+        elif not self.silent:
+            self._show(event)
+        return event.draft if isinstance(event, Finished) else None
+
+    def _embedding(self, done: int, total: int) -> None:
         """Show how many texts are embedded; off a terminal say once that there are some."""
         if self.status is not None:
             share = f"Embedding {total:,} texts, once: {done / max(1, total):.0%} done..."
@@ -128,12 +151,8 @@ class _Screen:
         elif not done and total > BATCH:
             typer.echo(f"Embedding {total:,} texts first, once.", err=True)
 
-    def show(self, event: Event) -> None:
-        if isinstance(event, PromptRead):
-            self._show_read(event)
-        elif self.silent:
-            return
-        elif isinstance(event, Delta):
+    def _show(self, event: object) -> None:
+        if isinstance(event, Delta):
             self._begin()
             if event.variant > self.variant:
                 self.variant = event.variant

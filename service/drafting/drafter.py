@@ -16,8 +16,9 @@ from pearl.claims.claims import CARRIED_OVER, Sample, claims
 from pearl.clock import Clock
 from pearl.editing.best_of import Likenesses
 from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError
-from pearl.manner.edges import NOTED, request_role
+from pearl.manner.edges import LOOKED_AT, NOTED, request_role
 from pearl.manner.ends import body_end
+from pearl.manner.subjects import MessageForm
 from pearl.prompts import (
     InTime,
     Prompt,
@@ -31,7 +32,7 @@ from pearl.prompts import (
     second_prompt,
 )
 from pearl.records import Claim, Document, Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage, Variant
-from pearl.templates import Template, load_template
+from pearl.templates import Template, change_template, load_template
 from pearl.text.usable import counted, storable
 from retriever.base import Calibration, choose
 from service.drafting.deciding import DecisionPoint, decision_point
@@ -81,6 +82,14 @@ class DraftJob:
     edges: bool = True  # begin and end as the person does, by rule
     instead_of: Document | None = None  # draft as if this text were not there yet; ask nothing, and record nothing
     elsewhere: bool = False  # a model outside this machine will see the documents, whichever writes
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """Texts of the history are embedded before the draft of a command, which has no time limit."""
+
+    embedded: int
+    texts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +384,9 @@ class Drafter:
     def _frame(self, shortlist: Shortlist, job: DraftJob) -> Frame:
         """Return what the draft begins and ends with: as the texts of its voice do, or without one those of the voice
         that the best document is of."""
+        if job.edges and job.template == change_template():
+            form = MessageForm.of([job.shown_as(text).text for text in shortlist.texts[-LOOKED_AT:]])
+            return Frame(mended=partial(form.mended, request=shortlist.request))
         if not job.edges or job.template is not None:
             return UNFRAMED
         nearest = shortlist.ranking[0].document.voice if shortlist.ranking else None

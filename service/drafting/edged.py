@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -36,6 +36,7 @@ CLOSING = PHRASES.compile_with(
     0,
 )
 LABEL = regex.compile(r"(?i)sign-?off:")  # a word of the prompt, which models repeat
+SUBJECT = regex.compile(r"(?i)(?:subject|betreff|objet|asunto|oggetto|assunto):[^\n]*\n\s*")
 SIGNATURE = regex.compile(
     r"[-–—~ \t]*\p{Lu}[\w'’-]*\.?(?:[ \t]+\p{Lu}[\w'’-]*\.?){0,3}(?<![\p{Ll}\d]\.)|\[[^\]\n]{1,40}\]"
 )
@@ -58,6 +59,7 @@ class Frame:
 
     edges: UsualEdges = NO_EDGES
     phrases: regex.Pattern[str] | None = None
+    mended: Callable[[str], str] | None = None  # brings a whole commit message into the person's form
 
 
 UNFRAMED = Frame()
@@ -93,7 +95,8 @@ class FrameFilter:
     own, with placeholders filled, and without an assistant's courtesies. It has ``ended`` behind a sign-off."""
 
     def __init__(self, frame: Frame) -> None:
-        self._off, self._edges = frame == UNFRAMED, frame.edges
+        self._off, self._edges, self._mended = frame == UNFRAMED, frame.edges, frame.mended
+        self._message, self._changed = "", False
         self._beginning = Beginning(frame.edges)
         self._courtesies = Courtesies(frame.phrases)
         self._ending = Ending(frame.edges)
@@ -108,7 +111,7 @@ class FrameFilter:
     def notes(self) -> list[Note]:
         """Notes on what was put in or taken out."""
         notes = []
-        if self._beginning.replaced or self._ending.replaced:
+        if self._beginning.replaced or self._ending.replaced or self._changed:
             notes.append(
                 Note("edges_replaced", "The model began or ended otherwise than you do; your form stands there.")
             )
@@ -124,6 +127,11 @@ class FrameFilter:
         """Take more of the text; return the part that has become certain."""
         if self._off:
             return text
+        if self._mended:
+            self._message += text
+            mended = self._mended(self._message) if last else ""
+            self._changed = last and mended != self._message.strip()
+            return mended
         for stage in (self._beginning, self._courtesies, self._ending, self._placeholders):
             text = stage.feed(text, last=last)
         if self._begun or not text.strip():
@@ -138,13 +146,15 @@ class FrameFilter:
 
 
 class Beginning:
-    """Takes off what a model begins with in place of the greeting and the opening, which stand there already."""
+    """Takes off what a model begins with in place of the greeting and the opening, which stand there already, and a
+    subject."""
 
     def __init__(self, edges: UsualEdges) -> None:
         self._edges = edges
         own = edges.edges.greeting, edges.edges.opening
         self._own = [line for edge in own if edge for line in edge.text.splitlines() if line]
-        self._held: str | None = "" if edges.before or not edges.greets else None
+        self._patterns = (GREETED, NAMED) if edges.before or not edges.greets else ()
+        self._held: str | None = ""
         self.replaced = False
 
     def feed(self, text: str, *, last: bool = False) -> str:
@@ -170,7 +180,10 @@ class Beginning:
                 return len(line)
             if begun and not last and line.casefold().startswith(begun):
                 return -1
-        for pattern in (GREETED, NAMED):
+        subject = SUBJECT.match(text, partial=not last and len(text) < LONGEST_HELD)
+        if subject and text:
+            return -1 if subject.partial or (subject.end() == len(text) and not last) else subject.end()
+        for pattern in self._patterns:
             met = pattern.match(text, partial=not last and len(text) < LONGEST_HELD)
             if met and not last and met.end() == len(text) < LONGEST_HELD:
                 return -1
@@ -240,7 +253,7 @@ class Ending:
 
     def __init__(self, edges: UsualEdges) -> None:
         self._edges = edges
-        theirs = edges.addressee or ""
+        theirs = (edges.addressee or "").casefold()
         self._signed_as = (theirs, *theirs.split()) if theirs else ()  # models sign as the recipient
         self._held = ""  # blanks, and a line that may be the first of a sign-off
         self.ended = self.replaced = False
@@ -270,22 +283,29 @@ class Ending:
         if last:
             whole, begun = [*whole, begun], ""
         lines = [line.strip() for line in whole if line.strip()]
-        own = [line.casefold() for line in (*self._edges.after.splitlines(), *self._signed_as)]
+        own = {form for line in self._edges.after.splitlines() for form in _forms(line)} - {""}
         if LABEL.match(text):
             return True
         if not lines:
-            may = any(line.startswith(begun.casefold()) for line in own) or CLOSING.fullmatch(begun, partial=True)
-            may = may or LABEL.match(begun, partial=True)
+            may = any(line.startswith(_forms(begun)) for line in (*own, *self._signed_as))
+            may = may or bool(CLOSING.fullmatch(begun, partial=True) or LABEL.match(begun, partial=True))
             return None if may and len(begun) < LONGEST_HELD else False
-        if lines[0].casefold() in own:
+        if not own.isdisjoint(_forms(lines[0])):
             return True
+        if len(lines) == 1 and _forms(lines[0])[1] in self._signed_as:
+            return last or (None if not begun.strip() else False)  # as the recipient, unless the text goes on
         if not (CLOSING.fullmatch(lines[0]) or PLACEHOLDER.fullmatch(lines[0])) or not all(
-            map(SIGNATURE.fullmatch, lines[1:])
+            SIGNATURE.fullmatch(line) or not own.isdisjoint(_forms(line)) for line in lines[1:]
         ):
             return False
         if last or lines[1:]:
             return True
         return None if not begun.strip() or SIGNATURE.fullmatch(begun.strip(), partial=True) else False
+
+
+def _forms(line: str) -> tuple[str, str]:
+    """Return a line case-folded, with the dash before a name and without."""
+    return line.casefold(), line.strip(" \t-–—~").casefold()
 
 
 class Placeholders:

@@ -67,7 +67,7 @@ class SentPair:
 
     draft: str  # its first LONGEST characters
     sent: str  # the same
-    edit: dict[str, Any]  # of the whole texts: words and sentences kept, added and removed, distance, machine_share
+    edit: dict[str, Any]  # of the whole texts: words kept, added and removed, distance, machine_share
     created_at: float
 
     @property
@@ -292,11 +292,10 @@ def edits_json(sent: Sequence[SentPair], outcomes: dict[str, int]) -> dict[str, 
     months: dict[str, list[float]] = {}
     for pair, distance in zip(sent, distances, strict=True):
         months.setdefault(datetime.fromtimestamp(pair.created_at, UTC).strftime("%Y-%m"), []).append(distance)
-    counted = [name for name in sent[0].edit if name.startswith(("words_", "sentences_"))]
     return {
         "drafts": len(sent),
         **outcomes,
-        **{name: sum(pair.edit[name] for pair in sent) for name in counted},
+        **{name: sum(pair.edit[name] for pair in sent) for name in ("words_kept", "words_added", "words_removed")},
         "distance": bootstrap.mean(distances).to_json(),
         "machine_share": bootstrap.mean([pair.edit["machine_share"] for pair in sent]).to_json(),
         "trend": (late - early).to_json() if len(sent) >= LEAST_FOR_TREND else None,

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pearl.errors import InputError
 from pearl.prompts import fair_shares
+from pearl.templates import change_template
 from pearl.text.usable import counted
-from service.importers.git import PATHS_SHOWN, changed_paths
+from service.drafting.drafter import DraftJob
+from service.importers.git import PATHS_SHOWN, changed_paths, whole_message
 from service.process.git_process import git_answer, run_git
 
 DIFF = ("diff", "--cached", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--submodule=short")
@@ -21,6 +23,11 @@ LEAST_CHARACTERS = 80  # of a file's excerpt; a shorter one would show nothing
 LONG_LINE = re.compile(r"^(.{200}).+$", re.MULTILINE)
 HUNK = re.compile(r"^@@ .*? @@", re.MULTILINE)
 STATES = {"A": "new file", "D": "deleted"}
+
+
+def commit_job(job: DraftJob) -> DraftJob:
+    """The job with what a commit's message takes: its template, and whole messages as samples."""
+    return replace(job, template=change_template(), shown_as=whole_message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from pearl.answers.marks import CLOSING
 from pearl.chat.base import Decoding
 from pearl.errors import ChatError, InputError, MailError, NotFound, Overloaded, StoreError
 from pearl.records import Draft
 from pearl.text.usable import counted, printable
-from service.drafting.drafter import AUTO, DraftJob, OnRecord
+from service.drafting.drafter import AUTO, DraftJob
 from service.importers.base import Options, stable_id
 from service.importers.identities import Identities
 from service.importers.mails.boxes import MESSAGE_BYTES
@@ -52,7 +52,7 @@ Say = Callable[[str], None]
 class Writer(Protocol):
     """Writes the drafts of a watch, and forgets a user's texts before a wait."""
 
-    def write(self, user: str, job: DraftJob, on_record: OnRecord, /) -> Draft: ...
+    def write(self, user: str, job: DraftJob, begun: Callable[[str], None], /) -> Draft: ...
     def forget(self, user_id: int, /) -> None: ...
 
 
@@ -197,9 +197,10 @@ class MailWatcher:
                 yield from box.mails(box.find(message_id)[:1])
 
     def _kept(self, answer: Answer) -> drafts.StoredDraft | None:
-        """The stored draft of an answer, None if it was deleted."""
+        """The stored draft of an answer; None if there is none, it was deleted, or it is questions."""
         with suppress(NotFound), self._database.read() as connection:
-            return drafts.get(connection, self._user.id, answer.draft or "")
+            stored = drafts.get(connection, self._user.id, answer.draft or "")
+            return None if stored.questions else stored
         return None
 
     # messages that wait
@@ -248,10 +249,11 @@ class MailWatcher:
         has recorded is not drafted again.
         """
         answer = self._state.answers.setdefault(waiting.key, Answer())
-        why = None if answer.draft else why_unanswered(waiting, partial(self._is_answered, box))
+        kept = self._kept(answer)
+        why = None if kept else why_unanswered(waiting, partial(self._is_answered, box))
         box.open(folder)
         if why is None and not box.find(draft_id_of(waiting.key, self._account.address)):
-            self._append_draft(box, folder, waiting, answer)
+            self._append_draft(box, folder, waiting, kept or self._draft(waiting, answer))
         answer.laid = True
         self._state.save()
         return why
@@ -264,9 +266,8 @@ class MailWatcher:
         named = box.heads(box.find(waiting.envelope.id, "In-Reply-To", "References")[-ANSWERS:])
         return any(waiting.is_answered_by(read_envelope(head)) for head in named.values())
 
-    def _append_draft(self, box: Mailbox, folder: str, waiting: Waiting, answer: Answer) -> None:
-        """Write the draft, or the questions whose answers it would take, and append it to Drafts."""
-        written = (self._kept(answer) if answer.draft else None) or self._draft(waiting, answer)
+    def _append_draft(self, box: Mailbox, folder: str, waiting: Waiting, written: Draft | drafts.StoredDraft) -> None:
+        """Append the draft to Drafts, or the questions whose answers it would take."""
         if written.questions:
             box.append(folder, as_note(waiting, self._account.address, written.questions))
             self._say(f"No draft: nothing written so far helps. Questions that would are in {printable(folder)}.")
@@ -291,11 +292,10 @@ class MailWatcher:
         return read_habits(mails, others)
 
     def _draft(self, waiting: Waiting, answer: Answer) -> Draft:
-        def note(_: Any, draft: Draft) -> None:
-            """In the transaction that records the draft: either both are kept, or the state names no draft there is."""
-            if not draft.questions:
-                answer.draft = draft.id
-                self._state.save()
+        def note(draft_id: str) -> None:
+            """Before the draft is recorded: from then on it is found again, whatever ends this process."""
+            answer.draft = draft_id
+            self._state.save()
 
         job = DraftJob(
             waiting.request or "",

@@ -22,8 +22,6 @@ SUPPORTED = [STATELESS, *HANDSHAKE]
 VERSION_HEADER = "mcp-protocol-version"
 META = "io.modelcontextprotocol/"
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
-APPS = f"{META}ui"  # the extension MCP Apps (SEP-1865)
-APP_TYPE = "text/html;profile=mcp-app"
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
 HTTP_STATUS = {UNKNOWN_METHOD: 404, INTERNAL_ERROR: 500}  # of the stateless revision; 400 for all others
 FRESH_MS = 3_600_000  # how long a client may cache; the tools change only with the program
@@ -76,20 +74,6 @@ class McpReply:
 
 
 @dataclass(frozen=True, slots=True)
-class McpApp:
-    """A page in which clients that can (MCP Apps) show the results of a tool."""
-
-    tool: str
-    uri: str
-    title: str
-    html: str
-
-    @property
-    def listed(self) -> dict[str, str]:
-        return {"uri": self.uri, "name": self.tool, "title": self.title, "mimeType": APP_TYPE}
-
-
-@dataclass(frozen=True, slots=True)
 class McpPrompt:
     """A message that a person picks in the client, with their words put in."""
 
@@ -113,21 +97,11 @@ class McpTools:
 
     listed: Mapping[str, dict[str, Any]]  # their descriptions by name
     call: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]  # name, arguments -> result, errors included
-    app: McpApp | None = None
     prompts: tuple[McpPrompt, ...] = ()
 
-    def about(self, capabilities: Any) -> dict[str, Any]:
-        """Return what the server says of itself; the app only to clients that show it."""
-        parts = {"tools": True, "resources": self.app is not None, "prompts": bool(self.prompts)}
-        more: dict[str, Any] = {"extensions": {APPS: {}}} if self.app is not None and _shows_apps(capabilities) else {}
-        return {**ABOUT, "capabilities": {name: {} for name, there in parts.items() if there} | more}
-
-    def listed_for(self, shows_apps: bool) -> list[dict[str, Any]]:
-        """The descriptions; for a client that shows apps they name the tool's."""
-        if self.app is None or not shows_apps:
-            return list(self.listed.values())
-        named = {**self.listed[self.app.tool], "_meta": {"ui": {"resourceUri": self.app.uri}}}
-        return list({**self.listed, self.app.tool: named}.values())
+    def about(self) -> dict[str, Any]:
+        """Return what the server says of itself."""
+        return {**ABOUT, "capabilities": {"tools": {}, **({"prompts": {}} if self.prompts else {})}}
 
 
 class _Refusal(Exception):
@@ -161,7 +135,7 @@ async def reply(message: McpMessage, tools: McpTools, headers: Mapping[str, str]
             return None
         if stateless and not two_eras:
             _check_stateless(message, meta, headers)
-        result = await _result(message, tools, meta, stateless, two_eras)
+        result = await _result(message, tools, stateless, two_eras)
     except _Refusal as refusal:
         status = HTTP_STATUS.get(refusal.code, 400) if stateless else 200
         return McpReply(error_message(refusal.code, refusal.message, message, refusal.data), status)
@@ -202,38 +176,18 @@ def _check_header(headers: Mapping[str, str] | None, name: str, value: Any) -> N
         raise _Refusal(HEADER_MISMATCH, f"The header '{name}' is not what the body says.")
 
 
-def _shows_apps(capabilities: Any) -> bool:
-    try:
-        return APP_TYPE in capabilities["extensions"][APPS]["mimeTypes"]
-    except (LookupError, TypeError):
-        return False
-
-
-async def _result(
-    message: McpMessage, tools: McpTools, meta: Mapping[str, Any], stateless: bool, two_eras: bool
-) -> dict[str, Any]:
-    capabilities = meta.get(f"{META}clientCapabilities")
+async def _result(message: McpMessage, tools: McpTools, stateless: bool, two_eras: bool) -> dict[str, Any]:
     match message.method:
         case "initialize" if two_eras or not stateless:
             wanted = message.params.get("protocolVersion")
             version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
-            return {"protocolVersion": version, "serverInfo": SERVER, **tools.about(message.params.get("capabilities"))}
+            return {"protocolVersion": version, "serverInfo": SERVER, **tools.about()}
         case "ping" if two_eras or not stateless:
             return {}
         case "server/discover" if two_eras or stateless:
-            return {"supportedVersions": SUPPORTED, **tools.about(capabilities)}
+            return {"supportedVersions": SUPPORTED, **tools.about()}
         case "tools/list":
-            # after a handshake a request does not say what its client shows; one that shows no apps passes over it
-            return {"tools": tools.listed_for(_shows_apps(capabilities) or capabilities is None)}
-        case "resources/list" if tools.app is not None:
-            return {"resources": [tools.app.listed]}
-        case "resources/templates/list" if tools.app is not None:
-            return {"resourceTemplates": []}
-        case "resources/read" if tools.app is not None:
-            if message.params.get("uri") != tools.app.uri:
-                raise _Refusal(INVALID_PARAMS, f"There is no such resource; there is {tools.app.uri}.")
-            content = {"uri": tools.app.uri, "mimeType": APP_TYPE, "text": tools.app.html}
-            return {"contents": [{**content, "_meta": {"ui": {"prefersBorder": True}}}]}
+            return {"tools": list(tools.listed.values())}
         case "prompts/list" if tools.prompts:
             return {"prompts": [prompt.listed for prompt in tools.prompts]}
         case "prompts/get" if tools.prompts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -21,7 +20,7 @@ from service.api.feedback import FeedbackIn, feedback_body
 from service.api.fields import KnownFields, Name, Text
 from service.api.likeness import LikenessIn, likeness_of
 from service.drafting.drafter import DraftJob, Event
-from service.mcp.protocol import McpApp, McpPrompt, McpTools
+from service.mcp.protocol import McpPrompt, McpTools
 from service.process.threads import in_thread, in_writing_thread
 from service.services import Services
 from service.store import feedback, voices
@@ -64,7 +63,7 @@ class Toolbox:
 
     @property
     def tools(self) -> McpTools:
-        return McpTools(LISTED, self._call, APP, PROMPTS)
+        return McpTools(LISTED, self._call, PROMPTS)
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run a tool; return the result. An error is a result, too, so that the model reads it."""
@@ -238,8 +237,6 @@ def _listed(name: str, tool: _Tool) -> dict[str, Any]:
 
 
 LISTED = {name: _listed(name, tool) for name, tool in TOOLS.items()}
-PAGE = Path(__file__).with_name("draft.html").read_text(encoding="utf-8")
-APP = McpApp("draft", "ui://pearl/draft.html", "A draft with its evidence", PAGE)
 
 
 def _draft_prompt(request: str, voice: str) -> str:

@@ -9,9 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
 
-from pearl import clock
 from pearl.chat.base import ChatModel, Chunk, Decoding, Message
 from pearl.errors import ChatError, ChatInterrupted, ChatRateLimited, ChatRefused, ChatRejected, StoreError
 from service.store import keys
@@ -115,8 +113,7 @@ class WatchedModel:
         spending, failed = counted.get(), False
         call = None if spending is None else CallTokens(spending, self._model, messages)
         try:
-            stream = self._model.stream if clock.begin_span is None else self._traced
-            async with aclosing(stream(messages, decoding)) as chunks:
+            async with aclosing(self._model.stream(messages, decoding)) as chunks:
                 async for chunk in chunks:
                     if call is not None:
                         call.read(chunk)
@@ -132,32 +129,6 @@ class WatchedModel:
             if call is not None:
                 call.end(failed=failed)
         self._state = ModelState(None, self._now() + CHECKED_S)
-
-    async def _traced(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
-        """The stream with a span around it, named and described as OpenTelemetry's conventions for GenAI say."""
-        assert clock.begin_span is not None, "traces are wanted"
-        asked = {
-            "gen_ai.operation.name": "chat",
-            "gen_ai.request.model": self.name,
-            "gen_ai.request.max_tokens": decoding.max_tokens,
-            "gen_ai.request.temperature": decoding.temperature,
-            "gen_ai.request.top_p": decoding.top_p,
-        }
-        span, answered, failure = clock.begin_span(f"chat {self.name}", asked), dict[str, Any](), None
-        try:
-            async with aclosing(self._model.stream(messages, decoding)) as chunks:
-                async for chunk in chunks:
-                    if chunk.usage is not None:
-                        answered["gen_ai.usage.input_tokens"] = chunk.usage.prompt_tokens
-                        answered["gen_ai.usage.output_tokens"] = chunk.usage.completion_tokens
-                    if chunk.finish_reason is not None:
-                        answered["gen_ai.response.finish_reasons"] = (chunk.finish_reason,)
-                    yield chunk
-        except ChatError as error:
-            failure = error
-            raise
-        finally:
-            span.end(answered, failure)
 
     async def check(self) -> None:
         await self._model.check()

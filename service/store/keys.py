@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from sqlalchemy import Connection, bindparam, case, delete, exists, insert, sele
 
 from pearl.errors import AccessError, NotFound, Unauthenticated
 from pearl.text.usable import format_timestamp, storable
+from service.store.database import Database
 from service.store.ids import new_id
 from service.store.tables import grants, keys, users
 from service.store.users import User, ensure, find, find_address, get, spellings, tenant_id
@@ -278,3 +280,39 @@ def withdraw(connection: Connection, key: str) -> None:
 def _digest(key: str) -> str:
     # a key is 256 random bits, so a fast digest cannot be searched backwards
     return hashlib.sha256(key.encode()).hexdigest()
+
+
+WRITTEN_EVERY_S = 60.0  # between stored uses of a key
+
+
+class KeyUses:
+    """Uses of keys: requests call ``note``, which takes only a lock, the background ``flush``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._noted: dict[str, float] = {}  # time of the last use by the key's id, not stored yet
+        self._written: dict[str, float] = {}
+
+    def note(self, key_id: str, now: float | None = None) -> None:
+        now = time.time() if now is None else now
+        with self._lock:
+            if now - self._written.get(key_id, 0.0) >= WRITTEN_EVERY_S:
+                self._noted[key_id] = now
+
+    def flush(self) -> None:
+        """Store the uses noted since the last time. Raises StoreError; the next call tries again."""
+        with self._lock:
+            due, self._noted = self._noted, {}
+        if not due:
+            return
+        try:
+            with self._database.write() as connection:
+                note_uses(connection, due)
+        except BaseException:
+            with self._lock:
+                self._noted = due | self._noted
+            raise
+        with self._lock:
+            recent = max(due.values()) - WRITTEN_EVERY_S
+            self._written = {key: when for key, when in (self._written | due).items() if when > recent}

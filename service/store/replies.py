@@ -37,7 +37,7 @@ def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
         ) from error
     gone = False
     try:
-        with open_replies(home / FOLDER / f"{user.id}.sqlite", option=None) as store:
+        with open_replies(home / FOLDER / f"{user.id}.sqlite") as store:
             yield store
     except PearlError as error:
         gone = error.code == "user_not_found"

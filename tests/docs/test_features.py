@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 import typer
 
+from eval.asking.choices import NUMBERS
 from eval.commands.judge import items
-from eval.commands.judge.made import presets_of
 from eval.drafts import stance
 from eval.judges import authorship, discover, personalized, quality, style_detect, style_rank, style_write
 from eval.recorded.personalized import presets
 from eval.recorded.quality import experts
 from eval.recorded.style import choices as style_choices
 from pearl.cli.main import app
-from training.reward.choices import REWARD_CHOICES
+from training.config import choices_in
+from training.reward.config import RewardConfig
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROW = re.compile(r"^\| (\d+) \| ([^|]*⚠[^|]*) \| (\w+) \| (.*) \|$", re.MULTILINE)
@@ -55,11 +56,15 @@ def declared() -> set[str]:
     """The names of all declared choices."""
     judges = (authorship, personalized, quality, style_detect, style_rank, style_write)
     every = [
-        *map(presets_of, (judge.JUDGE for judge in judges)),
+        *(judge.JUDGE.presets for judge in judges),
         *(source.presets for source in items.SOURCES.values()),
         *(module.PRESETS for module in (discover, experts, presets, stance, style_choices)),
     ]
-    return {choice.name for each in every for choice in each.choices} | {choice.name for choice in REWARD_CHOICES}
+    return (
+        {choice.name for each in every for choice in each.choices}
+        | {*choices_in(RewardConfig)}
+        | {number.name for number in NUMBERS}
+    )
 
 
 def options(command: Any) -> Iterator[str]:
@@ -76,7 +81,9 @@ def test_each_warning_sign_is_a_choice(rows, declared):
 
 def test_the_evidence_of_a_warning_sign_names_its_choice(rows):
     for name, choices in CHOICES.items():
-        named = set(re.findall(r"(\w+)=", rows[name])) or {"stances" for _ in re.findall("--stance-rules", rows[name])}
+        named = set(re.findall(r"(\w+)=", rows[name])) or {
+            "stances" for _ in re.findall("--stances as_published", rows[name])
+        }
         assert named & choices, name
     known = set(options(typer.main.get_command(app)))
     for name, option in OPTIONS.items():

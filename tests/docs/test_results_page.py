@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ import pytest
 
 from retriever.base import Helps
 from retriever.calibrated.artifact import SHIPPED, read_manifest
-from training.choices import preset_values
-from training.data.selection import SelectionOptions
+from training.config import TrainingConfig, read_config
+from training.options import TrainingOptions
 
 DOCS = Path(__file__).parents[2] / "docs"
 HEAD, *SECTIONS = (DOCS / "results.md").read_text(encoding="utf-8").split("\n## ")
@@ -74,9 +73,9 @@ def test_the_probability_that_ships_is_the_one_that_was_fitted() -> None:
 def test_what_ships_is_said_as_it_was_run() -> None:
     """Its artifact names what differs from the preset; the front pages say so, with the paper's way beside it."""
     training = read_manifest(SHIPPED).training
-    ran = training["choices"] | training["selection"] | {"first_stage_only": training["base"] is None}
-    usual = preset_values(training["preset"]) | asdict(SelectionOptions()) | {"first_stage_only": False}
-    assert training["changed"] == {name: value for name, value in ran.items() if value != usual[name]}
+    ran, _ = read_config(TrainingConfig, SHIPPED / "artifact.json", [])
+    options = TrainingOptions((), Path(), Path(), **ran | {"first_stage_only": training["base"] is None})
+    assert training["changed"] == options.changed
     readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     for page in (readme, "\n".join(SECTIONS)):
         assert "without a cross-encoder and without the paper's selection of requests (share 1, tau 20)" in page

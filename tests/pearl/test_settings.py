@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from pearl.errors import InputError
-from pearl.settings import SERVED_INSTEAD, load_settings
+from pearl.settings import FILE, SERVED_INSTEAD, load_settings, settings_with
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +47,54 @@ def test_what_is_passed_in_outranks_the_environment(monkeypatch):
     monkeypatch.setenv("PEARL_RETRIEVER", "bm25")
     assert load_settings(retriever="dense").retriever == "dense"
     assert load_settings(retriever=None).retriever == "bm25"
+
+
+def test_a_file_in_the_home_is_read_after_options_and_environment(monkeypatch, tmp_path):
+    (tmp_path / FILE).write_text('retriever = "dense"\nencoder = "mpnet"\nrevise_below = 0.5\nlikeness = true\n')
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path))
+    monkeypatch.setenv("PEARL_RETRIEVER", "bm25")
+    settings = load_settings(encoder="embedded")
+    assert (settings.retriever, settings.encoder, settings.revise_below) == ("bm25", "embedded", "0.5")
+    assert settings.likeness
+    assert settings.origins == {
+        "home": "PEARL_HOME",
+        "retriever": "PEARL_RETRIEVER",
+        "revise_below": FILE,
+        "encoder": "--encoder",
+        "likeness": FILE,
+    }
+    assert load_settings(home=tmp_path / "other").revise_below is None
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b'llm_modle = "m"', "{file}: llm_modle: is no setting; write llm_model, or take it out."),
+        (b"colour = 1", "{file}: colour: is no setting; take it out."),
+        (b'home = "there"', "{file}: home: PEARL_HOME says where this file lies; set it there."),
+        (b'llm_timeout_s = "soon"', "pearl.toml in PEARL_HOME: llm_timeout_s = 'soon': Input should be a valid number"),
+        (b"encoder = ['a']", "pearl.toml in PEARL_HOME: encoder = ['a']: Input should be a valid string"),
+        (b"llm = 3", "pearl.toml in PEARL_HOME: llm = 3: there are auto, embedded, openai"),
+        (b"llm_api_key = ['sk-1']", "pearl.toml in PEARL_HOME: llm_api_key = (hidden): "),
+        (b"llm", "{file}: cannot be read as TOML: Expected '=' after a key"),
+        (b'llm = "\xff"', "{file}: cannot be read as TOML: 'utf-8' codec can't decode byte 0xff"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_an_error_that_names_it_and_the_key(monkeypatch, tmp_path, content, complaint):
+    (tmp_path / FILE).write_bytes(content)
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path))
+    with pytest.raises(InputError) as caught:
+        load_settings()
+    assert caught.value.message.startswith(complaint.format(file=tmp_path / FILE))
+    assert (caught.value.code, caught.value.exit_status) == ("invalid_setting", 2)
+    assert "sk-1" not in caught.value.message
+
+
+def test_a_command_within_another_takes_its_settings():
+    with settings_with(encoder="mpnet", ray=None):
+        assert load_settings().encoder == "mpnet"
+        assert load_settings(encoder="other").encoder == "other"
+    assert load_settings().encoder == "embedded"
 
 
 def test_a_database_by_url():
@@ -97,6 +145,10 @@ def test_auto_uses_the_endpoint_that_is_set(given, uses_endpoint):
         ("PEARL_REVISE_BELOW", "often"),
         ("PEARL_REVISE_BELOW", ""),
         ("PEARL_REVISE_BELOW", "nan"),
+        ("PEARL_LLM_PRICES", "1"),
+        ("PEARL_LLM_PRICES", "1,-2"),
+        ("PEARL_LLM_PRICES", "1,nan"),
+        ("PEARL_MAX_IN_FLIGHT", "0"),
         ("PEARL_RATE_LIMIT", "often"),
         ("PEARL_CORS_ORIGINS", "tool.example"),
         ("PEARL_CORS_ORIGINS", "https://a.example,https://tool.example/"),

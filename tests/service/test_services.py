@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from pearl.chat.speed import Speed
 from pearl.errors import InputError, NotFound, StoreError
+from pearl.prompts import first_message
 from pearl.settings import load_settings
+from pearl.templates import DEFAULT_TEMPLATE, load_template
 from service.app import create_app
 from service.services import Services
 from tests.fake_chat import FakeChatModel
@@ -118,6 +121,23 @@ def test_the_encoder_is_loaded_where_it_is_needed(
     services = house(encoder=Loading(), retriever=name).services
     until(services.loaded.is_set)
     assert loaded.is_set() == needed
+
+
+def test_what_most_prompts_begin_with_is_read_when_the_models_are_loaded(
+    house: Any, until: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    read = []
+
+    class Slow(FakeChatModel):
+        def read_ahead(self, begin: Any, left: Any) -> Speed:
+            read.append((begin, left()))
+            return Speed(600, 20, 100, 10)
+
+    caplog.set_level(logging.INFO, "pearl")
+    services = house(Slow()).services
+    until(lambda: "the model fake reads 30 and writes 10.0 tokens a second" in caplog.text)
+    assert read == [([first_message(load_template(DEFAULT_TEMPLATE))], False)]
+    assert services.loaded.is_set()
 
 
 def test_what_is_loaded_after_the_end_begins_nothing(

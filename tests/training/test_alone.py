@@ -28,8 +28,7 @@ def alone(writings: Any, write_lines: Any, causal_folder: Path, sentence_folder:
         "history": write_lines(writings(["ann"], documents=DOCUMENTS), "mine.jsonl"),
         "aux": causal_folder,
         "encoder": sentence_folder,
-        "choose": ["candidates=5"],
-        "first_stage_only": None,
+        "choose": ["candidates=5", "first_stage_only=yes"],
     }
 
 
@@ -65,8 +64,8 @@ def test_one_user_trains_measures_fits_again_and_ranks(
     assert f"Do not use this artifact: {artifact.do_not_use[0]}" in ran.err
     assert artifact.training["worth"]["requests"] == len(chosen)
 
-    options = {name: alone[name] for name in ("history", "encoder", "first_stage_only")}
-    again = train("fit", **options, work=work, out=tmp_path / "again")
+    signals = [f"encoder={alone['encoder']}", "first_stage_only=yes"]
+    again = train("fit", history=alone["history"], choose=signals, work=work, out=tmp_path / "again")
     assert again.status == 0
     fitted = read_manifest(tmp_path / "again")
     assert fitted.training["split"] == artifact.training["split"]
@@ -74,7 +73,7 @@ def test_one_user_trains_measures_fits_again_and_ranks(
 
     line = {"request": "wheel: item 41", "documents": [{"text": "the wheel is fine"}, {"text": "mind the tide"}]}
     ranked = run_pearl(
-        "rank", model=tmp_path / "model", encoder=alone["encoder"], input=write_lines([line]), output="-"
+        "rank", f"PEARL_ENCODER={alone['encoder']}", model=tmp_path / "model", input=write_lines([line]), output="-"
     )
     assert ranked.status == 0
     assert ranked.err.startswith("Do not use this artifact: ")
@@ -166,30 +165,32 @@ def test_the_steps_one_by_one_on_what_the_step_before_wrote(
     selected = json.loads(ran.out)
     assert selected["groups"] == selected["requests_kept"] == 6
 
-    fitting = {"history": alone["history"], "encoder": alone["encoder"], "work": work}
-    ran = train("fit", **fitting, groups=groups, first_stage_only=None, out=tmp_path / "model")
+    fitting = {"history": alone["history"], "work": work}
+    signals = [f"encoder={alone['encoder']}", "first_stage_only=yes"]
+    ran = train("fit", **fitting, groups=groups, choose=signals, out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, "")
     artifact = read_manifest(tmp_path / "model")
     assert artifact.normalize == "mean"
-    assert artifact.training["selection"] == {name: options[name] for name in ("share", "positives", "negatives")}
+    assert artifact.training["config"].items() >= options.items()
     quartiles = [selected["y0_quartiles"][0], selected["y0"], selected["y0_quartiles"][1]]
     assert any(artifact.y0 == pytest.approx(y0, rel=1e-5) for y0 in quartiles)
 
     line = {"request": "wheel: item 41", "documents": [{"text": "the wheel is fine"}, {"text": "mind the tide"}]}
-    model = {"model": tmp_path / "model", "encoder": alone["encoder"]}
-    assert run_pearl("rank", **model, input=write_lines([line]), output="-").status == 0
+    own = f"PEARL_ENCODER={alone['encoder']}"
+    assert run_pearl("rank", own, model=tmp_path / "model", input=write_lines([line]), output="-").status == 0
 
     for changed, said in (
-        ({"groups": groups, "choose": "share=1"}, "pearl: --choose share: is what --groups was selected with"),
-        ({"groups": groups, "choose": "loss=distill"}, "pearl: --groups: loss=distill learns from all requests"),
+        ({"groups": groups, "choose": ["share=1"]}, "pearl: --choose share: is what --groups was selected with"),
+        ({"groups": groups, "choose": ["loss=distill"]}, "pearl: --groups: loss=distill learns from all requests"),
         ({"groups": work / "mine-train.parquet"}, "is not a file of groups of 'pearl train select'"),
         ({"groups": tmp_path / "none.parquet"}, "none.parquet: there is no such file"),
     ):
-        ran = train("fit", **fitting, **changed, first_stage_only=None, out=tmp_path / "other")
+        told = [*signals, *changed.pop("choose", ())]
+        ran = train("fit", **fitting, **changed, choose=told, out=tmp_path / "other")
         assert (ran.status, ran.out) == (2, "")
         assert said in ran.err
     train("select", scores=work / "mine-dev.parquet", out=groups, choose=chosen)
-    ran = train("fit", **fitting, groups=groups, first_stage_only=None, out=tmp_path / "other")
+    ran = train("fit", **fitting, groups=groups, choose=signals, out=tmp_path / "other")
     assert ran.status == 2
     assert "is not among the requests to train on in --work; select from its scores to train on." in ran.err
     assert not (tmp_path / "other").exists()

@@ -12,7 +12,7 @@ from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, load_artifact, read_manifest
 from retriever.models.cross_encoder import ALL_WORDS, CrossEncoderModel, PairReading
-from training.choices import ALL, AS_PUBLISHED, preset_values
+from training.config import ALL, AS_PUBLISHED, TrainingConfig, values_of
 from training.data.selection import SelectionOptions
 from training.gains.groups import select_from
 from training.gains.scores import read_scores
@@ -48,7 +48,7 @@ def base(mpnet_folder: Path) -> str:
 @pytest.fixture
 def published(train: Callable[..., Any], tiny: dict[str, Any], base: str, tmp_path: Path) -> Path:
     """An artifact as published, trained by one command."""
-    ran = train("retriever", **tiny, preset=AS_PUBLISHED, choose=[base, "epochs=1"], out=tmp_path / "model")
+    ran = train("retriever", **tiny, choose=[base, "preset=as_published", "epochs=1"], out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, ""), ran.err
     load_artifact.cache_clear()
     return tmp_path / "model"
@@ -59,10 +59,9 @@ def test_one_command_from_a_history_to_the_papers_artifact(
 ) -> None:
     artifact = read_manifest(published)
     training = artifact.training
-    assert training["preset"] == AS_PUBLISHED
     given = {"epochs": 1, "aux": str(tiny["aux"]), "base": str(mpnet_folder), "max_tokens": 128}  # MPNet reads no more
-    assert training["choices"] == preset_values(AS_PUBLISHED) | given
-    assert training["selection"] == {"share": 2 / 3, "positives": 2, "negatives": 3}
+    given |= {"encoder": str(tiny["encoder"])}
+    assert training["config"] == values_of(TrainingConfig, AS_PUBLISHED) | given
     assert artifact.normalize == "sum"
     work = published.with_name("model.work")
     scored = read_scores(work / "mine-train.parquet")[1]["options"]
@@ -96,8 +95,8 @@ def test_it_is_ranked_measured_and_refused_like_any_other(
     published: Path, run_pearl: Callable[..., Any], write_lines: Any, tiny: dict[str, Any]
 ) -> None:
     """The cross-encoder alone says the score of every document, which it reads without its own request."""
-    asked = {"encoder": tiny["encoder"], "input": write_lines([ASKED]), "output": "-"}
-    ran = run_pearl("rank", model=published, **asked)
+    asked = {"input": write_lines([ASKED]), "output": "-"}
+    ran = run_pearl("rank", f"PEARL_ENCODER={tiny['encoder']}", model=published, **asked)
     assert ran.status == 0
     documents = [Document(str(place), each["text"]) for place, each in enumerate(ASKED["documents"])]
     alone = CrossEncoderModel(published / CROSS_ENCODER, read_manifest(published).reading)
@@ -106,8 +105,8 @@ def test_it_is_ranked_measured_and_refused_like_any_other(
 
     gains = published.with_name("model.work") / "gains-test-mine.jsonl.gz"
     for command in ("retrieval", "calibration"):
-        measured = {"gains": gains, "model": [published, "bm25"], "encoder": tiny["encoder"]}
-        ran = run_pearl("eval", command, **measured, json="-")
+        measured = {"gains": gains, "model": [published, "bm25"]}
+        ran = run_pearl("eval", command, f"PEARL_ENCODER={tiny['encoder']}", **measured, json="-")
         assert ran.status == 0, ran.err
         assert [model["model"] for model in ran.json["models"]] == [str(published), "bm25"]
 
@@ -123,18 +122,20 @@ def test_step_by_step(
     train: Callable[..., Any], tiny: dict[str, Any], base: str, mpnet_folder: Path, tmp_path: Path
 ) -> None:
     """score, select and fit under the preset; fit records how the scores were made."""
-    common = {"preset": AS_PUBLISHED, "history": tiny["history"]}
+    config, common = tmp_path / "config.toml", {"history": tiny["history"], "config": tmp_path / "config.toml"}
+    config.write_text(f'preset = "as_published"\nencoder = "{tiny["encoder"]}"\nepochs = 2\n')
     for split in (TRAIN, DEV):
         ran = train("score", **common, aux=tiny["aux"], split=split, out=tmp_path / f"{split}.parquet")
         assert ran.status == 0, ran.err
     assert train("select", scores=tmp_path / "train.parquet", out=tmp_path / "groups.parquet").status == 0
-    fitting = {"choose": [base, "epochs=2", "y0=q3"], "encoder": tiny["encoder"], "groups": tmp_path / "groups.parquet"}
+    fitting = {"choose": [base, "y0=q3"], "groups": tmp_path / "groups.parquet"}
     scores = [tmp_path / "train.parquet", tmp_path / "dev.parquet"]
     ran = train("fit", **common, **fitting, scores=scores, out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, ""), ran.err
     artifact = read_manifest(tmp_path / "model")
     given = {"epochs": 2, "y0": "q3", "aux": str(tiny["aux"]), "base": str(mpnet_folder), "max_tokens": 128}
-    assert artifact.training["choices"] == preset_values(AS_PUBLISHED) | given
+    given |= {"encoder": str(tiny["encoder"])}
+    assert artifact.training["config"] == values_of(TrainingConfig, AS_PUBLISHED) | given
     assert artifact.weight == 1.0
 
 
@@ -155,11 +156,11 @@ def test_single_choices_without_the_preset_and_an_adapter(
     artifact = read_manifest(tmp_path / "model")
     assert (artifact.tau, artifact.y0, artifact.weight, artifact.max_tokens) == (7.0, 3.5, 0.5, 64)
     assert artifact.reading == PairReading(64, 9)
-    assert artifact.training["preset"] == "corrected"
-    assert artifact.training["choices"]["rate"] == 1e-3
+    assert artifact.training["config"]["preset"] == "corrected"
+    assert artifact.training["config"]["rate"] == 1e-3
     assert artifact.training["requests"]["proxy"] == 3 * 4
-    asked = {"encoder": tiny["encoder"], "input": write_lines([ASKED]), "output": "-"}
-    ran = run_pearl("rank", model=tmp_path / "model", **asked)
+    asked = {"input": write_lines([ASKED]), "output": "-"}
+    ran = run_pearl("rank", f"PEARL_ENCODER={tiny['encoder']}", model=tmp_path / "model", **asked)
     assert ran.status == 0, ran.err
     assert len(set(ran.json["scores"])) == 3
 
@@ -167,19 +168,17 @@ def test_single_choices_without_the_preset_and_an_adapter(
 def test_choices_that_contradict_each_other(
     train: Callable[..., Any], tiny: dict[str, Any], base: str, tmp_path: Path
 ) -> None:
-    alone, nothing = {"first_stage_only": None}, "--first-stage-only: there is no cross-encoder for"
-    for changed, choose, said in (
-        ({"preset": "paper"}, [], "--preset paper: there are corrected, as_published."),
-        ({"preset": AS_PUBLISHED} | alone, [], f"{nothing} --choose weight=1.0; leave one out."),
-        ({}, ["frozen_layers=9"], "--choose frozen_layers=9: the base"),
-        (alone, ["warm_start=no"], f"{nothing} --choose warm_start; leave one out."),
-        (alone, ["rate=0.1"], f"{nothing} --choose rate; leave one out."),
-        (alone, [], f"{nothing} --choose base; leave one out."),
-        ({}, ["weight=2"], "--choose weight=2: there are numbers from 0 to 1 and search."),
-        ({}, ["partition=first", "candidates=4"], "--choose partition=first: there are latest, rolling."),
-        ({}, ["candidates=1"], "--choose candidates=1: give at least 3, or all."),
+    alone, nothing = "first_stage_only=yes", "--choose first_stage_only=yes: there is no cross-encoder for"
+    for choose, said in (
+        (["preset=paper"], "--choose preset=paper: there are corrected, as_published."),
+        (["preset=as_published", alone], f"{nothing} --choose weight=1.0; leave one out."),
+        (["frozen_layers=9"], "--choose frozen_layers=9: the base"),
+        ([alone, "warm_start=no"], f"{nothing} --choose warm_start; leave one out."),
+        ([alone, "rate=0.1"], f"{nothing} --choose rate; leave one out."),
+        ([alone], f"{nothing} --choose base; leave one out."),
+        (["candidates=1"], "--choose candidates=1: give at least 3, or all."),
     ):
-        ran = train("retriever", **tiny, **changed, choose=[base, *choose], out=tmp_path / "model")
+        ran = train("retriever", **tiny, choose=[base, *choose], out=tmp_path / "model")
         assert (ran.status, ran.out) == (2, ""), ran.err
         assert said in ran.err.splitlines()[-1]
         assert not (tmp_path / "model").exists()

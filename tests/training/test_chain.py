@@ -61,15 +61,15 @@ def test_the_pages_published_commands_run(
     write_lines(writings(users, documents=14), "history.jsonl.gz")
     section = PAGE[PAGE.index("## As published") :]
     commands = re.search(r"^```\n(.*?)^```", section, re.DOTALL | re.MULTILINE)[1].splitlines()  # type: ignore[index]
-    tiny: dict[str, Any] = {"encoder": sentence_folder, "choose": "epochs=1"}
+    tiny: dict[str, Any] = {"choose": ["epochs=1", f"encoder={sentence_folder}"]}
     assert len(commands) == 3
     for command in commands[1:]:  # the first is the second on larger models
         _, *words = shlex.split(command.replace("base=embedded", f"base={mpnet_folder}"))
         ran = run_pearl(*words, **tiny | ({"aux": seq2seq_folder} if words[1] == "retriever" else {}))
         assert ran.status == 0, f"{command}: {ran.err}"
-    chosen = {name: read_manifest(Path(name)).training["choices"]["y0"] for name in ("SMALL", "THIRD")}
+    chosen = {name: read_manifest(Path(name)).training["config"]["y0"] for name in ("SMALL", "THIRD")}
     assert chosen == {"SMALL": "median", "THIRD": "q3"}
-    assert {read_manifest(Path(name)).training["preset"] for name in chosen} == {"as_published"}
+    assert {read_manifest(Path(name)).training["config"]["preset"] for name in chosen} == {"as_published"}
 
 
 def test_the_pages_commands_lead_from_a_history_to_a_measured_artifact(
@@ -78,14 +78,14 @@ def test_the_pages_commands_lead_from_a_history_to_a_measured_artifact(
     tiny: dict[str, dict[str, Any]] = {
         "score": {"aux": causal_folder, "choose": "candidates=4"},
         "select": {},
-        "fit": {"encoder": sentence_folder, "choose": f"base={bert_folder}"},
-        "retrieval": {"encoder": sentence_folder},
+        "fit": {"choose": [f"encoder={sentence_folder}", f"base={bert_folder}"]},
+        "retrieval": {},
     }
     assert len(COMMANDS) == 6
     for command in COMMANDS:
         program, *words = shlex.split(command)
         assert program == "pearl"
-        ran = run_pearl(*words, **tiny[words[1]])
+        ran = run_pearl(f"PEARL_ENCODER={sentence_folder}", *words, **tiny[words[1]])
         assert ran.status == 0, f"{command}: {ran.err}"
     report = json.loads(Path("retrieval.json").read_text(encoding="utf-8"))
     assert [model["model"] for model in report["models"]] == ["MODEL", "bm25"]
@@ -114,8 +114,7 @@ def test_scores_that_do_not_belong_together(
             "fit",
             history=history,
             scores=list(scores),
-            encoder=sentence_folder,
-            first_stage_only=None,
+            choose=[f"encoder={sentence_folder}", "first_stage_only=yes"],
             out=out,
         )
 
@@ -141,7 +140,7 @@ def test_scores_of_the_test_split_measure_the_artifact(
 ) -> None:
     for split in SPLITS:
         assert score(split, f"{split}.parquet", choose=["targets=2"]).status == 0
-    common = {"history": mine, "encoder": sentence_folder, "first_stage_only": None}
+    common = {"history": mine, "choose": [f"encoder={sentence_folder}", "first_stage_only=yes"]}
     scores = [f"{split}.parquet" for split in (TRAIN, DEV)]
     assert run_pearl("train", "fit", **common, scores=scores, out="A").status == 0
     Path("statistics.py").write_text("raise ImportError('of the folder where the command runs')", encoding="utf-8")
@@ -168,7 +167,7 @@ def test_files_of_any_names_in_one_folder(
         for split in (TRAIN, DEV):
             ran = score(split, f"s.{year}.{split}", history=history)
             assert ran.status == 0, ran.err
-    common = {"history": histories, "encoder": sentence_folder, "first_stage_only": None, "out": "M"}
+    common = {"history": histories, "out": "M", "choose": [f"encoder={sentence_folder}", "first_stage_only=yes"]}
     ran = run_pearl("train", "fit", **common, scores=[f"s.{year}.{TRAIN}" for year in (2020, 2021)])
     assert ran.status == 2
     assert "holds no scores of 'mine.2020' and its split 'dev'" in ran.err

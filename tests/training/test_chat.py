@@ -118,7 +118,7 @@ def test_an_adapter_is_fitted_over_weights_of_four_bits(chats, train, chat_folde
     chats("--choose", "variant=P")
     data, out = tmp_path / "chats.jsonl", tmp_path / "judge"
     options = {"data": data, "dev": data, "base": chat_folder, "choose": ["epochs=2", "rate=0.05", "accumulate=2"]}
-    ran = train("chat", "--four-bit", out=out, json="-", **options)
+    ran = train("chat", "--choose", "four_bit=yes", out=out, json="-", **options)
     assert ran.status == 0, ran.err
     assert ran.json["dev_loss"][1] < ran.json["dev_loss"][0], "it learns"
     (model,) = fitted
@@ -136,9 +136,9 @@ def test_an_adapter_is_fitted_over_weights_of_four_bits(chats, train, chat_folde
 
 def test_the_embedded_model_is_not_held_in_four_bits(chats, train, tmp_path):
     chats("--choose", "variant=P")
-    ran = train("chat", "--four-bit", data=tmp_path / "chats.jsonl", out=tmp_path / "judge")
+    ran = train("chat", "--choose", "four_bit=yes", data=tmp_path / "chats.jsonl", out=tmp_path / "judge")
     assert ran.status == 2
-    assert "--four-bit needs a folder or a hub's name as --base" in ran.err
+    assert "--choose four_bit=yes needs a folder or a hub's name as --base" in ran.err
 
 
 def written(folder):

@@ -32,6 +32,8 @@ USERS = [f"user{number:02}" for number in range(24)]
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 WAITED_S = 600.0  # on a busy machine; a quiet one takes a twentieth
 
+SHORT = ("--choose", "max_tokens=8")
+
 
 @pytest.mark.parametrize(
     ("option", "why"),
@@ -48,7 +50,7 @@ WAITED_S = 600.0  # on a busy machine; a quiet one takes a twentieth
     ],
 )
 def test_an_option_that_cannot_be_read_says_what_to_write(option: str, why: str) -> None:
-    with pytest.raises(InputError, match="--ray") as raised:
+    with pytest.raises(InputError, match="Ray cluster") as raised:
         Cluster.read(option)
     assert why in raised.value.message
 
@@ -278,7 +280,8 @@ def test_scores_are_those_of_one_process_though_a_machine_and_the_driver_are_kil
 
 def kept(file: Path) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(file)) as connection:
-        return connection.execute("SELECT * FROM replies ORDER BY key").fetchall()
+        rows = connection.execute("SELECT * FROM replies ORDER BY key").fetchall()
+    return [row[:-2] for row in rows]  # without the milliseconds
 
 
 @pytest.mark.slow
@@ -290,21 +293,20 @@ def test_replies_are_those_of_one_process(
     pair = {"request": "Thank Bo.", "reference": "ta", "candidates": {"a": "Dear Bo, thank you.", "b": "cheers"}}
     commands: dict[str, list[object]] = {
         "requests": ["train", "requests", "--history", write_lines(lines, "h.jsonl")],
-        "judge": ["judge", "authorship", "--max-tokens", 8, "--items", write_lines([{"id": "1", **pair}], "i.jsonl")],
+        "judge": ["judge", "authorship", *SHORT, "--items", write_lines([{"id": "1", **pair}], "i.jsonl")],
     }
     history = write_lines(writings(USERS[:2], documents=4), "c.jsonl")
-    commands["compare"] = ["compare", "--systems", "bm25", "random", "--max-tokens", 8, "--targets", 1]
+    commands["compare"] = ["compare", "--systems", "bm25", "random", *SHORT, "--targets", 1]
     commands["compare"] += ["--history", history]
     llm = {"PEARL_LLM": "embedded", "PEARL_LLM_MODEL": str(tmp_path / "wide.gguf")}
-    llm |= {"PEARL_EMBEDDED_CONTEXT_TOKENS": "8192", "PEARL_HOME": str(tmp_path / "home")}
+    llm |= {"PEARL_EMBEDDED_CONTEXT_TOKENS": "8192", "PEARL_MAX_DRAFT_TOKENS": "16"}
     for name, words in commands.items():
         files = {}
-        for way, more in {"alone": [], "many": ["--ray", cluster.address]}.items():
-            out = tmp_path / f"{name}-{way}.jsonl"
-            files[way] = out.with_suffix(".replies")
-            own = ["--out", out] if name == "requests" else ["--json", out, "--replies", files[way]]
-            own += ["--generations", out.with_suffix(".drafts")] if name == "compare" else []
-            ended(cluster.pearl(*words, *own, *more, **llm))
+        for way, ray in {"alone": {}, "many": {"PEARL_RAY": cluster.address}}.items():
+            out, home = tmp_path / f"{name}-{way}.jsonl", tmp_path / f"{name}-{way}"
+            files[way] = out.with_suffix(".replies") if name == "requests" else home / "judge-replies.sqlite"
+            own = ["--out" if name == "requests" else "--json", out]
+            ended(cluster.pearl(*words, *own, **llm, **ray, PEARL_HOME=str(home)))
         assert len(kept(files["alone"])) >= 2
         assert kept(files["many"]) == kept(files["alone"])
 
@@ -355,7 +357,16 @@ def test_a_training_scores_as_one_process_does(
     cluster: RealCluster, writings: Any, write_lines: Any, causal_folder: Path, sentence_folder: Path, tmp_path: Path
 ) -> None:
     words = ["train", "retriever", "--history", write_lines(writings(["ann"], documents=40), "h.jsonl")]
-    words += ["--aux", causal_folder, "--encoder", sentence_folder, "--choose", "candidates=5", "--first-stage-only"]
+    words += [
+        "--aux",
+        causal_folder,
+        "--encoder",
+        sentence_folder,
+        "--choose",
+        "candidates=5",
+        "--choose",
+        "first_stage_only=yes",
+    ]
     ended(cluster.pearl(*words, "--out", tmp_path / "alone"))
     ended(cluster.pearl(*words, "--out", tmp_path / "many", "--ray", cluster.address))
     scores = {file.name: file.read_bytes() for file in (tmp_path / "alone.work").glob("*.parquet")}

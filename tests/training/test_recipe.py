@@ -23,7 +23,7 @@ from pearl.errors import InputError
 from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
 from pearl.records import Document, Request
-from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
+from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, artifact_retriever, load_artifact, read_manifest
 from retriever.models.encoder import SentenceEncoder
 from training.choose.measure import LEAST_REQUESTS
 from training.data.histories import Corpus
@@ -200,15 +200,14 @@ def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path)
     for wanted, said in (
         (options(few), "no user has enough documents"),
         (options(enough, enough), "two files are named 'b'"),
-        (options(enough, normalize="median"), "--choose normalize=median: there are sum and mean"),
         (options(enough, out=tmp_path / "letters"), "holds something else than an artifact"),
         (options(enough, base=str(tmp_path), first_stage_only=False), f"The base '{tmp_path}' cannot be loaded"),
         (options(enough, encoder=str(tmp_path)), "The encoder"),
         (options(enough, loss="relevance"), "there is no cross-encoder for --choose loss=relevance"),
-        (options(enough, keep_cross_encoder=True), "there is no cross-encoder for --keep-cross-encoder"),
+        (options(enough, keep_cross_encoder=True), "there is no cross-encoder for --choose keep_cross_encoder=yes"),
         (
             options(enough, keep_cross_encoder=True, weight=0.0, first_stage_only=False),
-            "under --choose weight=0 the cross-encoder",
+            "with weight=0 the cross-encoder",
         ),
         (
             options(enough, loss="relevance", weight=0.25, first_stage_only=False),
@@ -305,8 +304,8 @@ def test_a_share_of_the_budget_is_left_to_measure_in(
         monkeypatch.setattr(f"training.finish.{name}", lambda *told: minutes.append(told[-1]))
     monkeypatch.setattr("training.finish.measured", lambda told, *more: read_manifest(told.out))
     named = {name: getattr(wanted, name) for name in ("aux", "encoder", "out", "work")}
-    named["choose"] = ["candidates=4", "proxies=3"]
-    told = named | {"history": wanted.histories[0], "llm": "embedded", "first_stage_only": None}
+    named["choose"] = ["candidates=4", "proxies=3", "first_stage_only=yes"]
+    told = named | {"history": wanted.histories[0], "llm": "embedded"}
     whole = 5000  # of which a busy machine does not use a twentieth before
     assert train("retriever", **told | {"out": wanted.out, "work": wanted.work / "2"}, budget_minutes=whole).status == 0
     assert minutes[0] <= 0.9 * whole
@@ -356,9 +355,9 @@ def test_the_command_trains_measures_and_says_what_it_made(
         "history": write_lines(writings(users, documents=15)),
         "aux": causal_folder,
         "encoder": sentence_folder,
-        "choose": "candidates=5",
+        "choose": ["candidates=5", "first_stage_only=yes"],
     }
-    ran = train("retriever", **common, out=tmp_path / "model", first_stage_only=None, json="-")
+    ran = train("retriever", **common, out=tmp_path / "model", json="-")
     assert ran.status == 0
     artifact = read_manifest(tmp_path / "model")
     manifest = json.loads((tmp_path / "model" / "artifact.json").read_text(encoding="utf-8"))
@@ -375,12 +374,12 @@ def test_the_command_trains_measures_and_says_what_it_made(
 def test_options_that_cannot_be(train: Callable[..., Any], write_lines: Any, writings: Any, tmp_path: Path) -> None:
     history = write_lines(writings(["ann"], documents=3))
     for changed, said in (
-        ({"metric": "bleu"}, "--metric bleu: there are rouge2, rouge1, bertscore, macro_f1."),
-        ({"metric": "gain"}, "--metric gain: there are rouge2, "),
+        ({"choose": "metric=bleu"}, "--metric bleu: there are rouge2, rouge1, bertscore, macro_f1."),
+        ({"choose": "metric=gain"}, "--metric gain: there are rouge2, "),
         ({"choose": "candidates=2"}, "candidates=2"),
         ({"budget_minutes": 0}, "budget-minutes"),
-        ({"seed": -1}, "'--seed': Input should be greater than or equal to 0."),
-        ({"seed": 2**32}, "'--seed': Input should be less than or equal to 4294967295."),
+        ({"choose": "seed=-1"}, "--choose seed=-1: there are whole numbers from 0 to 4294967295."),
+        ({"choose": f"seed={2**32}"}, "there are whole numbers from 0 to 4294967295."),
         ({"llm": "gpt-4o"}, "--llm 'gpt-4o'"),
         ({"choose": "normalize=median"}, "--choose normalize=median"),
         ({"work": tmp_path / "model" / "work"}, "which is replaced"),
@@ -414,7 +413,7 @@ def test_where_theta_cannot_be_chosen_the_artifact_is_measured_all_the_same(
     """The endpoint has no such model."""
     monkeypatch.setenv("PEARL_LLM_MODEL", "tiny")
     users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 2)]
-    models = {"aux": causal_folder, "encoder": sentence_folder, "choose": "candidates=5", "first_stage_only": None}
+    models = {"aux": causal_folder, "encoder": sentence_folder, "choose": ["candidates=5", "first_stage_only=yes"]}
     history = write_lines(writings(users, documents=15))
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
@@ -422,7 +421,7 @@ def test_where_theta_cannot_be_chosen_the_artifact_is_measured_all_the_same(
         ran = train("retriever", history=history, out=tmp_path / "model", llm="openai", **models)
         server.shutdown()
     assert ran.status == 1
-    assert " The artifact is whole, but without what 'pearl eval shown' measures.\n" in ran.err
+    assert " The artifact is whole, but without what 'pearl eval generation' measures.\n" in ran.err
     artifact = read_manifest(tmp_path / "model")
     assert artifact.threshold is None
     assert artifact.figures["requests"] == 4
@@ -466,24 +465,29 @@ def test_a_mistyped_folder_of_scores_is_not_made(options: Any, history: Any, tmp
     assert not (tmp_path / "other" / "embeddings").exists()
 
 
+def selection_of(artifact: Artifact) -> dict[str, Any]:
+    return {name: artifact.training["config"][name] for name in ("share", "positives", "negatives")}
+
+
 def test_fit_selects_as_it_is_told(train: Callable[..., Any], options: Any, history: Any, tmp_path: Path) -> None:
     wanted = options(history(train=3, dev=1, documents=9))
     run(wanted)
-    common = {"history": wanted.histories[0], "work": wanted.work, "encoder": wanted.encoder, "first_stage_only": None}
+    common = {"history": wanted.histories[0], "work": wanted.work}
+    signals = [f"encoder={wanted.encoder}", "first_stage_only=yes"]
     found = {}
     for name, told in (
         ("default", []),
         ("same", [f"share={2 / 3}", "positives=2", "negatives=3"]),
         ("other", ["share=1", "positives=1", "negatives=2"]),
     ):
-        assert train("fit", **common, out=tmp_path / name, choose=told).status == 0
+        assert train("fit", **common, out=tmp_path / name, choose=[*signals, *told]).status == 0
         found[name] = read_manifest(tmp_path / name)
     default, same, other = found.values()
-    assert default.training["selection"] == {"share": 2 / 3, "positives": 2, "negatives": 3}
+    assert selection_of(default) == {"share": 2 / 3, "positives": 2, "negatives": 3}
     assert (same.y0, same.tau, same.files) == (default.y0, default.tau, default.files)
-    assert other.training["selection"] == {"share": 1.0, "positives": 1, "negatives": 2}
+    assert selection_of(other) == {"share": 1.0, "positives": 1, "negatives": 2}
     assert other.files != default.files
-    ran = train("fit", **common, out=tmp_path / "none", choose="positives=9")
+    ran = train("fit", **common, out=tmp_path / "none", choose=[*signals, "positives=9"])
     assert ran.status == 2
     assert "take fewer positives" in ran.err
 
@@ -494,15 +498,16 @@ def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(
     """Also what its loss leaves no choice of: distill learns from all requests, RelevanceCE reads texts alone."""
     wanted = options(history(train=3, dev=1, documents=9))
     run(wanted)
-    common = {"history": wanted.histories[0], "work": wanted.work, "encoder": wanted.encoder}
+    common = {"history": wanted.histories[0], "work": wanted.work}
+    encoder, signals = f"encoder={wanted.encoder}", "first_stage_only=yes"
     found = {}
     for name, told in (
-        ("signals", {"first_stage_only": None, "choose": ["share=1", "tau=20"]}),
-        ("kl", {"first_stage_only": None, "choose": ["loss=kl", "share=1"]}),
-        ("distill", {"first_stage_only": None, "choose": "loss=distill"}),
-        ("relevance", {"choose": ["loss=relevance", f"base={bert_folder}"]}),
+        ("signals", [signals, "share=1", "tau=20"]),
+        ("kl", [signals, "loss=kl", "share=1"]),
+        ("distill", [signals, "loss=distill"]),
+        ("relevance", ["loss=relevance", f"base={bert_folder}"]),
     ):
-        assert train("fit", **common, out=tmp_path / name, **told).status == 0
+        assert train("fit", **common, out=tmp_path / name, choose=[encoder, *told]).status == 0
         found[name] = read_manifest(tmp_path / name)
     scored = {"aux": wanted.aux, "candidates": 4, "targets": 30}
     signals, kl, distill, relevance = (own.training["changed"] for own in found.values())
@@ -512,7 +517,7 @@ def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(
     assert kl == distill | {"loss": "kl"}
     assert relevance == scored | {"loss": "relevance", "base": str(bert_folder), "own_requests": False, "weight": 1.0}
     assert found["relevance"].reading.own_requests is False
-    ran = train("fit", **common, choose=["loss=relevance", "own_requests=yes"], out=tmp_path / "none")
+    ran = train("fit", **common, choose=[encoder, "loss=relevance", "own_requests=yes"], out=tmp_path / "none")
     assert "--choose own_requests=yes: RelevanceCE learns from texts alone" in ran.err
 
 

@@ -24,6 +24,7 @@ from pearl.chat.base import Reply
 from pearl.errors import ChatRefused, ChatTimeout, InputError
 from pearl.history.files import read_histories
 from pearl.records import Document, Usage
+from retriever.templates import auxiliary_template
 from tests.fake_chat import FakeChatModel
 from training.files import alone_with
 from training.requests import (
@@ -35,7 +36,6 @@ from training.requests import (
     texts_without_request,
     write_history,
 )
-from training.templates import auxiliary_template
 
 TEXT = "The tap drips. Ask Bo at bo@tap.example, or see https://tap.example/fix; I once flooded the flat below."
 GOOD = """<Explanation>It is about a tap.</Explanation>

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import InputError
-from training.templates import auxiliary_template
+from retriever.templates import auxiliary_template
 
 GOOD = """
 description = "Letters, with {anything} in braces"
@@ -66,6 +66,6 @@ def test_a_template_that_cannot_be_used_is_refused_before_anything_is_loaded(
         ("score", {"out": tmp_path / "s.parquet"}),
         ("retriever", {"out": tmp_path / "model", "encoder": nowhere}),
     ):
-        run = train(step, history=history, template=file, aux=nowhere, **options)
+        run = train(step, history=history, choose=f"template={file}", aux=nowhere, **options)
         assert run.status == 2
         assert run.err.splitlines()[-1].startswith(f"pearl: {file}: ")

@@ -35,7 +35,7 @@ class Setting:
     words: str  # the same, in a sentence
 
 
-MARGIN = Setting("margin", "shown", "documents", "with_all", "with all documents")
+MARGIN = Setting("margin", "generation --by-count", "documents", "with_all", "with all documents")
 THETA = Setting("threshold", "revision", "share_revised", "without_revision", "without revision")
 
 

@@ -8,9 +8,8 @@ import typer
 
 from pearl.cli.options import JSON_OPTION, bundled, check_writable, write_json
 from pearl.errors import InputError
-from training.chat import CHAT_CHOICES, ChatTraining, fit_chat, read_conversations, write_account
-from training.choices import MOST_SEED, choices_help, given_of
-from training.commands.options import CHOOSE_OPTION
+from training.chat import ChatTraining, fit_chat, read_conversations, write_account
+from training.config import CHOOSE_OPTION, CONFIG_OPTION, choices_help, read_config
 
 ABOUT = """A line is a conversation, of which the last turn is learned:
 
@@ -23,7 +22,7 @@ LAMP's own files are some.
 
 MODEL is a whole model, the adapter merged into it, that transformers and inference servers load.
 
-""" + choices_help([choice.name for choice in CHAT_CHOICES], CHAT_CHOICES, presets=())
+""" + choices_help(ChatTraining)
 EXAMPLES = """
   pearl judge items --from quality --data lamp-P.json --out chats.jsonl
   pearl train chat --data chats.jsonl --base HuggingFaceTB/SmolLM2-135M-Instruct --out work/judge
@@ -42,11 +41,8 @@ def chat(
         [], "--dev", metavar="C.jsonl", help="Conversations to choose the epoch by; repeatable."
     ),
     work: Path | None = typer.Option(None, "--work", metavar="FOLDER", help="Checkpoints; by default MODEL.work."),
+    config: Path | None = CONFIG_OPTION,
     choose: list[str] = CHOOSE_OPTION,
-    four_bit: bool = typer.Option(
-        False, "--four-bit", help="Hold the base in weights of four bits while it learns (QLoRA)."
-    ),
-    seed: int = typer.Option(0, min=0, max=MOST_SEED, help="Seed of the adapter and of the order."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Fine-tune a chat model on conversations with LoRA: a judge of writing, or an editor.
@@ -57,7 +53,7 @@ def chat(
 
     from training.files import alone_in, check_outside, check_place, replaced, work_folder
 
-    options = ChatTraining(**given_of(choose, CHAT_CHOICES), four_bit=four_bit, seed=seed)
+    options = ChatTraining(**read_config(ChatTraining, config, choose)[0])
     check_writable("--json", json, [*data, *dev])
     work = work_folder(work, out)
     check_place("out", out)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
 from pearl.cli.options import bundled
 from pearl.errors import InputError
-from training.choices import FITTED_CHOICES, RELEVANCE, SELECTION_CHOICES, choices_help, choices_of
-from training.commands.options import CHOOSE_OPTION, PRESET_OPTION, FittingFlags, RunFlags
+from training.config import (
+    BUDGET_OPTION,
+    CHOOSE_OPTION,
+    CONFIG_OPTION,
+    FITTED_CHOICES,
+    RELEVANCE,
+    SELECTION_CHOICES,
+    TrainingConfig,
+    choices_help,
+    read_config,
+)
 
-CHOSEN = (*FITTED_CHOICES, *SELECTION_CHOICES, "loss")
-ABOUT = choices_help(CHOSEN)
+KEPT = ("encoder", "first_stage_only", "keep_cross_encoder", "device", "seed")
+CHOSEN = ("preset", *FITTED_CHOICES, *SELECTION_CHOICES, "loss", *KEPT)
+ABOUT = choices_help(TrainingConfig, CHOSEN)
 EXAMPLES = """
   pearl train fit --history a.jsonl.gz --history b.jsonl.gz --work MODEL.work --choose loss=kl --out work/plain-kl
-  pearl train fit --history a.jsonl.gz --work MODEL.work --first-stage-only --out work/a-alone
+  pearl train fit --history a.jsonl.gz --work MODEL.work --choose first_stage_only=yes --out work/a-alone
   pearl train fit --history a.jsonl.gz --scores train.parquet --scores dev.parquet --groups groups.parquet --out MODEL
   pearl train fit --history a.jsonl.gz --work MODEL.work --choose weight=1 --choose base=mpnet --out work/alone
 """
@@ -39,13 +48,9 @@ def fit(
     groups: Path | None = typer.Option(
         None, metavar="GROUPS.parquet", help="Learn from these groups of pearl train select; by default fit selects."
     ),
-    fitting: FittingFlags = FittingFlags(),  # noqa: B008  (frozen)
-    preset: str = PRESET_OPTION,
+    config: Path | None = CONFIG_OPTION,
     choose: list[str] = CHOOSE_OPTION,
-    keep_cross_encoder: bool = typer.Option(
-        False, "--keep-cross-encoder", help="Keep the cross-encoder even if dev is no better for it."
-    ),
-    run: RunFlags = RunFlags(),  # noqa: B008
+    budget_minutes: float | None = BUDGET_OPTION,
 ) -> None:
     """Fit a retriever on existing scores, with another loss, on fewer histories, or without a cross-encoder.
 
@@ -60,10 +65,11 @@ def fit(
     from training.options import TrainingOptions
     from training.recipe import fit_retriever
 
-    chosen, given = choices_of(preset, choose, CHOSEN)
-    for name in given.keys() & set(SELECTION_CHOICES) if groups is not None else ():
+    chosen, _ = read_config(TrainingConfig, config, choose, CHOSEN)
+    told = {word.partition("=")[0].strip() for word in choose}  # a file of all steps may say more
+    for name in told & set(SELECTION_CHOICES) if groups is not None else ():
         raise InputError(f"--choose {name}: is what --groups was selected with; leave one of them out.", param="choose")
-    if chosen["loss"] == RELEVANCE and given.get("own_requests"):
+    if chosen["loss"] == RELEVANCE and chosen["own_requests"] and "own_requests" in told:
         raise InputError(
             "--choose own_requests=yes: RelevanceCE learns from texts alone, for their own requests would give the "
             "answer away; leave it out.",
@@ -76,11 +82,8 @@ def fit(
         work=work_folder(work, out),
         scores=tuple(scores),
         groups=groups,
-        keep_cross_encoder=keep_cross_encoder,
-        preset=preset,
-        **asdict(fitting),
-        **{name: chosen[name] for name in CHOSEN},
-        **asdict(run),
+        budget_minutes=budget_minutes,
+        **chosen,
     )
     artifact = fit_retriever(options, console)
     if artifact.training["test_requests"]:

@@ -9,14 +9,14 @@ import typer
 from pearl.cli.options import JSON_OPTION, check_writable, write_json
 
 EXAMPLES = """
-  pearl eval shown --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --json shown.json
+  pearl eval generation --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --by-count --json shown.json
   pearl train margin --model MODEL --shown shown.json --metric rouge2
 """
 
 
 def margin(
     model: Path = typer.Option(..., metavar="MODEL", help="Artifact to write the margin into."),
-    shown: Path = typer.Option(..., metavar="REPORT.json", help="Report of pearl eval shown on dev, for this model."),
+    shown: Path = typer.Option(..., metavar="REPORT.json", help="Report of pearl eval generation --by-count on dev."),
     metric: str = typer.Option("rouge2", help="Metric to raise: rouge1, rouge2, bertscore or macro_f1."),
     json: str | None = JSON_OPTION,
 ) -> None:

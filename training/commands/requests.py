@@ -13,7 +13,6 @@ from rich.console import Console
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import calls_at_once, make_chat_model
 from pearl.cli.options import (
-    IN_FLIGHT_OPTION,
     JSON_OPTION,
     LLM_OPTION,
     RAY_OPTION,
@@ -36,7 +35,6 @@ def requests(
     history: Path = typer.Option(..., metavar="H.jsonl.gz", help="History file."),
     out: Path = typer.Option(..., metavar="H2.jsonl.gz", help="Write the history with requests to this file."),
     llm: str | None = LLM_OPTION,
-    max_in_flight: int = IN_FLIGHT_OPTION,
     ray: str | None = RAY_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:
@@ -53,17 +51,17 @@ def requests(
     check_file("out", out, [history])
     check_writable("--json", json, [history])
     check_apart({"--out": out, "--json": json})
-    settings = load_settings(llm=llm, ray=ray)
+    settings = load_settings(llm=llm, ray=ray, on_cluster=True)
     histories = read_histories(history)
     texts = texts_without_request(histories)
     console = Console(stderr=True)
-    model = make_chat_model(settings, in_flight=max_in_flight)
+    model = make_chat_model(settings, in_flight=settings.max_in_flight)
     file = out.with_suffix(".replies")
     with alone_with(file, "out"), open_replies(file, "out") as store:
         replies = RequestReplies(store, model)
         with progress_of("asking", len(texts), console) as advance:
             advance(sum(replies.find(text) is not None for text in texts), False)
-            in_flight = calls_at_once(settings, max_in_flight)
+            in_flight = calls_at_once(settings, settings.max_in_flight)
             asyncio.run(_ask_all(texts, model, replies, advance, in_flight))
         tally = write_history(histories, replies, out)
     if json:

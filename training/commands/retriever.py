@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
 from pearl.cli.options import JSON_OPTION, RAY_OPTION, bundled, check_writable, write_json
-from training.choices import CHOICES, FITTED_CHOICES, SCORED_CHOICES, SELECTION_CHOICES, choices_help, choices_of
-from training.commands.options import (
+from training.config import (
+    BUDGET_OPTION,
     CHOOSE_OPTION,
-    PRESET_OPTION,
-    AuxiliaryFlags,
-    DraftFlags,
-    FittingFlags,
-    RunFlags,
+    CONFIG_OPTION,
+    TrainingConfig,
+    choices_help,
+    choices_in,
+    read_config,
 )
 
 TRAINED, DRAFTED = 0.8, 0.9  # of the budget has passed when the drafts begin that the margin, and theta, is chosen on
 
-ABOUT = choices_help([*(choice.name for choice in CHOICES), *SELECTION_CHOICES])
+NOT_HERE = ("loss", "keep_cross_encoder", "least_candidates", "users")
+CHOSEN = tuple(name for name in choices_in(TrainingConfig) if name not in NOT_HERE)
+ABOUT = choices_help(TrainingConfig, CHOSEN)
 EXAMPLES = """
   pearl train retriever --history h.jsonl.gz --aux embedded --encoder embedded --out MODEL
-  pearl train retriever --history a.jsonl.gz --history b.jsonl.gz --template commit --budget-minutes 60 --out MODEL
-  pearl train retriever --history h.jsonl.gz --preset as_published --aux embedded --choose base=embedded --out SMALL
+  pearl train retriever --history a.jsonl.gz --choose template=commit --budget-minutes 60 --out MODEL
+  pearl train retriever --history h.jsonl.gz --config small.toml --out SMALL
   pearl train retriever --history h.jsonl.gz --choose y0=median --choose max_tokens=256 --out MODEL
   pearl rank --model MODEL --input in.jsonl --output out.jsonl
 """
@@ -36,12 +37,12 @@ def retriever(
     history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="History file; repeatable."),
     out: Path = typer.Option(..., metavar="MODEL", help="Folder of the artifact."),
     work: Path | None = typer.Option(None, metavar="FOLDER", help="Folder to resume from; MODEL.work by default."),
-    preset: str = PRESET_OPTION,
+    config: Path | None = CONFIG_OPTION,
     choose: list[str] = CHOOSE_OPTION,
-    auxiliary: AuxiliaryFlags = AuxiliaryFlags(),  # noqa: B008  (frozen)
-    fitting: FittingFlags = FittingFlags(),  # noqa: B008
-    drafts: DraftFlags = DraftFlags(),  # noqa: B008
-    run: RunFlags = RunFlags(),  # noqa: B008
+    aux: str | None = typer.Option(None, help="Auxiliary model, as --choose aux= names it."),
+    encoder: str | None = typer.Option(None, help="Dense encoder, as --choose encoder= names it."),
+    budget_minutes: float | None = BUDGET_OPTION,
+    llm: str | None = typer.Option(None, help="Model whose drafts set margin and theta: embedded, openai or auto."),
     ray: str | None = RAY_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:
@@ -52,10 +53,8 @@ def retriever(
     """
     from pearl.budget import Budget
 
-    llm, metric = drafts.llm, drafts.metric
-    minutes = fitting.budget_minutes
-    budget = Budget(minutes)
-    to_train = Budget(minutes and minutes * (TRAINED if llm else 1.0))
+    budget = Budget(budget_minutes)
+    to_train = Budget(budget_minutes and budget_minutes * (TRAINED if llm else 1.0))
 
     from rich.console import Console
 
@@ -64,10 +63,10 @@ def retriever(
     from pearl.settings import load_settings
     from training.choose.curves import check_metric
 
-    check_metric(metric)
     check_writable("--json", json, history)
-    names = (*SCORED_CHOICES, *FITTED_CHOICES, *SELECTION_CHOICES)
-    chosen, _ = choices_of(preset, choose, names, aux=auxiliary.aux)
+    chosen, _ = read_config(TrainingConfig, config, choose, CHOSEN, aux=aux, encoder=encoder)
+    metric = chosen["metric"]
+    check_metric(metric)
     if chosen["candidates"] in (1, 2):
         raise InputError(f"--choose candidates={chosen['candidates']}: give at least 3, or all.", param="choose")
     settings = load_settings(llm=llm)
@@ -88,10 +87,9 @@ def retriever(
         histories=tuple(history),
         out=out,
         work=work_folder(work, out),
-        preset=preset,
-        **(asdict(auxiliary) | asdict(fitting) | chosen),
-        **asdict(run),
-        ray=ray,
+        budget_minutes=budget_minutes,
+        **chosen,
+        ray=ray or settings.ray,
     )
     train_retriever(options, console, to_train)
     failure: PearlError | None = None

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 
 from pearl.cli.options import RAY_OPTION, bundled, check_apart
-from training.choices import CORRECTED, EXTENT_CHOICES, SCORED_CHOICES, choices_help, choices_of
-from training.commands.options import CHOOSE_OPTION, AuxiliaryFlags, RunFlags, explain_split
+from training.config import (
+    CHOOSE_OPTION,
+    CONFIG_OPTION,
+    EXTENT_CHOICES,
+    SCORED_CHOICES,
+    TrainingConfig,
+    choices_help,
+    read_config,
+)
 from training.progress import progress_of
 
-ABOUT = choices_help(("aux", *SCORED_CHOICES))
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pearl.records import Document
+
+CHOSEN = ("preset", "aux", *SCORED_CHOICES, "template", "dtype", "least_candidates", "users", "device", "seed")
+ABOUT = (
+    choices_help(TrainingConfig, CHOSEN)
+    + """
+
+Without a preset the targets are the latest 8 texts of a user."""
+)
 EXAMPLES = """
-  pearl train score --history history.jsonl.gz --template commit --out work/scores.parquet
+  pearl train score --history history.jsonl.gz --choose template=commit --out work/scores.parquet
   pearl train score --history history.jsonl.gz --split test --out test.parquet --gains test.jsonl.gz
-  pearl train score --history history.jsonl.gz --preset as_published --device cuda --out s.parquet
+  pearl train score --history history.jsonl.gz --choose preset=as_published --choose device=cuda --out s.parquet
 """
 
 
@@ -29,17 +48,10 @@ def score(
     gains: Path | None = typer.Option(
         None, metavar="GAINS.jsonl.gz", help="Also write the gains with their texts, as pearl eval reads them."
     ),
-    auxiliary: AuxiliaryFlags = AuxiliaryFlags(),  # noqa: B008  (frozen)
+    aux: str | None = typer.Option(None, help="Auxiliary model, as --choose aux= names it."),
     split: str | None = typer.Option(None, help="Split: train, dev or test; by users, or by time if there are few."),
-    preset: str | None = typer.Option(
-        None,
-        help="Choices to begin with: corrected or as_published, as pearl train retriever has them.",
-        show_default="corrected with the latest 8 texts of a user as targets",
-    ),
+    config: Path | None = CONFIG_OPTION,
     choose: list[str] = CHOOSE_OPTION,
-    least_candidates: int = typer.Option(1, min=1, help="Leave out a request with fewer candidates before it."),
-    users: int | None = typer.Option(None, min=1, help="Users to score; all by default."),
-    run: RunFlags = RunFlags(),  # noqa: B008
     ray: str | None = RAY_OPTION,
 ) -> None:
     """Score candidates by how much they help the auxiliary model to write the target (equation 1).
@@ -49,7 +61,9 @@ def score(
     from pearl.history.files import read_histories
     from pearl.history.partition import LATEST, TARGETS_PER_USER
     from pearl.history.split import SPLITS, check_split
+    from pearl.settings import load_settings
     from pearl.text.usable import counted
+    from retriever.templates import auxiliary_template
     from training.data.histories import fingerprint
     from training.data.records import write_gains
     from training.data.split import BY_USERS, way_of
@@ -58,36 +72,36 @@ def score(
     from training.gains.scores import merge_scores, read_scores, scored_examples
     from training.gains.scoring import prepared, score_units
     from training.gains.units import GainOptions, plan_units, target_texts
-    from training.templates import auxiliary_template
 
     check_file("out", out, [history])
     if gains is not None:
         check_file("gains", gains, [history])
         check_apart({"--out": out, "--gains": gains})
     check_split(split)
-    chosen, given = choices_of(preset or CORRECTED, choose, SCORED_CHOICES, aux=auxiliary.aux)
-    if not preset:
+    chosen, given = read_config(TrainingConfig, config, choose, CHOSEN, aux=aux)
+    if "preset" not in given:
         chosen |= {"partition": LATEST, "targets": TARGETS_PER_USER} | given
-    prompts = auxiliary_template(auxiliary.template)
+    prompts = auxiliary_template(chosen["template"])
+    seed = chosen["seed"]
     content, histories = fingerprint(history), read_histories(history)
-    way = BY_USERS if split is None else way_of([histories], dict.fromkeys(SPLITS, least_candidates), run.seed)
+    way = BY_USERS if split is None else way_of([histories], dict.fromkeys(SPLITS, chosen["least_candidates"]), seed)
     options = GainOptions(
-        auxiliary.template,
+        chosen["template"],
         split,
         chosen["partition"],
         chosen["targets"],
         chosen["candidates"] or None,
-        least_candidates,
-        users,
+        chosen["least_candidates"],
+        chosen["users"] or None,
         **{name: chosen[name] for name in EXTENT_CHOICES},
-        seed=run.seed,
+        seed=seed,
         way=way,
     )
     units = plan_units(histories, options)
     console = Console(stderr=True)
-    explain_split(histories, split, way, run.seed, console)
+    explain_split(histories, split, way, seed, console)
     with console.status("Loading the auxiliary model..."):
-        model = auxiliary_model(chosen["aux"], run.device, auxiliary.dtype, ray)
+        model = auxiliary_model(chosen["aux"], chosen["device"], chosen["dtype"], ray or load_settings().ray)
     scorer, description = prepared(model, prompts, options, histories, target_texts(units), content)
     folder = out.with_name(f"{out.name.removesuffix('.parquet')}.parts")
     with alone_in(folder, "out"):
@@ -98,3 +112,29 @@ def score(
             write_gains(scored_examples(histories, read_scores(out)[0]), gains)
     users = len({unit.user_id for unit in units})
     typer.echo(f"{counted(rows, 'pair')} of {counted(users, 'user')} in {out}", err=True)
+
+
+def explain_split(
+    histories: Mapping[str, Sequence[Document]], split: str | None, way: str, seed: int, console: Console
+) -> None:
+    """Say where a split lies if it is not one by users, and how targets are chosen where documents have no time."""
+    from pearl.history.split import users_of
+    from training.data.histories import untimed_users
+    from training.data.split import BY_TIME, BY_USERS, PARTS
+
+    if way == BY_TIME and split is not None:
+        part = PARTS[split]
+        console.print(
+            f"Too few users for a split by users ({len(histories):,}): '{split}' are the texts between "
+            f"{part.first:.0%} and {part.last:.0%} of each history.",
+            soft_wrap=True,
+            highlight=False,
+        )
+    if untimed := untimed_users(users_of(histories, split) if way == BY_USERS else histories):
+        console.print(
+            f"{len(untimed):,} users have a document without a timestamp ('{untimed[0]}' is one): which of their texts "
+            f"are targets and which candidates is chosen at random, by seed {seed}.",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )

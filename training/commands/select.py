@@ -8,10 +8,10 @@ import typer
 
 from pearl.cli.options import JSON_OPTION, bundled, check_outputs, write_json
 from pearl.text.usable import counted
-from training.choices import CORRECTED, MOST_SEED, SELECTION_CHOICES, choices_help, choices_of
-from training.commands.options import CHOOSE_OPTION
+from training.config import CHOOSE_OPTION, CONFIG_OPTION, SELECTION_CHOICES, TrainingConfig, choices_help, read_config
 
-ABOUT = choices_help(SELECTION_CHOICES, presets=())
+CHOSEN = (*SELECTION_CHOICES, "seed")
+ABOUT = choices_help(TrainingConfig, CHOSEN)
 EXAMPLES = """
   pearl train select --scores work/scores.parquet --out work/groups.parquet
   pearl train select --scores a.parquet --scores b.parquet --choose normalize=mean --out groups.parquet --json -
@@ -23,8 +23,8 @@ EXAMPLES = """
 def select(
     scores: list[Path] = typer.Option(..., metavar="SCORES.parquet", help="Scores from pearl train score; repeatable."),
     out: Path = typer.Option(..., metavar="GROUPS.parquet", help="Write the groups to this file."),
+    config: Path | None = CONFIG_OPTION,
     choose: list[str] = CHOOSE_OPTION,
-    seed: int = typer.Option(0, min=0, max=MOST_SEED, help="Seed of the negatives."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Select the requests to learn from, and some documents of each (Algorithm 1).
@@ -35,8 +35,8 @@ def select(
     from training.gains.groups import select_from, write_groups
 
     check_outputs({"--out": out, "--json": json}, scores)
-    chosen, _ = choices_of(CORRECTED, choose, SELECTION_CHOICES)
-    selected = select_from(scores, SelectionOptions(seed=seed, **{name: chosen[name] for name in SELECTION_CHOICES}))
+    chosen, _ = read_config(TrainingConfig, config, choose, CHOSEN)
+    selected = select_from(scores, SelectionOptions(**{name: chosen[name] for name in CHOSEN}))
     write_groups(selected, out)
     made = selected.description
     low, high = made["y0_quartiles"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pearl.errors import InputError
-from training.choices import KEPT_SHARE, MEAN, SUM
+from training.config import KEPT_SHARE, MEAN, SUM
 from training.data.records import Example
 
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from retriever.calibrated.head import Cascade, Floats, SignalHead, silent
 from retriever.models.cross_encoder import PairReading
-from training.choices import CALIBRATED, MEAN, QUARTILES, RELEVANCE, SEARCH
 from training.choose.measure import SURE, Fit, better_in, measure, measure_domains
+from training.config import CALIBRATED, MEAN, QUARTILES, RELEVANCE, SEARCH
 from training.data.records import Example, clusters_of
 from training.data.selection import select, select_groups, select_requests
 from training.fit.cross_encoder import CrossEncoderOptions, GroupFitting, logits_of, restart

@@ -12,7 +12,8 @@ from pearl.errors import InputError
 from pearl.history.partition import ROLLING
 from pearl.history.split import DEV, TEST, TRAIN
 from retriever.models.auxiliary import AuxiliaryModel
-from training.choices import EXTENT_CHOICES
+from retriever.templates import auxiliary_template
+from training.config import EXTENT_CHOICES
 from training.data.histories import Corpus
 from training.data.records import Example, write_gains
 from training.data.split import BY_USERS, Division, way_of
@@ -32,7 +33,6 @@ from training.gains.units import NOTHING_TO_SCORE, GainOptions, plan_units, targ
 from training.options import TrainingOptions, gains_file
 from training.progress import progress_of
 from training.run import Run
-from training.templates import auxiliary_template
 
 
 class SplitScoring:

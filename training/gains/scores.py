@@ -18,7 +18,7 @@ from pearl.errors import InputError
 from pearl.files.whole import replaced_file
 from pearl.records import Document, Request
 from retriever.base import oldest_first
-from training.choices import MEAN, SUM
+from training.config import MEAN, SUM
 from training.data.histories import times_of_all_or_none
 from training.data.records import Example
 from training.data.selection import check_normalize
@@ -83,14 +83,14 @@ def _check_rows(table: pa.Table, path: Path) -> None:
 def other_model(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """The difference between the auxiliary models of two descriptions, in words; empty where gains of both compare.
 
-    Weights that are known by their digest may lie anywhere. ``--dtype auto`` is another precision on another processor.
+    Weights that are known by their digest may lie anywhere. ``dtype=auto`` is another precision on another processor.
     """
     first, second = (dict(description.get("fingerprint") or {}) for description in (before, now))
     precisions = {fingerprint.pop("dtype", None) for fingerprint in (first, second)}
     renamed = before.get("model") != now.get("model")
     if first != second or (renamed and not first.get("content")):
         return "model" if renamed else "model version"
-    return "precision (--dtype)" if len(precisions) > 1 else ""
+    return "precision (--choose dtype)" if len(precisions) > 1 else ""
 
 
 def read_table(path: Path) -> pa.Table:

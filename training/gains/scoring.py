@@ -26,12 +26,11 @@ from pearl.files.whole import replaced_file
 from pearl.history.split import TRAIN
 from pearl.records import Document
 from retriever.models.auxiliary import AuxiliaryModel, Likelihood, PairGroup, Tokens
-from training.choices import SCORED_CHOICES
+from retriever.templates import AuxiliaryTemplate
 from training.data.split import BY_USERS, written_in
 from training.gains.auxiliary import RayAuxiliary
 from training.gains.scores import SCHEMA, other_model
 from training.gains.units import GainOptions, ScoringUnit
-from training.templates import AuxiliaryTemplate
 
 
 def few_shot_examples(
@@ -142,7 +141,7 @@ class Scorer:
         if not all(map(math.isfinite, likelihoods)):
             raise InputError(
                 f"The model '{self.model.name}' gave a likelihood that is not a number for user '{user_id}'; "
-                "try --dtype float32.",
+                "try --choose dtype=float32.",
                 code="not_finite",
             )
 
@@ -280,9 +279,9 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
         if name == "options":
             then = before.get(name, {})
             option = next(key for key in sorted({*now[name], *then}) if now[name].get(key) != then.get(key))
-            name = f"--choose {option}" if option in SCORED_CHOICES else f"--{option.replace('_', '-')}"
-        if (then := before.get("fingerprint", {}).get("dtype")) and name == "precision (--dtype)":
-            name = f"precision (--dtype {then} goes on with them)"
+            name = "--split" if option == "split" else f"--choose {option}"
+        if (then := before.get("fingerprint", {}).get("dtype")) and name == "precision (--choose dtype)":
+            name = f"precision (--choose dtype={then} goes on with them)"
         raise InputError(
             f"{file.parent}: holds scores that were made with another {name}; delete it, or have this run write "
             "elsewhere.",

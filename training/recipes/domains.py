@@ -34,7 +34,7 @@ COMMITS = ("git", "coreboot")
 CANDIDATES = 20
 DECIDING = 60  # requests of dev that theta is chosen on
 # what ships learns from all requests: a head on signals has use for those that nothing helps, too
-CHOICES = ("--first-stage-only", "--choose", "share=1", "--choose", "tau=20")
+CHOICES = ("--choose", "first_stage_only=yes", "--choose", "share=1", "--choose", "tau=20")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def compact(report: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: report[name] for name in ("command", "n", "users")},
         **{name: rows(name, ("top1_gain", "share_of_best", "pearson_r")) for name in ("models", "baselines")},
-        "differences": rows("differences", ("top1_gain", "top1_gain_ratio")),
+        "differences": rows("differences", ("top1_gain",)),
     }
 
 
@@ -130,11 +130,14 @@ def main() -> None:
         for split, extent in domain.extents.items():
             wanted = KEPT / f"{domain.name}-{split}.parquet"
             if not wanted.exists():
-                told: list[object] = ["--users", extent.users, "--least-candidates", extent.least, "--split", split]
+                scope = (f"users={extent.users or 'all'}", f"least_candidates={extent.least}")
+                told: list[object] = ["--split", split, *repeated("--choose", scope)]
                 chosen = (f"targets={extent.targets}", f"candidates={CANDIDATES}", "partition=rolling")
                 told += repeated("--choose", chosen)
                 # in the precision of the others, for those of two are not mixed
-                told += ["--template", domain.template, "--device", options.device, "--dtype", "bfloat16"]
+                told += repeated(
+                    "--choose", [f"template={domain.template}", f"device={options.device}", "dtype=bfloat16"]
+                )
                 scored = work / wanted.name  # its parts stay in the work folder
                 pearl("train", "score", "--history", data / domain.file, *told, "--out", scored)
                 shutil.copyfile(scored, wanted)
@@ -177,7 +180,7 @@ def main() -> None:
 
     # what the embedded model writes with it: drafts as the service writes them, from all that was there before
     written = repeated("--history", [data / domain.file for domain in DOMAINS if domain.name in COMMITS])
-    written += ["--template", "commit", "--generations", work / "generations.sqlite"]
+    written += ["--template", "commit"]
     revised = work / "revision-dev.json"
     pearl("eval", "revision", *written, "--split", DEV, "--limit", DECIDING, "--model", out, "--json", revised)
     pearl("train", "threshold", "--model", out, "--revision", revised)

@@ -18,7 +18,7 @@ from pearl.files.whole import replaced_file
 from retriever.models.files import system_errors
 from retriever.reward.artifact import COSINE
 from training.progress import progress_of
-from training.reward.choices import CONSTANT, ITEMS, RewardOptions
+from training.reward.config import CONSTANT, ITEMS, RewardOptions
 from training.reward.material import RewardMaterial, ScoredText
 from training.reward.network import HeadNetwork, cosine_losses
 from training.reward.reading import ParagraphReader

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,16 +11,19 @@ from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
-from pearl.editing.steps import SENTENCE_END
 from pearl.errors import InputError
 from pearl.text.usable import counted
+from pearl.text.words import CLOSERS, FULL_STOPS
 from retriever.reward.originals import preferred_versions, underlying
 from retriever.reward.records import EditTrace, QualityPair, QualityRecord, ScoredParagraph, paragraphs, read_quality
-from training.reward.choices import CUT, KEPT, WHOLE
+from training.reward.config import CUT, KEPT, WHOLE
 
 P, R, PR = "P", "R", "PR"
 VARIANTS = (P, R, PR)
 NAMED = 5  # records of a note
+SENTENCE_END = re.compile(
+    rf"(?:(?<=[.!?])|(?<=[.!?][{CLOSERS}]))\s+(?=[\"'(\[]?[^\Wa-z_])|(?<=[{FULL_STOPS}])(?![{CLOSERS}])\s*|\n\s*\n"
+)
 
 Pair = tuple[str, str]  # two texts
 
@@ -81,8 +85,8 @@ class RewardMaterial:
         for part, other in (parts, parts[::-1]):
             if (other.scored and not part.scored) or (other.pairs and not part.pairs):
                 raise InputError(
-                    f"--dev-share {share:g}: {len(names):,} underlying paragraphs are too few to split; bring more, or "
-                    "change the share.",
+                    f"--choose dev_share={share:g}: {len(names):,} underlying paragraphs are too few to split; bring "
+                    "more, or change the share.",
                     param="dev_share",
                 )
         return parts

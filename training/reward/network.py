@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from retriever.reward.artifact import HIGHEST, LOWEST, ScoreHead
 from retriever.reward.model import LEAST, MOST
-from training.reward.choices import MLP
+from training.reward.config import MLP
 
 CODES_ENDS = (0.0, 10.0)  # ten times a sigmoid
 DROPOUT = 0.1  # of the code's head, before its first layer

@@ -24,7 +24,7 @@ from retriever.models.hardware import prefers_bfloat16
 from retriever.reward.reference import layer_means, pair_means, token_places
 from retriever.reward.vectors import Vectors, paragraph_vectors
 from training.progress import progress_of
-from training.reward.choices import LAST
+from training.reward.config import LAST
 
 AT_ONCE = 64  # texts between two steps of the progress bar
 

@@ -39,7 +39,7 @@ from retriever.reward.model import RewardModel
 from retriever.reward.records import QualityPair, read_pairs
 from training.files import alone_in, check_replaceable, replaced
 from training.fit.cross_encoder import base_config, window_of
-from training.reward.choices import EVERYTHING, RewardOptions
+from training.reward.config import EVERYTHING, RewardOptions
 from training.reward.fit import RewardNetwork, fit_network, items_of
 from training.reward.material import VARIANTS, P, R, RewardMaterial, read_material
 from training.reward.network import HeadNetwork
@@ -185,19 +185,15 @@ def _measured(
 
 
 def _made_of(material: RewardMaterial, options: RewardOptions) -> str:
-    content = [material.texts, repr(material.scored), repr(material.pairs), options.choices, options.variant]
-    more = [options.dev_share, options.seed, source_digest(encoder_source(options.base))]
-    return hashlib.sha256(json.dumps([content, more]).encode()).hexdigest()[:16]
+    content = [material.texts, repr(material.scored), repr(material.pairs), options.record(), options.variant]
+    return hashlib.sha256(json.dumps([content, source_digest(encoder_source(options.base))]).encode()).hexdigest()[:16]
 
 
 def _described(
     material: RewardMaterial, layers: tuple[int, ...], report: dict[str, Any], options: RewardOptions
 ) -> RewardArtifact:
     training = {
-        "preset": options.preset,
-        "choices": options.choices,
-        "seed": options.seed,
-        "dev_share": options.dev_share,
+        "config": options.record(),
         "data": [{"file": path.name, "sha256": file_digest(path)} for path in options.data],
         "scores": len(material.scored),
         "pairs": len(material.pairs),

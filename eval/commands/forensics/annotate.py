@@ -11,8 +11,9 @@ from typing import Annotated, Any
 from typer import Option
 
 from eval.asking.bench import JudgeSession
+from eval.asking.choices import Drawing
 from eval.asking.verdict import counts
-from eval.commands.judge.made import SharedOptions, Temperature, ask_judge, ask_model
+from eval.commands.judge.made import SharedOptions, ask_judge, ask_model
 from eval.commands.options import PresetName, option
 from eval.judges.judge import Questions
 from eval.judges.traits import (
@@ -36,15 +37,18 @@ from eval.report.tables import Json, Table
 from pearl.cli.options import bundled, check_apart, check_writable
 from pearl.errors import InputError
 
+DRAWING = Drawing(temperature=0.0)
 ABOUT = f"""{ABOUT_PAIRS}
 
 A trait is a line such as "uses more irony" or a whole instruction, "Select the response that uses more irony". Traits
 that need no model are counted by rule with --rules: length, lists, bold and italics, emojis, questions at the end,
 pronouns, numbers, headings, greetings, punctuation and more; their annotators are marked so.
 
-{PRESETS.help()}"""
+{PRESETS.help()}
+
+{DRAWING.help()}"""
 EXAMPLES = """
-  pearl forensics annotate --pairs arena.csv --out arena.json --llm openai --dry-run --price-in 0.3 --price-out 2.5
+  pearl forensics annotate --pairs arena.csv --out arena.json --llm openai --dry-run
   pearl forensics annotate --pairs arena.csv --out arena.json --traits published --target-model gpt-5
   pearl forensics annotate --pairs drafts.json --out drafts.json --rules --words-of ann
   pearl forensics annotate --pairs drafts.json --out mine.json --traits published --traits mine.txt --votes 3
@@ -59,12 +63,17 @@ class PairsOptions(SharedOptions):
 
     items: Annotated[Path, option("--pairs", metavar="PAIRS", help="Pairs of texts: .json, .jsonl or .csv, or .gz.")]
     preset: PresetName = PRESETS.default
-    temperature: Temperature = 0.0
+    drawing: Drawing = DRAWING
 
-    def drawing(self) -> dict[str, Any]:
+    def drawn(self) -> PairsOptions:
+        """Return the options with the numbers of --choose apart from its other choices. Raises InputError."""
+        drawing, choose = self.drawing.plus(self.choose)
+        return replace(self, drawing=drawing, choose=choose)
+
+    def reply_options(self) -> dict[str, Any]:
         """The options that a reply depends on, and which pairs are asked about: for the head of a result."""
-        names = ("preset", "choose", "temperature", "top_p", "max_tokens", "limit")
-        return {name: getattr(self, name) for name in names}
+        choose = [*(self.choose or ()), *self.drawing.words()]
+        return {"preset": self.preset, "choose": choose, "limit": self.limit}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +104,7 @@ def annotate(traits: TraitOptions, asking: PairsOptions, given: AnnotateOptions)
 
     Every reply is kept: repeat an interrupted command and it goes on where it stopped.
     """
-    outputs = Outputs(asking.json)
+    asking, outputs = asking.drawn(), Outputs(asking.json)
     others = {"--judgements": asking.judgements}
     outputs.check([asking.items], others)
     check_out(given.out, {**others, "--json": asking.json})
@@ -112,7 +121,7 @@ def annotate(traits: TraitOptions, asking: PairsOptions, given: AnnotateOptions)
     chosen: dict[str, Any] = PRESETS.chosen(asking.preset, asking.choose)
     chosen["votes"] = given.votes or int(chosen["votes"])
     rules = read_traits(traits.traits or [PUBLISHED]) if asks else ()
-    options = replace(traits, **chosen, preset=asking.preset, seed=asking.seed, rules=rules)
+    options = replace(traits, **chosen, preset=asking.preset, seed=asking.drawing.seed, rules=rules)
     data, figures = by_rule(given, read_pairs(asking.items))
     if not asks:
         write_pairs(given.out, data)
@@ -128,7 +137,7 @@ def annotate(traits: TraitOptions, asking: PairsOptions, given: AnnotateOptions)
             at.console.print(missing, soft_wrap=True)
         return Report({**figures, **by_model}, annotation_tables)
 
-    asked = replace(asking, max_tokens=asking.max_tokens or longest_reply(options))
+    asked = replace(asking, drawing=asking.drawing.at_most(longest_reply(options)))
     head = partial(head_of, given, asking, options)
     ask_model(asked, outputs, head, lambda at: at.estimate(Questions(JUDGE, items.every, options)), report)
 
@@ -147,8 +156,13 @@ def head_of(given: AnnotateOptions, asking: PairsOptions, options: TraitOptions 
     asked: dict[str, Any] = {"pairs": asking.items, "out": given.out, "rules": given.rules, "words_of": given.words_of}
     asked |= {"target_model": given.target_model, "reference_model": given.reference_model}
     if options:
-        asked |= {"traits": options.traits, "per_call": options.per_call, "votes": options.votes, **asking.drawing()}
-    return Head.of("forensics", "annotate", judge=judge, **asked, seed=asking.seed)
+        asked |= {
+            "traits": options.traits,
+            "per_call": options.per_call,
+            "votes": options.votes,
+            **asking.reply_options(),
+        }
+    return Head.of("forensics", "annotate", judge=judge, **asked)
 
 
 def by_rule(given: AnnotateOptions, data: AnnotatedPairs) -> tuple[AnnotatedPairs, dict[str, Any]]:

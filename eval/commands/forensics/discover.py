@@ -11,7 +11,7 @@ from typer import Option
 
 from eval.asking.bench import JudgeSession
 from eval.asking.json_lines import write_lines
-from eval.commands.forensics.annotate import PairsOptions, VotesOnPair, check_out
+from eval.commands.forensics.annotate import DRAWING, PairsOptions, VotesOnPair, check_out
 from eval.commands.judge.made import ask_model
 from eval.judges import traits
 from eval.judges.discover import (
@@ -43,7 +43,9 @@ them valid, and a tenth of them for it (--least).
 
 The file of --traits can be given to pearl forensics annotate for other pairs.
 
-{PRESETS.help()}"""
+{PRESETS.help()}
+
+{DRAWING.help()}"""
 EXAMPLES = """
   pearl forensics discover --pairs drafts.json --reference person --llm openai --dry-run
   pearl forensics discover --pairs drafts.json --reference person --llm openai --out found.json --traits mine.txt
@@ -61,9 +63,6 @@ class DiscoverOptions:
         None
     )
     traits: Annotated[Path | None, Option(metavar="FILE", help="Write the traits that stay, one a line.")] = None
-    embed: Annotated[str, Option(metavar="MODEL", help="Encoder of proposals: embedded, mpnet or a model.")] = (
-        "embedded"
-    )
     proposals: Annotated[int, Option(min=1, max=10, help="Rules that the model proposes in one reply.")] = 3
     clusters: Annotated[int, Option(min=1, help="Candidates to vote on at most.")] = 20
     least: Annotated[float, Option(min=0, max=1, help="Share of votes for a rule that it needs to stay.")] = 0.1
@@ -77,7 +76,7 @@ def discover(options: DiscoverOptions, asking: PairsOptions) -> None:
 
     Every reply is kept: repeat an interrupted command and it goes on where it stopped.
     """
-    outputs = Outputs(asking.json)
+    asking, outputs = asking.drawn(), Outputs(asking.json)
     others = {"--traits": options.traits, "--judgements": asking.judgements}
     outputs.check([asking.items], others)
     if options.out:
@@ -85,16 +84,19 @@ def discover(options: DiscoverOptions, asking: PairsOptions) -> None:
     discovery = discovery_of(options, asking)
     data = read_pairs(asking.items)
     reference = named(data.annotators, options.reference, "--reference: ")
-    items = sampled(decided_items(items_of(data, str(asking.items)).every, reference), asking.limit, asking.seed)
+    items = sampled(
+        decided_items(items_of(data, str(asking.items)).every, reference), asking.limit, asking.drawing.seed
+    )
     if len(items) < LEAST_PAIRS:
         raise InputError(
             f"{asking.items}: '{reference.name}' chooses a text of {len(items)} pairs; it takes {LEAST_PAIRS} to learn "
             "from.",
             code="too_few_pairs",
         )
-    asking = replace(asking, max_tokens=asking.max_tokens or longest_reply(discovery.voting))
-    encoder = SentenceEncoder(load_settings(encoder=options.embed).encoder)
-    asked = {"pairs": asking.items, **asdict(options), **asking.drawing(), "seed": asking.seed}
+    asking = replace(asking, drawing=asking.drawing.at_most(longest_reply(discovery.voting)))
+    settings = load_settings()
+    encoder = SentenceEncoder(settings.encoder)
+    asked = {"pairs": asking.items, **asdict(options), **asking.reply_options()}
 
     def report(at: JudgeSession) -> Report:
         discovered = discover_rules(items, reference, discovery, at, encoder.encode_documents)
@@ -122,7 +124,7 @@ def discover(options: DiscoverOptions, asking: PairsOptions) -> None:
     ask_model(
         asking,
         outputs,
-        lambda model: Head.of("forensics", "discover", judge=model, **asked),
+        lambda model: Head.of("forensics", "discover", judge=model, settings=settings, **asked),
         lambda at: {"estimate": estimate(at, items, reference, discovery)},
         report,
     )
@@ -133,7 +135,7 @@ def discovery_of(options: DiscoverOptions, asking: PairsOptions) -> Discovery:
     chosen: dict[str, Any] = PRESETS.chosen(asking.preset, asking.choose)
     voted, share_of = chosen.pop("voted"), chosen.pop("share_of")
     chosen["votes"] = options.votes or int(chosen["votes"])
-    voting = TraitOptions(preset=asking.preset, seed=asking.seed, per_call=options.per_call, **chosen)
+    voting = TraitOptions(preset=asking.preset, seed=asking.drawing.seed, per_call=options.per_call, **chosen)
     return Discovery(options.proposals, options.clusters, options.least, voted, share_of, voting)
 
 

@@ -13,22 +13,21 @@ from typer import Option
 
 from eval.asking.bench import Asking, bench
 from eval.commands.forensics.annotate import check_out
-from eval.commands.options import DraftingOptions, DryRun, PriceOptions
-from eval.commands.studies.generation import counts
+from eval.commands.options import DraftingOptions, DryRun, MaxCost
 from eval.commands.writing import WritingPlan, drafts_of, writer
+from eval.drafts.comparison import counts
 from eval.drafts.manner_pairs import answer_of, answered, manner_pairs, model_pairs, read_prompts
 from eval.recorded.forensics.pair_files import write_pairs
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table, counts_cell
-from pearl.asking.ask import Terms
 from pearl.asking.kept import Question
 from pearl.chat.base import Decoding, Message
 from pearl.chat.choose import engine_and_model
 from pearl.cli.options import JSON_OPTION, bundled, check_unread, write_json
 from pearl.errors import ChatError, InputError
 from pearl.prompts import PromptInputs
-from pearl.settings import load_settings
+from pearl.settings import Settings, load_settings
 from pearl.templates import load_template
 
 ABOUT = """A prompt is a line of text, or of JSON Lines with "prompt". Both models answer it without a system message,
@@ -48,7 +47,7 @@ EXAMPLES = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MannerOptions(PriceOptions, DraftingOptions):
+class MannerOptions(DraftingOptions):
     """A history, and the model whose drafts stand against its texts; or prompts and two models. No documents are
     shown."""
 
@@ -71,7 +70,7 @@ class MannerOptions(PriceOptions, DraftingOptions):
     targets: Annotated[int, Option(min=1, help="Texts of each user at most, the most recent ones.")] = 25
     k: int | None = None
     limit: int | None = None
-    encoder: str | None = None
+    max_cost: MaxCost = None
     dry_run: DryRun = False
 
 
@@ -93,7 +92,7 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
         raise InputError("--against is the other model of --prompts; leave it out.", param="against")
     plan, template = WritingPlan.of(options), load_template(options.template)
     cases = answered(options.history, options.user, options.targets)
-    with writer(plan, options.prices, options.max_cost, console) as writes:
+    with writer(plan, options.max_cost, console) as writes:
         questions = [writes.question(PromptInputs(template, case.request)) for case in cases]
         fitting = [question for question in questions if question]
         if options.dry_run:
@@ -102,7 +101,7 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
         asked = writes.bench.ask("drafts", fitting)
         drafts = drafts_of(questions, asked.replies())
         model = writes.model.name
-    data = manner_pairs(cases, [draft.text for draft in drafts], model, options.seed)
+    data = manner_pairs(cases, [draft.text for draft in drafts], model)
     if not data.pairs:
         raise ChatError(f"No request has a draft: {counts_cell(counts(drafts)['failures'])}.", code="nothing_generated")
     write_pairs(options.out, data)
@@ -120,8 +119,8 @@ def head_of(options: MannerOptions, plan: WritingPlan) -> Head:
         "user": list(options.user),
         "targets": options.targets,
     }
-    asked |= {"template": options.template, "llm": plan.settings.llm, "max_tokens": plan.longest, "seed": options.seed}
-    return Head.of("forensics", "pairs", judge=None, **asked)
+    asked |= {"template": options.template, "llm": plan.settings.llm}
+    return Head.of("forensics", "pairs", judge=None, settings=plan.settings, **asked)
 
 
 def pairing_tables(result: Json) -> Iterator[Table]:
@@ -145,23 +144,26 @@ def pair_models(options: MannerOptions, outputs: Outputs, json: str | None) -> N
         raise InputError("--user chooses in --history; leave it out.", param="user")
     prompts = read_prompts(options.prompts)
     questions = [Question((Message("user", prompt),)) for prompt in prompts]
-    terms = Terms(options.max_in_flight, options.prices, options.max_cost, refuse_empty=True)
-    longest = options.max_tokens or load_settings().max_draft_tokens
+    settings = load_settings()
+    decoding = Decoding(settings.max_draft_tokens)
     ways = map(engine_and_model, (options.llm, options.against))
     with ExitStack() as closing:
-        asked = [Asking(engine, options.generations, terms, Decoding(longest), model=model) for engine, model in ways]
+        asked = [
+            Asking(engine, decoding, options.max_cost, model, "generations.sqlite", refuse_empty=True)
+            for engine, model in ways
+        ]
         first, second = (closing.enter_context(bench(asking, Console(stderr=True))) for asking in asked)
         names = first.model.name, second.model.name
         if names[0] == names[1]:
             raise InputError(f"--llm and --against are both {names[0]}; name two models.", param="against")
         if options.dry_run:
             estimates = {at.model.name: at.estimate(questions)["estimate"] for at in (first, second)}
-            write_json(json or "-", models_head(options, longest).to_json() | {"estimate": estimates})
+            write_json(json or "-", models_head(options, settings).to_json() | {"estimate": estimates})
             return
         rounds = [first.ask(f"answers of {names[0]}", questions)]
-        rounds.append(replace(second, terms=rounds[0].left_of(terms)).ask(f"answers of {names[1]}", questions))
+        rounds.append(replace(second, terms=rounds[0].left_of(second.terms)).ask(f"answers of {names[1]}", questions))
         answers = [[answer_of(reply) for reply in each.replies()] for each in rounds]
-    data = model_pairs(prompts, [[answer.text for answer in mine] for mine in answers], names, options.seed)
+    data = model_pairs(prompts, [[answer.text for answer in mine] for mine in answers], names)
     counted = {name: counts(mine) for name, mine in zip(names, answers, strict=True)}
     if not data.pairs:
         why = "; ".join(f"{name}: {counts_cell(each['failures'])}" for name, each in counted.items())
@@ -169,12 +171,12 @@ def pair_models(options: MannerOptions, outputs: Outputs, json: str | None) -> N
     write_pairs(options.out, data)
     elicitation = {name: each.to_json() for name, each in zip(names, rounds, strict=True)}
     figures = {"n": len(data.pairs), "prompts": len(prompts), "models": counted, "elicitation": elicitation}
-    outputs.write(models_head(options, longest), Report(figures, answers_tables))
+    outputs.write(models_head(options, settings), Report(figures, answers_tables))
 
 
-def models_head(options: MannerOptions, longest: int) -> Head:
+def models_head(options: MannerOptions, settings: Settings) -> Head:
     asked = {"prompts": options.prompts, "out": options.out, "llm": options.llm, "against": options.against}
-    return Head.of("forensics", "pairs", judge=None, **asked, max_tokens=longest, seed=options.seed)
+    return Head.of("forensics", "pairs", judge=None, settings=settings, **asked)
 
 
 def answers_tables(result: Json) -> Iterator[Table]:

@@ -15,7 +15,7 @@ from eval.asking.json_lines import write_lines
 from eval.benchmarks import choices as personas
 from eval.benchmarks.build import READ, build_items, build_tables
 from eval.benchmarks.pairs import BuildOptions
-from eval.commands.options import EncoderName, Overrides, PresetName, Seed
+from eval.commands.options import Overrides, PresetName
 from eval.commands.reporting import reporting
 from eval.judges import quality_chats, style_pairs
 from eval.recorded.quality import compose
@@ -27,6 +27,7 @@ from pearl.settings import load_settings
 from retriever.models.encoder import SentenceEncoder
 
 KEPT, NOT_COMPARED = "kept", "none"
+SEED = 0  # of samples and random orders
 TIES = PaperChoice(
     "ties",
     {"dropped": "ties are left out", KEPT: "prism, empathic: ties are kept; ask with pearl judge personalized --tie"},
@@ -60,8 +61,6 @@ class ItemsOptions:
     ] = None
     preset: PresetName = ""
     choose: Overrides = None
-    encoder: EncoderName = None
-    seed: Seed = 0
 
 
 Items = list[dict[str, Any]]
@@ -79,18 +78,18 @@ class Source:
 
 def from_people(source: str, data: list[Path], given: ItemsOptions, chosen: dict[str, str]) -> tuple[Items, Report]:
     ties = chosen.pop(TIES.name) == KEPT
-    encode = SentenceEncoder(load_settings(encoder=given.encoder).encoder).encode_documents
-    options = BuildOptions(chosen, encode, ties, given.own_family, given.limit, given.seed)
+    encode = SentenceEncoder(load_settings().encoder).encode_documents
+    options = BuildOptions(chosen, encode, ties, given.own_family, given.limit, SEED)
     items, figures = build_items(source, data[0], options)
     return items, Report(figures, build_tables)
 
 
 def from_styled(data: list[Path], given: ItemsOptions, chosen: dict[str, str]) -> tuple[Items, Report]:
-    options = style_pairs.PairOptions(given.keep or 10, chosen.pop(TARGETS.name), given.seed)
+    options = style_pairs.PairOptions(given.keep or 10, chosen.pop(TARGETS.name), SEED)
     scored = options.targets not in style_pairs.STEERED
     detected = style_pairs.detected_scores(given.judgements) if given.judgements else None
     texts = style_pairs.read_responses(data[0], detected, **chosen, scored=scored)
-    encode = SentenceEncoder(load_settings(encoder=given.encoder).encoder).encode_documents
+    encode = SentenceEncoder(load_settings().encoder).encode_documents
     built = style_pairs.build_pairs(texts.parsed, options, encode)
     if not built.lines:
         steered = "a text that a prompt steered and one for nobody (style-write --persona nobody)"
@@ -108,7 +107,7 @@ def from_styled(data: list[Path], given: ItemsOptions, chosen: dict[str, str]) -
 
 def from_ranked(data: list[Path], given: ItemsOptions, chosen: dict[str, str]) -> tuple[Items, Report]:
     name = None if chosen["set"] == NOT_COMPARED else chosen["set"]
-    pairs, figures = compose.compose(compose.read_responses(data[0]), chosen["orders"], given.seed, name)
+    pairs, figures = compose.compose(compose.read_responses(data[0]), chosen["orders"], SEED, name)
     return pairs, Report(figures, compose.compose_tables)
 
 
@@ -154,8 +153,8 @@ preferred; without a majority a pair is left out. "ranks" has the rank that each
   {"instruction": "12", "text": "...", "origin": "human", "ranks": [1, 1, 2]}
   {"instruction": "12", "text": "...", "origin": "AI", "ranks": [2, 2, 1]}
 
-A triplet that pearl eval experts reads, with its texts, is three responses of origin AI to one instruction. A
-preference that follows from the origin, or a single vote, is given as the ranks of one rater.
+A triplet that pearl eval quality --annotations reads, with its texts, is three responses of origin AI to one
+instruction. A preference that follows from the origin, or a single vote, is given as the ranks of one rater.
 
 @RANKED
 

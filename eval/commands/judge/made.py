@@ -13,20 +13,9 @@ import typer
 from rich.console import Console
 
 from eval.asking.bench import Asking, JudgeSession, bench
-from eval.asking.choices import TOP_P, Presets
+from eval.asking.choices import Drawing
 from eval.asking.json_lines import write_lines
-from eval.commands.options import (
-    DryRun,
-    InFlight,
-    Llm,
-    Overrides,
-    PresetName,
-    PriceOptions,
-    RayCluster,
-    Replies,
-    Seed,
-    option,
-)
+from eval.commands.options import DryRun, Llm, MaxCost, Overrides, PresetName, option
 from eval.commands.reporting import flag_of
 from eval.judges.items import Items
 from eval.judges.judge import ItemT, Judge, Judgements, OptionsT, Questions, run
@@ -35,28 +24,27 @@ from eval.recorded.labels import PeopleLabels, item_name, judged_items, labels_f
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
-from pearl.asking.ask import Terms
 from pearl.chat.base import Decoding
 from pearl.cli.commands import PathCommand, epilog
 from pearl.cli.options import JSON_OPTION, parameter, parameters_of, write_json
 from pearl.errors import InputError
 
 HUMAN_HELP = "People's labels of some items; correct the rates by them, as pearl eval corrected does."
-Temperature = Annotated[float, option(min=0, max=2, help="Temperature of the judge; at 0, runs are copies.")]
+DRAWING = Drawing(temperature=0.7)
 
 
 @dataclass(frozen=True, kw_only=True)  # without slots, which a class inherits from one base only
-class AskingOptions(PriceOptions):
+class AskingOptions:
     """The options of every command that asks a judge."""
 
     preset: PresetName = ""
     choose: Overrides = None
-    temperature: Temperature = 0.7
-    seed: Seed = 0
-    replies: Replies = None
+    max_cost: MaxCost = None
     dry_run: DryRun = False
     judgements: Annotated[Path | None, option(metavar="FILE.jsonl", help="Write each judgement on a line.")] = None
     json: Annotated[str | None, option(metavar="FILE", help=JSON_OPTION.help)] = None
+
+    drawing: Drawing = DRAWING  # read from ``choose``
 
     def asking(self) -> Asking:
         """The way the model is asked."""
@@ -65,27 +53,17 @@ class AskingOptions(PriceOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedOptions(AskingOptions):
-    """``max_tokens`` None: as many as the judge needs for its way of asking."""
+    """The options of a command that asks about a file of items."""
 
     items: Annotated[Path, option(metavar="ITEMS.jsonl", help="Items, see below.")]
     llm: Llm = None
-    ray: RayCluster = None
-    top_p: Annotated[
-        float | None,
-        option(min=0.01, max=1, help="Draw from the likeliest tokens of this share; from all by default."),
-    ] = None
-    max_tokens: Annotated[
-        int | None, option(min=1, help="Tokens in a reply at most; a reply cut off there is invalid.")
-    ] = None
     limit: Annotated[int | None, option(min=1, help="Take a random sample of this many items.")] = None
-    max_in_flight: InFlight = 8
     human: Path | None = None  # --labels is another option of some judge
 
     def asking(self) -> Asking:
-        assert self.max_tokens is not None
-        terms = Terms(self.max_in_flight, self.prices, self.max_cost)
-        decoding = Decoding(self.max_tokens, self.temperature, self.top_p or 1.0)
-        return Asking(self.llm, self.replies, terms, decoding, ray=self.ray)
+        drawing = self.drawing
+        assert drawing.max_tokens is not None
+        return Asking(self.llm, Decoding(drawing.max_tokens, drawing.temperature, drawing.top_p), self.max_cost)
 
 
 class GroupedCommand(PathCommand):
@@ -104,13 +82,8 @@ class GroupedCommand(PathCommand):
 
 def register(app: typer.Typer, judge: Judge[Any, Any]) -> None:
     examples = "\n".join(f"  pearl judge {judge.name} {words}" for words in judge.examples)
-    ends = epilog(examples, judge.about_items, presets_of(judge).help())
+    ends = epilog(examples, judge.about_items, judge.presets.help(), DRAWING.help())
     app.command(judge.name, help=judge.summary, epilog=ends, cls=GroupedCommand)(command_of(judge))
-
-
-def presets_of(judge: Judge[Any, Any]) -> Presets:
-    """The judge's choices, and how its replies are drawn."""
-    return judge.presets.plus(TOP_P, "1") if judge.presets.choices else judge.presets
 
 
 def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
@@ -123,12 +96,10 @@ def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
     shared["human"] = parameter("human", Annotated[Path | None, labels])
     if judge.writes:
         del shared["human"]
-    if isinstance(judge.max_tokens, int):
-        shared["max_tokens"] = shared["max_tokens"].replace(default=judge.max_tokens)
     if judge.presets.choices:
         shared["preset"] = shared["preset"].replace(default=judge.presets.default)
     else:
-        del shared["preset"], shared["choose"]
+        del shared["preset"]
 
     def command(**given: Any) -> None:
         options = {name: given[name] for name in own}
@@ -143,14 +114,14 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
     outputs = Outputs(shared.json)
     inputs = [shared.items] if shared.human is None else [shared.items, shared.human]
     outputs.check(inputs, {f"--{judge.output}": shared.judgements})
-    chosen = presets_of(judge).chosen(shared.preset or judge.presets.default, shared.choose)
-    shared = replace(shared, top_p=shared.top_p or float(chosen.get(TOP_P.name, 1)))
-    filled = {**chosen, "preset": shared.preset, "seed": shared.seed}
+    drawing, choose = shared.drawing.plus(shared.choose)
+    chosen = judge.presets.chosen(shared.preset or judge.presets.default, choose)
+    filled = {**chosen, "preset": shared.preset, "seed": drawing.seed}
     known = {field.name for field in fields(judge.options)}
     items, options = judge.load(
         shared.items, judge.options(**own, **{name: value for name, value in filled.items() if name in known})
     )
-    every, items = items, items.sampled(shared.limit, shared.seed)
+    every, items = items, items.sampled(shared.limit, drawing.seed)
     people = None
     if shared.human:
         if why := judge.unlabelled(options):
@@ -158,9 +129,8 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
         names = [item_name(item.id, judge.styles(item, options)) for item in every.every]
         judged = [item_name(item.id, judge.styles(item, options)) for item in items.every]
         people = labels_for(judged, set(names), shared.human)
-    if shared.max_tokens is None:
-        longest = judge.max_tokens if isinstance(judge.max_tokens, int) else judge.max_tokens(options)
-        shared = replace(shared, max_tokens=longest)
+    longest = judge.max_tokens if isinstance(judge.max_tokens, int) else judge.max_tokens(options)
+    shared = replace(shared, drawing=drawing.at_most(longest))
 
     def estimate(at: JudgeSession) -> dict[str, Any]:
         if judge.again and judge.again.wanted(options):
@@ -210,7 +180,7 @@ def ask_judge(
     if people:
         answers = judged_items(judge.lines(judgements, options))
         labels = people.of(item.id for item in answers)  # what failed has no judgement
-        figures["corrected"] = corrected_report(answers, labels, CorrectedOptions(seed=asked.seed))
+        figures["corrected"] = corrected_report(answers, labels, CorrectedOptions(seed=asked.drawing.seed))
     figures["elicitation"] = dict(judgements.elicitation)
     return judgements, figures
 
@@ -226,7 +196,6 @@ def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: st
     """The command with every option that its result depends on, and the judge's model."""
     own = dict(flag_of(declared, getattr(options, declared.name)) for declared in parameters_of(judge.options))
     choices = [f"{choice.name}={getattr(options, choice.name)}" for choice in judge.presets.choices]
-    asked: dict[str, Any] = {"items": shared.items, **own, "preset": shared.preset or None, "choose": choices}
-    asked |= {"temperature": shared.temperature, "top_p": None if shared.top_p == 1 else shared.top_p}
-    asked |= {"max_tokens": shared.max_tokens, "seed": shared.seed, "limit": shared.limit, "human": shared.human}
+    asked: dict[str, Any] = {"items": shared.items, **own, "preset": shared.preset or None}
+    asked |= {"choose": [*choices, *shared.drawing.words()], "limit": shared.limit, "human": shared.human}
     return Head.of("judge", judge.name, judge=model, **asked)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.options import Seed
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 from pearl.errors import InputError
@@ -36,7 +35,6 @@ def corrected(
     ),
     risk: float = typer.Option(0.1, help="Highest error rate that a trusted judge may have."),
     confidence: float = typer.Option(0.95, help="Confidence that its error rate is no higher."),
-    seed: Seed = 0,
 ) -> Report:
     """Correct a judge's rates for its errors, and find the least certainty at which it may be trusted."""
     from eval.recorded.corrected import CorrectedOptions, corrected_report, corrected_tables
@@ -45,6 +43,6 @@ def corrected(
     if labels and labelled:
         raise InputError("--labelled samples the recordings' own labels; leave out --labels or it.", param="labelled")
     items = read_judged(judgements)
-    people = read_people(labels) if labels else own_labels(items, labelled, seed)
-    figures = corrected_report(items, people, CorrectedOptions(risk, confidence, seed))
+    people = read_people(labels) if labels else own_labels(items, labelled)
+    figures = corrected_report(items, people, CorrectedOptions(risk, confidence))
     return Report(figures, corrected_tables, "Corrected rates")

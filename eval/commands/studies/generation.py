@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
 from pathlib import Path
@@ -26,9 +26,10 @@ from eval.drafts.comparison import (
     MACRO_F1,
     ROUGE_1,
     ROUGE_2,
-    Mask,
     Measures,
     TargetMetrics,
+    complete,
+    counts,
     macro_f1_of_sums,
     metrics_in,
 )
@@ -46,12 +47,11 @@ from eval.report.tables import (
     metric_columns,
     named,
 )
-from eval.retrieval.gains import clusters, request_slices
+from eval.retrieval.gains import clusters
 from eval.stats.slices import equal_bins
 from pearl.asking.write import WrittenText, write_drafts
-from pearl.errors import ChatError
+from pearl.errors import InputError
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
-from pearl.text.usable import counted
 from retriever.models.bertscore import BertScore
 
 ABOUT = """A line of --gains is a gains record with a target:
@@ -65,6 +65,7 @@ EXAMPLES = """
   pearl eval generation --history history.jsonl.gz --model embedded --model bm25 --split test --limit 50
   pearl eval generation --gains gains.jsonl.gz --model bm25 --k-shot --llm openai --limit 200 --json table1.json
   pearl eval generation --gains gains.jsonl.gz --model embedded --model bm25 --drafts drafts.jsonl
+  pearl eval generation --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --by-count --json shown.json
   pearl judge authorship --items drafts.jsonl --systems embedded bm25
 """
 
@@ -76,6 +77,9 @@ def generation(
     zero_shot: bool = typer.Option(True, help="Also draft from the request alone."),
     k_shot: bool = typer.Option(
         False, "--k-shot", help="Also draft from random documents of other users, the same for all."
+    ),
+    by_count: bool = typer.Option(
+        False, "--by-count", help="Compare only how many documents are shown: for pearl train margin."
     ),
     drafts: Path | None = typer.Option(
         None, metavar="FILE.jsonl", help="Write every system's drafts as items for pearl judge authorship."
@@ -89,13 +93,15 @@ def generation(
     from eval.asking.json_lines import write_lines
     from eval.commands.writing import ready
 
+    if by_count:
+        if baseline or k_shot or drafts or not zero_shot:
+            raise InputError("--by-count drafts with --model alone; leave other systems out.", param="by_count")
+        return compared_by_count(options)
     with ready(options, baseline) as session:
         cases, plan, systems = session.material.cases, session.plan, [*session.systems]
         if k_shot:
-            balanced, everyone, aside = options.stances, session.material.everyone, options.near_duplicates
-            strangers = k_shot_system(
-                cases, everyone, plan.shown, options.seed, balanced=balanced, near_duplicates=aside
-            )
+            balanced, everyone, aside = bool(options.stances), session.material.everyone, options.near_duplicates
+            strangers = k_shot_system(cases, everyone, plan.shown, balanced=balanced, near_duplicates=aside)
             systems.insert(0, strangers)
         if zero_shot:
             systems.insert(0, zero_shot_system(cases))
@@ -106,9 +112,31 @@ def generation(
         write_lines(drafts, items, called=f"{drafts}: cannot be written")
     with session.console.status("Measuring..."):
         stances = options.told_stances()
-        figures = generation_report(cases, systems, written, session.scorer, stances=stances, seed=options.seed)
+        figures = generation_report(cases, systems, written, session.scorer, stances=stances)
     head = session.head("generation", no_zero_shot=not zero_shot, k_shot=k_shot)
     return session.report(head, figures, generation_tables)
+
+
+def compared_by_count(options: WritingOptions) -> Report:
+    """Compare drafts by the documents shown: a fixed number, or those that score near the best one."""
+    from eval.commands.writing import ready
+    from eval.drafts.by_count import by_count, shown_report, shown_tables
+    from pearl.templates import load_template
+
+    # with k given, the model's own margin leaves nothing out
+    options = replace(options, k=options.k or load_template(options.template).k)
+    with ready(options) as session:
+        cases = session.material.cases
+        groups = [by_count(system) for system in session.systems]
+        all_inputs = [session.plan.all_inputs(cases, system) for group in groups for system in group]
+        written = iter(session.write(lambda context: write_drafts(context, all_inputs)))
+    stances, scorer = options.told_stances(), session.scorer
+    with session.console.status("Measuring..."):
+        models = [
+            shown_report(cases, system, [next(written) for _ in group], scorer, stances=stances)
+            for system, group in zip(session.systems, groups, strict=True)
+        ]
+    return session.report(session.head("generation", by_count=True), {"models": models}, shown_tables)
 
 
 BINS = 10
@@ -174,7 +202,7 @@ def generation_report(
     stances: str | None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """All figures as they are written, then sliced by the words of the request and by the number of documents.
+    """All figures as they are written.
 
     ``written[i]`` are the drafts of system i. Only requests count for which every system has one; what failed is
     counted apart. ``seed`` is of the bootstrap. Raises ChatError where no request is left.
@@ -194,7 +222,7 @@ def generation_report(
         for system, of_system in texts
     }
     compared = ComparedSystems(tuple(usable), target_metrics.metrics, (*systems, *trivial), seed)
-    result = compared.table(measured, np.ones(len(usable), dtype=bool))
+    result = compared.table(measured)
     for row, system, drafts in zip(result["models"], systems, written, strict=True):
         row |= counts(drafts)
         top_scores = [shown.top.score for shown in compress(system.shown, together) if shown.top]
@@ -203,24 +231,7 @@ def generation_report(
     if stances:
         taken = {"target": target_metrics.stances} | {name: drafts.stances for name, drafts in measured.items()}
         result["stances"] = {name: stance_counts(stances_of) for name, stances_of in taken.items()}
-    return {
-        "requests": len(cases),
-        **result,
-        "slices": [
-            part.to_json() | compared.table(measured, part.among)
-            for part in request_slices([case.record for case in usable])
-        ],
-    }
-
-
-def complete(written: Sequence[Sequence[WrittenText]]) -> Mask:
-    """True for the requests for which every system has a text, (N,). Raises ChatError where there is none."""
-    together: Mask = np.array([all(text.text is not None for text in texts) for texts in zip(*written, strict=True)])
-    if not together.any():
-        failures = Counter(text.failure for texts in written for text in texts if text.failure)
-        why = ", ".join(f"{code}: {count}" for code, count in failures.most_common())
-        raise ChatError(f"There is no request that every system has a text for ({why}).", code="nothing_generated")
-    return together
+    return {"requests": len(cases), **result}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,12 +243,12 @@ class ComparedSystems:
     systems: tuple[System, ...]
     seed: int
 
-    def table(self, measured: Mapping[str, Measures], among: Mask) -> dict[str, Any]:
-        """Counts, a row a system, and the paired differences from the best baseline, within a part of the requests."""
-        drawn = clusters([case.record for case in compress(self.cases, among)])
+    def table(self, measured: Mapping[str, Measures]) -> dict[str, Any]:
+        """Counts, a row a system, and the paired differences from the best baseline."""
+        drawn = clusters([case.record for case in self.cases])
         bootstrap = Bootstrap(drawn.names, seed=self.seed)
         names = [system.name for system in self.systems]
-        measures = {name: figures(self.metrics, bootstrap, measured[name].among(among)) for name in names}
+        measures = {name: figures(self.metrics, bootstrap, measured[name]) for name in names}
         baselines = [system.name for system in self.systems if system.kind == BASELINE]
         rows = [(system.texts, to_json(measures[system.name], model=system.name)) for system in self.systems]
         return {
@@ -254,31 +265,13 @@ class ComparedSystems:
         return to_json(figures([metric for metric in CORRELATIONS if metric.name in names], bootstrap, drafts))
 
 
-def counts(texts: Sequence[WrittenText]) -> dict[str, Any]:
-    """Count the generations that failed, by reason, and those cut off."""
-    failures = Counter(text.failure for text in texts if text.failure is not None)
-    return {
-        "failed": failures.total(),
-        "failures": dict(sorted(failures.items())),
-        "cut_off": sum(text.cut_off for text in texts),
-    }
-
-
-def left_out(result: Json, texts: str) -> list[str]:
-    """A sentence on the requests that were left out because their ``texts`` failed; empty if there are none."""
-    missing = result["requests"] - result["n"]
-    return (
-        [f"{missing:,} of {counted(result['requests'], 'request')} left out, whose {texts} failed."] if missing else []
-    )
-
-
 def stance_counts(stances: Sequence[str | None]) -> dict[str, Any]:
     taken = Counter(stance or "unlabelled" for stance in stances)
     return {name: taken[name] for name in (*STANCES, "unlabelled")}
 
 
 def generation_tables(result: Json) -> Iterator[Table]:
-    """Yield tables of failures, figures, differences from the best baselines, correlations with s1, and slices."""
+    """Yield tables of failures, figures, differences from the best baselines, and correlations with s1."""
     metrics = metrics_in(result["models"][0])
     yield Table.of(f"Of {result['requests']:,} drafts each.", result["models"], named("model failed cut_off"))
     yield figures_table(result, metrics)
@@ -290,5 +283,3 @@ def generation_tables(result: Json) -> Iterator[Table]:
         columns: Columns = {"model": "model"}
         columns |= metric_columns(metric for metric in CORRELATIONS if metric.name in with_s1[0])
         yield Table.of(caption + caption_of(result), with_s1, columns, result["command"])
-    for part in result["slices"]:
-        yield figures_table(result, metrics, part)

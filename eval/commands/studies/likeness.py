@@ -16,7 +16,6 @@ import typer
 from numpy.typing import NDArray
 from typer import Option
 
-from eval.commands.options import EncoderName, Seed
 from eval.commands.reporting import reporting
 from eval.likeness.writers import (
     EXPLAINED,
@@ -77,8 +76,6 @@ class LikenessOptions:
     ] = False
     part: Annotated[str, Option(help="People to measure: test, or dev to tune on.")] = "test"
     people: Annotated[int, Option(min=2, help="Number of people of each file at most.")] = 60
-    encoder: EncoderName = None
-    seed: Seed = 0
 
 
 @reporting("eval", "likeness")
@@ -96,7 +93,7 @@ def likeness(options: LikenessOptions) -> Report:
     known("part", options.part, ("test", "dev"))
     methods = list(dict.fromkeys((METHODS[0], *(known("method", name, METHODS) for name in options.method))))
     options = replace(options, method=methods, words=list(dict.fromkeys(options.words)))
-    encoder = load_settings(encoder=options.encoder).encoder
+    encoder = load_settings().encoder
     with Console(stderr=True).status("Reading...") as status:
         figures = likeness_report(options, SentenceEncoder(encoder), status.update)
     numbers = [(file["file"], file["impostors"]) for file in figures["files"]]
@@ -106,7 +103,7 @@ def likeness(options: LikenessOptions) -> Report:
     for name, number in numbers:
         if number < FEW:
             typer.echo(f"Note: {name} has {counted(number, 'impostor')}; {AGAINST_FEW}", err=True)
-    held = {"method": options.method, "words": options.words, "encoder": encoder}
+    held = {"method": options.method, "words": options.words}
     return Report(figures, likeness_tables, options=held)
 
 
@@ -124,7 +121,7 @@ def likeness_report(options: LikenessOptions, encoder: Encoder, progress: Callab
         lengths = []
         for words in options.words:
             progress(f"{path.name}: {words} words")
-            part, certain = _length(claims(lineup.writers, words, options.seed), words, lineup, options)
+            part, certain = _length(claims(lineup.writers, words), words, lineup, options)
             lengths.append(part)
             certainties.append(certain)
         files.append({**head, "lengths": lengths})
@@ -146,7 +143,7 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
             "are needed.",
             param="history",
         )
-    drawn = np.random.default_rng(options.seed).permutation(len(writers))[: options.people]
+    drawn = np.random.default_rng(0).permutation(len(writers))[: options.people]
     chosen = [writers[index] for index in sorted(drawn)]
     if options.shipped:
         fitted = {writer.user: Likeness.fit(writer.history).reference for writer in chosen}
@@ -202,7 +199,7 @@ def _length(trials: Sequence[Claim], words: int, lineup: Lineup, options: Likene
         for method, of_method in scores.items()
     ]
     even = _as_many(kinds, names, answered)
-    bootstrap = Bootstrap(names[even], seed=options.seed)
+    bootstrap = Bootstrap(names[even])
     certain = CertainAnswers((kinds == OWN)[even].astype(float), 100 * ours[even], bootstrap)
     part["calibration"] = {
         name: _rounded(fold(certain)) for name, fold in (("brier", brier), ("ece", calibration_error))
@@ -217,7 +214,7 @@ def _figures(method: str, scores: Floats, kinds: Any, names: Any, answered: Any,
         among = answered & ((kinds == OWN) | (kinds == kind))
         if not (kinds[among] == kind).any():
             continue
-        bootstrap = Bootstrap(names[among], seed=options.seed)
+        bootstrap = Bootstrap(names[among])
         true = kinds[among] == OWN
         figures[kind] = _rounded(auc(bootstrap, scores[among], true))
         if method == LIKENESS and kind == SAME_DOMAIN:

@@ -17,9 +17,20 @@ import typer
 
 from eval.commands.options import WritingOptions
 from eval.commands.reporting import reporting
-from eval.commands.studies.generation import complete, counts, left_out
 from eval.drafts.cases import Case
-from eval.drafts.comparison import MACRO_F1, METRICS, Mask, Measures, TargetMetrics, chances, metrics_in, mixed
+from eval.drafts.comparison import (
+    MACRO_F1,
+    METRICS,
+    Mask,
+    Measures,
+    TargetMetrics,
+    chances,
+    complete,
+    counts,
+    left_out,
+    metrics_in,
+    mixed,
+)
 from eval.drafts.systems import System
 from eval.report.metric import Figures, Metric, figures, less, to_json
 from eval.report.pictures import BLUE, GREY, ORANGE, panels
@@ -37,7 +48,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ABOUT = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
-if both are given the same options and --generations. A revision that is cut off or cannot be read keeps the draft, as
+if both are given the same options. A revision that is cut off or cannot be read keeps the draft, as
 in the service; a request whose draft or revision failed otherwise is left out of every policy."""
 EXAMPLES = """
   pearl eval revision --gains gains.jsonl.gz --model embedded --template commit
@@ -69,7 +80,7 @@ def revision(
     from eval.commands.writing import ready
 
     thetas = thetas_of(threshold, options.model)
-    check_metric(metric, stances=options.stances)
+    check_metric(metric, stances=bool(options.stances))
     with ready(options) as session:
         cases = session.material.cases
         systems = [replace(system, threshold=thetas.get(system.name, system.threshold)) for system in session.systems]
@@ -78,7 +89,7 @@ def revision(
     stances = options.told_stances()
     with session.console.status("Measuring..."):
         models = [
-            revision_report(cases, system, drafts, revisions, session.scorer, stances=stances, seed=options.seed)
+            revision_report(cases, system, drafts, revisions, session.scorer, stances=stances)
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
     head = session.head("revision", threshold=list(threshold))

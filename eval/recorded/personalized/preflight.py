@@ -27,7 +27,6 @@ from eval.recorded.personalized.judgements import (
     tokens,
     where,
 )
-from eval.recorded.personalized.misplaced import misplaced_answers
 from eval.recorded.personalized.presets import RECORDED
 from eval.recorded.personalized.reading import verdict_of
 from eval.recorded.personalized.reply import LOWEST
@@ -265,7 +264,6 @@ CHECKS: tuple[Check[Recording], ...] = (
         lambda record, recording: record.texts and len(set(map(folded, record.texts))) == 1,
     ),
     Check("distractor_by_the_user", BROKEN, "The wrong answer is the persona's own too.", distractor_by_the_user),
-    Check("misplaced_answers", BROKEN, "Answers that belong to another record.", misplaced_answers),
     Check("stale_neighbour", BROKEN, "The neighbour of another persona.", stale_neighbour),
     Check("stale_persona", BROKEN, "The record's persona is not the one that was shown.", stale_persona),
     record_check(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.json_lines import at_least_one, check_fields, check_number
+from eval.report.tables import Declared, Json, Table, named, rows_tables
 from pearl.errors import InputError
 from pearl.text.usable import check_id, check_text
 from retriever.reward.record_files import parse_objects
 
 VERSIONS = {"first_draft": "first draft", "random_cot": "random edit", "best_cot": "best edit"}
-RANKS = {"Most Preferred Writing Option": 1, "Second Favorite Writing Option": 2, "Least Preferred Writing Option": 3}
+RANK_OF = {"Most Preferred Writing Option": 1, "Second Favorite Writing Option": 2, "Least Preferred Writing Option": 3}
 
 # points that the paper leaves open about experts' majorities
 THREE, ANY = "three", "any"
@@ -97,7 +98,54 @@ def _score(version: Any, param: str) -> float:
 def _ranking(ranking: Any) -> dict[str, int]:
     """The rank of each version. Raises InputError unless each of the three ranks is given once."""
     given = ranking if isinstance(ranking, dict) else {}
-    ranks = {name: RANKS.get(str(given.get(name)), 0) for name in VERSIONS}
-    if sorted(ranks.values()) != sorted(RANKS.values()):
-        raise InputError(f"each version needs another one of {', '.join(RANKS)}.", param="annotations")
+    ranks = {name: RANK_OF.get(str(given.get(name)), 0) for name in VERSIONS}
+    if sorted(ranks.values()) != sorted(RANK_OF.values()):
+        raise InputError(f"each version needs another one of {', '.join(RANK_OF)}.", param="annotations")
     return ranks
+
+
+RANKS = "version n rank_1 rank_2 rank_3 mean_rank"
+TABLES: Declared = {
+    "ranks": ("Ranks that experts gave.", RANKS),
+    "majority_ranks": ("Ranks by majority, for the triplets whose majority orders all three versions.", RANKS),
+    "groups": ("The same by domain and model.", f"genre llm {RANKS}"),
+    "printed": ("Figures that the paper prints, and what its file gives.", "figure printed ours within_interval"),
+    "rescored": (
+        "Scores of the same texts by others, beside the recorded ones: agreement with experts, less that of the "
+        "recorded scores over the pairs that both decide, and rank correlation with them. The best edit is the one "
+        "that the recorded scores put first of twenty, which favours these.",
+        "scorer gap n agreement majorities majority more_than_recorded spearman",
+    ),
+    "by_gap": (
+        "The same by gap, in quarters of the pairs by each scorer's own scale; as many of the experts, and of the "
+        "majorities, prefer the higher score.",
+        "scorer gap n agreement majorities majority",
+    ),
+}
+
+
+def expert_tables(result: Json) -> Iterator[Table]:
+    """Yield agreement by gap, ranks over all and by domain and model, and the printed figures beside ours."""
+    experts = ", ".join(f"{number} of {size}" for size, number in result["experts_of_a_triplet"].items())
+    yield Table.of(
+        f"Agreement of experts with the order of scores, by their gap: {result['rankings']:,} rankings of "
+        f"{result['triplets']:,} triplets (triplets by number of experts: {experts}). Majorities over "
+        f"{result['majority_triplets']:,} triplets; {result['undecided_pairs']:,} pairs without one are left out. 95% "
+        "intervals by bootstrap over triplets.",
+        _beside_majority(result),
+        named("gap n agreement majorities majority"),
+        result["command"],
+    )
+    scored = [scorer | row for scorer in result.get("rescored", ()) for row in _beside_majority(scorer)]
+    rows = {
+        "groups": [group | row for group in result["groups"] for row in group["ranks"]],
+        "rescored": [row for row in scored if row["gap"] == "all"],
+        "by_gap": [row for row in scored if row["gap"] != "all"],
+    }
+    yield from rows_tables({**result, **rows}, TABLES)
+
+
+def _beside_majority(result: Json) -> list[dict[str, Any]]:
+    """The agreement of individual experts by gap; each row also has the number and agreement of majorities."""
+    majority = {row["gap"]: {"majorities": row["n"], "majority": row["agreement"]} for row in result["majority"]}
+    return [{**row, "majority": None, **majority.get(row["gap"], {})} for row in result["individual"]]

@@ -1,4 +1,4 @@
-"""The figures of ``pearl eval experts``: experts' agreement with the order of scores by their gap, their ranks, and the
+"""Experts' agreement with the order of scores by their gap, their ranks, and the
 same for other scores of the texts, a reward model's and trivial ones.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.recorded.quality.experts import MEDIAN, RANKS, THREE, VERSIONS, RankedTriplet
+from eval.recorded.quality.experts import MEDIAN, RANK_OF, THREE, VERSIONS, RankedTriplet
 from eval.recorded.quality.scorers import TextScorer
 from pearl.errors import InputError
 from pearl.stats.bootstrap import Bootstrap
@@ -139,7 +139,7 @@ def _ranked_by_majority(triplets: Sequence[RankedTriplet], rule: str) -> list[Ra
         ranks = {
             one: 1 + sum(_lead(triplet, one, other, rule) < 0 for other in VERSIONS if other != one) for one in VERSIONS
         }
-        if sorted(ranks.values()) == sorted(RANKS.values()):
+        if sorted(ranks.values()) == sorted(RANK_OF.values()):
             ranked.append(replace(triplet, rankings=(ranks,)))
     return ranked
 
@@ -181,7 +181,7 @@ def _ranks(triplets: Sequence[RankedTriplet]) -> list[dict[str, Any]]:
     rows = []
     for version, title in VERSIONS.items():
         given = np.array([ranks[version] for triplet in triplets for ranks in triplet.rankings], float)
-        shares = {f"rank_{rank}": bootstrap.share(given == rank).to_json() for rank in RANKS.values()}
+        shares = {f"rank_{rank}": bootstrap.share(given == rank).to_json() for rank in RANK_OF.values()}
         rows.append({"version": title, "n": len(given), **shares, "mean_rank": bootstrap.mean(given).to_json()})
     return rows
 

@@ -279,6 +279,8 @@ const KINDS = {
   unsupported: "Nothing given says so",
   commitment: "A promise that the request does not make",
   dropped: "The request says it, the draft does not",
+  stronger: "Firmer than the request",
+  weaker: "Less firm than the request",
 };
 
 function showClaims(documents) {

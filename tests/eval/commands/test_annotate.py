@@ -50,7 +50,7 @@ def annotate(run_pearl, judge_endpoint, tmp_path):
     def run(*more, value=None, count=12):
         source = tmp_path / "pairs.json"
         source.write_text(json.dumps(value or pairs(count)), encoding="utf-8")
-        words = ("--pairs", source, "--out", out, "--replies", tmp_path / "replies.sqlite")
+        words = ("--pairs", source, "--out", out, f"PEARL_HOME={tmp_path}")
         return run_pearl("forensics", "annotate", *words, *more), out
 
     return run
@@ -100,12 +100,12 @@ def test_several_votes_are_asked_in_orders_of_their_own(annotate, judge_endpoint
 def test_an_interrupted_run_goes_on_without_a_repeated_call_or_a_lost_vote(annotate, judge_endpoint):
     """The key is refused after 20 calls, which stops the run at once."""
     judge_endpoint.refuses = lambda number: (401, {}) if number > 20 else None
-    run, out = annotate("--max-in-flight", 1, count=50)  # more would be stopped with it, before they are answered
+    run, out = annotate("PEARL_MAX_IN_FLIGHT=1", count=50)  # more would be stopped with it, before they are answered
     assert run.status == 1
     assert not out.exists()
     replied, before = 20, len(judge_endpoint.bodies)
     judge_endpoint.refuses = lambda number: None
-    run, out = annotate("--max-in-flight", 4, "--json", "-", count=50)
+    run, out = annotate("PEARL_MAX_IN_FLIGHT=4", "--json", "-", count=50)
     assert run.json["elicitation"]["kept_before"] == replied
     assert len(judge_endpoint.bodies) - before == 50 - replied
     assert all(len(pair.annotations) == 41 for pair in read_pairs(out).pairs)
@@ -113,19 +113,19 @@ def test_an_interrupted_run_goes_on_without_a_repeated_call_or_a_lost_vote(annot
 
 def test_a_failed_call_is_never_a_vote_and_is_asked_again(annotate, judge_endpoint):
     judge_endpoint.refuses = lambda number: (400, {}) if number in (5, 8) else None
-    run, out = annotate("--max-in-flight", 1, "--json", "-")
+    run, out = annotate("PEARL_MAX_IN_FLIGHT=1", "--json", "-")
     assert run.status == 0
     assert "80 votes are missing, for calls failed" in run.err
     without = [pair.id for pair in read_pairs(out).pairs if len(pair.annotations) == 1]
     assert len(without) == 2
     assert {row["without"] for row in run.json["traits"]} == {2}
-    run, out = annotate("--max-in-flight", 1, "--json", "-")
+    run, out = annotate("PEARL_MAX_IN_FLIGHT=1", "--json", "-")
     assert (len(judge_endpoint.bodies), run.json["elicitation"]["asked"]) == (14, 2)
     assert all(len(pair.annotations) == 41 for pair in read_pairs(out).pairs)
     judge_endpoint.refuses = lambda number: (400, {}) if number == 17 else None
-    annotate("--temperature", 1, "--max-in-flight", 1, value=json.loads(out.read_bytes()))
+    annotate("--choose", "temperature=1", "PEARL_MAX_IN_FLIGHT=1", value=json.loads(out.read_bytes()))
     assert [len(pair.annotations) for pair in read_pairs(out).pairs].count(1) == 1  # no vote of before
-    annotate("--temperature", 1, "--limit", 2, value=json.loads(out.read_bytes()))
+    annotate("--choose", "temperature=1", "--limit", 2, value=json.loads(out.read_bytes()))
     numbers = [len(pair.annotations) for pair in read_pairs(out).pairs]
     assert sorted(numbers) == [1] * 10 + [41] * 2  # nor where nobody was asked
 
@@ -157,11 +157,11 @@ def test_a_cut_off_reply(annotate, judge_endpoint):
 
 
 def test_an_estimate_and_a_cap(annotate, judge_endpoint):
-    run, out = annotate("--dry-run", "--price-in", 1, "--price-out", 2)
+    run, out = annotate("--dry-run", "PEARL_LLM_PRICES=1,2")
     estimate = json.loads(run.out)["estimate"]
     assert (estimate["calls"], out.exists(), judge_endpoint.bodies) == (12, False, [])
     assert estimate["cost_at_most"] > 0
-    run, out = annotate("--price-in", 1, "--price-out", 2, "--max-cost", 0.001)
+    run, out = annotate("PEARL_LLM_PRICES=1,2", "--max-cost", 0.001)
     assert (run.status, out.exists()) == (1, False)
     assert "--max-cost 0.001: stopped" in run.err
 
@@ -220,7 +220,7 @@ def test_rules_and_traits_together(annotate, judge_endpoint, tmp_path):
         (("--rules", "--judgements", "votes.jsonl"), None, "--judgements: --rules, --words-of and --target-model"),
         ((), pairs(1, comparisons=[]), "there is no pair in it"),
         ((), pairs(1, comparisons=[{"response_a": {"text": ""}, "response_b": {"text": "B"}}]), "has both texts"),
-        (("--max-cost", 1), None, "--max-cost needs --price-in and --price-out"),
+        (("--max-cost", 1), None, "--max-cost needs prices"),
     ],
 )
 def test_what_cannot_be_used_is_one_line(annotate, judge_endpoint, more, value, message):

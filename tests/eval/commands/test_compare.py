@@ -53,13 +53,14 @@ def compare(run_pearl, write_lines, judge_endpoint):
     return run
 
 
-PRICES = ("--price-in", 1, "--price-out", 2)
+PRICES = ("PEARL_LLM_PRICES=1,2",)
 
 
 def test_the_judges_presets_choices_and_runs(compare, judge_endpoint):
     found = compare("--preset", "as_published", "--json", "-").json
     assert (found["order"], found["runs"], found["n"]) == ("random", 3, 3 * CASES)
-    assert " --preset as_published --choose order=random --choose unparsed=dropped --runs 3 " in found["command"]
+    assert " --preset as_published --choose order=random --choose unparsed=dropped " in found["command"]
+    assert found["command"].endswith(" --choose seed=0 --runs 3")
     found = compare("--choose", "order=random", "--runs", 2, "--json", "-").json
     assert (found["order"], found["runs"], found["n"]) == ("random", 2, 2 * CASES)
     calls = len(judge_endpoint.bodies)
@@ -123,7 +124,7 @@ def test_an_estimate_first(compare, judge_endpoint):
 
 
 def test_the_cap_holds_for_both_steps_and_a_second_run_goes_on(compare, judge_endpoint):
-    prices = ("--price-in", 1000, "--price-out", 1000, "--max-tokens", 100)
+    prices = ("PEARL_LLM_PRICES=1000,1000", "PEARL_MAX_DRAFT_TOKENS=100")
     whole = compare("--dry-run", *prices, "--json", "-").json
     run = compare(*prices, "--max-cost", 1.5, "--json", "-")
     assert (run.status, run.out) == (1, "")
@@ -134,7 +135,7 @@ def test_the_cap_holds_for_both_steps_and_a_second_run_goes_on(compare, judge_en
     run = compare(*prices, "--max-cost", 0.11 * (drafts - first) + 2, "--json", "-")  # 0.11 is what a call costs
     assert run.status == 1
     assert any(map(is_judge, judge_endpoint.bodies))
-    assert compare("--max-tokens", 100, "--json", "-").status == 0
+    assert compare("PEARL_MAX_DRAFT_TOKENS=100", "--json", "-").status == 0
     bodies = [json.dumps(body, sort_keys=True) for body in judge_endpoint.bodies]
     assert len(bodies) == len(set(bodies))
 
@@ -145,10 +146,11 @@ def test_a_kill_and_no_second_call(compare, judge_endpoint, switchboard, until, 
     """kill -9 of a real process; what was under way is all that is asked again."""
     judge_endpoint.seconds = 0.02
     history = write_lines(HISTORY, "history.jsonl.gz")
-    words = ["compare", "--history", history, "--systems", OURS, THEIRS, "--llm", "openai", "--max-in-flight", 2]
+    words = ["compare", "--history", history, "--systems", OURS, THEIRS, "--llm", "openai"]
     words += ["--prompt", "post", "--runs", 4, "--json", "-"]
     command = [sys.executable, "-c", "from pearl.cli.main import main; main()", *map(str, words)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ))
+    env = os.environ | {"PEARL_MAX_IN_FLIGHT": "2"}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
     bodies = judge_endpoint.bodies
     until(lambda: sum(is_judge(body) == step for body in bodies) >= 8 or process.poll() is not None)
     assert process.poll() is None
@@ -186,7 +188,7 @@ def test_a_writer_that_says_nothing_fails_and_is_asked_again(compare, judge_endp
         ([{"id": "a", "text": "b", "timestamp": 1}], (), "history.jsonl.gz:1: user_id: "),
         ([{"user_id": "u", "id": "a", "text": "b"}], (), "history.jsonl.gz:1: timestamp: 'timestamp' is missing"),
         (HISTORY, ("--template", "sonnet"), "sonnet"),
-        (HISTORY, ("--max-cost", 1), "--max-cost needs --price-in and --price-out"),
+        (HISTORY, ("--max-cost", 1), "--max-cost needs prices"),
         (HISTORY, ("--report", "nowhere/page.html"), "--report nowhere/page.html: there is no folder"),
     ],
 )

@@ -59,7 +59,7 @@ def discover(run_pearl, judge_endpoint, tmp_path):
 
     def run(*more, count=13):
         source.write_text(json.dumps(pairs(count)), encoding="utf-8")
-        words = ("--pairs", source, "--reference", "person", "--replies", tmp_path / "r.sqlite")
+        words = ("--pairs", source, "--reference", "person", f"PEARL_HOME={tmp_path}")
         return run_pearl("forensics", "discover", *words, *more)
 
     return run
@@ -67,7 +67,7 @@ def discover(run_pearl, judge_endpoint, tmp_path):
 
 def test_a_planted_trait_is_found(discover, judge_endpoint, run_pearl, tmp_path):
     out, mine = tmp_path / "found.json", tmp_path / "mine.txt"
-    run = discover("--clusters", 4, "--embed", "embedded", "--out", out, "--traits", mine, "--json", "-")
+    run = discover("--clusters", 4, "--out", out, "--traits", mine, "--json", "-")
     assert run.status == 0
     result = run.json
     assert (result["n"], result["voted_on"], result["proposed"], result["distinct"]) == (12, 6, 36, 8)
@@ -111,13 +111,13 @@ def test_odd_proposals_are_counted(discover, judge_endpoint):
     run = discover("--choose", "voted=all", "--clusters", 50, "--json", "-")
     assert run.json["unread"] == {"no_verdict": 2, "not_offered": 2}
     judge_endpoint.says = lambda body: "No idea."
-    run = discover("--seed", 1, "--proposals", 2)
+    run = discover("--choose", "seed=1", "--proposals", 2)
     assert (run.status, run.out) == (1, "")
     assert "No reply proposes a rule that can be read" in run.err
 
 
 def test_an_estimate(discover, judge_endpoint):
-    run = discover("--dry-run", "--price-in", 1, "--price-out", 2)
+    run = discover("--dry-run", "PEARL_LLM_PRICES=1,2")
     parts = run.json["estimate"]
     assert {name: part["calls"] for name, part in parts.items()} == {"proposals": 12, "merging": 20, "votes": 6}
     assert all(part["cost_at_most"] > 0 for part in parts.values())

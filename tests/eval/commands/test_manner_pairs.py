@@ -29,7 +29,7 @@ def pair(run_pearl, judge_endpoint, write_lines, tmp_path):
 
     def run(*more, lines=None):
         source = write_lines(lines or [*history("ann", 6), *history("bob", 3)], "history.jsonl")
-        words = ("--history", source, "--out", out, "--generations", tmp_path / "g.sqlite")
+        words = ("--history", source, "--out", out, f"PEARL_HOME={tmp_path}")
         return run_pearl("forensics", "pairs", *words, *more), out
 
     return run
@@ -85,7 +85,7 @@ def test_users_and_requests_that_are_not_there(pair, judge_endpoint):
 
 
 def test_one_user_and_an_estimate(pair, judge_endpoint):
-    run, out = pair("--user", "bob", "--dry-run", "--price-in", 1, "--price-out", 1)
+    run, out = pair("--user", "bob", "--dry-run", "PEARL_LLM_PRICES=1,1")
     assert (run.json["estimate"]["calls"], judge_endpoint.bodies, out.exists()) == (3, [], False)
     assert run.json["estimate"]["cost_at_most"] > 0
     run, out = pair("--user", "bob")
@@ -95,7 +95,7 @@ def test_one_user_and_an_estimate(pair, judge_endpoint):
 
 def test_a_draft_that_failed_makes_no_pair(pair, judge_endpoint):
     judge_endpoint.refuses = lambda number: (400, {}) if number == 2 else None
-    run, out = pair("--max-in-flight", 1, "--json", "-")
+    run, out = pair("PEARL_MAX_IN_FLIGHT=1", "--json", "-")
     assert (run.status, run.json["failed"], run.json["n"], len(read_pairs(out).pairs)) == (0, 1, 8, 8)
     judge_endpoint.says = lambda body: " "
     run, out = pair("--template", "post")
@@ -156,7 +156,7 @@ def test_the_answers_of_two_models_to_the_same_prompts(pair_models, judge_endpoi
 def test_prompts_as_json_and_an_answer_that_failed(pair_models, judge_endpoint):
     judge_endpoint.refuses = lambda number: (400, {}) if number == 2 else None
     lines = '{"prompt": "One\\nline"}\n{"id": 7, "request": "Two"}\n'
-    run, out = pair_models("--max-in-flight", 1, "--json", "-", prompts=lines, name="prompts.jsonl")
+    run, out = pair_models("PEARL_MAX_IN_FLIGHT=1", "--json", "-", prompts=lines, name="prompts.jsonl")
     assert (run.status, run.json["n"], run.json["models"]["kind"]["failed"]) == (0, 1, 1)
     assert [each.prompt for each in read_pairs(out).pairs] == ["One\nline"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.recorded.quality.experts import RANKS
+from eval.recorded.quality.experts import RANK_OF
 
 
 def response(instruction, text, origin, *ranks):
@@ -79,7 +79,7 @@ def test_published_triplets_are_three_responses(quality_items, tmp_path):
     texts = ("A draft.", "An edit of it.", "A better edit.")
     versions = ("first_draft", "random_cot", "best_cot")
     triplet = {version: {"wqrm_score": 5, "candidate": text} for version, text in zip(versions, texts, strict=True)}
-    first, second, third = RANKS
+    first, second, third = RANK_OF
     triplet |= {"id": "t1", "genre": "fiction", "llm": "gpt"}
     orders = ((third, second, first), (third, first, second), (second, third, first))
     triplet["annotations"] = [dict(zip(versions, order, strict=True)) for order in orders]

@@ -7,34 +7,16 @@ import pytest
 from rich.console import Console
 
 from eval.commands.options import WritingOptions
-from eval.commands.writing import WritingPlan, WritingSession, retrieval_systems, writer
-from eval.drafts.cases import Case
-from eval.retrieval.gains import GainsRecord
-from pearl.asking.cost import NO_PRICES
+from eval.commands.writing import WritingPlan, WritingSession, writer
 from pearl.asking.write import WritingContext
 from pearl.budget import Budget
-from pearl.records import Document, Request
 from pearl.settings import load_settings
 
 
 @pytest.fixture
 def plan(tmp_path):
-    options = WritingOptions(model=["random"], k=3, generations=tmp_path / "kept.jsonl", max_in_flight=1)
-    return WritingPlan(options, load_settings(llm="embedded"))
-
-
-def test_the_seed_reaches_the_random_model(plan):
-    documents = tuple(Document(str(index), f"text {index}") for index in range(20))
-    record = GainsRecord(Request("a"), "ann", None, "t", documents, (0.0,) * 20)
-    cases = [Case(record, "user ann", "t")]
-
-    def shown(seed):
-        seeded = replace(plan, options=replace(plan.options, seed=seed))
-        (system,) = retrieval_systems(seeded, ["random"], cases, Console(stderr=True))
-        return system.shown
-
-    assert shown(0) == shown(0)
-    assert len({tuple(document.id for document in shown(seed)[0].documents) for seed in range(5)}) == 5
+    options = WritingOptions(model=["random"], k=3)
+    return WritingPlan(options, load_settings(llm="embedded", home=tmp_path))
 
 
 def test_answers_are_kept_under_the_address_that_is_really_called(plan, monkeypatch):
@@ -58,7 +40,7 @@ def test_the_budget_begins_with_the_writing(plan, monkeypatch):
         return context.budget.until(1.0)()
 
     console = Console(stderr=True)
-    with writer(plan, NO_PRICES, None, console) as writes:
+    with writer(plan, None, console) as writes:
         room = WritingSession(options, (), plan, console, None, None, [], writes)
         now[0] = 90.0  # of ranking
         assert room.write(work)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import transformers
 
-from eval.drafts.comparison import rouge
+from eval.drafts.comparison import meteor, rouge, rouge_l
 from pearl.errors import InputError
 from retriever.models.bertscore import BertScore
 from retriever.models.encoder import embedded_encoder_folder
@@ -21,6 +21,17 @@ def test_rouge_by_hand():
     assert rouge("a b c", "") == (0, 0)
     assert rouge("Кошка села.", "кошка ушла") == (0.5, 0)
     assert rouge("猫坐下了", "猫坐着") == (pytest.approx(4 / 7), pytest.approx(2 / 5))
+
+
+def test_rouge_l_and_meteor_by_hand():
+    # 6 and 5 words, of which the, sat, the, mat stand in this order in both
+    precision, recall = 4 / 5, 4 / 6
+    shared = 2 * precision * recall / (precision + recall)
+    assert rouge_l("The cat sat on the mat.", "the sat by the mat") == pytest.approx(shared)
+    assert rouge_l("a b", "") == 0
+    # cats has the stem of cat: all three match in one chunk, and the penalty is half of (1 / 3) cubed
+    assert meteor("the cat sat", "the cats sat") == pytest.approx(1 - 0.5 / 27)
+    assert meteor("the cat sat", "") == meteor("a cat", "two dogs") == 0
 
 
 def test_bertscore_is_the_greedy_match_of_token_vectors(bertscore):

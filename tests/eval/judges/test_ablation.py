@@ -26,7 +26,7 @@ def report(*by_mode, personas=("x", "x", "y"), preset="corrected"):
     said = zip(JUDGE.trials(items, options), replies, strict=True)
     judged = tuple(Judgement(trial, JUDGE.verdict(reply, trial, options)) for trial, reply in said)
     found = Items(tuple(items), len(items), {})
-    judgements = Judgements(found, (), Round(judged, lambda: replies), None, "mock", frozenset(), {})
+    judgements = Judgements(found, (), Round(judged, lambda: replies), None, "mock", {})
     return ablation(judgements, options.unparsed, options.threshold, options.seed)
 
 

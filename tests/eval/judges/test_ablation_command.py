@@ -23,7 +23,7 @@ def personalized(run_pearl, write_lines, judge_endpoint, tmp_path):
     judge_endpoint.says = knows
 
     def run(*more, lines=LINES):
-        words = ("--items", write_lines(lines, "items.jsonl"), "--replies", tmp_path / "r.sqlite")
+        words = ("--items", write_lines(lines, "items.jsonl"), f"PEARL_HOME={tmp_path}")
         return run_pearl("judge", "personalized", *words, *more)
 
     return run
@@ -127,7 +127,6 @@ def test_tables(personalized):
         (("--ablate", "none", "--ablate", "none"), "is asked already"),
         (("--ablate", "age", "--no-persona"), "nothing to leave out of --no-persona"),
         (("--fields", "age", "--no-persona"), "--fields: there is nothing to show with --no-persona"),
-        (("--ability", "nowhere.json"), "nowhere.json: cannot be read"),
     ],
 )
 def test_bad_options_are_named_before_anything_is_asked(personalized, judge_endpoint, options, complaint):

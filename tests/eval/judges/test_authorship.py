@@ -40,7 +40,7 @@ def judged(of, *said):
 def figures(said, of=None, options=BOTH_ORDERS):
     of = of or items()
     first = Round(tuple(judged(of, *said)), lambda: ())
-    return authorship_figures(Judgements(of, (), first, None, "mock", frozenset(), {}), options)
+    return authorship_figures(Judgements(of, (), first, None, "mock", {}), options)
 
 
 def values(rates):

@@ -33,7 +33,7 @@ def authorship(run_pearl, write_lines, judge_endpoint, tmp_path):
     def run(*more, lines=LINES, systems=("ours", "bm25")):
         words = ("--systems", *systems) if systems else ()
         words += () if "--items" in more else ("--items", write_lines(lines, "items.jsonl"))
-        words += () if "--replies" in more else ("--replies", tmp_path / "r.sqlite")
+        words += (f"PEARL_HOME={tmp_path}",)
         return run_pearl("judge", "authorship", *words, *more)
 
     return run
@@ -47,7 +47,7 @@ def prefers_ours(body):
 
 def test_win_rates(authorship, judge_endpoint, tmp_path):
     judge_endpoint.says = prefers_ours
-    run = authorship("--json", "-", "--judgements", tmp_path / "judged.jsonl", "--price-in", 1, "--price-out", 2)
+    run = authorship("--json", "-", "--judgements", tmp_path / "judged.jsonl", "PEARL_LLM_PRICES=1,2")
     assert run.status == 0
     found = run.json
     assert found["systems"] == {"proposed": "ours", "baseline": "bm25"}
@@ -88,7 +88,7 @@ def test_win_rates(authorship, judge_endpoint, tmp_path):
 
 
 def test_a_dry_run_asks_nothing(authorship, judge_endpoint):
-    run = authorship("--dry-run", "--price-in", 1, "--price-out", 2, "--max-tokens", 100)
+    run = authorship("--dry-run", "PEARL_LLM_PRICES=1,2", "--choose", "max_tokens=100")
     assert run.status == 0
     estimate = run.json["estimate"]
     assert (estimate["calls"], estimate["completion_tokens_at_most"]) == (36, 3600)
@@ -135,7 +135,7 @@ def test_a_verdict_that_cannot_be_read_is_asked_for_once_more(authorship, judge_
 
 def test_the_cap_holds_for_both_rounds(authorship, judge_endpoint):
     judge_endpoint.says = lambda body: "Hard to say."
-    prices = ("--price-in", 1000, "--price-out", 1000, "--max-tokens", 100)  # 0.11 a call
+    prices = ("PEARL_LLM_PRICES=1000,1000", "--choose", "max_tokens=100")  # 0.11 a call
     run = authorship("--json", "-", "--ask-again", *prices, "--max-cost", 36 * 0.11 + 1)
     assert run.status == 1
     assert "--max-cost 1: stopped after" in run.err
@@ -170,7 +170,7 @@ def test_a_warning_of_identical_candidates(authorship):
 
 
 def test_the_cap_ends_the_run_and_a_second_one_goes_on(authorship, judge_endpoint):
-    prices = ("--price-in", 1000, "--price-out", 1000, "--max-tokens", 100)
+    prices = ("PEARL_LLM_PRICES=1000,1000", "--choose", "max_tokens=100")
     run = authorship("--json", "-", *prices, "--max-cost", 2)
     assert (run.status, run.out) == (1, "")
     assert "--max-cost 2: stopped after" in run.err
@@ -209,7 +209,7 @@ def without(name):
         (LINES, ("--choose", "orders=both"), "--choose orders=both: there are order, unparsed"),
         (LINES, ("--choose", "both"), "--choose both: must be NAME=VALUE"),
         (LINES, ("--choose", "order=both", "--choose", "order=random"), "--choose order=both is given too"),
-        (LINES, ("--max-cost", "1"), "--max-cost needs --price-in and --price-out"),
+        (LINES, ("--max-cost", "1"), "--max-cost needs prices"),
         (LINES, ("--json", "no/such/folder.json"), "there is no folder"),
         (LINES, ("--systems", "ours", "ours"), "name two different ones"),
     ],
@@ -269,21 +269,21 @@ def test_a_kill_loses_no_reply_and_none_is_asked_for_twice(
         {"id": str(n), "reference": f"Text {n}.", "candidates": {"ours": f"Ours {n}", "bm25": f"Theirs {n}"}}
         for n in range(size // 6)
     ]
-    words = ["judge", "authorship", "--items", write_lines(lines, "many.jsonl"), "--replies", tmp_path / "kill.sqlite"]
-    words += ["--max-in-flight", in_flight, "--json", "-"]
+    words = ["judge", "authorship", "--items", write_lines(lines, "many.jsonl"), "--json", "-"]
     command = [sys.executable, "-c", "from pearl.cli.main import main; main()", *map(str, words)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ))
+    env = os.environ | {"PEARL_HOME": str(tmp_path), "PEARL_MAX_IN_FLIGHT": str(in_flight)}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
     until(lambda: len(judge_endpoint.bodies) >= size // 3 or process.poll() is not None)
     assert process.poll() is None
     process.send_signal(signal.SIGKILL)
     process.wait()
     until(switchboard.hung_up)  # calls that were on their way
-    asked, stored = len(judge_endpoint.bodies), kept(tmp_path / "kill.sqlite")
+    asked, stored = len(judge_endpoint.bodies), kept(tmp_path / "judge-replies.sqlite")
     assert 0 < stored < size
     # a worker has one call under way and at most one reply not committed yet: a call takes longer than a commit waits
     assert asked - stored <= 2 * in_flight
-    run = authorship("--items", tmp_path / "many.jsonl", "--replies", tmp_path / "kill.sqlite", "--json", "-")
+    run = authorship("--items", tmp_path / "many.jsonl", "--json", "-")
     assert run.json["elicitation"]["kept_before"] == stored
     assert len(judge_endpoint.bodies) == asked + size - stored
     assert run.json["rates"]["proposed"]["value"] == 1
-    assert kept(tmp_path / "kill.sqlite") == size
+    assert kept(tmp_path / "judge-replies.sqlite") == size

@@ -33,13 +33,15 @@ def test_it_takes_at_most_80_lines():
     assert len(SOURCE.splitlines()) <= 80
 
 
-def test_its_command_judges_in_both_orders(formality, judge_endpoint, write_lines, tmp_path):
+def test_its_command_judges_in_both_orders(formality, judge_endpoint, write_lines, tmp_path, monkeypatch):
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path))
+
     def says(body):
         text = body["messages"][-1]["content"]
         return "It is plain.\nMy verdict: " + ("TEXT A" if text.index("Good") < text.index("Hiya") else "TEXT B")
 
     judge_endpoint.says = says
-    words = ["--items", write_lines(PAIRS, "pairs.jsonl"), "--replies", tmp_path / "r.sqlite"]
+    words = ["--items", write_lines(PAIRS, "pairs.jsonl")]
     words += ["--runs", 2, "--judgements", tmp_path / "judged.jsonl"]
     run = CliRunner().invoke(formality, [*map(str, words), "--json", "-"])
     assert run.exit_code == 0
@@ -52,9 +54,3 @@ def test_its_command_judges_in_both_orders(formality, judge_endpoint, write_line
     assert (line["item"], line["swapped"], line["verdict"]) == ("line 1", True, "B")
     table = CliRunner().invoke(formality, [*map(str, words)]).stdout
     assert "a is more formal" in table
-
-
-def test_what_it_does_not_choose_is_no_option(formality):
-    out = CliRunner().invoke(formality, ["--help"]).output
-    assert "--dry-run" in out
-    assert "--choose" not in out

@@ -22,7 +22,7 @@ LINES = [
 def personalized(run_pearl, write_lines, judge_endpoint, tmp_path):
     def run(*more, without=()):
         lines = [line | {"persona": {k: v for k, v in line["persona"].items() if k not in without}} for line in LINES]
-        words = ("--items", write_lines(lines, "items.jsonl"), "--replies", tmp_path / "r.sqlite", "--json", "-")
+        words = ("--items", write_lines(lines, "items.jsonl"), f"PEARL_HOME={tmp_path}", "--json", "-")
         done = run_pearl("judge", "personalized", *words, *more)
         assert done.status == 0, done.err
         return done.json

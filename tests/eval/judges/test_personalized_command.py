@@ -28,7 +28,7 @@ LINES = [
 @pytest.fixture
 def personalized(run_pearl, write_lines, judge_endpoint, tmp_path):
     def run(*more, lines=LINES):
-        words = ("--items", write_lines(lines, "items.jsonl"), "--replies", tmp_path / "r.sqlite")
+        words = ("--items", write_lines(lines, "items.jsonl"), f"PEARL_HOME={tmp_path}")
         return run_pearl("judge", "personalized", *words, *more)
 
     return run

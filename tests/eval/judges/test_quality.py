@@ -132,7 +132,7 @@ def judge_quality(run_pearl, tmp_path, judge_endpoint):
 
     def run(*more, items, examples=None):
         shots = ("--examples", written("examples.json", examples)) if examples else ()
-        words = ("--items", written("pairs.json", items), "--replies", tmp_path / "r.sqlite", "--json", "-")
+        words = ("--items", written("pairs.json", items), f"PEARL_HOME={tmp_path}", "--json", "-")
         return run_pearl("judge", "quality", *words, *shots, *more)
 
     return run
@@ -166,7 +166,7 @@ def test_the_judge_beside_trivial_scorers(judge_quality, judge_endpoint, tmp_pat
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_judge_that_takes_the_first_text_in_both_orders_is_half_right(judge_quality, judge_endpoint, seed):
     judge_endpoint.says = lambda body: json.dumps({"preference": "1"})
-    found = judge_quality("--seed", seed, items=ITEMS).json
+    found = judge_quality("--choose", f"seed={seed}", items=ITEMS).json
     assert (found["accuracy"], found["halved_pairs"], found["ties"]["judge"]) == (0.5, 3, 0)
     assert found["origins"][0]["accuracy"]["judge"]["value"] == 0.5
 

@@ -51,7 +51,7 @@ def test_pairs_are_ranked_and_measured_by_persona(run_pearl, written, judge_endp
     assert all(tuple(item["style"]) == PERSONAS[item["persona"]] for item in items)
     ranked = run_pearl(
         *("judge", "style-rank", "--items", pairs, "--draws", 1, "--judgements", judged, "--json", "-"),
-        *("--replies", tmp_path / "r.sqlite"),
+        *(f"PEARL_HOME={tmp_path}",),
     )
     assert ranked.status == 0
     labels = {each["item"]: each["label"] for each in ranked.json["ranked"]}
@@ -91,7 +91,7 @@ def test_from_requests_to_figures(run_pearl, write_lines, judge_endpoint, tmp_pa
         return f"A text on {len(judge_endpoint.bodies)} " + " ".join(mark_of(name) for name in told)
 
     judge_endpoint.says = says
-    kept = ("--replies", tmp_path / "r.sqlite")
+    kept = (f"PEARL_HOME={tmp_path}",)
     requests = [{"task": task, "request": f"Why a {task}?"} for task in ("email", "commit")]
     run = run_pearl(
         *("judge", "style-write", "--items", write_lines(requests, "requests.jsonl"), "--draws", 2, *kept),
@@ -143,7 +143,7 @@ def test_from_prompts_to_their_scores(run_pearl, write_lines, judge_endpoint, tm
         return f"Text {len(judge_endpoint.bodies)} " + " ".join(mark_of(name) for name in told if not weak)
 
     judge_endpoint.says = says
-    kept = ("--replies", tmp_path / "r.sqlite", "--json", "-")
+    kept = (f"PEARL_HOME={tmp_path}", "--json", "-")
     requests = write_lines([{"task": "email", "request": "Why tea?"}], "requests.jsonl")
     write = ("judge", "style-write", "--items", requests, "--draws", 2, "--prompt", "prefer", "--prompt", "agent")
     assert run_pearl(*write, "--persona", "0", "--persona", "nobody", "--responses", written, *kept).status == 0

@@ -24,7 +24,7 @@ LINES = [
 @pytest.fixture
 def detect(run_pearl, write_lines, judge_endpoint, tmp_path):
     def run(*more, lines=LINES):
-        words = ("--items", write_lines(lines, "items.jsonl"), "--replies", tmp_path / "r.sqlite", "--draws", 3)
+        words = ("--items", write_lines(lines, "items.jsonl"), f"PEARL_HOME={tmp_path}", "--draws", 3)
         return run_pearl("judge", "style-detect", *words, *more)
 
     return run

@@ -105,7 +105,7 @@ def test_thirds_that_are_equal_tie():
 
 def judgements(judged, items, replies=(), passed_over=None):
     of = Items(tuple(items), len(items), passed_over or {})
-    return Judgements(of, (), Round(tuple(judged), lambda: replies), None, "mock", frozenset(), {})
+    return Judgements(of, (), Round(tuple(judged), lambda: replies), None, "mock", {})
 
 
 def figures(judged, items, options=AB):

@@ -32,7 +32,7 @@ def style_rank(run_pearl, write_lines, judge_endpoint, tmp_path):
     judge_endpoint.says = prefers_stories
 
     def run(*more, lines=LINES):
-        words = ("--items", write_lines(lines, "pairs.jsonl"), "--replies", tmp_path / "r.sqlite", "--draws", 4)
+        words = ("--items", write_lines(lines, "pairs.jsonl"), f"PEARL_HOME={tmp_path}", "--draws", 4)
         return run_pearl("judge", "style-rank", *words, *more)
 
     return run
@@ -53,7 +53,7 @@ def judged(path):
 
 
 def test_a_ranking(style_rank, judge_endpoint, tmp_path):
-    run = style_rank("--json", "-", "--judgements", tmp_path / "j.jsonl", "--price-in", 1, "--price-out", 2)
+    run = style_rank("--json", "-", "--judgements", tmp_path / "j.jsonl", "PEARL_LLM_PRICES=1,2")
     assert run.status == 0
     found = run.json
     assert (found["scheme"], found["judge"], found["draws"]) == ("ab_style", "mock", 4)
@@ -126,7 +126,7 @@ def test_what_is_written_gives_the_same_labels_again(style_rank, judge_endpoint,
 
     judge_endpoint.says = says
     path = tmp_path / "j.jsonl"
-    options = ("--scheme", scheme, "--preset", preset, "--max-in-flight", 1, "--judgements", path)
+    options = ("--scheme", scheme, "--preset", preset, "PEARL_MAX_IN_FLIGHT=1", "--judgements", path)
     lines = [{**LINES[n % 6], "id": str(n), "text_a": f"Once upon a time, {n}."} for n in range(24)]
     found = style_rank(*options, "--json", "-", lines=lines).json
     again = {unit.key.item: unit.label(chosen(preset)) for unit in read_judged([path]).units}
@@ -148,7 +148,7 @@ def test_half_of_a_draw(style_rank, judge_endpoint):
 
 
 def test_a_dry_run_asks_nothing(style_rank, judge_endpoint):
-    run = style_rank("--dry-run", "--price-in", 1, "--price-out", 2)
+    run = style_rank("--dry-run", "PEARL_LLM_PRICES=1,2")
     estimate = run.json["estimate"]
     assert (estimate["calls"], estimate["completion_tokens_at_most"]) == (CALLS, CALLS * 64)
     rubric = style_rank("--dry-run", "--scheme", "rubric_style").json["estimate"]
@@ -200,13 +200,13 @@ def test_bad_input_is_named_before_anything_is_asked(style_rank, judge_endpoint,
 
 
 def test_top_p_is_sent_and_asks_anew(style_rank, judge_endpoint):
-    """By the preset, by choice or by hand; the command says it where it is not 1."""
-    assert "--top-p" not in style_rank("--json", "-").json["command"]
+    """The command says it where it is not 1."""
+    assert "top_p=" not in style_rank("--json", "-").json["command"]
     assert {body["top_p"] for body in judge_endpoint.bodies} == {1}
-    for words, sent in ((("--choose", "top_p=0.95"), 0.95), (("--top-p", 0.8), 0.8)):
+    for words, sent in ((("--choose", "top_p=0.95"), 0.95), (("--choose", "top_p=0.8"), 0.8)):
         judge_endpoint.bodies.clear()
         run = style_rank(*words, "--json", "-")
         assert (run.status, {body["top_p"] for body in judge_endpoint.bodies}) == (0, {sent})
-        assert f"--top-p {sent}" in run.json["command"]
+        assert f"--choose top_p={sent}" in run.json["command"]
         assert run.json["elicitation"]["kept_before"] == 0
-    assert style_rank("--top-p", 0).status == 2
+    assert style_rank("--choose", "top_p=0").status == 2

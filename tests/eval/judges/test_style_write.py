@@ -26,7 +26,7 @@ def write(run_pearl, write_lines, judge_endpoint, tmp_path):
 
     def run(*more, lines=REQUESTS):
         out = tmp_path / "responses.jsonl"
-        words = ("--items", write_lines(lines, "requests.jsonl"), "--replies", tmp_path / "r.sqlite", "--draws", 2)
+        words = ("--items", write_lines(lines, "requests.jsonl"), f"PEARL_HOME={tmp_path}", "--draws", 2)
         done = run_pearl("judge", "style-write", *words, "--responses", out, *more)
         return done, [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
 

@@ -54,7 +54,7 @@ def judged(found, options, says):
     items = items_of(found, "pairs.json")
     every = tuple(Judgement(trial, says(trial)) for trial in trials(items.every, options))
     replies = tuple(Reply("...", "stop", Usage()) for _ in every)
-    return Judgements(items, (), Round(every, lambda: replies), None, "mock", frozenset(), {})
+    return Judgements(items, (), Round(every, lambda: replies), None, "mock", {})
 
 
 def coins(found, options):

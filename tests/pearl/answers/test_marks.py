@@ -187,32 +187,6 @@ def test_any_split_gives_what_the_whole_gives(name: str) -> None:
         assert text == draft
 
 
-PIECES = (
-    "<document>", "</document>", "<document", "</docu", "<draft>", "</draft>", "<request>", "</request>", "<think>",
-    "</think>", "\n", "\n\n", "```", "```text", "```bash", "\n```\n", "---", "Sure! Here's the draft:", "Draft:",
-    "EDITED DRAFT", "Dear Bo", " and ", "<", "`", "Let me know if you want changes.", "Okay, the user wants", "☃",
-    "~~~",
-    "<|im_end|>", "[THINK]", "[/THINK]", "<answer>", "</answer>", "I've kept the tone.",
-)  # fmt: skip
-
-
-@pytest.mark.slow
-def test_whatever_comes_any_split_gives_what_the_whole_gives() -> None:
-    chance = random.Random(5)
-    for _ in range(3000):
-        reply = "".join(chance.choices(PIECES, k=chance.randint(1, 12)))
-        whole = MarkFilter(hold_reasoning=True)
-        draft = whole.feed(reply) + whole.finish()
-        for pieces in (list(reply), split(reply, chance)):
-            marks = MarkFilter(hold_reasoning=True)
-            assert "".join(map(marks.feed, pieces)) + marks.finish() == draft, reply
-        plain, marks = MarkFilter(), MarkFilter()
-        draft = plain.feed(reply) + plain.finish()
-        text = "".join(map(marks.feed, reply)) + marks.finish()
-        assert marks.leaked == plain.leaked, reply
-        assert marks.leaked or text == draft, reply
-
-
 def test_text_is_held_back_only_while_it_may_be_a_mark_or_blanks_at_the_end() -> None:
     marks = MarkFilter()
     assert marks.feed("<docu") == ""
@@ -229,13 +203,6 @@ def test_without_marks_no_more_than_the_first_paragraph_waits() -> None:
     assert marks.feed("Dear Bo, about the Saturday that Tomas wants to swap with you") == ""
     assert marks.feed(".\n\nYes") == "Dear Bo, about the Saturday that Tomas wants to swap with you.\n\nYes"
     assert marks.feed(" and no") == " and no"
-
-
-def test_a_fence_of_text_streams() -> None:
-    marks = MarkFilter()
-    assert marks.feed("```text\nDear") == "Dear"
-    assert marks.feed(" Bo\n``") == " Bo"
-    assert marks.feed("`\n") + marks.finish() == ""
 
 
 @pytest.mark.parametrize("mark", ["<draft>", "<think>", "</details>"])

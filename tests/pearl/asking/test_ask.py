@@ -7,14 +7,14 @@ import asyncio
 import pytest
 
 from pearl.asking.ask import AskedModel, Terms, elicit, replies, survey
-from pearl.asking.cost import NO_PRICES, Prices, SpendingCap
+from pearl.asking.cost import NO_PRICES, SpendingCap
 from pearl.asking.kept import Question, open_replies
 from pearl.asking.patience import Failed, asking
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.endpoint import EndpointChatModel
 from pearl.errors import ChatError, ChatRefused, PearlError
 from pearl.prompts import MESSAGE_OVERHEAD
-from pearl.records import Usage
+from pearl.records import Prices, Usage
 from tests.fake_chat import FakeChatModel
 
 DECODING = Decoding(max_tokens=50, temperature=0.7)

@@ -30,7 +30,7 @@ def prompt(text: str) -> tuple[Message, ...]:
 
 
 def run(model: FakeChatModel, path: Path, *texts: str) -> list[Reply | Failed]:
-    with open_replies(path, "generations") as kept:
+    with open_replies(path) as kept:
         return asyncio.run(generate(model, model.name, [prompt(text) for text in texts], DECODING, kept))
 
 
@@ -110,13 +110,13 @@ def test_calls_under_way_are_given_up_when_the_model_is_down(tmp_path):
 def test_another_file_is_left_alone(tmp_path, content):
     path = tmp_path / "notes.txt"
     path.write_text(content)
-    with pytest.raises(InputError, match=r"notes\.txt: .*; give another --generations"):
+    with pytest.raises(InputError, match=r"notes\.txt: .*; delete it to ask"):
         run(FakeChatModel(), path, "a")
     assert path.read_text() == content
 
 
 def test_a_folder_cannot_be_the_file(tmp_path):
-    with pytest.raises(InputError, match=r"cannot be used.*--generations"):
+    with pytest.raises(InputError, match=r"cannot be used: .*; delete it"):
         run(FakeChatModel(), tmp_path, "a")
 
 

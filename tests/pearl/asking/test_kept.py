@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -31,6 +32,18 @@ def test_what_was_committed_is_there_for_the_next_run(path):
         with open_replies(path) as other:
             assert other.get(b"k") == REPLY
             assert other.get(b"l") is None
+
+
+def test_the_seconds_of_a_reply_are_kept_also_in_a_file_of_before(path):
+    with open_replies(path) as kept:
+        kept.add(b"k", replace(REPLY, seconds=1.5))
+    with open_replies(path) as kept:
+        assert kept.get(b"k").seconds == 1.5
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("ALTER TABLE replies DROP COLUMN seconds")
+    with open_replies(path) as kept:
+        assert kept.get(b"k") == REPLY
+        assert kept.get(b"k").seconds is None
 
 
 def test_what_is_new_is_for_its_owner_alone(path):

@@ -8,8 +8,10 @@ from random import Random
 
 import pytest
 
-from pearl.claims.claims import CARRIED_OVER, COMMITMENT, DROPPED, UNSUPPORTED, Claim, Sample, claims
+from pearl.claims.claims import CARRIED_OVER, COMMITMENT, DROPPED, UNSUPPORTED, Sample, claims
 from pearl.claims.known_text import forget_samples
+from pearl.claims.strength import STRONGER, WEAKER
+from pearl.records import Claim
 
 COATS = Sample("coats", "We are collecting winter coats again for anyone in Skellmouth who is cold.\n\nBest, Ada")
 RAILS = "Tell Nan that the costume rails will be ready on Friday."
@@ -144,10 +146,52 @@ def test_a_value_or_a_name_in_another_form_is_the_same_and_another_is_not(
     assert (UNSUPPORTED, marked) in found(other, request_text)
 
 
+def labelled(name: str) -> list[list[str]]:
+    """Return the rows of a file: language, request, draft, and what is marked in it."""
+    lines = Path(__file__).with_name(name).read_text("utf-8").splitlines()
+    return [line.replace(" // ", "\n\n").replace(" / ", "\n").split("\t") for line in lines]
+
+
+def test_what_is_firmer_or_less_firm_than_asked_is_found() -> None:
+    """Half of the rows are clean; all were labelled before the rules were written, and half were kept aside."""
+    false, missed = [], []
+    for _, request, draft, *marks in labelled("strength.tsv"):
+        got = [claim for claim in found(draft, request) if claim[0] in (STRONGER, WEAKER)]
+        expected = [tuple(mark.split("=")) for mark in marks]
+        hits = [one for one in got for kind, text in expected if one[0] == kind and (text in one[1] or one[1] in text)]
+        false += [(draft, one) for one in got if one not in hits]
+        missed += [draft for _ in expected if not hits]
+    # this one's subject states firmly what its body hedges
+    assert (false, missed) == ([], ["Cache the parsed config\n\nThis should hopefully save reading the config twice."])
+
+
+SORRY = "The boat is mended. We apologise for the delay."
+
+
+@pytest.mark.parametrize(
+    ("draft", "request_text", "said", "samples", "claimed"),
+    [
+        (SORRY, "Say the boat is mended", (), [], [(STRONGER, "We apologise for the delay")]),
+        (SORRY, "Say the boat is mended", ("Always apologise.",), [], []),
+        ("I promise to mend it.", "Answer.", (), [], [(STRONGER, "I promise"), (COMMITMENT, "I promise to mend it")]),
+        ("It will definitely rain.", "Say it will rain", (), [], [(STRONGER, "will definitely")]),
+        ("It will definitely rain.", "Say it will rain", (), ["It will definitely snow."] * 2, []),  # manner
+        # a message to answer hedges for its writer
+        ("Come on Friday.", "Hi Ada,\n\nI might come on Friday.\n\nBo", (), [], []),
+        ("Will we be late?", "Tell Nan we might be late", (), [], []),
+    ],
+)
+def test_what_accounts_for_firm_words(
+    draft: str, request_text: str, said: tuple[str, ...], samples: list[str], claimed: list[tuple[str, str]]
+) -> None:
+    shown = [Sample(str(number), sample) for number, sample in enumerate(samples)]
+    got = [(claim.kind, claim.text) for claim in claims(draft, request_text, shown, said)]
+    assert [claim for claim in got if claim[0] in (STRONGER, WEAKER, COMMITMENT)] == claimed
+
+
 def test_drafts_in_fifteen_languages_have_few_false_alarms_and_what_is_planted_is_found() -> None:
     """Rows: language, request, draft, and what was planted in it; written before the rules."""
-    lines = Path(__file__).with_name("drafts.tsv").read_text("utf-8").splitlines()
-    rows = [line.replace(" // ", "\n\n").replace(" / ", "\n").split("\t") for line in lines]
+    rows = labelled("drafts.tsv")
     false = [(draft, got) for _, request, draft, *marks in rows if not marks and (got := found(draft, request))]
     missed = [
         (draft, mark)

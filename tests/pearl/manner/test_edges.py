@@ -85,13 +85,6 @@ def test_a_greeting_of_somebody_unknown_has_no_name(form, before):
     assert edges_of(to_many(form), "Say no to the party").before == before
 
 
-def test_three_texts_to_the_recipient_are_a_manner_towards_them():
-    nan = texts(*(f"Nan, love -\n\n{word} it is.\n\nO." for word in "abc"), recipient="nan@example.org")
-    edges = edges_of([*nan, *to_many(OTTI)], "Yes to the rails", "nan@example.org")
-    assert (edges.after, shown(edges)[0]) == ("O.", "Nan, love -")
-    assert edges_of([*nan, *to_many(OTTI)], "Yes to the rails", "bea@example.org").after == "Mind the tide,\nOtti"
-
-
 @pytest.mark.parametrize(
     ("request_text", "role"),
     [
@@ -156,3 +149,53 @@ def test_how_most_texts_begin_and_end_for_the_voice_card():
     assert [example["id"] for example in sign_off["examples"]] == ["d5", "d4", "d3"]
     assert sign_off["examples"][0]["excerpt"].endswith("Mind the tide, Otti")
     assert usual_ends([]) == {"greeting": None, "sign_off": None}
+
+
+RTL = "مرحبا {}،\n\nالمضخة {} لك.\n\nتحياتي،\nسامي"
+LIST = "Hi all,\n\nthe shed {1} is open.\n\nOtti"
+QUOTED = ('"Dear Bo," it says, and {1} holds.', "On Monday Bo wrote:\n> Dear Otti,\n> {1}\n\nNo, {1}.")
+
+
+@pytest.mark.parametrize(
+    ("history", "request_text", "recipient", "before", "after"),
+    [
+        # two people of one name: the recipient's own manner, or the one written to last
+        ("two", "Tell Nan yes", "nan@a.example", "Nan, love -", "O."),
+        ("two", "Tell Nan yes", "nan@b.example", "Dear Nan,", "Otti Krell"),
+        ("Hello {} Ash,\n\n{}.\n\nOtti", "Ask Nan for it", None, "Hello Nan Ash,", "Otti"),
+        # a greeting that is a sentence, with a name in it and without
+        (
+            "Hello {}, hope the tide was kind.\n\n{}.\n\nOtti",
+            "Ask Dev",
+            None,
+            "Hello Dev, hope the tide was kind.",
+            "Otti",
+        ),
+        ("Good to hear from you, {}.\n\n{}.\n\nOtti", "Ask Dev for it", None, "", "Otti"),
+        ("See you all on Sunday!\n\n{1}.\n\nOtti", "Ask Dev for it", None, "See you all on Sunday!", "Otti"),
+        # another script, and names that are written from right to left
+        (OTTI, "Ask Иван for the pump", None, "Hello Иван, kettle's on.\n\nShort answer:", "Mind the tide,\nOtti"),
+        (OTTI, "Say yes", "李明", "Hello 李明, kettle's on.\n\nShort answer:", "Mind the tide,\nOtti"),
+        (OTTI, "Say yes", "\u200fخالد", "Hello خالد, kettle's on.\n\nShort answer:", "Mind the tide,\nOtti"),
+        (RTL, "اطلب من Dev المضخة", "خالد", "مرحبا خالد،", "تحياتي،\nسامي"),
+        ("list", "Tell them that Bea is ill", "crew@lists.example", "Hi all,", "Otti"),
+        ("each", "Say yes", "Nan@each.example", "Hi Nan,", "xx O"),
+        ("each", "Say yes", "Dev@each.example", "Hi Dev,", "Yours,\nO. Krell"),
+        *((quoted, "Ask Dev for it", None, "", "") for quoted in QUOTED),
+    ],
+)
+def test_odd_histories(history, request_text, recipient, before, after):
+    def three(form: str, to: str) -> list[Document]:
+        return texts(*(form.format(f"rail {word} it is") for word in "abc"), recipient=to)
+
+    histories = {
+        "two": three("Nan, love -\n\n{}.\n\nO.", "nan@a.example")
+        + three("Dear Nan,\n\n{}.\n\nOtti Krell", "nan@b.example"),
+        "list": texts(*(LIST.format("", word) for word in "abc"), recipient="crew@lists.example") + to_many(OTTI),
+        "each": three("Hi Nan,\n\n{}.\n\nxx O", "nan@each.example")
+        + three("Hi Dev,\n\n{}.\n\nYours,\nO. Krell", "dev@each.example"),
+    }
+    documents = histories.get(history) or to_many(history)
+    edges = edges_of(documents, request_text, recipient)
+    assert (edges.before, edges.after) == (before, after)
+    assert edges_of(documents[:2], request_text, recipient).before == ""  # two texts are no habit

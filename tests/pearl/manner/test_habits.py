@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from pearl.manner.habits import DAY_S, Habit, habits, readable
@@ -56,7 +54,7 @@ def test_a_few_texts_of_uncommon_words_stay() -> None:
 
 def test_a_history_needs_enough_in_the_language_of_the_authors() -> None:
     documents = history(*[DASHED] * 4, *[GERMAN] * 8)
-    assert "these texts do not" in (habits(documents, AUTHORS).needs or "")
+    assert "201 authors write English, and these texts do not" in (habits(documents, AUTHORS).needs or "")
     assert habits(documents, AUTHORS).listed == ()
 
 
@@ -107,24 +105,9 @@ def test_drafts_for_the_same_requests_compare_every_word() -> None:
     assert "word:shed" not in names
 
 
-FOREIGN = {
-    "German": "Hallo Bob, danke für deine Nachricht. Ich war am Wochenende weg und will dir gern helfen.",
-    "French": "Bonjour, merci pour votre message. Je suis désolée de répondre si tard, on a eu du travail au bureau.",
-    "Japanese": "お世話になっております。資料を準備いたしました。ご確認ください。よろしくお願いいたします。",
-    "Arabic": "السلام عليكم، شكرا على رسالتك. سأحضر الاجتماع يوم الأحد إن شاء الله، وسأجلب معي الأوراق.",
-}
-
-
-@pytest.mark.parametrize("language", FOREIGN)
-def test_english_authors_are_no_measure_of_other_languages(language: str) -> None:
-    documents = history(*[FOREIGN[language]] * 9)
-    assert habits(documents, AUTHORS).listed == ()
-    assert (habits(documents, AUTHORS).needs or "").startswith("The 201 authors write English, and these texts do not")
-
-
 def test_drafts_are_a_measure_in_any_language() -> None:
     drafts = UsualRates.of_drafts([f"Sehr geehrter Herr Bob, anbei erhalten Sie Nachricht {n}!" for n in range(20)])
-    documents = history(*[FOREIGN["German"]] * 9)
+    documents = history(*[GERMAN] * 9)
     assert habits(documents, drafts).needs is None
     assert "exclamations" in {habit.name for habit in habits(documents, drafts).listed}
 
@@ -134,9 +117,3 @@ def test_drafts_are_a_measure_in_any_language() -> None:
 )
 def test_terse_texts_are_no_other_language(text: str) -> None:
     assert habits(history(*[text] * 6), AUTHORS).needs is None
-
-
-def test_json_is_plain() -> None:
-    found: Any = named(history(*[DASHED] * 6), "dashes")
-    assert found.to_json()["rate"] == found.rate.to_json()
-    assert found.to_json()["examples"][0]["id"] == "t5"

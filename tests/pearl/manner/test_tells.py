@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from pearl.manner.tells import NONE, Tells
-from pearl.text.phrases import Phrases
 
 LETTER = """Dear Team,
 
@@ -86,11 +85,3 @@ def test_the_chance_of_as_many_is_that_of_a_poisson_distribution() -> None:
     assert Tells(words=25, count=2).exceed(NONE)  # .125 expected: .0072
     assert not Tells(words=1, count=1).exceed(NONE)
     assert not Tells(words=1_000_000, count=30).exceed(NONE)
-
-
-def test_every_phrase_is_a_regular_expression_in_small_letters() -> None:
-    phrases = Phrases.of("pearl", "machine")
-    phrases.check()
-    for name in ("tells", "answers", "forms"):
-        assert [entry for entry in phrases.entries(name) if "’" in entry] == []
-    assert len(phrases.by_language("tells")) >= 6

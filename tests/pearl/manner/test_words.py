@@ -28,11 +28,6 @@ def test_a_rare_word_weighs_little():
     assert uses["tea"].z > 3 > 1 > uses["once"].z > 0 > uses["the"].z
 
 
-def test_a_word_that_neither_has_counts_half():
-    uses = {use.word: use.z for use in distinctive_words({"a": 3, "b": 1, "new": 0}, {"a": 3, "b": 1, "new": 0})}
-    assert uses == {"a": 0, "b": 0, "new": 0}
-
-
 def test_nothing_against_nothing_is_nothing():
     assert distinctive_words({}, {}) == []
     assert distinctive_words({"a": 1}, {}) == []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pearl.stats.bootstrap import Floats
-from pearl.stats.chance import share_by_chance
+from pearl.stats.chance import exchange_p, share_by_chance
 
 
 def total(sums: Floats) -> Floats:
@@ -19,6 +19,14 @@ def test_what_is_better_for_all_is_seldom_chance() -> None:
     default = column(*[1.0] * 10)
     share = share_by_chance(default, [default, default + 0.5], total, range(10))
     assert share == pytest.approx(1 / 2**10, abs=0.003)
+
+
+def test_a_p_value_is_two_sided_and_not_small_for_few_users() -> None:
+    default = column(*[1.0] * 12)
+    assert exchange_p(default + 0.5, default, total, range(12)) == pytest.approx(2 / 2**12, abs=0.003)
+    assert exchange_p(default, default + 0.5, total, range(12)) == exchange_p(default + 0.5, default, total, range(12))
+    assert exchange_p(default + 0.5, default, total, [user % 3 for user in range(12)]) == pytest.approx(1 / 4, abs=0.05)
+    assert exchange_p(default, default, total, range(12)) == 1.0
 
 
 def test_records_of_one_user_count_once() -> None:

@@ -250,7 +250,7 @@ def test_an_artifact_of_another_encoder(rank, write_lines, make_artifact):
 
 
 def test_an_encoder_that_is_not_there(rank, write_lines, tmp_path):
-    run = rank(model="dense", encoder=tmp_path / "nothing", input=write_lines(LINES), output="-")
+    run = rank(f"PEARL_ENCODER={tmp_path / 'nothing'}", model="dense", input=write_lines(LINES), output="-")
     assert run.status == 2
     assert "nothing" in run.err
     assert run.err.count("\n") == 1

@@ -216,17 +216,17 @@ def test_an_unknown_model_is_an_input_error(tmp_path: Path) -> None:
 
 def test_a_gpu_asked_for_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    with pytest.raises(InputError, match="--device cuda"):
+    with pytest.raises(InputError, match="device cuda"):
         load_auxiliary("embedded", device="cuda")
 
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"device": "gpu"}, "--device gpu: there are cpu, cuda"),
-        ({"device": "cuda:x"}, "--device cuda:x: "),
-        ({"device": "cuda:99"}, "--device cuda:99: there is no such GPU"),
-        ({"dtype": "int4"}, "--dtype int4: there are auto, float32, bfloat16"),
+        ({"device": "gpu"}, "device gpu: there are cpu, cuda"),
+        ({"device": "cuda:x"}, "device cuda:x: "),
+        ({"device": "cuda:99"}, "device cuda:99: there is no such GPU"),
+        ({"dtype": "int4"}, "dtype int4: there are auto, float32, bfloat16"),
     ],
 )
 def test_devices_and_types_that_are_not_there(options: dict[str, str], complaint: str) -> None:

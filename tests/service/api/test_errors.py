@@ -371,22 +371,10 @@ def test_anthropics_clients_find_their_mark_of_an_error(
     assert set(answer.json()["error"]) == {"message", "type", "param", "code"}
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize(
-    ("path", "meant"), [("/v1/drafts/", "/v1/drafts"), ("//v1/drafts", "/v1/drafts"), ("/docs/", "/docs")]
-)
-def test_a_slash_too_many(ann: Any, method: str, path: str, meant: str) -> None:
-    answer = ann(method, f"http://testserver{path}", {})
-    error = check_shape(answer, 404, "unknown_route", "not_found_error")
-    assert error["message"] == f"There is no such route; it is {meant}, without the extra slash."
-
-
-def test_a_slash_too_many_where_the_rest_of_a_path_is_an_id(ann: Any) -> None:
-    error = check_shape(ann.post("/v1/documents/", {"text": "a"}), 405, "method_not_allowed")
-    assert error["message"].endswith("it knows DELETE, GET, PATCH. /v1/documents does, without the extra slash.")
+def test_a_list_with_a_slash_too_many_is_no_route(ann: Any) -> None:
     for path in ("/v1/documents", "/v1/models", "/v1/voices"):
         error = check_shape(ann.get(f"{path}/"), 404, "unknown_route", "not_found_error")
-        assert error["message"] == f"There is no such route; it is {path}, without the extra slash."
+        assert f"GET {path}" in error["message"]
     error = check_shape(ann.delete("/v1/documents/"), 422, "invalid_id")  # the id was forgotten
     assert error["param"] == "id"
 

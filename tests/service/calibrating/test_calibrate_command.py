@@ -146,7 +146,7 @@ def test_the_lines_of_a_profile_that_stand_are_told_as_in_a_draft(
 
 def test_a_dry_run_and_a_second_run_ask_nothing(ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command) -> None:
     judge_endpoint.says = reader()
-    prices = ("--price-in", "1", "--price-out", "1")
+    prices = ("PEARL_LLM_PRICES=1,1",)
     estimate = report(calibrate("--dry-run", *prices))["estimate"]
     assert judge_endpoint.bodies == []
     first = report(calibrate(*prices))
@@ -160,7 +160,7 @@ def test_a_dry_run_and_a_second_run_ask_nothing(ann: Any, judge_endpoint: Any, r
 
 def test_no_more_is_spent_than_allowed(ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command) -> None:
     judge_endpoint.says = reader()
-    prices = ("--price-in", "1", "--price-out", "1")
+    prices = ("PEARL_LLM_PRICES=1,1",)
     most = report(calibrate("--dry-run", *prices))["estimate"]["cost_at_most"]
     fewer = report(calibrate("--dry-run", *prices, "--max-cost", str(most * 0.9)))
     assert 30 <= fewer["texts"] < 43
@@ -176,7 +176,7 @@ def test_an_endpoint_that_fails_in_the_middle_loses_nothing(
 ) -> None:
     judge_endpoint.says = reader()
     judge_endpoint.refuses = lambda number: (401, {}) if number > 25 else None
-    failed = calibrate("--max-in-flight", "1")
+    failed = calibrate("PEARL_MAX_IN_FLIGHT=1")
     assert (failed.status, failed.out) == (1, "")
     assert "Traceback" not in failed.err
     assert stored(database, ann) == []
@@ -258,7 +258,7 @@ def test_a_voice_that_is_deleted_meanwhile_keeps_no_calibration_and_costs_no_mor
         return str(answers(body))
 
     judge_endpoint.says = says
-    failed = calibrate("--max-in-flight", "2")
+    failed = calibrate("PEARL_MAX_IN_FLIGHT=2")
     assert (failed.status, failed.out) == (2, "")
     assert "The voice 'notes' of 'ann' was deleted during the calibration; nothing is stored." in failed.err
     assert stored(database, ann) == []
@@ -277,7 +277,7 @@ def test_a_user_who_is_deleted_meanwhile_leaves_nothing(
         return str(answers(body))
 
     judge_endpoint.says = says
-    failed = calibrate("--max-in-flight", "1")
+    failed = calibrate("PEARL_MAX_IN_FLIGHT=1")
     assert (failed.status, failed.out) == (2, "")
     assert failed.err.endswith("pearl: 'ann' was deleted meanwhile; nothing is kept.\n")
     assert len(judge_endpoint.bodies) == 10

@@ -15,10 +15,15 @@ from typing import Any
 
 import keyring
 import pytest
+import uvicorn
 from keyring.backend import KeyringBackend
 
+from pearl.settings import load_settings
 from pearl.weights import shelf, table
 from pearl.weights.table import TABLE
+from service.app import create_app
+from service.process import home_socket
+from service.process.connections import TimedProtocol
 from tests.dovecot import Ann, mail_server
 from tests.tiny_weights import TINY, put_wheel
 
@@ -122,6 +127,28 @@ def endpoint(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Instan
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture
+def serve_home(monkeypatch: pytest.MonkeyPatch, until: Callable[..., None]) -> Iterator[Callable[[], uvicorn.Server]]:
+    """Start a server of the present home on its socket; from then on a command that loads a model itself fails."""
+    with ExitStack() as stack:
+
+        def serve() -> uvicorn.Server:
+            settings = load_settings()
+            bound = stack.enter_context(home_socket.listening(settings.home))
+            assert bound is not None
+            monkeypatch.setenv(home_socket.BOUND_TO, bound.getsockname())
+            server = uvicorn.Server(uvicorn.Config(create_app(settings), http=TimedProtocol, log_config=None))
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(setattr, server, "should_exit", True)
+            until(lambda: server.started)
+            monkeypatch.delattr("service.commands.writing.Services")
+            return server
+
+        yield serve
 
 
 @pytest.fixture

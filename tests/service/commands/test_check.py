@@ -39,6 +39,15 @@ def test_claims_without_any_user(run_pearl: Any, files: tuple[Path, Path]) -> No
     assert not (draft.parent / "home").exists()
 
 
+def test_what_is_firmer_than_asked_is_marked(run_pearl: Any, files: tuple[Path, Path]) -> None:
+    files[0].write_text("Hi Nan, we will be late.\n")
+    shown = run_pearl("check", files[0], "--request", "Tell Nan we might be late")
+    assert (shown.out, shown.err) == (
+        "Hi Nan, [+we will be late+].\n",
+        "stronger: 'we will be late' (firmer than the request)\n",
+    )
+
+
 def test_lines_stay_lines_and_what_is_not_read_is_said(run_pearl: Any, files: tuple[Path, Path]) -> None:
     files[0].write_text("Cześć Marku,\n\nrowery są gotowe, czekają w piwnicy.")
     shown = run_pearl("check", files[0], "--request", "napisz do Marka, że rowery są gotowe w piwnicy")

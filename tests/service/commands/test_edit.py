@@ -49,7 +49,7 @@ def test_an_empty_draft_is_named(edit, judge_endpoint, tmp_path):
 
 
 def test_its_json(edit):
-    found = edit("--json", "-", "--price-in", 1, "--price-out", 1).json
+    found = edit("--json", "-", "PEARL_LLM_PRICES=1,1").json
     assert found["text"] == "The bay was grey and the sky was wide."
     assert found["edits"] == [{"start": 4, "span": "sea", "rewrite": "bay", "category": "Cliche"}]
     assert (found["draft"], found["choice"], found["chosen"], found["refused"]) == (
@@ -89,7 +89,7 @@ def test_the_best_of_several_by_a_reward_model(edit, small_reward):
     [
         (("--candidates", 3), "--candidates needs a reward model to choose by: name one with --model."),
         (("--model", "/nowhere"), "--model /nowhere: /nowhere: is not a reward model"),
-        (("--max-cost", 1), "--max-cost needs --price-in and --price-out."),
+        (("--max-cost", 1), "--max-cost needs prices; "),
     ],
 )
 def test_options_that_cannot_be_used(edit, more, says):

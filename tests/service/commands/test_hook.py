@@ -97,6 +97,18 @@ def test_git_commit_opens_with_a_draft_above_its_help(command: Any, ann: None, e
     assert f"<request>\n{facts}\n</request>" in task["content"]
 
 
+def test_the_server_of_the_home_drafts_the_same(
+    command: Any, ann: None, endpoint: Any, message: Path, serve_home: Any
+) -> None:
+    assert command("hook", "run", message).err == ""
+    here = message.read_bytes()
+    message.write_bytes(HELP)
+    serve_home()
+    assert command("hook", "run", message).err == ""
+    assert message.read_bytes() == here
+    assert endpoint.requests[0]["messages"] == endpoint.requests[1]["messages"]
+
+
 def test_a_draft_that_was_committed_is_no_sample_of_its_author(command: Any, ann: None, message: Path) -> None:
     again = ("import", "git", ".", "--user", "ann", "--subjects", "--voice", "commits", "--json", "-")
     git("commit", "-q", "--date", "2020-01-01T00:00:00Z", "-m", DRAFT)  # the draft may have copied it

@@ -177,6 +177,15 @@ def test_one_set_of_services_writes_all_drafts(ann: Ann, endpoint: Any, monkeypa
     assert (len(ann.laid()), len(made)) == (3, 4)
 
 
+def test_the_server_of_the_home_drafts(ann: Ann, serve_home: Any) -> None:
+    ann.server.put("Sent", sent(1))
+    ann.look()
+    serve_home()
+    ann.server.put("", waiting(1), flags="F")
+    ann.look("--answer-flag", "flagged")
+    assert (len(ann.laid()), ann.drafted()) == (1, 1)
+
+
 STEPS = {
     "in a batch of mails": "service.importing.run.ImportRecord.finish",
     "before the state names the batch": "service.mail.watch.MailWatcher._read_to",

@@ -19,7 +19,7 @@ CLEARED = "\r"  # on a terminal with the sequence that erases the line, which ty
 @pytest.fixture
 def screen() -> _Screen:
     """A screen of a terminal that is 70 characters wide; standard output is one, too."""
-    made = _Screen(silent=False)
+    made = _Screen(lambda draft_id: None, silent=False)
     made.text_in_sight = True
     made.status = Status(WAITING, console=Console(file=io.StringIO(), force_terminal=True, width=70))
     return made
@@ -27,19 +27,19 @@ def screen() -> _Screen:
 
 def told(screen: _Screen, event: Event) -> str:
     """The line that stands on the terminal behind an event."""
-    screen.show(event)
+    screen.take(event)
     assert screen.status is not None
     return str(screen.status.status)
 
 
 def test_reading_shows_beside_what_is_known_by_rule(screen: _Screen, capsys: Any) -> None:
     with screen.waiting():
-        screen.show(Delta("Hello Nan,\n\nThank [b]you"))
+        screen.take(Delta("Hello Nan,\n\nThank [b]you"))
         assert capsys.readouterr().out == "Hello Nan,\n\nThank [b]you"
         reading = "Thank \\[b]you [dim]Reading: 25% of 1,024 tokens, about 18 s left...[/]"
         assert told(screen, PromptRead(256, 1024, 18.2)) == reading
         assert told(screen, PromptRead(1024, 1024, 0.0)) == "Thank \\[b]you [dim]Writing...[/]"
-        screen.show(Delta(" for\nthe rails."))
+        screen.take(Delta(" for\nthe rails."))
     assert capsys.readouterr().out == f"{CLEARED}Thank [b]you for\nthe rails."
 
 
@@ -47,9 +47,9 @@ def test_before_a_text_it_shows_alone_and_with_no_room_not_at_all(screen: _Scree
     alone = " [dim]Reading: 0% of 100 tokens...[/]"
     with screen.waiting():
         assert told(screen, PromptRead(0, 100)) == alone
-        screen.show(Delta("a" * 60))
+        screen.take(Delta("a" * 60))
         assert told(screen, PromptRead(50, 100, 1.0)) == alone  # as it was
-        screen.show(Delta("b"))
+        screen.take(Delta("b"))
     assert capsys.readouterr().out == "a" * 60 + "b"
 
 
@@ -57,5 +57,5 @@ def test_a_silent_screen_shows_reading_and_no_text(screen: _Screen, capsys: Any)
     screen.silent = True
     with screen.waiting():
         assert told(screen, PromptRead(50, 100, 1.0)) == " [dim]Reading: 50% of 100 tokens, about 1 s left...[/]"
-        screen.show(Delta("a text"))
+        screen.take(Delta("a text"))
     assert capsys.readouterr().out == ""

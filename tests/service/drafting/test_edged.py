@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pearl.records import Document
+from pearl.templates import change_template
 from service.drafting.drafter import Delta, DraftJob, Event
 from service.drafting.edged import UNFRAMED, Frame, FrameFilter, frame_of
 
@@ -39,6 +40,7 @@ def framed(frame: Frame, answer: str, size: int) -> tuple[str, list[str]]:
         ("\n\nplease leave it.\n\nMind the tide,\nOtti", "please leave it.", []),
         ("Hello Mr Pellow, kettle's on.\n\nShort answer: please leave it.", "please leave it.", ["edges_replaced"]),
         ("Dear Mr. Pellow,\n\nplease leave it.\n\nBest regards,\n[Your Name]", "please leave it.", ["edges_replaced"]),
+        ("Subject: The rack\n\nplease leave it.", "please leave it.", ["edges_replaced"]),
         ("Dear [Name],\n\nplease leave it.\n\nSincerely, Otti", "please leave it.", ["edges_replaced"]),
         ("Mr Pellow, please leave it.\nThanks,\n\nPellow\nCouncil", "please leave it.", ["edges_replaced"]),
         ("I'm sorry, but I can't assist with that request. Leave it.", "Leave it.", ["courtesies"]),
@@ -46,6 +48,14 @@ def framed(frame: Frame, answer: str, size: int) -> tuple[str, list[str]]:
         ("leave it.\n\nFeel free to ask.\n\nCome by.", "leave it.\n\nCome by.", ["courtesies"]),
         ("leave it.\n\nI hope this helps!\nPellow", "leave it.", ["courtesies"]),
         ("leave it.\n\nSign-off: Thank you for your prompt response. I'll be in touch.", "leave it.", []),
+        # greeted twice, signed twice, signed as the recipient
+        ("Hello Mr Pellow,\n\nDear Mr Pellow,\n\nplease leave it.", "please leave it.", ["edges_replaced"]),
+        (f"{BEFORE}{BEFORE}leave it.\n\nBest,\nOtti\n\nMind the tide,\nOtti", "leave it.", ["edges_replaced"]),
+        ("please leave it.\n\nMr Pellow", "please leave it.", ["edges_replaced"]),
+        ("leave it.\n\nRegards,\nMr Pellow", "leave it.", ["edges_replaced"]),
+        ("leave it.\n\nPellow\n\nhas it, too.", "leave it.\n\nPellow\n\nhas it, too.", []),
+        ("leave it.\n\n- Otti", "leave it.", ["edges_replaced"]),
+        ("leave it.\n\n---", "leave it.\n\n---", []),
         ("leave it.\n\nThanks!\n\nCome by for tea, then.", "leave it.\n\nThanks!\n\nCome by for tea, then.", []),
         ("Yes, leave it. I hope this finds you well. Come by.", "Yes, leave it. Come by.", ["courtesies"]),
         ("I hope you are well. Leave it.\n\nFeel free to ask.", "Leave it.", ["courtesies"]),
@@ -92,11 +102,11 @@ def test_without_a_frame_the_text_stays_as_it_is():
     assert framed(UNFRAMED, answer, 4) == (answer, [])
 
 
-def write(pearl: Any, request: str = REQUEST, **wanted: Any) -> list[Event]:
-    pearl.add("ann", *(document.text for document in HISTORY))
+def write(pearl: Any, job: DraftJob, *history: str) -> list[Event]:
+    pearl.add("ann", *(history or (document.text for document in HISTORY)))
 
     async def collect() -> list[Event]:
-        async with aclosing(pearl.services.drafter.draft(pearl.user("ann"), DraftJob(request, **wanted))) as events:
+        async with aclosing(pearl.services.drafter.draft(pearl.user("ann"), job)) as events:
             return [event async for event in events]
 
     return asyncio.run(collect())
@@ -107,7 +117,7 @@ def test_a_draft_begins_with_what_is_known_and_the_model_goes_on(pearl: Any, con
     pearl.model.continues = continues
     answer = "please leave it.\n\nBest,\nAnn" if continues else f"<document>\n{BEFORE}please leave it.\n</document>"
     pearl.model.replies.append(answer)
-    events = write(pearl)
+    events = write(pearl, DraftJob(REQUEST))
     assert events[1] == Delta(BEFORE.strip())  # before the model has read anything
     assert "".join(event.text for event in events if isinstance(event, Delta)) == events[-1].draft.text
     assert events[-1].draft.text == f"{BEFORE}please leave it.{AFTER}"
@@ -128,11 +138,23 @@ def test_a_draft_begins_with_what_is_known_and_the_model_goes_on(pearl: Any, con
 )
 def test_the_model_is_told_who_writes_to_whom(pearl: Any, request_text: str, told: str) -> None:
     pearl.model.replies.append("please leave it.")
-    write(pearl, request_text)
+    write(pearl, DraftJob(request_text))
     assert f"{told}\n<request>\n{request_text}" in pearl.model.calls[0][0][-1].content
 
 
 def test_edges_can_be_switched_off(pearl: Any) -> None:
     pearl.model.replies.append("please leave it.")
-    draft = write(pearl, edges=False)[-1].draft
+    draft = write(pearl, DraftJob(REQUEST, edges=False))[-1].draft
     assert (draft.text, draft.edges) == ("please leave it.", None)
+
+
+@pytest.mark.parametrize(
+    ("edges", "text"), [(True, "rails: drop rail 3\n\nIt broke."), (False, "Drop rail 3.\n\nIt broke.")]
+)
+def test_a_whole_commit_message_is_brought_into_the_persons_form(pearl: Any, edges: bool, text: str) -> None:
+    pearl.model.replies.append("<document>\nDrop rail 3.\n\nIt broke.\n</document>")
+    messages = [f"rails: drop number {number}\n\nNobody needs it." for number in range(6)]
+    job = DraftJob("src/rails.c\n\n1 line changed", template=change_template(), edges=edges)
+    draft = write(pearl, job, *messages)[-1].draft
+    assert draft.text == text
+    assert [note.code for note in draft.retrieval.notes if note.code == "edges_replaced"] == ["edges_replaced"] * edges

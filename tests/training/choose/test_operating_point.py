@@ -210,7 +210,11 @@ def test_a_report_of_another_model_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("command", "option", "curve"), [("margin", "shown", HELPS), ("threshold", "revision", MARGIN_HELPS)]
+    ("command", "option", "report_of", "curve"),
+    [
+        ("margin", "shown", "generation --by-count", HELPS),
+        ("threshold", "revision", "revision", MARGIN_HELPS),
+    ],
 )
 def test_a_report_of_the_other_command_is_refused(
     train: Callable[..., Any],
@@ -218,12 +222,13 @@ def test_a_report_of_the_other_command_is_refused(
     tmp_path: Path,
     command: str,
     option: str,
+    report_of: str,
     curve: list[dict[str, Any]],
 ) -> None:
     ran = train(command, model=make_artifact(), **{option: report(tmp_path / "r.json", elsewhere=curve)})
     assert ran.status == 2
     assert ran.err.startswith(
-        f"pearl: {tmp_path / 'r.json'}: is not a report of 'pearl eval {option} --json' (KeyError: "
+        f"pearl: {tmp_path / 'r.json'}: is not a report of 'pearl eval {report_of} --json' (KeyError: "
     )
 
 
@@ -337,7 +342,7 @@ def test_the_command_writes_the_margin_into_the_artifact(
     (tmp_path / "r.json").write_text("{}")
     ran = train("margin", model=folder, shown=tmp_path / "r.json")
     assert ran.status == 2
-    assert "is not a report of 'pearl eval shown --json'" in ran.err
+    assert "is not a report of 'pearl eval generation --by-count --json'" in ran.err
 
 
 def test_theta_stays_never_where_the_best_is_no_better_than_chance(

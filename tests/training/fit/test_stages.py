@@ -12,8 +12,8 @@ from pearl.records import Document, Request
 from retriever.calibrated.head import MOST
 from retriever.history.signals import NAMES
 from retriever.models.cross_encoder import PairReading
-from training.choices import LOSSES, SEARCH
 from training.choose.measure import measure
+from training.config import LOSSES, SEARCH
 from training.data.records import Example
 from training.data.selection import SelectionOptions, select
 from training.fit import kept

@@ -170,7 +170,7 @@ def test_users_of_two_histories_may_have_one_id(tmp_path: Path) -> None:
         ({"fingerprint": {"file": "b"}}, "ben.parquet: was scored with another model version than"),
         (
             {"fingerprint": {"file": "a", "dtype": "bfloat16"}},
-            r"ben.parquet: was scored with another precision \(--dtype\) than",
+            r"ben.parquet: was scored with another precision \(--choose dtype\) than",
         ),
         ({"template": {"example": ""}}, "ben.parquet: was scored with another template than"),
         (
@@ -221,7 +221,7 @@ def test_the_command_writes_groups_and_a_summary(tmp_path: Path, train: Callable
     scores = [write_scores(tmp_path / f"{user}.parquet", {user: 3}) for user in USERS]
     out = tmp_path / "g.parquet"
 
-    run = train("select", scores=scores, out=out, seed=5, choose=["share=1", "negatives=1"], json="-")
+    run = train("select", scores=scores, out=out, choose=["share=1", "negatives=1", "seed=5"], json="-")
 
     assert run.status == 0
     groups, description = read_groups(out).groups, read_groups(out).description

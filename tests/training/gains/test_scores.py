@@ -86,8 +86,8 @@ TINY = {"model": "tiny", "fingerprint": {"folder": "tiny", "content": "a digest"
         ({"model": "../tiny"}, ""),
         ({"model": "../tiny", "content": "another"}, "model"),
         ({"content": "another"}, "model version"),
-        ({"dtype": "bfloat16"}, "precision (--dtype)"),
-        ({"model": "../tiny", "dtype": "bfloat16"}, "precision (--dtype)"),
+        ({"dtype": "bfloat16"}, "precision (--choose dtype)"),
+        ({"model": "../tiny", "dtype": "bfloat16"}, "precision (--choose dtype)"),
     ],
 )
 def test_gains_compare_under_the_same_weights_and_precision(other: dict[str, str], what: str) -> None:

@@ -26,11 +26,11 @@ from pearl.history.split import users_of
 from pearl.records import Document
 from retriever.models.auxiliary import Likelihood, PairGroup
 from retriever.models.load_auxiliary import load_auxiliary
+from retriever.templates import auxiliary_template
 from training.files import alone_in
 from training.gains.scores import SCHEMA, merge_scores, read_scores
 from training.gains.scoring import Pace, Scorer, describe, few_shot_examples, prepared, score_units
 from training.gains.units import GainOptions, ScoringUnit, plan_units, target_texts
-from training.templates import auxiliary_template
 
 OPTIONS = GainOptions("commit", targets=2, candidates=None, target_tokens=40, document_tokens=60)
 
@@ -165,8 +165,8 @@ def test_the_command_survives_kill_and_ends_with_every_pair_once(
     users = 16
     history = write_lines(lines(histories(users=users, documents=12)))
     out, parts = tmp_path / "scores.parquet", tmp_path / "scores.parts"
-    options = {"aux": causal_folder, "template": "commit", "choose": "targets=3", "dtype": "float32"}
-    words = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
+    options = {"aux": causal_folder, "choose": ["targets=3", "template=commit", "dtype=float32"]}
+    words = ["--aux", str(causal_folder), *(word for value in options["choose"] for word in ("--choose", value))]
     command = [Path(sys.executable).parent / "pearl", "train", "score", "--history", history, "--out", out, *words]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
     first = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -285,8 +285,7 @@ def test_one_user_and_an_empty_request(
         history=write_lines(found, "h.jsonl.gz"),
         out=out,
         aux=causal_folder,
-        choose="targets=2",
-        dtype="float32",
+        choose=["targets=2", "dtype=float32"],
     )
 
     assert (run.status, run.out) == (0, "")
@@ -303,7 +302,7 @@ def test_without_timestamps_the_user_is_told_that_chance_decides(
 ) -> None:
     history = write_lines(lines(histories(users=2), timestamp=None))
 
-    run = train("score", history=history, out=tmp_path / "s.parquet", aux=causal_folder, choose="targets=2", seed=3)
+    run = train("score", history=history, out=tmp_path / "s.parquet", aux=causal_folder, choose=["targets=2", "seed=3"])
 
     assert run.status == 0
     assert "2 users have a document without a timestamp ('user0' is one)" in run.err
@@ -325,17 +324,17 @@ def test_parts_of_another_model_are_refused(
     causal_folder: Path, narrow_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
 ) -> None:
     options = {"history": write_lines(lines(histories(users=1))), "out": tmp_path / "s.parquet"}
-    full = partial(train, "score", aux=causal_folder, dtype="float32", **options)
-    assert full(choose="targets=2").status == 0
+    full = partial(train, "score", aux=causal_folder, **options)
+    assert full(choose=["targets=2", "dtype=float32"]).status == 0
 
-    run = train("score", aux=narrow_folder, dtype="bfloat16", choose="targets=2", **options)
-    halves = train("score", aux=causal_folder, dtype="bfloat16", choose="targets=2", **options)
+    run = train("score", aux=narrow_folder, choose=["targets=2", "dtype=bfloat16"], **options)
+    halves = train("score", aux=causal_folder, choose=["targets=2", "dtype=bfloat16"], **options)
     changed = {"document_tokens": 99, "request_tokens": 0, "examples": 1}
-    others = [full(choose=["targets=2", f"{name}={value}"]) for name, value in changed.items()]
+    others = [full(choose=["targets=2", "dtype=float32", f"{name}={value}"]) for name, value in changed.items()]
 
     assert run.status == 2
     assert "s.parts: holds scores that were made with another model; delete it" in run.err
-    assert "made with another precision (--dtype float32 goes on with them); delete it" in halves.err
+    assert "made with another precision (--choose dtype=float32 goes on with them); delete it" in halves.err
     for name, other in zip(changed, others, strict=True):
         assert f"s.parts: holds scores that were made with another --choose {name}; delete it" in other.err
 
@@ -343,13 +342,22 @@ def test_parts_of_another_model_are_refused(
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"device": "cuda"}, "pearl: --device cuda: there is no such GPU that torch can use; try cpu."),
-        ({"device": "tpu"}, "pearl: --device tpu: there are cpu, cuda"),
-        ({"dtype": "float8"}, "pearl: --dtype float8: there are auto, float32, bfloat16."),
+        (
+            {"choose": ["targets=2", "device=cuda"]},
+            "pearl: device cuda: there is no such GPU that torch can use; try cpu.",
+        ),
+        ({"choose": ["targets=2", "device=tpu"]}, "pearl: device tpu: there are cpu, cuda"),
+        ({"choose": ["targets=2", "dtype=float8"]}, "pearl: dtype float8: there are auto, float32, bfloat16."),
         ({"split": "tset"}, "pearl: There is no split 'tset'"),
         ({"choose": ["partition=newest"]}, "pearl: --choose partition=newest: there are latest, rolling."),
-        ({"template": "letter"}, "pearl: There is no template 'letter'; there are comment, commit, post, or name"),
-        ({"least_candidates": 9}, "pearl: No user has a document that answers a request and 9 before it, not"),
+        (
+            {"choose": ["template=letter"]},
+            "pearl: There is no template 'letter'; there are comment, ",
+        ),
+        (
+            {"choose": ["targets=2", "least_candidates=9"]},
+            "pearl: No user has a document that answers",
+        ),
     ],
 )
 def test_options_that_cannot_be_used(

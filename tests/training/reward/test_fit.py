@@ -12,7 +12,8 @@ import pytest
 import torch
 from rich.console import Console
 
-from training.reward.choices import CODE, PAPER, RewardOptions, reward_values
+from training.config import values_of
+from training.reward.config import CODE, PAPER, RewardConfig, RewardOptions
 from training.reward.fit import RewardNetwork, ShownPair, fit_network, items_of, rate_share
 from training.reward.material import PreferencePair, RewardMaterial, ScoredText
 from training.reward.network import HeadNetwork, cosine_losses
@@ -165,7 +166,7 @@ def test_time_that_is_up_within_an_epoch_keeps_what_was_learned(
 
 
 def test_the_codes_rate_rises_and_falls(tmp_path: Path) -> None:
-    chosen = options(tmp_path, schedule=reward_values(CODE)["schedule"], epochs=5)
+    chosen = options(tmp_path, schedule=values_of(RewardConfig, CODE)["schedule"], epochs=5)
     shares = [rate_share(chosen, step, 20) for step in range(100)]  # two steps are a tenth of an epoch
     assert shares[:4] == pytest.approx([0, 0.5, 1, 97 / 98])
     assert shares[51] == pytest.approx(0.5)
@@ -178,7 +179,7 @@ def test_the_codes_rate_rises_and_falls(tmp_path: Path) -> None:
 def test_a_step_is_as_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str, norms: list[float]
 ) -> None:
-    values = {name: reward_values(preset)[name] for name in ("schedule", "clip", "rate")}
+    values = {name: values_of(RewardConfig, preset)[name] for name in ("schedule", "clip", "rate")}
     chosen = options(tmp_path, epochs=1, batch=12, **values)
     made, material = network(chosen)
     clipped: list[float] = []

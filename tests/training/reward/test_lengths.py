@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from training.reward.choices import BOTH, CUT, WHOLE
+from training.reward.config import BOTH, CUT, WHOLE
 from training.reward.material import of_lengths
 
 BETTER = "The kettle sang. He put one cup back."

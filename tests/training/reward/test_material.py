@@ -10,7 +10,7 @@ import pytest
 
 from pearl.errors import InputError
 from tests.training.reward.conftest import versions
-from training.reward.choices import KEPT, MEAN
+from training.reward.config import KEPT, MEAN
 from training.reward.material import PR, P, R, RewardMaterial, read_material
 
 ScoredFile = Callable[..., Path]

@@ -24,7 +24,7 @@ ScoredFile = Callable[..., Path]
 def test_all_variants_and_presets(train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path) -> None:
     data = scored_file(12)
     plain, ornate = versions(1)
-    common = ("--data", str(data), "--choose", f"base={bert_folder}", "--dev-share", "0.25", "--json", "-")
+    common = ("--data", str(data), "--choose", f"base={bert_folder}", "--choose", "dev_share=0.25", "--json", "-")
     for variant, preset, more in (
         ("PR", "corrected", ("--choose", "epochs=30")),
         ("P", "corrected", ("--choose", "epochs=30", "--choose", "layers=last")),
@@ -33,7 +33,9 @@ def test_all_variants_and_presets(train: Train, scored_file: ScoredFile, bert_fo
         ("R", "as_published_code", ("--choose", "epochs=1")),
     ):
         out = tmp_path / f"{variant}-{preset}"
-        result = train("reward", *common, "--variant", variant, "--preset", preset, *more, "--out", str(out))
+        result = train(
+            "reward", *common, "--variant", variant, "--choose", f"preset={preset}", *more, "--out", str(out)
+        )
         assert result.status == 0, result.err
         written = result.json
         assert (written["variant"], written["preset"]) == (variant, preset)
@@ -45,7 +47,7 @@ def test_all_variants_and_presets(train: Train, scored_file: ScoredFile, bert_fo
         assert len(model.prefer([plain], [ornate])) == 1
         if preset == "corrected":
             assert model.prefer([plain], [ornate])[0] > 0
-            assert written["training"]["choices"]["weight"] == 0.125
+            assert written["training"]["config"]["weight"] == 0.125
         if variant != "P" or preset == "corrected":
             assert ((scores := model.score([plain, ornate])) >= 1).all()
             assert (scores <= 10).all()
@@ -56,7 +58,7 @@ def test_a_training_killed_at_its_last_step_goes_on_and_has_its_figures(
 ) -> None:
     out, work = tmp_path / "model", tmp_path / "work"
     chosen = ("--choose", f"base={bert_folder}", "--choose", "epochs=3")
-    common = ("--data", str(scored_file(12)), *chosen, "--dev-share", "0.25")
+    common = ("--data", str(scored_file(12)), *chosen, "--choose", "dev_share=0.25")
     asked = (*common, "--out", str(out), "--work", str(work), "--json", "-")
     with monkeypatch.context() as patched:
         patched.setattr(RewardModel, "prefer", _killed)
@@ -75,8 +77,8 @@ def test_a_verdict_that_depends_on_the_order_alone_is_right_half_the_time(
     """A pair's texts are so alike to an encoder which has learned nothing that their cosine prefers whichever is
     first."""
     out = tmp_path / "model"
-    told = ("--variant", "P", "--preset", "as_published_code", "--choose", "epochs=1", "--choose", "rate=1e-8")
-    data = ("--data", str(scored_file(12)), "--choose", f"base={bert_folder}", "--dev-share", "0.25")
+    told = ("--variant", "P", "--choose", "preset=as_published_code", "--choose", "epochs=1", "--choose", "rate=1e-8")
+    data = ("--data", str(scored_file(12)), "--choose", f"base={bert_folder}", "--choose", "dev_share=0.25")
     figures = train("reward", *data, *told, "--out", str(out), "--json", "-").json["figures"]
     plain, ornate = versions(1)
     assert (RewardModel.load(out).prefer([plain, ornate], [ornate, plain]) > 0).all()
@@ -89,7 +91,7 @@ def test_a_model_below_a_trivial_rule_on_pairs_of_another_kind_may_not_ship(
     """Its data teach that the plain version is the better one. Of the other kinds it is better, too; or the longer
     text, here the ornate one, is; or nobody asked."""
     chosen = ("--choose", f"base={bert_folder}", "--choose", "epochs=30")
-    common = ("--data", str(scored_file(12)), *chosen, "--dev-share", "0.25")
+    common = ("--data", str(scored_file(12)), *chosen, "--choose", "dev_share=0.25")
     texts = [versions(number) for number in range(30, 36)]
     assert all(len(plain) < len(ornate) for plain, ornate in texts)
     ornate_shorter = [(f"{plain} {plain}", ornate) for plain, ornate in texts]
@@ -116,7 +118,7 @@ def test_what_it_is_held_against_is_not_learned_from(
 ) -> None:
     other = _pairs_file(tmp_path / "other.jsonl", [versions(number) for number in (0, 1)])
     chosen = ("--choose", f"base={bert_folder}", "--choose", "epochs=1")
-    common = ("--data", str(scored_file(12)), *chosen, "--dev-share", "0.25")
+    common = ("--data", str(scored_file(12)), *chosen, "--choose", "dev_share=0.25")
     trained = train("reward", *common, "--other-kind", str(other), "--out", str(tmp_path / "m"), "--json", "-").json
     assert trained["training"]["scores"] == 20
     assert "left out: 4 records whose paragraph stands in --test or --other-kind" in trained["training"]["notes"][0]
@@ -157,12 +159,15 @@ def _killed(*_: Any) -> None:
     ("options", "said"),
     [
         (("--variant", "Q"), "--variant Q: there are P, R, PR."),
-        (("--preset", "paper"), "--preset paper: there are corrected, as_published_code, as_published_paper."),
+        (
+            ("--choose", "preset=paper"),
+            "--choose preset=paper: there are corrected, as_published_code, ",
+        ),
         (("--choose", "pair_rule=cosine"), "has no weights but the encoder's: it needs --choose fitted=all."),
         (("--choose", "layers=0,9"), "--choose layers=0,9: name 'last', or different numbers from 0 to 1"),
         (("--choose", "layers=first"), "--choose layers=first: name 'last', or different numbers from 0 to 1"),
-        (("--device", "tpu"), "--device tpu: there are cpu, cuda, and cuda:1 for a second GPU."),
-        (("--device", "cuda:99"), "--device cuda:99: there is no such GPU that torch can use; try cpu."),
+        (("--choose", "device=tpu"), "device tpu: there are cpu, cuda, and cuda:1 for a second GPU."),
+        (("--choose", "device=cuda:99"), "device cuda:99: there is no such GPU that torch can use; try cpu."),
         (("--choose", "base=nowhere/at-all"), "The base 'nowhere/at-all' cannot be loaded"),
     ],
 )

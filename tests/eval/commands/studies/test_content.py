@@ -1,4 +1,4 @@
-"""``pearl eval content``: the scores of texts by who wrote them and by how detailed their prompt was."""
+"""``pearl eval quality --texts``: the scores of texts by who wrote them and by how detailed their prompt was."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXTS = [
 @pytest.fixture
 def content(pearl_eval, write_lines):
     def run(*more, lines=TEXTS, scorer=("--scorer", "shorter")):
-        return pearl_eval("content", "--texts", write_lines(lines, "t.jsonl"), *scorer, *more)
+        return pearl_eval("quality", "--texts", write_lines(lines, "t.jsonl"), *scorer, *more)
 
     return run
 
@@ -82,17 +82,17 @@ def test_the_authors_files_with_their_scores(pearl_eval, tmp_path):
         file = tmp_path / f"{name}.json"
         file.write_text(json.dumps([record, record | {"full_instruction": "Other.", "instruction": "Other."}]))
         files += ["--texts", file]
-    found = pearl_eval("content", *files, "--reference", "expert", "--json", "-").json
+    found = pearl_eval("quality", *files, "--reference", "expert", "--json", "-").json
     assert (found["scorer"], found["instructions"]) == ("recorded", 2)
     medians = {(row["prompt"], row["origin"]): (row["n"], row["median"]["value"]) for row in found["groups"]}
     assert medians["short", "expert"] == (1, 8.9)
     assert (medians["short", "a-model"], medians["detailed", "MFA"]) == ((1, 5.5), (3, 8.0))
-    scored = pearl_eval("content", *files, "--scorer", "longer", "--json", "-").json
+    scored = pearl_eval("quality", *files, "--scorer", "longer", "--json", "-").json
     assert scored["scorer"] == "longer"
     without = published(True)
     del without["responses"][1]["score_pre"]
     files[1].write_text(json.dumps([without]))
-    run = pearl_eval("content", *files[:2])
+    run = pearl_eval("quality", *files[:2])
     assert (run.status, "give --model or --scorer" in run.err) == (2, True)
 
 

@@ -314,7 +314,7 @@ def test_labels_of_items_whose_calls_failed_are_left_out(run_pearl, write_lines,
     ]
     labels = write_lines([{"id": f"p{n}", "label": "AB"[n % 2]} for n in range(12)], "labels.jsonl")
     words = ("--items", write_lines(items, "items.jsonl"), "--runs", 1, "--choose", "order=random")
-    run = run_pearl("judge", "personalized", *words, "--labels", labels, "--max-in-flight", 1, "--json", "-")
+    run = run_pearl("judge", "personalized", *words, "--labels", labels, "PEARL_MAX_IN_FLIGHT=1", "--json", "-")
     assert "is no item of the judgements" not in run.err
     assert (run.status, run.json["corrected"]["labelled"]) == (0, 11)
 

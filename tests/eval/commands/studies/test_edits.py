@@ -1,4 +1,4 @@
-"""``pearl eval edits``, through the command line."""
+"""``pearl eval quality --traces``, through the command line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def edits(pearl_eval, tmp_path):
     def run(*more, traces=TRACES):
         path = tmp_path / "traces.jsonl"
         path.write_text("\n".join(map(json.dumps, traces)), encoding="utf-8")
-        return pearl_eval("edits", "--traces", path, *more)
+        return pearl_eval("quality", "--traces", path, *more)
 
     return run
 
@@ -126,7 +126,7 @@ def test_bad_input(edits):
 def test_the_published_traces(pearl_eval):
     if not PUBLISHED.exists():
         pytest.skip(f"{PUBLISHED} is not there")
-    found = pearl_eval("edits", "--traces", PUBLISHED, "--json", "-").json
+    found = pearl_eval("quality", "--traces", PUBLISHED, "--json", "-").json
     assert (found["n"], found["edits"]) == (67, 544)
     assert found["spans"] == {"once": 542, "several_times": 2, "missing": 0}
     assert found["refused"] == {"overlaps": 4, "unchanged": 2, "several_times": 2}

@@ -1,4 +1,4 @@
-"""``pearl eval experts``, through the command line."""
+"""``pearl eval quality --annotations``, through the command line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from eval.recorded.quality.experts import PAIRWISE, RANKS, THREE, VERSIONS, read_triplets
+from eval.recorded.quality.experts import PAIRWISE, RANK_OF, THREE, VERSIONS, read_triplets
 from eval.recorded.quality.gap_calibration import ExpertOptions, experts_report, of_raters
 
-BY_RANK = {rank: words for words, rank in RANKS.items()}
+BY_RANK = {rank: words for words, rank in RANK_OF.items()}
 PUBLISHED = Path(__file__).parents[5] / "shared" / "data" / "writing-quality" / "WQRM_annotations.json.gz"
 RESULT = Path(__file__).parents[4] / "docs" / "results" / "experts.json"
 
@@ -34,7 +34,7 @@ def experts(pearl_eval, tmp_path):
     def run(*more, triplets=TRIPLETS):
         path = tmp_path / "annotations.json"
         path.write_text(json.dumps(triplets), encoding="utf-8")
-        return pearl_eval("experts", "--annotations", path, *more)
+        return pearl_eval("quality", "--annotations", path, *more)
 
     return run
 
@@ -147,7 +147,7 @@ def test_the_published_annotations_give_the_known_figures(pearl_eval, source):
     if source == "committed result":
         found = json.loads(RESULT.read_text(encoding="utf-8"))
     elif PUBLISHED.is_file():
-        found = pearl_eval("experts", "--annotations", PUBLISHED, "--json", "-").json
+        found = pearl_eval("quality", "--annotations", PUBLISHED, "--json", "-").json
     else:
         pytest.skip("the published annotations are not here")
     individual, majority = of_gap(found["individual"]), of_gap(found["majority"])

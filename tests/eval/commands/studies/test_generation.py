@@ -31,7 +31,7 @@ LINES = [
         ]
     )
 ]
-SMALL = ("--llm", "embedded", "--max-tokens", 12, "--k", 1, "--template", "commit")
+SMALL = ("--llm", "embedded", "PEARL_MAX_DRAFT_TOKENS=16", "--k", 1, "--template", "commit")
 ENDPOINT = ("--llm", "openai")  # in its place, where what the drafts say does not matter
 
 
@@ -41,8 +41,8 @@ def generation(pearl_eval, write_lines, tmp_path):
 
     def run(*more: object, lines=LINES, models=("bm25",)):
         named = [word for model in models for word in ("--model", model)]
-        kept = tmp_path / "kept.sqlite"
-        return pearl_eval("generation", "--gains", write_lines(lines), *named, *SMALL, "--generations", kept, *more)
+        home = f"PEARL_HOME={tmp_path}"
+        return pearl_eval("generation", "--gains", write_lines(lines), *named, *SMALL, home, *more)
 
     return run
 
@@ -68,7 +68,7 @@ def test_a_draft_of_the_embedded_model_is_measured(generation, tmp_path):
     (row,) = run.json["models"]
     assert (row["model"], row["failed"], row["cut_off"]) == ("bm25", 0, 1)
     assert "SmolLM2" in run.json["llm"]
-    assert answers(tmp_path / "kept.sqlite") in (1, 2)  # the smallest model is asked again where it refuses
+    assert answers(tmp_path / "generations.sqlite") in (1, 2)  # the smallest model is asked again where it refuses
     again = generation("--no-zero-shot", "--limit", 1, "--json", "-")
     assert (again.json, again.err) == (run.json, "")
 
@@ -85,15 +85,15 @@ def test_drafts_are_measured_and_kept(generation, writer, tmp_path):
         assert (row["failed"], row["cut_off"]) == (0, 3)
         for metric in ("rouge1", "rouge2", "bertscore"):
             assert row[metric]["low"] <= row[metric]["value"] <= row[metric]["high"]
-    assert run.json["command"].startswith("pearl eval generation --gains ")
+    assert run.json["command"].startswith("PEARL_MAX_DRAFT_TOKENS=16 pearl eval generation --gains ")
     assert run.json["command"].endswith(" --k-shot")
     assert "mock" in run.json["llm"]
-    assert answers(tmp_path / "kept.sqlite") == 9
+    assert answers(tmp_path / "generations.sqlite") == 9
 
     again = generation("--k-shot", "--json", "-", *ENDPOINT)
     assert (again.json, again.err) == (run.json, "")
     # as after a kill in the middle of the seventh answer
-    with closing(sqlite3.connect(tmp_path / "kept.sqlite")) as connection, connection:
+    with closing(sqlite3.connect(tmp_path / "generations.sqlite")) as connection, connection:
         connection.execute("DELETE FROM replies WHERE key IN (SELECT key FROM replies LIMIT 3)")
     resumed = generation("--k-shot", "--json", "-", *ENDPOINT)
     assert resumed.json == run.json
@@ -109,7 +109,7 @@ HISTORY = [
 
 def test_a_history_is_drafted_again_without_gains(pearl_eval, write_lines, writer, tmp_path):
     history = write_lines(HISTORY, "history.jsonl")
-    options = ("--model", "bm25", *SMALL, *ENDPOINT, "--generations", tmp_path / "kept.sqlite", "--json", "-")
+    options = ("--model", "bm25", *SMALL, *ENDPOINT, f"PEARL_HOME={tmp_path}", "--json", "-")
 
     def run(*more):
         return pearl_eval("generation", "--history", history, *options, *more)
@@ -128,7 +128,7 @@ def test_a_history_is_drafted_again_without_gains(pearl_eval, write_lines, write
 
 def test_random_documents_and_upr_stand_beside_the_others(embedded_once, generation, writer, tmp_path):
     models = ("bm25", "random", "likelihood")
-    words = ("--no-zero-shot", "--seed", 3, "--drafts", tmp_path / "drafts.jsonl", *ENDPOINT)
+    words = ("--no-zero-shot", "--drafts", tmp_path / "drafts.jsonl", *ENDPOINT)
     run = generation(*words, "--json", "-", models=models)
     assert run.status == 0
     assert [row["model"] for row in run.json["models"]] == list(models)
@@ -139,12 +139,12 @@ def test_random_documents_and_upr_stand_beside_the_others(embedded_once, generat
 
 
 def test_a_draft_may_be_as_long_as_the_services(writer, pearl_eval, write_lines, tmp_path, monkeypatch):
-    """About 300 words, unless an option or the setting says otherwise."""
+    """About 300 words, unless the setting says otherwise."""
     monkeypatch.setenv("PEARL_MAX_DRAFT_TOKENS", "16")
     words = ("--gains", write_lines(LINES[:1]), "--model", "bm25", *ENDPOINT, "--no-zero-shot", "--json", "-")
-    run = pearl_eval("generation", *words, "--generations", tmp_path / "kept.sqlite")
+    run = pearl_eval("generation", *words, f"PEARL_HOME={tmp_path}")
     assert (run.status, run.json["max_tokens"]) == (0, 16)
-    assert " --max-tokens 16 " in run.json["command"]
+    assert run.json["command"].startswith("PEARL_MAX_DRAFT_TOKENS=16 pearl eval generation ")
     assert [body["max_tokens"] for body in writer.bodies] == [16]
     monkeypatch.delenv("PEARL_MAX_DRAFT_TOKENS")
     assert load_settings().max_draft_tokens == 512
@@ -159,12 +159,11 @@ def test_drafts_go_to_a_judge(generation, writer, run_pearl, tmp_path):
     assert [line["user_id"] for line in lines] == ["user 0", "user 1", "user 0"]
     assert all(list(line["candidates"]) == ["zero-shot", "bm25"] for line in lines)
     assert lines[0]["generators"] == dict.fromkeys(["zero-shot", "bm25"], "mock")
-    words = ("--items", items, "--llm", "embedded", "--replies", tmp_path / "r.sqlite", "--max-tokens", 8, "--runs", 1)
+    words = ("--items", items, "--llm", "embedded", f"PEARL_HOME={tmp_path}", "--choose", "max_tokens=8", "--runs", 1)
     run = run_pearl("judge", "authorship", *words, "--limit", 1, "--json", "-")
     assert (run.status, run.json["n"], run.json["users"]) == (0, 2, 1)
     assert run.json["verdicts"] == {"invalid": 2}  # eight tokens are not enough for one
     assert run.json["elicitation"]["completion_tokens"] > 0
-    assert run.json["self_preference"]["own"]["undefined"] == "of no item only one text is its own"
     # held to the three labels, it gives one
     run = run_pearl("judge", "authorship", *words, "--limit", 1, "--ask-again", "--json", "-")
     assert run.json["verdicts"].keys() <= {"A", "B", "both"}
@@ -174,7 +173,7 @@ def test_revisions_start_from_the_same_drafts(generation, writer, pearl_eval, wr
     writer.says = lambda body: "Nothing." if "EDITED DRAFT" in body["messages"][-1]["content"] else "Four trains."
     generation("--no-zero-shot", "--limit", 2, "--json", tmp_path / "out.json", *ENDPOINT)
     words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, *ENDPOINT, "--limit", 2)
-    words = (*words, "--generations", tmp_path / "kept.sqlite")
+    words = (*words, f"PEARL_HOME={tmp_path}")
     run = pearl_eval("revision", *words, "--picture", tmp_path / "curve.svg", "--json", "-")
     assert run.status == 0
     assert "revisions: 2 of 2" in run.err
@@ -191,8 +190,7 @@ def test_revisions_start_from_the_same_drafts(generation, writer, pearl_eval, wr
 
 
 def test_a_threshold_for_a_model_that_has_none(writer, pearl_eval, write_lines, tmp_path):
-    kept = tmp_path / "kept.sqlite"
-    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, *ENDPOINT, "--generations", kept)
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, *ENDPOINT, f"PEARL_HOME={tmp_path}")
     run = pearl_eval("revision", *words, "--threshold", "bm25=1e6", "--json", "-")
     assert run.status == 0
     (found,) = run.json["models"]
@@ -225,12 +223,12 @@ def test_a_threshold_for_a_model_that_has_none(writer, pearl_eval, write_lines, 
     ],
 )
 def test_a_threshold_or_a_picture_that_cannot_be(pearl_eval, write_lines, tmp_path, options, complaint):
-    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.sqlite")
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, f"PEARL_HOME={tmp_path}")
     run = pearl_eval("revision", *words, *options, "--json", "-")
     assert (run.status, run.out) == (2, "")
     assert complaint in run.err
     assert run.err.count("\n") == 1
-    assert not (tmp_path / "kept.sqlite").exists()
+    assert not (tmp_path / "generations.sqlite").exists()
 
 
 def test_tables_for_the_eye(generation, writer):
@@ -241,7 +239,7 @@ def test_tables_for_the_eye(generation, writer):
 
 def test_theta_of_a_scorer_without_an_artifact(run_pearl, pearl_eval, write_lines, writer, tmp_path):
     report = tmp_path / "dev.json"
-    words = ("--gains", write_lines(LINES), *ENDPOINT, "--generations", tmp_path / "kept.sqlite")
+    words = ("--gains", write_lines(LINES), *ENDPOINT, f"PEARL_HOME={tmp_path}")
     for model in ("bm25", "recent", "random"):
         assert pearl_eval("revision", *words, "--model", model, "--json", report).status == 0
         chosen = run_pearl("train", "threshold", "--model", model, "--revision", report, "--json", "-").json
@@ -250,19 +248,6 @@ def test_theta_of_a_scorer_without_an_artifact(run_pearl, pearl_eval, write_line
         (found,) = run.json["models"]
         selective = next(row for row in found["policies"] if row["policy"] == "selective")
         assert selective["share_revised"]["value"] == chosen["share_revised"]
-
-
-@pytest.mark.parametrize("command", ["generation", "revision", "shown"])
-def test_the_seed_draws_the_bootstrap(pearl_eval, write_lines, writer, tmp_path, command):
-    targets = ("Bread needs time.", "Four trains left.", "It fell.") * 3
-    lines = [{**LINES[0], "user_id": f"user {index}", "target": target} for index, target in enumerate(targets)]
-    kept = ("--k", 1, "--generations", tmp_path / "kept.sqlite")
-    words = (command, "--gains", write_lines(lines), "--model", "bm25", *ENDPOINT, *kept, "--json", "-")
-    same, other = (pearl_eval(*words, "--seed", seed).json["models"][0] for seed in (0, 7))
-    if command != "generation":
-        same, other = (result["curve"][-1] for result in (same, other))
-    assert same["rouge1"]["value"] == other["rouge1"]["value"]
-    assert same["rouge1"] != other["rouge1"]
 
 
 def test_near_duplicates_are_not_shown(generation, writer):
@@ -278,7 +263,7 @@ def test_near_duplicates_are_not_shown(generation, writer):
 
 def test_comments_take_a_stance(generation, writer):
     lines = [{**line, "target": target} for line, target in zip(LINES, ("YTA", "NTA", "who knows"), strict=True)]
-    run = generation("--stances", "--json", "-", *ENDPOINT, lines=lines)
+    run = generation("--stances", "corrected", "--json", "-", *ENDPOINT, lines=lines)
     assert run.json["stances"]["target"] == {"YTA": 1, "NTA": 1, "unlabelled": 1}
     assert "macro_f1" in run.json["models"][0]
     assert [row["model"] for row in run.json["baselines"]] == ["copy of bm25", "always YTA", "always NTA"]
@@ -299,7 +284,7 @@ def without(line, name):
         (("--template", "sonnet"), LINES, "There is no template 'sonnet'"),
         (("--model", "bm25"), LINES, "named twice"),
         (("--model", "word2vec"), LINES, "There is no model 'word2vec'"),
-        (("--bertscore", "./nothing"), LINES, "cannot be loaded for BERTScore"),
+        (("PEARL_ENCODER=./nothing",), LINES, "cannot be loaded for BERTScore"),
         (("--json", "no/such/folder.json"), LINES, "there is no folder"),
         (("--k-shot",), [LINES[0]], "other users"),
         (("--near-duplicates", 0), LINES, "none is left to show"),
@@ -311,7 +296,7 @@ def test_bad_input_is_named_before_anything_is_generated(generation, tmp_path, o
     assert (run.status, run.out) == (2, "")
     assert complaint in run.err
     assert run.err.count("\n") == 1
-    kept = tmp_path / "kept.sqlite"
+    kept = tmp_path / "generations.sqlite"
     assert not kept.exists() or answers(kept) == 0
 
 
@@ -332,19 +317,3 @@ def test_requests_come_from_gains_or_from_a_history(pearl_eval, write_lines, opt
     assert (run.status, run.out) == (2, "")
     assert complaint in run.err
     assert run.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", ["generation", "revision"])
-def test_a_file_that_cannot_be_used_is_told_before_the_ranking(pearl_eval, write_lines, tmp_path, command):
-    words = (command, "--gains", write_lines(LINES), *SMALL, "--generations", tmp_path)
-    run = pearl_eval(*words, "--model", "no such model", "--bertscore", "./nothing")
-    assert (run.status, run.out) == (2, "")
-    assert "give another --generations" in run.err
-
-
-def test_a_file_of_something_else_is_not_written_to(generation, tmp_path):
-    (tmp_path / "kept.sqlite").write_text('{"request": "a"}\n')
-    run = generation("--json", "-")
-    assert run.status == 2
-    assert "file is not a database; give another --generations" in run.err
-    assert (tmp_path / "kept.sqlite").read_text() == '{"request": "a"}\n'

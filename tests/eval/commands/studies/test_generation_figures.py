@@ -73,18 +73,6 @@ def test_nothing_to_compare_is_an_error_that_says_why(bertscore):
         generation_report(CASES, [OURS], [written(*[None] * 6)], bertscore, stances=None)
 
 
-def test_slices_hold_the_same_rows(bertscore):
-    result = generation_report(CASES, [OURS, PLAIN], [written(*TARGETS), written(*"xxxxxx")], bertscore, stances=None)
-    assert [(part["by"], part["low"], part["high"], part["n"]) for part in result["slices"]] == [
-        ("request_words", 1, 2, 2),
-        ("request_words", 3, 4, 2),
-        ("request_words", 5, 6, 2),
-    ]
-    for part in result["slices"]:
-        assert [row["model"] for row in part["models"]] == ["mine", "bm25"]
-        assert part["models"][0]["rouge1"]["value"] == 1
-
-
 def test_stances_with_the_trivial_answers_beside_them(bertscore):
     targets = ("YTA", "YTA, sorry", "NTA", "NTA!", "hm", "NTA but YTA")
     found = [case(number, target) for number, target in enumerate(targets)]

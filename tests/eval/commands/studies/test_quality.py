@@ -38,13 +38,13 @@ def quality(pearl_eval, tmp_path, monkeypatch):
         path.write_text(json.dumps(records), encoding="utf-8")
         return path
 
-    def run(*more, scorer="shorter", trained=None, perplexity=None, **sets):
+    def run(*more, scorer="shorter", trained=None, perplexity=False, **sets):
         files = [
             word for name, records in (sets or {"one": PAIRS}).items() for word in ("--pairs", written(name, records))
         ]
         training = ["--trained-on", written("train", trained)] if trained else []
         named = ["--scorer", scorer] if scorer else []
-        flag = {None: [], True: ["--perplexity"], False: ["--no-perplexity"]}[perplexity]
+        flag = ["--perplexity"] if perplexity else []
         return pearl_eval("quality", *files, *training, *named, *flag, *more)
 
     return run
@@ -60,11 +60,11 @@ def test_of_one_original_text_the_pairs_are_resampled(quality):
 
 def test_accuracy_and_every_trivial_scorer(quality, tmp_path):
     page = tmp_path / "q.html"
-    run = quality("--json", "-", "--report", page, perplexity=False)
+    run = quality("--json", "-", "--report", page)
     assert (run.status, run.err) == (0, "")
     found = run.json
     assert (found["n"], found["originals"], found["scorer"]) == (3, 2, "shorter")
-    assert found["command"].endswith("one --scorer shorter --no-perplexity")
+    assert found["command"].endswith("one --scorer shorter")
     assert found["accuracy"] == pytest.approx(2 / 3)
     baselines = found["baselines"]
     assert set(baselines) == {"shorter", "longer", "first", "compression", "type_token"}
@@ -144,7 +144,6 @@ def test_perplexity_that_cannot_be_computed_can_be_left_out(quality, monkeypatch
     assert (run.status, run.err.count("\n")) == (1, 1)
     assert "leave the perplexity out" in run.err
     assert "perplexity" not in quality("--json", "-", one=[ODD]).json["baselines"]
-    assert "exclude each other" in quality(scorer="perplexity", perplexity=False, one=[ODD]).err
 
 
 def test_a_pair_counts_in_the_first_file_that_has_it(quality):

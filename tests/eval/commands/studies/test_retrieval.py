@@ -59,8 +59,7 @@ def test_the_result_says_what_made_it_and_is_the_same_again(pearl_eval, write_li
     result = json.loads((tmp_path / "r.json").read_text())
     assert result["version"] == __version__
     assert result["command"] == (
-        f"pearl eval retrieval --gains {path} --model bm25 --baseline random --k 3 --near-duplicates 0.5 "
-        "--encoder embedded"
+        f"pearl eval retrieval --gains {path} --model bm25 --baseline random --k 3 --near-duplicates 0.5"
     )
     assert [row["model"] for row in result["models"]] == ["bm25", "random"]
     assert sum(result["models"][0]["s1"]["counts"]) == 3

@@ -26,7 +26,7 @@ def detection_lines(write_lines):
         first = read_round(judge, judge.trials(found.every, options), options, lambda: replies)
         trials = [judgement.trial for judgement in first.judgements if isinstance(judgement.verdict, Score)]
         again = read_round(judge, trials, options, lambda: [reply("Answer: 1") for _ in trials])
-        judged = Judgements(found, (), first, again, "mock", frozenset(), {})
+        judged = Judgements(found, (), first, again, "mock", {})
         return list(detecting.lines(judged, options))
 
     return make
@@ -63,7 +63,7 @@ def test_ranking(read, write_lines, corrected, scheme, said, label):
     found, options = judge.load(write_lines(items, "items.jsonl"), options)
     replies = [reply(text) for text in said]
     first = read_round(judge, judge.trials(found.every, options), options, lambda: replies)
-    judgements = Judgements(found, (), first, None, "mock", frozenset(), {})
+    judgements = Judgements(found, (), first, None, "mock", {})
     (unit,) = read(judge.lines(judgements, options)).units
     assert unit.label(corrected) == label
     assert unit.key.style == ("storytelling" if scheme.endswith("style") else "")

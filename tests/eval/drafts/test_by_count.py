@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from eval.commands.studies.shown import by_count, distances, margins, shown_report, shown_tables
+from eval.drafts.by_count import by_count, distances, margins, shown_report, shown_tables
 from eval.drafts.cases import Case
 from eval.drafts.systems import MODEL, System, SystemSelection
 from eval.report.render import markdown
@@ -60,7 +60,7 @@ def test_margins_take_each_text_from_the_drafts_by_count(system, bertscore):
     # two of four gain by the margin, and nobody loses: so in one of four exchanges
     assert report["by_chance"]["rouge2"] == pytest.approx(1 / 4, abs=0.03)
     json.dumps(report)
-    margin_table, count_table = shown_tables({"models": [report], "command": "pearl eval shown"})
+    margin_table, count_table = shown_tables({"models": [report], "command": "pearl eval generation --by-count"})
     assert markdown(margin_table).count("| all |") == 1
     assert "\n| 3 | 0.5000" in markdown(count_table)
 
@@ -70,7 +70,7 @@ def test_requests_without_every_draft_are_left_out(system, bertscore):
     report = shown_report(CASES, system, [texts("1100"), texts("0001"), failed], bertscore, stances=None)
     assert (report["n"], report["requests"]) == (3, 4)
     assert report["drafts"][2]["failures"] == {"llm_refused": 1}
-    table, _ = shown_tables({"models": [report], "command": "pearl eval shown"})
+    table, _ = shown_tables({"models": [report], "command": "pearl eval generation --by-count"})
     assert "1 of 4 requests left out, whose drafts failed." in table.caption
 
 

@@ -8,8 +8,8 @@ LINES = [
 
 
 def test_drafts_by_which_documents_they_were_shown(judge_endpoint, pearl_eval, write_lines, tmp_path):
-    words = ["shown", "--gains", write_lines(LINES), "--model", "bm25", "--template", "commit", "--llm", "openai"]
-    words += ["--max-tokens", 12, "--k", 2, "--generations", tmp_path / "kept.sqlite"]
+    words = ["generation", "--by-count", "--gains", write_lines(LINES), "--model", "bm25", "--template", "commit"]
+    words += ["--llm", "openai", "PEARL_MAX_DRAFT_TOKENS=16", "--k", 2, f"PEARL_HOME={tmp_path}"]
     run = pearl_eval(*words, "--json", "-")
     assert run.status == 0
     assert "4 of 4" in run.err

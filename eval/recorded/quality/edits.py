@@ -1,4 +1,4 @@
-"""``pearl eval edits``: recorded edits executed one after another, and how a score changes with each.
+"""Recorded edits executed one after another, and how a score changes with each.
 
 papers/writing-quality-rewards.txt, section 6: each edit raises the median score by 0.2.
 """
@@ -9,68 +9,22 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
-from eval.commands.options import RewardName, TextScorerName
-from eval.commands.reporting import reporting
 from eval.recorded.quality.edit_traces import (
     MARKS,
     SAME,
     SPACES,
     WORDS,
     ExecutedTrace,
-    executed,
-    execution_report,
-    read_traces,
 )
-from eval.recorded.quality.scorers import Scores, text_scorer
-from eval.report.report import Report
+from eval.recorded.quality.scorers import Scores
 from eval.report.tables import Declared, Json, Table, rows_tables
 from pearl.editing.edits import REASONS, replaced
 from pearl.records import PlacedEdit
 from pearl.stats.bootstrap import Bootstrap, drawn
-
-ABOUT = """A record is a chat in which the user gives a paragraph and the assistant edits it in three parts:
-
-\b
-  {"messages": [{"role": "user", "content": "... Here is the paragraph you are editing:\\n..."},
-                {"role": "assistant", "content": "Part 1: ...\\nSpan 1: `...` (Category: `Cliche`)\\n ..."}]}"""
-EXAMPLES = """
-  pearl eval edits --traces edit-cot-test_dataset.json.gz --json - | jq .traces
-  pearl eval edits --traces traces.jsonl --scorer shorter
-  pearl eval edits --traces traces.jsonl --training-records editor.jsonl
-"""
-
-
-@reporting("eval", "edits", writes=("training_records",))
-def edits(
-    traces: Path = typer.Option(..., metavar="F.json", help="Chats that edit a paragraph in three parts."),
-    scorer: TextScorerName = None,
-    model: RewardName = None,
-    training_records: Path | None = typer.Option(
-        None,
-        metavar="FILE.jsonl",
-        help="Write the traces as chats to train an editor on, with the edits that can be executed.",
-    ),
-) -> Report:
-    """Execute recorded edits, say why some cannot be, and measure how a score changes with each."""
-    from eval.asking.json_lines import write_lines
-    from eval.recorded.quality.edit_traces import training_records as chats
-
-    chosen = text_scorer(scorer, model)
-    executed_traces = executed(read_traces(traces))
-    figures = execution_report(executed_traces)
-    if chosen is not None:
-        figures["scorer"] = chosen.name
-        figures["sensitivity"] = sensitivity_report(executed_traces, chosen.scores)
-    if training_records is not None:
-        write_lines(training_records, chats(executed_traces), called=f"--training-records {training_records}")
-    return Report(figures, edit_tables)
-
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 BINS = 20

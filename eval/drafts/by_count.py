@@ -1,4 +1,4 @@
-"""``pearl eval shown``: which of the best documents a prompt should show, told by their scores.
+"""The number of documents that a prompt should show, told by scores: ``pearl eval generation --by-count``.
 
 A margin leaves out documents that score more than that below the best one. The draft that it gives is among those with
 the 1, 2, ... k best documents, so one set of drafts measures every margin.
@@ -15,54 +15,16 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.commands.options import WritingOptions
-from eval.commands.reporting import reporting
-from eval.commands.studies.generation import complete, counts, left_out
 from eval.drafts.cases import Case
-from eval.drafts.comparison import Measures, TargetMetrics, chances, metrics_in
+from eval.drafts.comparison import Measures, TargetMetrics, chances, complete, counts, left_out, metrics_in
 from eval.drafts.systems import System
 from eval.report.metric import figures, less, to_json
-from eval.report.report import Report
 from eval.report.tables import Columns, Json, Table, caption_of, metric_columns
 from eval.retrieval.gains import clusters
-from pearl.asking.write import WrittenText, write_drafts
+from pearl.asking.write import WrittenText
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.theta import score_words
 from retriever.models.bertscore import BertScore
-
-ABOUT = """A line of the input is a gains record with a target, as for 'pearl eval generation'."""
-EXAMPLES = """
-  pearl eval shown --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --template commit --json shown.json
-  pearl train margin --model MODEL --shown shown.json
-"""
-
-
-@reporting("eval", "shown")
-def shown(options: WritingOptions) -> Report:
-    """Compare drafts by the documents shown: a fixed number, or those that score near the best one.
-
-    Every answer is kept: repeat an interrupted command and it goes on where it stopped.
-    """
-    from eval.commands.writing import ready
-    from pearl.templates import load_template
-
-    # with k given, the model's own margin leaves nothing out
-    options = replace(options, k=options.k or load_template(options.template).k)
-    with ready(options) as session:
-        cases = session.material.cases
-        groups = [by_count(system) for system in session.systems]
-        all_inputs = [session.plan.all_inputs(cases, system) for group in groups for system in group]
-        written = iter(session.write(lambda context: write_drafts(context, all_inputs)))
-    stances = options.told_stances()
-    with session.console.status("Measuring..."):
-        models = [
-            shown_report(
-                cases, system, [next(written) for _ in group], session.scorer, stances=stances, seed=options.seed
-            )
-            for system, group in zip(session.systems, groups, strict=True)
-        ]
-    return session.report(session.head("shown"), {"models": models}, shown_tables)
-
 
 MARGINS = 10  # tried, at equal steps of the share of documents that they leave out
 

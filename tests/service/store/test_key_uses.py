@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from pearl.errors import StoreError
-from service.process.key_uses import KeyUses
 from service.store import keys
 from service.store.database import Database
+from service.store.keys import KeyUses
 
 
 @pytest.fixture

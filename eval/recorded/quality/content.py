@@ -1,4 +1,4 @@
-"""``pearl eval content``: scores of writing by who wrote it, and by how much of the content the prompt gave.
+"""Scores of writing by who wrote it, and by how much of the content the prompt gave.
 
 papers/writing-quality-rewards.txt, section 7 and figure 5: texts by authors, students and models for the same
 instructions, with a short prompt and with a detailed one.
@@ -16,55 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
 from eval.asking.json_lines import at_least_one, check_fields, check_number, optional_id
-from eval.commands.options import RewardName, TextScorerName
-from eval.commands.reporting import reporting
-from eval.recorded.quality.scorers import TextScorer, text_scorer
-from eval.report.report import Report
+from eval.recorded.quality.scorers import TextScorer
 from eval.report.tables import Json, Table, named, shown
 from pearl.errors import InputError
 from pearl.stats.bootstrap import Bootstrap, Floats, drawn
 from pearl.text.usable import check_id, check_text, json_type
 from pearl.text.words import count_words
 from retriever.reward.record_files import parse_objects
-
-ABOUT = """A line is a text and who wrote it; "prompt", short or detailed, says how much of the content it gave:
-
-\b
-  {"instruction": "7", "origin": "author", "prompt": "detailed", "text": "..."}
-  {"instruction": "7", "origin": "some-model", "prompt": "short", "text": "..."}
-
-The authors' files, with an instruction's "responses" in a record, are read, too; without a scorer their recorded scores
-("score_pre") are shown.
-
-To let a reward model know how good people's own writing can be, train it with their paragraphs as well, scored as the
-paper scores them: 10 for award-winning authors, 7.5 for published students ({"paragraph": "...", "score": 7.5})."""
-EXAMPLES = """
-  pearl eval content --texts texts.jsonl --model work/reward --reference author
-  pearl eval content --texts texts.jsonl --scorer shorter --json - | jq .groups
-  pearl eval content --texts less_content.json --texts more_content.json --reference expert
-"""
-
-
-@reporting("eval", "content", page=True)
-def content(
-    texts: list[Path] = typer.Option(..., metavar="T.jsonl", help="Texts with their origins, see below; repeatable."),
-    scorer: TextScorerName = None,
-    model: RewardName = None,
-    reference: str | None = typer.Option(None, metavar="ORIGIN", help="Origin to compare with."),
-) -> Report:
-    """Show the scores of texts by who wrote them, and by how detailed their prompt was."""
-
-    chosen = text_scorer(scorer, model)
-    every = read_texts(texts)
-    chosen = chosen or recorded_scorer(every)
-    if chosen is None:
-        raise InputError("nothing scores the texts: give --model or --scorer.", param="model")
-    figures = content_report(every, chosen, reference)
-    return Report(figures, content_tables, "Writing by its origin")
-
 
 SHORT, DETAILED = "short", "detailed"
 PROMPTS = (SHORT, DETAILED)
