@@ -149,7 +149,7 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
     The model is told that documents show manner, never facts: one of 1.5 billion parameters then copies less than half
     as much (docs/experiments.md, "What a larger model is told").
     """
-    system = _system(inputs)
+    system = _system(inputs.template)
     task = Message("user", _asked(inputs, inputs.follow_up or inputs.request))
     begun = _begun(inputs, model)
     room = _room(inputs, (system, _in_language(inputs, task), *begun), model, max_tokens)
@@ -187,7 +187,7 @@ def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pr
 
     def ask(documents: str) -> tuple[Message, ...]:
         words = fill(frame()["quoted"], documents=documents, **slots) if documents else fill(frame()["again"], **slots)
-        return _system(inputs), _in_language(inputs, Message("user", _tidy(words))), *begun
+        return _system(inputs.template), _in_language(inputs, Message("user", _tidy(words))), *begun
 
     room = _room(inputs, ask("\n"), model, max_tokens)
     in_time = _room_in_time(inputs, ask("\n"), room, model)
@@ -214,7 +214,10 @@ def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_toke
             "draft": fenced(draft),
             "instructions": _instructions(inputs.instructions),
         }
-        messages = (_system(inputs), _in_language(inputs, Message("user", _tidy(fill(frame()["revise"], **slots)))))
+        messages = (
+            _system(inputs.template),
+            _in_language(inputs, Message("user", _tidy(fill(frame()["revise"], **slots)))),
+        )
         return (*messages, Message("assistant", begun)) if begun else messages
 
     room = _room(inputs, ask(""), model, max_tokens)
@@ -231,7 +234,9 @@ def revision_decoding(decoding: Decoding) -> Decoding:
 
 def questions_prompt(inputs: PromptInputs) -> Prompt:
     """The prompt that asks what the user must still say."""
-    return Prompt((_system(inputs), Message("user", fill(frame()["questions"], request=fenced(inputs.request)))), (), 0)
+    return Prompt(
+        (_system(inputs.template), Message("user", fill(frame()["questions"], request=fenced(inputs.request)))), (), 0
+    )
 
 
 def fenced(text: str) -> str:
@@ -255,15 +260,13 @@ def listed_questions(answer: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(question for question in questions if re.search(r"\w", question)))[:3]
 
 
-def _system(inputs: PromptInputs) -> Message:
-    template = inputs.template
+def _system(template: Template) -> Message:
     return Message("system", fill(frame()["system"], noun=template.noun, guidance=template.guidance))
 
 
 def first_message(template: Template) -> Message:
     """Return the message that a first draft's prompt begins with where documents are shown."""
-    guided = fill(frame()["system"], noun=template.noun, guidance=template.guidance)
-    return Message("system", f"{guided} {fill(frame()['manner'], noun=template.noun)}")
+    return Message("system", f"{_system(template).content} {fill(frame()['manner'], noun=template.noun)}")
 
 
 def _told(inputs: PromptInputs, task: Message) -> tuple[Message, Message]:

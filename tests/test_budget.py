@@ -19,11 +19,11 @@ from tests.source import ROOT, sources
 
 MOST = {
     "lines of packages": {
-        "lines of pearl": 14_066,
+        "lines of pearl": 14_069,
         "lines of retriever": 5_293,
-        "lines of service": 31_164,
+        "lines of service": 31_171,
         "lines of training": 7_254,
-        "lines of eval": 22_708,
+        "lines of eval": 22_695,
     },
     "lines beside the packages": {
         "lines of docs/*.py and benchmarks": 2_921,

@@ -122,7 +122,7 @@ def _aspects(reply: str) -> dict[str, str]:
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
-    """Its words in runs that are long enough to be called copied."""
+    """Return each run of COPIED_WORDS words of the text; a shared run counts as copied."""
     own = words(text)
     return {tuple(own[start : start + COPIED_WORDS]) for start in range(len(own) - COPIED_WORDS + 1)}
 
@@ -177,7 +177,7 @@ def texts_without_request(histories: Mapping[str, Sequence[Document]]) -> list[s
 
 
 def write_history(histories: Mapping[str, Sequence[Document]], replies: RequestReplies, out: Path) -> Tally:
-    """All documents, with the request of the data, else the synthetic one, else none; whole or not at all."""
+    """Write all documents, each with its own request, else the synthetic one, else none; the file is written whole."""
     natural, synthetic, problems = 0, 0, Counter[str]()
     with opened(out) as file:
         for user_id, documents in histories.items():

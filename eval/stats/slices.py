@@ -58,16 +58,3 @@ def slices(by: str, values: Sequence[int]) -> list[Slice]:
     if len(masks) < 2:
         return []
     return [Slice(by, int(sizes[among].min()), int(sizes[among].max()), among) for among in masks]
-
-
-def clusters_of(vectors: NDArray[np.floating[Any]], count: int, seed: int) -> list[list[int]]:
-    """The rows of ``vectors``, (texts, dimensions), in ``count`` clusters by k-means, those nearest to the mean first.
-
-    Copies are one point, and there are no more clusters than points.
-    """
-    from sklearn.cluster import KMeans
-
-    means = KMeans(min(count, len(np.unique(vectors, axis=0))), n_init=10, random_state=seed).fit(vectors)
-    distances = means.transform(vectors)  # (texts, clusters)
-    members = (np.flatnonzero(means.labels_ == cluster) for cluster in range(distances.shape[1]))
-    return [rows[np.argsort(distances[rows, cluster], kind="stable")].tolist() for cluster, rows in enumerate(members)]

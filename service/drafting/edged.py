@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 
 import regex
 
-from pearl.manner.edges import (
-    GREETED,
-    LOOKED_AT,
-    NAMED,
-    NO_EDGES,
-    PEOPLE,
-    UsualEdges,
-    edges_of,
-    names_a_person,
-)
+from pearl.manner.edges import GREETED, LOOKED_AT, NAMED, NO_EDGES, PEOPLE, UsualEdges, edges_of, names_a_person
 from pearl.manner.ends import PHRASES
 from pearl.records import Document, Note
 from pearl.text.language import detect, wanted_language
 from pearl.text.phrases import Phrases
 from pearl.text.usable import counted
 
+KEPT = 10_000  # texts of which it is kept what they say of an assistant's phrases
 COURTESIES_IN, LONGEST_HELD = 60, 120  # latest texts; characters of a beginning or a line that may still be an edge
 SAID_OTHERWISE = regex.compile(
     r"(?i)\b(?:greet\w*|salut\w*|dear|hello|hi|begin|start|open|sign\w*|regards|clos\w*|end|name|formal\w*|informal\w*"
@@ -71,15 +63,30 @@ def frame_of(texts: Sequence[Document], request: str, recipient: str | None, ins
     wanted = wanted_language(request, instructions)
     in_language = (text for text in reversed(texts) if wanted is None or detect(text.text) in (None, wanted))
     latest = list(islice(in_language, LOOKED_AT))[::-1]  # no more: a long history would be read for each draft
-    phrases = _unused_phrases("\n".join(text.text for text in latest[-COURTESIES_IN:]))
+    used = frozenset[str]().union(*(_phrases_in(text.text) for text in latest[-COURTESIES_IN:]))
+    phrases = _phrases_but(used)
     if SAID_OTHERWISE.search(instructions):
         return Frame(phrases=phrases)
     return Frame(edges_of(latest, request, recipient), phrases)
 
 
-def _unused_phrases(written: str) -> regex.Pattern[str] | None:
+def _phrases_in(text: str) -> frozenset[str]:
+    """Return what assistants say and the text says too. It is kept by the text's hash, as the text may be deleted."""
+    key = hash(text)
+    if key not in _found:
+        if len(_found) >= KEPT:
+            _found.clear()
+        _found[key] = frozenset(phrase.pattern for phrase in _assistant_phrases() if phrase.search(text))
+    return _found[key]
+
+
+_found: dict[int, frozenset[str]] = {}
+
+
+@lru_cache(100)
+def _phrases_but(used: frozenset[str]) -> regex.Pattern[str] | None:
     """Return a pattern of what assistants say and the person never does."""
-    unused = [pattern.pattern for pattern in _assistant_phrases() if not pattern.search(written)]
+    unused = [phrase.pattern for phrase in _assistant_phrases() if phrase.pattern not in used]
     return regex.compile("|".join(unused), regex.IGNORECASE) if unused else None
 
 
