@@ -24,9 +24,11 @@ def write_tiny_gguf(
     architecture: str = "llama",
     sentencepiece: bool = False,
     context_tokens: int = 128,
+    spread: float = 1,
 ) -> None:
     """Write it, by llama.cpp's own library. Of the ``control`` tokens the second begins a text and the third ends it;
-    ``sentencepiece`` has the vocabulary of Llama 2's kind, with a blank before each text."""
+    ``sentencepiece`` has the vocabulary of Llama 2's kind, with a blank before each text. With a small ``spread`` of
+    the layers' weights an answer does not hang on how llama.cpp rounds."""
     writer = GGUFWriter(path, architecture)
     words, kinds = _vocabulary(control, sentencepiece=sentencepiece)
     writer.add_block_count(LAYERS)
@@ -57,7 +59,7 @@ def write_tiny_gguf(
     draw = np.random.default_rng(0)
 
     def add(name: str, kind: GGMLQuantizationType, *shape: int) -> None:
-        packed = quants.quantize(draw.normal(size=shape).astype(np.float32), kind)
+        packed = quants.quantize(draw.normal(0, spread if "blk" in name else 1, shape).astype(np.float32), kind)
         writer.add_tensor(f"{name}.weight", packed, raw_dtype=kind)
 
     add("token_embd", Q8, len(words), WIDTH)

@@ -280,15 +280,13 @@ def test_scores_are_those_of_one_process_though_a_machine_and_the_driver_are_kil
 
 def kept(file: Path) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(file)) as connection:
-        rows = connection.execute("SELECT * FROM replies ORDER BY key").fetchall()
-    return [row[:-2] for row in rows]  # without the milliseconds
+        columns = "key, text, finish_reason, prompt_tokens, completion_tokens"  # all but the seconds that it took
+        return connection.execute(f"SELECT {columns} FROM replies ORDER BY key").fetchall()
 
 
 @pytest.mark.slow
-def test_replies_are_those_of_one_process(
-    cluster: RealCluster, writings: Any, write_lines: Any, tmp_path: Path
-) -> None:
-    write_tiny_gguf(tmp_path / "wide.gguf", context_tokens=8192)  # of a token a byte
+def test_replies_are_those_of_one_process(cluster, writings, write_lines, tmp_path):
+    write_tiny_gguf(tmp_path / "wide.gguf", context_tokens=8192, spread=0.02)  # of a token a byte
     lines = [line | {"request": None} for line in writings(USERS[:1], documents=3)]
     pair = {"request": "Thank Bo.", "reference": "ta", "candidates": {"a": "Dear Bo, thank you.", "b": "cheers"}}
     commands: dict[str, list[object]] = {
