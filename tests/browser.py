@@ -72,8 +72,15 @@ class Browser:
             self.errors.append(params["entry"]["text"])
 
     def open(self, address: str) -> None:
-        self.call("Page.navigate", url=address)
-        self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
+        self._load("Page.navigate", url=address)
+
+    def reload(self) -> None:
+        self._load("Page.reload")
+
+    def _load(self, method: str, **params: Any) -> None:
+        self.run("window.old = true")  # or the page that is left would be taken for the new one
+        self.call(method, **params)
+        self.until("!window.old && document.readyState === 'complete'")
 
     def run(self, script: str) -> Any:
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
@@ -197,7 +204,6 @@ def _tab(process: subprocess.Popen[bytes], profile: Path) -> tuple[str, str]:
 def sign_in(tab: Browser, address: str, key: str) -> None:
     """Sign in by the form, as a hand does."""
     tab.open(f"{address}/")
-    tab.until(f"location.href === '{address}/' && !!document.querySelector('#key')")
     tab.click("#key")
     tab.type(key)
     tab.press("Enter", 13)

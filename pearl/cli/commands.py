@@ -172,6 +172,7 @@ GONE = {
     "search": "use pearl documents list WORDS, or for drafts pearl drafts list WORDS",
     "documents search": "use pearl documents list WORDS",
     "train fit --ray": "this machine trains the cross-encoder; leave it out",
+    "forensics report --title": CONSTANT,
     "serve --force": "set PEARL_RETRIEVER_FORCE=1",
     "train --lora": "a cross-encoder is trained whole; leave it out",
 }

@@ -122,10 +122,11 @@ class DraftOrder(KnownFields):
         description="`auto`: revise when the best document scored below the trained threshold.",
         examples=["auto"],
     )
-    edges: bool = Field(
-        True,
-        description="Begin and end as you do: greeting, opening words, sign-off and name, by rule from your texts.",
-        examples=[True],
+    edges: bool | None = Field(
+        None,
+        description="Begin and end as you do: greeting, opening words, sign-off and name, by rule from your texts; "
+        "null for what the voice says.",
+        examples=[None],
     )
     variants: int = Field(
         1,

@@ -40,6 +40,7 @@ class VoiceIn(KnownFields):
     local_only: bool = Field(
         False, description="Show its texts to no model outside the service's machine.", examples=[False]
     )
+    edges: bool = Field(True, description="Begin and end drafts as its texts do, by rule.", examples=[True])
 
 
 class VoiceOut(OfRecord):
@@ -54,6 +55,7 @@ class VoiceOut(OfRecord):
     local_only: bool = Field(
         description="Its texts are shown to no model outside the service's machine.", examples=[False]
     )
+    edges: bool = Field(description="Drafts begin and end as its texts do, by rule.", examples=[True])
 
 
 class CalibrationOut(OfRecord):

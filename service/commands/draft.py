@@ -50,7 +50,9 @@ def draft(
         0, "--candidates", min=0, max=20, help="Edits of the draft to choose the best of; needs PEARL_REWARD_MODEL."
     ),
     variants: int = typer.Option(1, "--variants", min=1, max=3, help="Different texts to write, one after the other."),
-    edges: bool = typer.Option(True, "--edges/--no-edges", help="Begin and end as the user does, by rule."),
+    edges: bool | None = typer.Option(
+        None, "--edges/--no-edges", help="Begin and end as the user does, by rule, or not; else as the voice says."
+    ),
     llm: str | None = LLM_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:

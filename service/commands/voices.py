@@ -73,6 +73,7 @@ def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | 
             ("template", voice.template),
             ("k", voice.k or of_template),
             *([("local only", "yes")] if voice.local_only else []),
+            *([] if voice.edges else [("edges", "as the model writes them")]),
         )
     )
     typer.echo(f"instructions: {for_terminal(voice.instructions) or '-'}")
@@ -118,24 +119,26 @@ def set_voice(
     local_only: bool | None = typer.Option(
         None, "--local-only/--no-local-only", help="Show its texts to no model outside this machine."
     ),
+    edges: bool | None = typer.Option(
+        None, "--edges/--no-edges", help="Begin and end its drafts as its texts do, by rule, as drafts do unless told."
+    ),
 ) -> None:
     """Set the given properties of a voice; the others stay as they are."""
     voices.check_name(name)
-    values: dict[str, Any] = {}
+    said = {"instructions": instructions, "template": template, "k": k, "local_only": local_only, "edges": edges}
+    values: dict[str, Any] = {setting: value for setting, value in said.items() if value is not None}
     if instructions is not None:
-        values["instructions"] = voices.check_instructions(instructions)
+        voices.check_instructions(instructions)
     if template is not None:
         values["template"] = load_template(template).name
-    if k is not None:
-        values["k"] = k or None
-    if local_only is not None:
-        values["local_only"] = local_only
+    if k == 0:
+        values["k"] = None
     with open_database(load_settings()) as database, database.write() as connection:
         is_new = voices.put(connection, users.chosen(connection, user).id, name, values)
         if not is_new and not values:
             raise InputError(
-                f"The voice '{name}' is there already; say what to set with --instructions, --template, -k or "
-                "--local-only.",
+                f"The voice '{name}' is there already; say what to set with --instructions, --template, -k, "
+                "--local-only or --edges.",
                 param="name",
             )
     typer.echo(f"{'Made' if is_new else 'Changed'} the voice '{name}'.", err=True)

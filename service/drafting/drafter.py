@@ -79,7 +79,7 @@ class DraftJob:
     recipient: str | None = None  # whom the text is for, as documents name theirs
     thread: str | None = None  # the conversation it belongs to
     length: str | int | None = None  # one of LENGTHS, or words; the instructions say it, too
-    edges: bool = True  # begin and end as the person does, by rule
+    edges: bool | None = None  # begin and end as the person does, by rule; None: as the voice says
     instead_of: Document | None = None  # draft as if this text were not there yet; ask nothing, and record nothing
     elsewhere: bool = False  # a model outside this machine will see the documents, whichever writes
 
@@ -366,9 +366,10 @@ class Drafter:
         event loop as much as a fifth of all else that it does for a draft."""
         budget = Clock(self._budget_ms)
 
-        def prepare() -> _Writing:
+        def prepare(job: DraftJob) -> _Writing:
             with clock.stage("retrieve_ms"):
                 shortlist = self._shortlist(user, job, budget)
+            job = replace(job, edges=shortlist.voice.edges) if job.edges is None else job
             clock.timings |= budget.timings | {"retrieve_ms": budget.read()["total_ms"]}  # with the wait for the thread
             with clock.stage("prompt_ms"):
                 frame = self._frame(shortlist, job)
@@ -379,7 +380,7 @@ class Drafter:
             draft = Draft(draft_id, "", "draft", retrieval, decision, decided_by=point.decided_by, edges=edges)
             return _Writing(job, shortlist, inputs, prompt, frame, draft)
 
-        return await self._threads.run(user.id, prepare)
+        return await self._threads.run(user.id, prepare, job)
 
     def _frame(self, shortlist: Shortlist, job: DraftJob) -> Frame:
         """Return what the draft begins and ends with: as the texts of its voice do, or without one those of the voice

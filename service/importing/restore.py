@@ -179,14 +179,15 @@ def _restore_voice(connection: Connection, owner: int, line: dict[str, Any]) -> 
         "instructions": voices.check_instructions(instructions),
         "template": load_template(str(template)).name,
         "k": k,
+        "edges": line.get("edges", True),
     }
-    if type(line.get("local_only", False)) is not bool:
-        raise InputError("'local_only' must be true or false.", param="local_only")
+    for param in ("local_only", "edges"):
+        if type(line.get(param, False)) is not bool:
+            raise InputError(f"'{param}' must be true or false.", param=param)
     stricter = line.get("local_only", False) and _keep_here(connection, owner, name)
     existing = next((voice for voice in voices.list_all(connection, owner) if voice.name == name), Voice(name))
-    current = {"instructions": existing.instructions, "template": existing.template, "k": existing.k}
-    untouched = current == {"instructions": "", "template": DEFAULT_TEMPLATE, "k": None}
-    if (current == values and existing.created_at) or not untouched:
+    current, untouched = ({field: getattr(voice, field) for field in values} for voice in (existing, Voice(name)))
+    if (current == values and existing.created_at) or current != untouched:
         return stricter
     voices.put(connection, owner, name, values)
     return True

@@ -23,6 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
     text,
+    true,
 )
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ voices = Table(
     Column("created_at", Float, nullable=False),
     Column("import_id", String(60), nullable=True),  # of the import that made it, until its owner changes it
     Column("local_only", Boolean, nullable=False, server_default=false()),  # no model elsewhere is shown its texts
+    Column("edges", Boolean, nullable=False, server_default=true()),  # drafts begin and end as its texts do, by rule
 )
 
 imports = Table(

@@ -35,6 +35,7 @@ class Voice:
     documents: int = 0  # the user's documents in this voice, if counted
     created_at: float = 0.0
     local_only: bool = False  # its texts are shown to no model outside this machine
+    edges: bool = True  # drafts begin and end as its texts do, by rule
 
 
 def check_name(name: Any, *, param: str = "name") -> str:
@@ -76,7 +77,15 @@ def list_all(connection: Connection, user_id: int) -> list[Voice]:
 
 
 def _voice(row: Any) -> Voice:
-    return Voice(row.name, row.instructions, row.template, row.k, created_at=row.created_at, local_only=row.local_only)
+    return Voice(
+        row.name,
+        row.instructions,
+        row.template,
+        row.k,
+        created_at=row.created_at,
+        local_only=row.local_only,
+        edges=row.edges,
+    )
 
 
 def local_only(connection: Connection, user_id: int) -> frozenset[str]:

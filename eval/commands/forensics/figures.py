@@ -98,7 +98,6 @@ def report(
     bootstrap: Resampling,
     html: Path = typer.Option(..., metavar="FILE", help="Write the page to this file."),
     examples: int = typer.Option(200, min=0, max=5000, help="Number of pairs in the page."),
-    title: str = typer.Option("Feedback forensics", help="Title of the page."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Write a page with every figure, and the pairs behind it."""
@@ -110,7 +109,7 @@ def report(
         )
     asked = {"pairs": pairs, "html": html, **asdict(columns), **asdict(bootstrap)}
     head = Head.of("forensics", "report", **asked, examples=examples)
-    figures, page = reported(pairs, columns, bootstrap, head, examples, title)
+    figures, page = reported(pairs, columns, bootstrap, head, examples)
     write_text("--html", html, page)
     if json:
         write_json(json, figures)

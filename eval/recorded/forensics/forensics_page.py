@@ -22,7 +22,7 @@ from eval.report.render import harmless_json, html
 from eval.report.tables import NOTHING, Json, Table, shown
 
 TEMPLATE = Path(__file__).with_name("forensics_page.html")
-PART = re.compile("@TITLE|@TABLES|@DATA")
+PART = re.compile("@TABLES|@DATA")
 BLUE, RED = (9, 105, 218), (207, 34, 46)
 MUCH_OVERLAP = 0.2
 IN_HEATMAP = 5  # strongest traits, and as many of the weakest
@@ -30,7 +30,7 @@ OTHERS = ("relevance", "agreement", "kappa", "kappa_randomized")
 
 
 def reported(
-    paths: Sequence[Path], options: ColumnOptions, resampling: Resampling, head: Head, examples: int, title: str
+    paths: Sequence[Path], options: ColumnOptions, resampling: Resampling, head: Head, examples: int
 ) -> tuple[dict[str, Any], str]:
     """The figures and the page. Raises InputError where a file cannot be read, or a column has nothing to compare."""
     columns, without = columns_of_files(paths, options, least=1)
@@ -42,10 +42,10 @@ def reported(
     traits = [places[row["id"]] for row in ends(rows, IN_HEATMAP)]
     figures["trait_pairs"] = trait_pairs(first.table, resampling, traits)
     shown = examples_of(columns, [row["id"] for row in figures["annotators"]], examples)
-    return figures, forensics_page(figures, shown, title)
+    return figures, forensics_page(figures, shown)
 
 
-def forensics_page(result: Json, examples: Examples, title: str) -> str:
+def forensics_page(result: Json, examples: Examples) -> str:
     """The page of a comparison (of one column or more), with the pairs of its viewer."""
     sections = (
         _head(result),
@@ -56,7 +56,7 @@ def forensics_page(result: Json, examples: Examples, title: str) -> str:
         *_overall(result),
         *_meanings(),
     )
-    parts = {"@TITLE": escape(title), "@TABLES": "\n".join(sections), "@DATA": _data(result, examples)}
+    parts = {"@TABLES": "\n".join(sections), "@DATA": _data(result, examples)}
     # in one pass: a name may be @DATA
     return PART.sub(lambda part: parts[part[0]], TEMPLATE.read_text(encoding="utf-8"))
 

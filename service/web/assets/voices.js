@@ -22,7 +22,7 @@ function voiceItem(voice) {
   const item = make("li", {}, make("h2", {}, make("bdi", {}, voice.name)), make("p", { class: "hint" }, count(voice.documents, "text")));
   const form = make("form", { "aria-label": `The voice ${voice.name}` }, voiceFields());
   for (const name of ["instructions", "template", "k"]) form.elements[name].value = voice[name] ?? "";
-  form.elements.local_only.checked = voice.local_only;
+  for (const name of ["edges", "local_only"]) form.elements[name].checked = voice[name];
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     attempt(event.submitter, async () => {
@@ -41,9 +41,10 @@ function voiceItem(voice) {
 }
 
 function settings(form) {
-  const { instructions, template, k, local_only } = form.elements;
+  const { instructions, template, k, edges, local_only } = form.elements;
   return {
-    instructions: instructions.value, template: template.value, k: k.value ? Number(k.value) : null, local_only: local_only.checked,
+    instructions: instructions.value, template: template.value, k: k.value ? Number(k.value) : null, edges: edges.checked,
+    local_only: local_only.checked,
   };
 }
 

@@ -173,7 +173,7 @@ def test_a_voice_that_is_not_there(ann: Any) -> None:
             "id, mine, recipient, request, text, thread, timestamp, user_id, voice",
         ),
         ("POST", "/v1/documents", {"documents": [], "user": "ann"}, "user", "documents"),
-        ("PUT", "/v1/voices/email", {"K": 3}, "K", "instructions, k, local_only, template"),
+        ("PUT", "/v1/voices/email", {"K": 3}, "K", "edges, instructions, k, local_only, template"),
     ],
 )
 def test_an_unknown_field_is_named_with_the_known_ones(

@@ -21,6 +21,7 @@ def test_make_change_list_and_delete(pearl: Any, ann: Any) -> None:
         "k": 3,
         "documents": 0,
         "local_only": False,
+        "edges": True,
     }
     changed = ann.put("/v1/voices/email", {"instructions": "British spelling."})
     assert (changed.status_code, changed.json()["documents"]) == (200, 1)

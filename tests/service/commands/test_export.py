@@ -295,10 +295,10 @@ def test_what_is_set_apart_comes_back_so(command: Any, pearl: Any, tmp_path: Pat
 def test_a_voice_stays_local_only_from_the_first_document_on(
     command: Any, pearl: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pearl.voice("ann", "diary", local_only=True)
+    pearl.voice("ann", "diary", local_only=True, edges=False)
     pearl.add("ann", Document("a", SECRET, 5.0, "Why?", "diary"))
     export = json.loads(pearl.as_user("ann").get("/v1/export").content)
-    assert export["voices"][0]["local_only"] is True
+    assert (export["voices"][0]["local_only"], export["voices"][0]["edges"]) == (True, False)
     path = tmp_path / "export.json"
     path.write_text(json.dumps(export))
     with monkeypatch.context() as broken:  # the import ends before the voices' turn
@@ -317,10 +317,11 @@ def test_a_voice_stays_local_only_from_the_first_document_on(
     assert command("voices", "show", "diary", "--json", "-").json["local_only"] is True
 
 
+@pytest.mark.parametrize("name", ["local_only", "edges"])
 @pytest.mark.parametrize("value", ["yes", 1, None, [True]])
-def test_local_only_that_is_no_truth_value(command: Any, exported: Path, tmp_path: Path, value: Any) -> None:
+def test_a_setting_that_is_no_truth_value(command: Any, exported: Path, tmp_path: Path, name: str, value: Any) -> None:
     export = json.loads(exported.read_bytes())
-    export["voices"][0]["local_only"] = value
+    export["voices"][0][name] = value
     path = tmp_path / "odd.json"
     path.write_text(json.dumps(export))
-    assert "voices.1: 'local_only' must be true or false." in command("import", "export", path).err
+    assert f"voices.1: '{name}' must be true or false." in command("import", "export", path).err

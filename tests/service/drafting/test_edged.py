@@ -103,7 +103,8 @@ def test_without_a_frame_the_text_stays_as_it_is():
 
 
 def write(pearl: Any, job: DraftJob, *history: str) -> list[Event]:
-    pearl.add("ann", *(history or (document.text for document in HISTORY)))
+    texts = enumerate(history or [document.text for document in HISTORY])
+    pearl.add("ann", *(Document(f"d{day}", text, 1000.0 + day, voice=job.voice) for day, text in texts))
 
     async def collect() -> list[Event]:
         async with aclosing(pearl.services.drafter.draft(pearl.user("ann"), job)) as events:
@@ -142,10 +143,14 @@ def test_the_model_is_told_who_writes_to_whom(pearl: Any, request_text: str, tol
     assert f"{told}\n<request>\n{request_text}" in pearl.model.calls[0][0][-1].content
 
 
-def test_edges_can_be_switched_off(pearl: Any) -> None:
+@pytest.mark.parametrize(
+    ("of_voice", "of_job", "there"), [(True, False, False), (False, None, False), (False, True, True)]
+)
+def test_edges_can_be_switched_off(pearl: Any, of_voice: bool, of_job: bool | None, there: bool) -> None:
+    pearl.voice("ann", "email", edges=of_voice)
     pearl.model.replies.append("please leave it.")
-    draft = write(pearl, DraftJob(REQUEST, edges=False))[-1].draft
-    assert (draft.text, draft.edges) == ("please leave it.", None)
+    draft = write(pearl, DraftJob(REQUEST, "email", edges=of_job))[-1].draft
+    assert (draft.text == "please leave it.", draft.edges is None) == (not there, not there)
 
 
 @pytest.mark.parametrize(

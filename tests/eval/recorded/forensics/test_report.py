@@ -62,7 +62,7 @@ LOOK = """
 def test_the_page_shows_the_pairs_behind_a_number(run_pearl, chromium, hostile, tmp_path):
     out = tmp_path / "report.html"
     words = ("forensics", "report", "--pairs", hostile, "--reference", "ann", "--html", out, "--examples", 80)
-    run = run_pearl(*words, "--title", HOSTILE, "--json", "-")
+    run = run_pearl(*words, "--json", "-")
     assert (run.status, run.err) == (0, "")
     dry = next(row for row in run.json["annotators"] if row["name"].startswith("dry"))["columns"][0]
     seen = chromium(out, LOOK, "--window-size=390,800")
@@ -78,7 +78,7 @@ def test_the_page_shows_the_pairs_behind_a_number(run_pearl, chromium, hostile, 
     assert seen["about"].endswith("chooses not applicable.")
     assert (seen["opened"]["prompt"], seen["opened"]["text"]) == (f"Question 0 {HOSTILE}", f"A 0 {HOSTILE}")
     # HTML in texts and names is text, and nothing is wider than a phone
-    assert (seen["page"], seen["images"], seen["bold"], seen["wide"]) == (HOSTILE, 0, 0, False)
+    assert (seen["page"], seen["images"], seen["bold"], seen["wide"]) == ("Feedback forensics", 0, 0, False)
     assert seen["grey"] > 0
     assert seen["heat"] == 6
     assert "default-src 'none'" in out.read_text(encoding="utf-8")  # nothing is loaded from anywhere
