@@ -20,7 +20,6 @@ from pearl.text.words import characters, composed, is_question
 
 SMALLEST_SHARE = 40  # tokens; less of a document shows nothing of its style
 SMALLEST_IN_TIME = 100  # where the model reads slowly: rather a part of one document than crumbs of four
-LEAST_IN_TIME = 160  # tokens for documents if no more are read in time: without any a draft would be anybody's
 LONGEST_WORD = 60  # characters; what is longer is no word but a script without spaces, or code
 LONGEST_SHOWN_REQUEST = 80  # tokens of the request a document answered
 LEAST_WORDS = 5  # of a usual text; a script without spaces has fewer, and its words cannot be counted so
@@ -360,11 +359,11 @@ def _room(inputs: PromptInputs, messages: Sequence[Message], model: ChatModel, m
 
 def _room_in_time(inputs: PromptInputs, messages: Sequence[Message], room: int, model: ChatModel) -> int:
     """The part of the room that documents may fill beside these messages if the first word is to come in time. The
-    messages themselves are not cut, and LEAST_IN_TIME is left for documents even if these alone take longer."""
+    messages themselves are not cut, even if these alone take longer."""
     if inputs.in_time is None or not inputs.documents:
         return room
     left = inputs.in_time(messages[:1]) - _tokens(messages, model.count_tokens)
-    return min(room, max(LEAST_IN_TIME, left))
+    return max(0, min(room, left))
 
 
 def _tokens(messages: Sequence[Message], count: CountTokens) -> int:
@@ -392,7 +391,7 @@ def _documents_that_fit(
     count: CountTokens,
 ) -> tuple[list[Turn], int]:
     """Documents, best first, while each gets a useful share of what is read in time, at most the room, and the number
-    of them that were cut."""
+    of them that were cut. The best one has its share even if there is no time: without it a draft would be anybody's."""
     smallest = SMALLEST_IN_TIME if in_time < room else SMALLEST_SHARE
     requests = [_shown_request(document, count) for document in inputs.documents]
 
@@ -404,6 +403,7 @@ def _documents_that_fit(
 
     sizes = [size(position, document.text) for position, document in enumerate(inputs.documents)]
     useful = [min(whole, size(position, "") + smallest) for position, whole in enumerate(sizes)]
+    in_time = min(room, max([in_time, *useful[:1]]))
     used = len(sizes)
     while any(share < least for share, least in zip(fair_shares(sizes[:used], in_time), useful, strict=False)):
         used -= 1

@@ -56,6 +56,7 @@ from service.store.voices import Voice
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
 NEEDS_INPUT = "needs_input"
 SHOWN_IN_TIME = 1  # documents; four are no better for a model that PEARL runs, and take twice as long to read
+ATTEMPTS = 3  # at an answer that is a draft
 BELOW_THRESHOLD = "The best document scored below the threshold."
 
 
@@ -508,20 +509,20 @@ class Drafter:
     async def _write(
         self, inputs: PromptInputs, prompt: Prompt, job: DraftJob, reading: Reading, clock: Clock
     ) -> AsyncGenerator[Chunk, None]:
-        """Yield the draft in the answer piece by piece; ask again if it is an assistant's. Raises ChatRefused for an
-        answer without a draft, InputError for one that was cut off before it."""
+        """Yield the draft in the answer piece by piece; ask again if it is an assistant's, or nothing. Raises
+        ChatRefused for answers without a draft, InputError for one that was cut off before it."""
         finish_reason = None
         with clock.stage("generate_ms"):
-            for again in (False, True):
-                if again:
-                    most = job.decoding.max_tokens
-                    prompt = await in_thread(second_prompt, inputs, self.model, most)
+            for attempt in range(ATTEMPTS):
+                if attempt:  # by chance: where an author's text has begun, the likeliest answer may be nothing
+                    job = replace(job, decoding=Variation(attempt).decoding(job.decoding))
+                    prompt = await in_thread(second_prompt, inputs, self.model, job.decoding.max_tokens)
                     reading.begin_again(prompt)
                 async with aclosing(self._read(prompt, job, reading)) as chunks:
                     async for chunk in chunks:
                         finish_reason = chunk.finish_reason or finish_reason
                         yield chunk
-                if not reading.refused or finish_reason == "length":
+                if reading.written or finish_reason == "length":
                     break
         begun = reading.written
         if not begun and finish_reason == "length":

@@ -40,8 +40,8 @@ PLACEHOLDER = regex.compile(
 )
 MINE = regex.compile(r"(?i)\b(?:your|my|author|sender)\b.*\bname\b")
 THEIRS = regex.compile(r"(?i)\bname\b|\brecipient\b")
-SENTENCE_END = regex.compile(r"[.!?…]+\s+|\n\s*")
-ENDS_SENTENCE = regex.compile(r"[.!?…]\Z")
+SENTENCE_END = regex.compile(r"(?<=[.!?…])(?=\s)|(?=\s*\n)")
+MAY_END = regex.compile(r"[.!?…]*\s*\Z")
 UNCLOSED = regex.compile(r"[\[<][^\]>\n]{0,60}\Z")
 
 
@@ -204,16 +204,15 @@ class Beginning:
 
 
 class Courtesies:
-    """Leaves out the sentences that begin with one of these phrases; ``cut`` counts them."""
+    """Leaves out the sentences that begin with one of these phrases; ``cut`` counts them. As many
+    lines end where one stood as before it or behind it."""
 
     def __init__(self, phrases: regex.Pattern[str] | None) -> None:
         self._phrases = phrases
-        self._held = ""
-        self._fresh = True  # a sentence begins
-        self._marked = False  # its mark stood last
-        self._breaks = 0  # lines that end where the text given so far ends
-        self._owed: int | None = None  # lines that end behind what was left out last
-        self._only: str | None = ""  # what was left out, until anything else comes
+        self._held = ""  # from the beginning of a sentence on, or what may end one
+        self._within = False  # a sentence that stays has begun
+        self._before = self._gap = ""  # blanks before what was left out, and behind it
+        self._left_out: str | None = ""  # None as soon as a sentence stays
         self.cut = 0
 
     def feed(self, text: str, *, last: bool = False) -> str:
@@ -222,37 +221,35 @@ class Courtesies:
         self._held += text
         certain = ""
         while self._held:
-            self._fresh = self._fresh or (self._marked and self._held[0].isspace())
-            blanks = len(self._held) - len(self._held.lstrip())
-            courtesy = self._phrases.match(self._held, blanks, partial=not last) if self._fresh else None
-            end = SENTENCE_END.search(self._held, blanks if self._fresh else 0)
-            if courtesy and not last and (courtesy.partial or not end):
+            if not self._within:
+                blanks = len(self._held) - len(self._held.lstrip())
+                self._gap, self._held = self._gap + self._held[:blanks], self._held[blanks:]
+            met = SENTENCE_END.search(self._held)
+            end = met.end() if met else len(self._held) if last else None
+            if not self._within:
+                courtesy = self._phrases.match(self._held, partial=not last)
+                if courtesy and not last and (courtesy.partial or end is None):
+                    break
+                before, gap, self._gap = max(self._before, self._gap, key=_width), self._gap, ""
+                if courtesy:
+                    self.cut += 1
+                    self._left_out = None if self._left_out is None else self._left_out + gap + self._held[:end]
+                    self._before, self._held = before, self._held[end:]
+                    continue
+                certain, self._before, self._left_out = certain + before, "", None
+            self._within = end is None
+            stop = len(MAY_END.sub("", self._held)) if end is None else end
+            certain, self._held = certain + self._held[:stop], self._held[stop:]
+            if self._within:
                 break
-            stop = end.end() if end else len(self._held)
-            sentence, self._held = self._held[:stop], self._held[stop:]
-            if courtesy:
-                self.cut += 1
-                self._only = None if self._only is None else self._only + sentence
-                sentence = self._left_out(sentence, blanks)
-            elif self._owed is not None:
-                rest = sentence.lstrip("\n")
-                behind = self._owed + len(sentence) - len(rest)
-                sentence, self._owed = "\n" * (behind - self._breaks) + rest, None
-            self._breaks = len(sentence) - len(sentence.rstrip("\n")) if sentence else self._breaks
-            certain += sentence
-            self._only = None if sentence.strip() else self._only
-            self._fresh, self._marked = end is not None, ENDS_SENTENCE.search(sentence) is not None
-        if last and self._only:  # it was all there is
+        if last and self._left_out:  # it was all there is
             self.cut = 0
-            return self._only
+            return self._left_out
         return certain
 
-    def _left_out(self, sentence: str, blanks: int) -> str:
-        """Return the blanks that stay of a sentence: as many lines end before it or behind it, but not both."""
-        begins = sentence[:blanks] if self._owed is None else ""
-        before = 0 if self._owed is None else self._owed + blanks
-        self._owed = before + len(sentence) - len(sentence.rstrip("\n"))
-        return begins
+
+def _width(blanks: str) -> tuple[int, int]:
+    return blanks.count("\n"), len(blanks)
 
 
 class Ending:

@@ -19,7 +19,7 @@ from service.process.threads import in_reading_thread
 
 LONG = 2000  # characters of a piece that are not read beside other requests: reading them takes milliseconds
 UNMARKED_REASONING = "The model began with reasoning that it did not mark; ask again, and it will be left out."
-ASKED_AGAIN = Note("asked_again", "The model first answered as an assistant, or nothing; this is its second answer.")
+ASKED_AGAIN = Note("asked_again", "The model first answered as an assistant, or nothing; this is a later answer.")
 AS_ASSISTANT = Note(
     "as_assistant", "The model answered as an assistant, when asked again as well: say more in the request."
 )
@@ -75,11 +75,6 @@ class Reading:
             return found
         as_before = answers_as_assistant("".join(self._given))
         return [AS_ASSISTANT if as_before else ASKED_AGAIN, *found]
-
-    @property
-    def refused(self) -> bool:
-        """True for an assistant's answer in place of a draft, and for an empty one."""
-        return self.second is None and not self.written
 
     @property
     def ended(self) -> bool:

@@ -287,17 +287,20 @@ def test_a_model_that_breaks_off(pearl: Any, write: Any) -> None:
 @pytest.mark.parametrize("nothing", ["", "   \n ", "<document>\n</document>", "<request></request>", "<think>Bo."])
 def test_a_model_that_answers_nothing(pearl: Any, write: Any, nothing: str) -> None:
     with pytest.raises(ChatRefused, match="answered nothing"):
-        write(replies=[nothing, nothing])
+        write(replies=[nothing] * 3)
     assert pearl.rows("drafts") == []
 
 
-@pytest.mark.parametrize("first", ["I'm sorry, but I can't assist with that request.", "", "Dear Bo,\n\nAs an AI, I"])
-def test_an_assistants_answer_is_asked_for_again_once(pearl: Any, write: Any, first: str) -> None:
-    run = write(replies=[first, "<document>\nYes.\n</document>"])
+REFUSAL = "I'm sorry, but I can't assist with that request."
+
+
+@pytest.mark.parametrize("first", [(REFUSAL,), ("",), ("Dear Bo,\n\nAs an AI, I",), (REFUSAL, "")])
+def test_an_assistants_answer_is_asked_for_again(pearl: Any, write: Any, first: tuple[str, ...]) -> None:
+    run = write(replies=[*first, "<document>\nYes.\n</document>"])
     assert run.streamed == run.draft.text == pearl.rows("drafts")[0].text == "Yes."
     assert (run.notes, run.draft.retrieval.form) == (["asked_again"], "quoted")
-    (asked, _), (again, _) = pearl.model.calls
-    assert len(again) == 2
+    (asked, likeliest), *_, (again, drawn) = pearl.model.calls
+    assert (len(again), likeliest.temperature, drawn.temperature) == (2, 0.0, 0.7)
     assert all(text in again[-1].content for text in TEXTS)
     assert run.draft.usage.prompt_tokens > sum(pearl.model.count_tokens(message.content) for message in asked)
 
