@@ -27,7 +27,7 @@ MOST = {
     },
     "lines beside the packages": {
         "lines of docs/*.py and benchmarks": 2_921,
-        "lines of tests": 73_016,
+        "lines of tests": 73_020,
     },
     "modules": {"modules": 511},
     "short modules": {"modules under 60 lines": 48},

@@ -147,8 +147,7 @@ def test_no_part_is_wider_than_a_telephone(signed_in: Any, chromium: Browser) ->
     tab, served = chromium, signed_in(f"{DRAFT} {LONG}", f"Draft {LONG}", documents=TEXTS)
     served.house.voice("ann", "v" * 200, instructions=LONG)
     tab.size(360)
-    tab.run("location.reload()")
-    tab.until("document.readyState === 'complete' && !!document.querySelector('#request')")
+    tab.reload()
     order(tab, f"{REQUEST} {LONG}")
     written(tab)
     wide = "document.documentElement.scrollWidth"

@@ -160,8 +160,8 @@ def test_texts_that_would_run_are_text_in_every_part(signed_in: Any, chromium: B
     )
     served = signed_in(HOSTILE, HOSTILE, HOSTILE, documents=documents)
     served.house.voice("ann", HOSTILE, instructions=HOSTILE)
-    tab.run("location.reload()")
-    tab.until("document.readyState === 'complete' && document.querySelector('#voice')?.options.length === 3")
+    tab.reload()
+    tab.until("document.querySelector('#voice').options.length === 3")
     order(tab, HOSTILE)
     written(tab)
     assert said(tab, "#text") == HOSTILE
