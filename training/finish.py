@@ -18,8 +18,7 @@ from pearl.history.split import DEV, TEST
 from pearl.settings import settings_with
 from pearl.templates import template_names
 from retriever.calibrated.artifact import Artifact, load_artifact, read_manifest, read_whole, write_manifest
-from training.choose.curves import MACRO_F1
-from training.choose.operating_point import set_margin, set_threshold
+from training.choose.operating_point import MACRO_F1, set_margin, set_threshold
 from training.data.histories import corpus_name
 from training.options import TrainingOptions, gains_file
 

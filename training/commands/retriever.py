@@ -61,7 +61,7 @@ def retriever(
     from pearl.chat.choose import make_chat_model
     from pearl.errors import InputError, PearlError
     from pearl.settings import load_settings
-    from training.choose.curves import check_metric
+    from training.choose.operating_point import check_metric
 
     check_writable("--json", json, history)
     chosen, _ = read_config(TrainingConfig, config, choose, CHOSEN, aux=aux, encoder=encoder)
