@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -30,13 +29,13 @@ def inputs(request: str, documents: tuple[Document, ...] = DOCUMENTS) -> PromptI
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> Iterator[Callable[..., WritingContext]]:
+def context(tmp_path) -> Iterator[Callable[..., WritingContext]]:
     with open_replies(tmp_path / "kept.sqlite") as kept:
         yield lambda model, **options: WritingContext(model, model.name, DECODING, kept, **options)
 
 
 @pytest.fixture
-def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def in_turn(monkeypatch) -> None:
     """Case after case, so that a test can say which answer is whose."""
     monkeypatch.setattr(drafts_module, "_order", lambda count: list(range(count)))
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,7 @@ from pearl.files.whole import opened, replaced_file
 
 
 @pytest.mark.parametrize(("name", "unpack"), [("a.jsonl", bytes), ("a.jsonl.gz", gzip.decompress)])
-def test_a_file_takes_the_others_place_only_when_it_is_whole(
-    name: str, unpack: Callable[[bytes], bytes], tmp_path: Path
-) -> None:
+def test_a_file_takes_the_others_place_only_when_it_is_whole(name, unpack, tmp_path):
     def write(content: bytes, *, whole: bool) -> None:
         with opened(tmp_path / name) as file:
             file.write(content)
@@ -30,7 +27,7 @@ def test_a_file_takes_the_others_place_only_when_it_is_whole(
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_equal_content_gives_equal_files(tmp_path: Path) -> None:
+def test_equal_content_gives_equal_files(tmp_path):
     (tmp_path / "other").mkdir()
     paths = (tmp_path / "a.gz", tmp_path / "other" / "b.gz")
     for path in paths:
@@ -41,7 +38,7 @@ def test_equal_content_gives_equal_files(tmp_path: Path) -> None:
     assert first[4:8] == b"\0\0\0\0"  # the header's time
 
 
-def test_a_device_and_a_link_stay_what_they_are(tmp_path: Path) -> None:
+def test_a_device_and_a_link_stay_what_they_are(tmp_path):
     with replaced_file(Path("/dev/null")) as path:
         assert path == Path("/dev/null")
     (tmp_path / "link").symlink_to(tmp_path / "file")
@@ -52,7 +49,7 @@ def test_a_device_and_a_link_stay_what_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"after"
 
 
-def test_a_pipe_that_only_a_descriptor_names_is_written_to() -> None:
+def test_a_pipe_that_only_a_descriptor_names_is_written_to():
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as read:
         with opened(Path(f"/dev/fd/{writing}")) as file:
@@ -61,7 +58,7 @@ def test_a_pipe_that_only_a_descriptor_names_is_written_to() -> None:
         assert read.read() == b"whole"
 
 
-def test_permissions(tmp_path: Path) -> None:
+def test_permissions(tmp_path):
     def mode(name: str) -> int:
         return stat.S_IMODE((tmp_path / name).stat().st_mode)
 

@@ -22,7 +22,7 @@ def lists(count: int, seed: int = 0) -> list[Example]:
 
 
 @pytest.mark.parametrize(("members", "hidden"), [(1, 2), (4, 32)])
-def test_numpy_and_torch_agree(members: int, hidden: int) -> None:
+def test_numpy_and_torch_agree(members, hidden):
     found = lists(6)
     module = new_head(found, HeadOptions(members=members, hidden=hidden)).eval()
     with torch.no_grad():
@@ -56,36 +56,36 @@ def by_hand() -> SignalHead:
     )
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     inner = 1 / (1 + np.exp(-1.0))  # silu of (3 - 1) / 2
     expected = 3 * inner / (1 + np.exp(-inner)) + 10 * 2 + 0.5
     assert by_hand().logits(np.array([[3.0, 2.0]], np.float32)).tolist() == pytest.approx([expected], rel=1e-6)
 
 
-def test_far_outside_a_signal_says_no_more_than_at_its_edge() -> None:
+def test_far_outside_a_signal_says_no_more_than_at_its_edge():
     signals = np.array([[1.0, CLIP], [1.0, 1e30], [1.0, -1e30]], np.float32)
     edge, beyond, below = by_hand().logits(signals).tolist()
     assert edge == beyond == pytest.approx(10 * CLIP + 0.5)
     assert below == pytest.approx(-10 * CLIP + 0.5)
 
 
-def test_a_score_does_not_depend_on_its_company() -> None:
+def test_a_score_does_not_depend_on_its_company():
     head = new_head(lists(3), HeadOptions()).frozen()
     signals = lists(1, seed=1)[0].signals
     alone = [head.logits(row[None])[0] for row in signals]
     assert head.logits(signals).tolist() == pytest.approx(alone, abs=1e-6)
 
 
-def test_weights_by_name_and_back() -> None:
+def test_weights_by_name_and_back():
     head = new_head(lists(3), HeadOptions()).frozen()
     again = SignalHead.of(head.tensors() | {"words": np.zeros(3, np.float32)})
     signals = lists(1)[0].signals
     assert np.array_equal(head.logits(signals), again.logits(signals))
 
 
-def test_a_silent_head_says_nothing() -> None:
+def test_a_silent_head_says_nothing():
     assert silent(by_hand()).logits(np.array([[3.0, 2.0]], np.float32)).tolist() == [0.0]
 
 
-def test_silu_has_no_overflow() -> None:
+def test_silu_has_no_overflow():
     assert silu(np.array([-1e4, 0.0, 1e4], np.float32)).tolist() == pytest.approx([0.0, 0.0, 1e4], abs=1e-6)

@@ -22,11 +22,11 @@ LEVEL = Level(
 @pytest.mark.parametrize(
     ("inputs", "leaf"), [((0.5, 9.0), 1.0), ((0.6, 2.0), 3.0), ((0.6, 2.1), 5.0), ((-3.0, -3.0), 1.0)]
 )
-def test_the_mean_over_the_trees_leaves(inputs: tuple[float, float], leaf: float) -> None:
+def test_the_mean_over_the_trees_leaves(inputs, leaf):
     assert LEVEL.score(np.array(inputs, np.float32)) == pytest.approx((leaf + 7.0) / 2)
 
 
-def test_scores_move_together_until_the_best_has_its_level() -> None:
+def test_scores_move_together_until_the_best_has_its_level():
     head = head_of({}, 0.0)
     signals = np.zeros((3, len(NAMES)), np.float32)
     signals[1, :2] = 0.6, 2.1
@@ -36,7 +36,7 @@ def test_scores_move_together_until_the_best_has_its_level() -> None:
     assert moved.tolist() == [1.0, 6.0, 4.5]  # (5 + 7) / 2 for the second document
 
 
-def test_the_inputs_are_the_best_documents_signals_and_how_the_scores_lie() -> None:
+def test_the_inputs_are_the_best_documents_signals_and_how_the_scores_lie():
     signals = np.arange(4 * len(NAMES), dtype=np.float32).reshape(4, -1) / 100
     signals[2, 5] = np.nan  # not known yet: the mean in training, which is 0 here
     inputs = level_inputs(head_of({}, 0.0), signals, np.array([1.0, 0.0, 5.0, 3.0], np.float32))
@@ -46,12 +46,12 @@ def test_the_inputs_are_the_best_documents_signals_and_how_the_scores_lie() -> N
     assert inputs[len(NAMES) :].tolist() == pytest.approx([5.0, (5 + 3 + 1) / LEADING, 9 / 4, spread, 2.0])
 
 
-def test_one_document_leads_over_nothing() -> None:
+def test_one_document_leads_over_nothing():
     inputs = level_inputs(head_of({}, 0.0), np.zeros((1, len(NAMES)), np.float32), np.array([2.0], np.float32))
     assert inputs[-5:].tolist() == [2.0, 2.0, 2.0, 0.0, 0.0]
 
 
-def test_it_is_saved_by_name() -> None:
+def test_it_is_saved_by_name():
     again = Level.of({"words": np.zeros(1), **LEVEL.tensors()})
     assert again is not None
     assert all((getattr(again, name) == getattr(LEVEL, name)).all() for name in Level.__slots__)

@@ -10,7 +10,7 @@ from retriever.history.lexical import hashed_words, words
 TEXTS = ["one two three two one two", "one", "", "one two", "שלום \U0001f600 עולם אחד", "two one one one"]
 
 
-def test_every_different_pair_and_triple_has_a_hash_of_its_own() -> None:
+def test_every_different_pair_and_triple_has_a_hash_of_its_own():
     hashes, owners = pairs_and_triples(hashed_words(TEXTS))
     expected = []
     for size in (2, 3):
@@ -24,7 +24,7 @@ def test_every_different_pair_and_triple_has_a_hash_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("texts", [["ab", "", "abc a", "日本語", "\U0001f600a"], [""], []])
-def test_every_different_run_of_letters_has_a_hash_of_its_own(texts: list[str]) -> None:
+def test_every_different_run_of_letters_has_a_hash_of_its_own(texts):
     hashes, owners = letter_triples(texts)
     expected = [
         (place, f" {text} "[start : start + 3]) for place, text in enumerate(texts) for start in range(len(text))
@@ -35,7 +35,7 @@ def test_every_different_run_of_letters_has_a_hash_of_its_own(texts: list[str]) 
     assert len(by_hash) == len({run for _, run in expected})
 
 
-def test_hashes_use_all_bits() -> None:
+def test_hashes_use_all_bits():
     """Postings keep the upper ones; letters alone would leave them empty."""
     many = sorted(f"{one}{two}" for one, two in pairwise("abcdefghijklmnopqrstuvwxyz" * 3))
     for found in (letter_triples(many)[0], word_hashes(many)):

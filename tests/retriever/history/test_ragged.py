@@ -20,23 +20,23 @@ def lists(found: Ragged) -> list[list[int]]:
     ]
 
 
-def test_what_goes_in_is_in_it() -> None:
+def test_what_goes_in_is_in_it():
     assert lists(ragged(LISTS)) == LISTS
     assert lists(ragged([])) == []
     assert ragged(LISTS).owners().tolist() == [0, 0, 0, 2, 2, 3, 3, 3, 4]
 
 
 @pytest.mark.parametrize("wanted", [[], [0], [4, 1, 0, 0], [1, 1]])
-def test_some_of_them_in_another_order(wanted: list[int]) -> None:
+def test_some_of_them_in_another_order(wanted):
     assert lists(ragged(LISTS).take(np.array(wanted, np.intp))) == [LISTS[place] for place in wanted]
     assert lists(ragged(LISTS).take(np.array(wanted, np.intp), 2)) == [LISTS[place][:2] for place in wanted]
 
 
-def test_one_after_the_other() -> None:
+def test_one_after_the_other():
     assert lists(ragged(LISTS).followed_by(ragged([[], [7]]))) == [*LISTS, [], [7]]
 
 
-def test_runs_stay_within_a_list() -> None:
+def test_runs_stay_within_a_list():
     starts, owners = ragged(LISTS).runs(2)
     assert (starts.tolist(), owners.tolist()) == ([0, 1, 3, 5, 6], [0, 0, 2, 3, 3])
     assert [found.tolist() for found in ragged(LISTS).runs(4)] == [[], []]
@@ -52,12 +52,12 @@ def test_runs_stay_within_a_list() -> None:
         ([], [0] * 5, [0] * 5),
     ],
 )
-def test_what_lists_have_in_common_with_one(values: list[int], beginnings: list[int], ends: list[int]) -> None:
+def test_what_lists_have_in_common_with_one(values, beginnings, ends):
     asked = np.array(values, np.uint64)
     assert ragged(LISTS).common_beginnings(asked).tolist() == beginnings
     assert ragged(LISTS).common_ends(asked).tolist() == ends
 
 
-def test_ranges() -> None:
+def test_ranges():
     assert ranges(np.array([5, 0, 7]), np.array([2, 0, 3])).tolist() == [5, 6, 7, 8, 9]
     assert ranges(np.array([], np.intp), np.array([], np.intp)).tolist() == []

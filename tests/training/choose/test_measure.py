@@ -11,7 +11,7 @@ def rows(*values: list[float]) -> list[np.ndarray]:
     return [np.array(each, np.float32) for each in values]
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     fit = measure(rows([3, 1], [0, 2, 1], [5, 4]), rows([10, 20], [0, 4, 9], [12, 0]))
     assert fit.top1_gain == pytest.approx((10 + 4 + 12) / 3)
     assert fit.share == pytest.approx((10 + 4 + 12) / (20 + 9 + 12))
@@ -19,7 +19,7 @@ def test_by_hand() -> None:
     assert fit.quality == pytest.approx(fit.share + fit.pearson_r / 4)
 
 
-def test_each_domain_counts_the_same() -> None:
+def test_each_domain_counts_the_same():
     scores, gains = rows([3, 1], [0, 2], [2, 1], [5, 4]), rows([10, 20], [0, 4], [1, 9], [12, 0])
     mean, fits = measure_domains(scores, gains, ["chat", "mail", "chat", "chat"])
     assert fits == {
@@ -40,12 +40,12 @@ def test_each_domain_counts_the_same() -> None:
         (rows([1], [2]), rows([0], [0])),
     ],
 )
-def test_where_there_is_nothing_to_measure(scores: list[np.ndarray], gains: list[np.ndarray]) -> None:
+def test_where_there_is_nothing_to_measure(scores, gains):
     fit = measure(scores, gains)
     assert np.isfinite([fit.top1_gain, fit.share, fit.pearson_r, fit.quality]).all()
 
 
-def test_a_resample_is_as_if_requests_were_repeated() -> None:
+def test_a_resample_is_as_if_requests_were_repeated():
     scores, gains = rows([3, 1], [0, 2, 1], [5, 4], [1]), rows([10, 20], [0, 4, 9], [12, 0], [3])
     names = ["ann", "ben", "ann", "cid"]
     bootstrap = Bootstrap(names, resamples=50, seed=1)
@@ -59,7 +59,7 @@ def test_a_resample_is_as_if_requests_were_repeated() -> None:
     assert qualities(bootstrap, scores, gains) == pytest.approx(expected, rel=1e-5)
 
 
-def test_how_sure_it_is_that_one_is_better() -> None:
+def test_how_sure_it_is_that_one_is_better():
     draw = np.random.default_rng(0)
     gains = [draw.normal(size=5).astype(np.float32) for _ in range(60)]
     users = [f"user{place // 2}" for place in range(60)]
@@ -83,11 +83,11 @@ def test_how_sure_it_is_that_one_is_better() -> None:
         ([1], [1], None),
     ],
 )
-def test_the_floor_is_where_documents_begin_to_help(scores: list[float], gains: list[float], floor: float) -> None:
+def test_the_floor_is_where_documents_begin_to_help(scores, gains, floor):
     assert floor_of(np.array(scores, np.float32), np.array(gains, np.float32)) == floor
 
 
-def test_the_second_floor_is_reached_by_few_requests_of_each_kind_of_text() -> None:
+def test_the_second_floor_is_reached_by_few_requests_of_each_kind_of_text():
     """400 requests of two documents each: the best score of a commit is 1 higher than that of a mail."""
     draw = np.random.default_rng(0)
     kinds = ["commits", "mail"] * 200
@@ -99,16 +99,16 @@ def test_the_second_floor_is_reached_by_few_requests_of_each_kind_of_text() -> N
     assert 0 <= asked.count("commits") < ASKED * 200
 
 
-def test_where_all_documents_help_the_user_is_asked_all_the_same() -> None:
+def test_where_all_documents_help_the_user_is_asked_all_the_same():
     scores = [np.array([place, -5.0], np.float32) for place in range(40)]
     assert floors(scores, [np.ones(2, np.float32)] * 40, ["mail"] * 40) == (None, 2.0)
 
 
-def test_the_second_floor_of_a_few_requests_is_their_lowest_score() -> None:
+def test_the_second_floor_of_a_few_requests_is_their_lowest_score():
     assert floors(rows([3], [2]), rows([-1], [1]), ["mail", "chat"]) == (3.0, 2.0)
 
 
-def test_how_likely_a_document_helps() -> None:
+def test_how_likely_a_document_helps():
     """Of 400 documents with score 1 three in four help, of those with -1 one in four: log-odds of log 3 and -log 3."""
     scores = np.repeat(np.array([1, -1], np.float32), 400)
     gains = np.array(([1, 1, 1, -1] * 100) + ([-1, -1, 1, -1] * 100), np.float32)
@@ -122,5 +122,5 @@ def test_how_likely_a_document_helps() -> None:
 @pytest.mark.parametrize(
     ("scores", "gains"), [([1, 2], [1, 1]), ([1, 2], [-1, -1]), ([1, 1], [1, -1]), ([1, 2], [1, -1])]
 )
-def test_scores_that_do_not_tell_whether_a_document_helps(scores: list[float], gains: list[float]) -> None:
+def test_scores_that_do_not_tell_whether_a_document_helps(scores, gains):
     assert helps_of([np.array(scores * 20, np.float32)], [np.array(gains * 20, np.float32)]) is None

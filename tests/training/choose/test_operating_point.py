@@ -11,12 +11,9 @@ import pytest
 
 from pearl.errors import InputError
 from retriever.calibrated.artifact import MANIFEST, SHIPPED, SIGNALS, read_manifest
-from training.choose.operating_point import MARGIN, THETA, Setting, choose_number
+from training.choose.operating_point import MARGIN, THETA, choose_number
 
 Points = list[dict[str, Any]]
-Train = Callable[..., Any]
-Artifact = Callable[..., Path]
-Report = Callable[..., Path]
 
 
 def point(threshold: float | None, share: float, rouge2: float, **more: Any) -> dict[str, Any]:
@@ -40,7 +37,7 @@ MARGIN_HARMS = [shown(0.0, 1.0, 0.2), shown(0.5, 2.0, 0.25), shown(None, 4.0, 0.
 
 
 @pytest.fixture
-def report(tmp_path: Path) -> Callable[..., Path]:
+def report(tmp_path) -> Callable[..., Path]:
     """Write a report with a curve for each model, of drafts by a chat model."""
 
     def write(by_chance: float = 0.01, chat_model: str = "small", **curves: Points) -> Path:
@@ -68,9 +65,7 @@ def account(curve: Points, **more: Any) -> dict[str, Any]:
         (MARGIN, MARGIN_HARMS, None, 0.25, 0.25, 4.0),
     ],
 )
-def test_the_number_that_helps_most_and_changes_least(
-    setting: Setting, curve: Points, number: float | None, value: float, unchanged: float, extent: float
-) -> None:
+def test_the_number_that_helps_most_and_changes_least(setting, curve, number, value, unchanged, extent):
     choice = choose_number(setting, account(curve), "rouge2")
     assert (choice.number, choice.value, choice.unchanged, choice.extent) == (number, value, unchanged, extent)
     assert choice.curve == curve
@@ -87,12 +82,12 @@ def test_the_number_that_helps_most_and_changes_least(
         (MARGIN, [], "rouge2", r"no figures of 'rouge2' with all documents\."),
     ],
 )
-def test_a_curve_without_the_figures_of_no_change(setting: Setting, curve: Points, metric: str, said: str) -> None:
+def test_a_curve_without_the_figures_of_no_change(setting, curve, metric, said):
     with pytest.raises(InputError, match=said):
         choose_number(setting, account(curve), metric)
 
 
-def test_the_command_writes_theta_into_the_artifact(train: Train, make_artifact: Artifact, report: Report) -> None:
+def test_the_command_writes_theta_into_the_artifact(train, make_artifact, report):
     folder = make_artifact(training={"seed": 1})
     ran = train("threshold", model=folder, revision=report(elsewhere=HELPS), json="-")
     assert ran.err == (
@@ -125,7 +120,7 @@ def test_the_command_writes_theta_into_the_artifact(train: Train, make_artifact:
     assert "theta all" in artifact.inherited()
 
 
-def test_the_command_writes_the_margin_into_the_artifact(train: Train, make_artifact: Artifact, report: Report) -> None:
+def test_the_command_writes_the_margin_into_the_artifact(train, make_artifact, report):
     folder = make_artifact(training={"seed": 1})
     file = report(elsewhere=MARGIN_HELPS)
     file.write_text(file.read_text(), encoding="utf-16")  # as PowerShell's > has it
@@ -150,9 +145,7 @@ def test_the_command_writes_the_margin_into_the_artifact(train: Train, make_arti
     assert read_manifest(folder).margin is None
 
 
-def test_theta_is_that_of_the_chat_model_that_was_measured(
-    train: Train, make_artifact: Artifact, report: Report, piped: Any
-) -> None:
+def test_theta_is_that_of_the_chat_model_that_was_measured(train, make_artifact, report, piped):
     folder = make_artifact()
     for chat_model, curve in (("small", HARMS), ("large", HELPS)):
         content = report(chat_model=chat_model, elsewhere=curve).read_bytes()
@@ -162,9 +155,7 @@ def test_theta_is_that_of_the_chat_model_that_was_measured(
     assert thetas == [None, -1.0, None]
 
 
-def test_theta_is_chosen_again_from_the_curve_that_the_artifact_keeps(
-    train: Train, make_artifact: Artifact, report: Report
-) -> None:
+def test_theta_is_chosen_again_from_the_curve_that_the_artifact_keeps(train, make_artifact, report):
     both = [each | {"rouge1": {"value": n}} for each, n in zip(HELPS, (1, 2, 3, 0), strict=True)]
     folder = make_artifact()
     for options, theta in (
@@ -179,7 +170,7 @@ def test_theta_is_chosen_again_from_the_curve_that_the_artifact_keeps(
         assert artifact.training["thresholds"] == {"large": kept}
 
 
-def test_the_shipped_theta_is_what_the_command_chooses(train: Train, tmp_path: Path) -> None:
+def test_the_shipped_theta_is_what_the_command_chooses(train, tmp_path):
     folder = shutil.copytree(SHIPPED, tmp_path / "shipped")
     before = read_manifest(folder)
     assert before.thresholds is not None
@@ -189,7 +180,7 @@ def test_the_shipped_theta_is_what_the_command_chooses(train: Train, tmp_path: P
     assert read_manifest(folder) == before
 
 
-def test_of_several_models_the_artifacts_own(train: Train, make_artifact: Artifact, report: Report) -> None:
+def test_of_several_models_the_artifacts_own(train, make_artifact, report):
     folder = make_artifact()
     assert train("threshold", model=folder, revision=report(bm25=HARMS, **{str(folder): HELPS})).status == 0
     assert read_manifest(folder).threshold == -1.0
@@ -198,7 +189,7 @@ def test_of_several_models_the_artifacts_own(train: Train, make_artifact: Artifa
 
 
 @pytest.mark.parametrize("name", ["bm25", "dense-sum", "likelihood:some/model", "embedded"])
-def test_a_scorer_without_an_artifact_has_its_theta_said(train: Train, report: Report, name: str) -> None:
+def test_a_scorer_without_an_artifact_has_its_theta_said(train, report, name):
     ran = train("threshold", model=name, revision=report(**{"elsewhere": HARMS, name: HELPS}), json="-")
     assert (ran.status, json.loads(ran.out)["threshold"]) == (0, -1.0)
     assert ran.err.startswith("theta -1.000: rouge2 0.2400 at best, 0.2000 without revision")
@@ -211,9 +202,7 @@ def test_a_scorer_without_an_artifact_has_its_theta_said(train: Train, report: R
 
 
 @pytest.mark.parametrize("name", ["bm25", "embedded", "OTHER"])
-def test_a_report_of_another_model_is_refused(
-    train: Train, make_artifact: Artifact, report: Report, tmp_path: Path, name: str
-) -> None:
+def test_a_report_of_another_model_is_refused(train, make_artifact, report, tmp_path, name):
     folder = make_artifact().rename(tmp_path / "mine")
     if name == "OTHER":
         name = str(make_artifact({"bm25_text": 1.0}).rename(tmp_path / "other"))
@@ -254,14 +243,14 @@ FULL: dict[str, Any] = {"models": [NO_CHANCE | SURE], "chat_model": "a", "comman
         *(json.dumps({name: FULL[name] for name in FULL if name != missing}) for missing in ("chat_model", "command")),
     ],
 )
-def test_a_file_that_is_no_report(train: Train, make_artifact: Artifact, tmp_path: Path, content: str) -> None:
+def test_a_file_that_is_no_report(train, make_artifact, tmp_path, content):
     (tmp_path / "r.json").write_text(content)
     ran = train("threshold", model=make_artifact(), revision=tmp_path / "r.json")
     assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert ran.err.startswith(f"pearl: {tmp_path / 'r.json'}: is not a report of 'pearl eval revision --json' (")
 
 
-def test_a_report_of_thetas_is_none_of_margins(train: Train, make_artifact: Artifact, report: Report) -> None:
+def test_a_report_of_thetas_is_none_of_margins(train, make_artifact, report):
     ran = train("margin", model=make_artifact(), shown=report(elsewhere=HELPS))
     assert (ran.status, "is not a report of 'pearl eval generation --by-count --json' (KeyError: " in ran.err) == (
         2,
@@ -269,7 +258,7 @@ def test_a_report_of_thetas_is_none_of_margins(train: Train, make_artifact: Arti
     )
 
 
-def test_options_that_cannot_be(train: Train, make_artifact: Artifact, report: Report, tmp_path: Path) -> None:
+def test_options_that_cannot_be(train, make_artifact, report, tmp_path):
     file, keeps = report(a=HELPS), {"thresholds": {name: account(HARMS) for name in ("a", "b")}}
     several = "keeps curves of theta for 'a', 'b'; name one of them with --chat-model, or a report"
     for options, said in (
@@ -287,7 +276,7 @@ def test_options_that_cannot_be(train: Train, make_artifact: Artifact, report: R
         assert said in ran.err
 
 
-def test_a_damaged_artifact_is_not_approved(train: Train, make_artifact: Artifact, report: Report) -> None:
+def test_a_damaged_artifact_is_not_approved(train, make_artifact, report):
     for damage, said in (
         (lambda folder: (folder / "more.txt").touch(), "'more.txt' does not belong to it"),
         (lambda folder: (folder / SIGNALS).write_bytes(b"half"), f"'{SIGNALS}' is not the one it was made with"),
@@ -302,9 +291,7 @@ def test_a_damaged_artifact_is_not_approved(train: Train, make_artifact: Artifac
         assert (folder / MANIFEST).read_bytes() == before
 
 
-def test_an_artifact_that_may_not_be_written_to_is_refused(
-    train: Train, make_artifact: Artifact, report: Report
-) -> None:
+def test_an_artifact_that_may_not_be_written_to_is_refused(train, make_artifact, report):
     folder = make_artifact()
     told = {"model": folder, "revision": report(**{str(folder): [point(0.0, 0.0, 0.1)]})}
     folder.chmod(0o500)
@@ -316,7 +303,7 @@ def test_an_artifact_that_may_not_be_written_to_is_refused(
     assert (ran.status, ran.err) == (2, said)
 
 
-def test_what_is_no_better_than_chance_is_not_chosen(train: Train, make_artifact: Artifact, report: Report) -> None:
+def test_what_is_no_better_than_chance_is_not_chosen(train, make_artifact, report):
     folder = make_artifact(threshold=0.5, margin=0.5)
     ran = train("threshold", model=folder, revision=report(0.0505, elsewhere=HELPS_ALL), json="-")
     assert ran.err == (
@@ -333,7 +320,7 @@ def test_what_is_no_better_than_chance_is_not_chosen(train: Train, make_artifact
     assert (read_manifest(folder).threshold, read_manifest(folder).margin) == (None, None)
 
 
-def test_another_margin_takes_back_theta(train: Train, make_artifact: Artifact, report: Report) -> None:
+def test_another_margin_takes_back_theta(train, make_artifact, report):
     """It was chosen on drafts with other documents."""
     curves = {name: account(HELPS) for name in ("small", "large")}
     folder = make_artifact(threshold=0.5, thresholds={"small": 0.5, "large": None}, training={"thresholds": curves})
@@ -355,9 +342,7 @@ def test_another_margin_takes_back_theta(train: Train, make_artifact: Artifact, 
 @pytest.mark.parametrize(
     ("margin", "words"), [(0.005, "0.0050"), (0.0007, "0.00070"), (0.05, "0.050"), (1.25, "1.250")]
 )
-def test_a_small_margin_is_not_rounded_into_another(
-    train: Train, make_artifact: Artifact, report: Report, margin: float, words: str
-) -> None:
+def test_a_small_margin_is_not_rounded_into_another(train, make_artifact, report, margin, words):
     folder = make_artifact()
     ran = train("margin", model=folder, shown=report(a=[shown(margin, 1.0, 0.3), shown(None, 4.0, 0.2)]))
     assert ran.err.startswith(f"margin {words}: ")

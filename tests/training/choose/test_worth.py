@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,11 +31,11 @@ GOOD = LeadOverBaseline(LEAST_REQUESTS, 23.3, "bm25", 18.2, 0.99, own=True)
         ),
     ],
 )
-def test_what_speaks_against_it(changed: dict[str, Any], doubts: tuple[str, ...]) -> None:
+def test_what_speaks_against_it(changed, doubts):
     assert replace(GOOD, **changed).doubts == doubts
 
 
-def test_it_is_compared_with_the_best_baseline_on_the_same_requests(make_examples: Any, word_encoder: Any) -> None:
+def test_it_is_compared_with_the_best_baseline_on_the_same_requests(make_examples, word_encoder):
     """The gains are 10 and -1; a request names the topic, so BM25 finds it, and nothing can be surely better."""
     dev = make_examples(36)
     known = [example.gains for example in dev]
@@ -47,7 +46,7 @@ def test_it_is_compared_with_the_best_baseline_on_the_same_requests(make_example
     assert "not surely better than" in best.doubts[0]
 
 
-def test_what_no_baseline_sees_is_surely_better(make_examples: Any, word_encoder: Any) -> None:
+def test_what_no_baseline_sees_is_surely_better(make_examples, word_encoder):
     dev = [replace(example, gains=np.roll(example.gains, 1)) for example in make_examples(36)]
     found = worth_on([example.gains for example in dev], dev, word_encoder(), own=True, seed=0)
     assert found.better_in == 1.0

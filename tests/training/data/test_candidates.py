@@ -12,7 +12,7 @@ def ids(documents: object) -> list[str]:
     return [each.id for each in documents]  # type: ignore[attr-defined]
 
 
-def test_a_sample_holds_the_best_the_latest_and_others() -> None:
+def test_a_sample_holds_the_best_the_latest_and_others():
     candidates = [document(number, "spoke wheel" if number == 3 else None) for number in range(30)]
 
     found = sample_candidates("the spoke of a wheel", candidates, 9, seed="a")
@@ -23,7 +23,7 @@ def test_a_sample_holds_the_best_the_latest_and_others() -> None:
     assert found == sample_candidates("the spoke of a wheel", candidates, 9, seed="a")
 
 
-def test_few_candidates_are_all_taken() -> None:
+def test_few_candidates_are_all_taken():
     candidates = [document(number) for number in range(5)]
 
     assert sample_candidates("x", candidates, 9, seed="a") == candidates

@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from pearl.errors import InputError
 from pearl.history.split import DEV, TEST, TRAIN
-from training.data.records import Example
 from training.data.split import BY_TIME, Division
 
-Make = Callable[..., list[Example]]
 
-
-def test_as_it_should_be(make_examples: Make) -> None:
+def test_as_it_should_be(make_examples):
     found = {TRAIN: make_examples(3), DEV: make_examples(2)}
     division = Division.of(found)
     assert (division.learned, division.asked, division.notes) == (TRAIN, DEV, ())
@@ -23,15 +18,13 @@ def test_as_it_should_be(make_examples: Make) -> None:
     ("there", "learned", "asked", "notes"),
     [((TRAIN,), TRAIN, TRAIN, 1), ((TRAIN, DEV), TRAIN, DEV, 0), ((DEV,), DEV, DEV, 2), ((TEST,), TEST, TEST, 2)],
 )
-def test_where_a_split_has_none(
-    make_examples: Make, there: tuple[str, ...], learned: str, asked: str, notes: int
-) -> None:
+def test_where_a_split_has_none(make_examples, there, learned, asked, notes):
     division = Division.of({split: make_examples(1) if split in there else [] for split in (TRAIN, DEV, TEST)})
     assert (division.learned, division.asked, len(division.notes)) == (learned, asked, notes)
     assert len(division.train) == len(division.dev) == 1
 
 
-def test_nothing_to_learn_from() -> None:
+def test_nothing_to_learn_from():
     with pytest.raises(InputError, match=r"not counting copies of it; give more history\.") as caught:
         Division.of({TRAIN: [], DEV: []})
     assert caught.value.code == "nothing_to_learn"
@@ -39,7 +32,7 @@ def test_nothing_to_learn_from() -> None:
         Division.of({TRAIN: [], DEV: []}, {TRAIN})
 
 
-def test_where_the_budget_ended_the_note_does_not_speak_of_documents(make_examples: Make) -> None:
+def test_where_the_budget_ended_the_note_does_not_speak_of_documents(make_examples):
     some = make_examples(1)
     division = Division.of({TRAIN: some, DEV: [], TEST: []}, {DEV})
     assert division.notes[0].startswith("the budget ended before a user was scored to choose by: y0, tau")
@@ -50,7 +43,7 @@ def test_where_the_budget_ended_the_note_does_not_speak_of_documents(make_exampl
     assert division.notes[0].startswith("no user of the training split has enough documents: learned")
 
 
-def test_by_time_the_notes_speak_of_texts(make_examples: Make) -> None:
+def test_by_time_the_notes_speak_of_texts(make_examples):
     some = make_examples(1)
     division = Division.of({TRAIN: some, DEV: []}, way=BY_TIME)
     assert division.notes == (

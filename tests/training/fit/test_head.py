@@ -37,14 +37,14 @@ def fitted(found: list[Example], loss: Any, options: HeadOptions = SMALL) -> Any
 
 
 @pytest.mark.parametrize("loss", [calibrated(10.0, 5.0), plain(5.0)], ids=["calibrated", "plain"])
-def test_it_learns_which_signal_says_the_gain(loss: Any) -> None:
+def test_it_learns_which_signal_says_the_gain(loss):
     head, held_back = fitted(lists(200), loss), lists(60, seed=1)
     fit = measure([head.logits(each.signals) for each in held_back], [each.gains for each in held_back])
     assert fit.share > 0.85
     assert fit.pearson_r > 0.7
 
 
-def test_calibrated_a_score_of_0_stands_for_y0() -> None:
+def test_calibrated_a_score_of_0_stands_for_y0():
     head = fitted(lists(200), calibrated(10.0, 5.0), HeadOptions(members=1, hidden=8, epochs=60))
     signals = np.zeros((3, 5), np.float32)
     signals[:, 0] = 0.5, 1.0, 1.5  # gains of 5, 10 and 15
@@ -54,7 +54,7 @@ def test_calibrated_a_score_of_0_stands_for_y0() -> None:
     assert above > 0.4
 
 
-def test_the_same_seed_gives_the_same_head() -> None:
+def test_the_same_seed_gives_the_same_head():
     one, again = (fitted(lists(20), plain(5.0)) for _ in range(2))
     other = fitted(lists(20), plain(5.0), HeadOptions(members=2, hidden=8, epochs=12, seed=1))
     signals = lists(1)[0].signals
@@ -62,12 +62,12 @@ def test_the_same_seed_gives_the_same_head() -> None:
     assert not np.array_equal(one.logits(signals), other.logits(signals))
 
 
-def test_one_request_is_enough_to_run() -> None:
+def test_one_request_is_enough_to_run():
     head = fitted(lists(1), calibrated(10.0, 5.0))
     assert np.isfinite(head.logits(lists(1)[0].signals)).all()
 
 
-def test_padding_is_no_document() -> None:
+def test_padding_is_no_document():
     found = lists(4)
     signals, gains, mask = padded(found)
     longest = max(len(each.gains) for each in found)
@@ -83,7 +83,7 @@ def test_padding_is_no_document() -> None:
     assert together.item() == pytest.approx(torch.stack(alone).mean().item(), rel=1e-5)
 
 
-def test_a_constant_signal_is_standardised_to_nothing() -> None:
+def test_a_constant_signal_is_standardised_to_nothing():
     """Also over many rows, where a sum in float32 would be off."""
     rows = np.full((300_000, 2), 3.0445225, np.float32)
     module = new_head([example_of(rows, np.zeros(len(rows)))], SMALL)
@@ -91,7 +91,7 @@ def test_a_constant_signal_is_standardised_to_nothing() -> None:
     assert module.scale.tolist() == pytest.approx([1e-3] * 2, rel=1e-3)
 
 
-def test_a_small_domain_is_heard_beside_a_large_one() -> None:
+def test_a_small_domain_is_heard_beside_a_large_one():
     """Of 16 and 4 examples the first weigh twice as much together, not four times; one domain is not weighed."""
     weights = balanced(["git"] * 16 + ["mail"] * 4)
     assert weights is not None

@@ -11,7 +11,7 @@ from training.fit.head import kl_loss, scale_calibrated_loss
 EVERY = torch.ones((1, 2), dtype=torch.bool)
 
 
-def test_scale_calibrated_loss_by_hand() -> None:
+def test_scale_calibrated_loss_by_hand():
     logits, gains = torch.tensor([[1.0, -1.0]]), torch.tensor([[10.0, 0.0]])
     # targets: softmax of (y0, 10, 0) / tau = (5, 10, 0) / 5 = (1, 2, 0); logits with the anchor: (0, 1, -1)
     weights = [math.exp(1), math.exp(2), math.exp(0)]
@@ -24,7 +24,7 @@ def test_scale_calibrated_loss_by_hand() -> None:
     assert math.isclose(found.item(), expected, rel_tol=1e-6)
 
 
-def test_equation_3_is_equation_2_written_out() -> None:
+def test_equation_3_is_equation_2_written_out():
     logits, gains, y0 = torch.tensor([[0.3, -0.7, 1.1]]), torch.tensor([[2.0, 0.5, -1.0]]), 1.5
     gain_weights, logit_weights = gains.exp(), logits.exp()
     gain_sum, logit_sum = gain_weights.sum() + math.exp(y0), logit_weights.sum() + 1
@@ -36,7 +36,7 @@ def test_equation_3_is_equation_2_written_out() -> None:
     assert torch.isclose(found, documents + anchor)
 
 
-def test_only_the_anchor_notices_a_shift_of_all_logits() -> None:
+def test_only_the_anchor_notices_a_shift_of_all_logits():
     logits, gains = torch.tensor([[1.0, 0.0]]), torch.tensor([[8.0, 2.0]])
 
     shifted = scale_calibrated_loss(logits + 3, gains, EVERY, y0=5.0, tau=5.0)
@@ -45,7 +45,7 @@ def test_only_the_anchor_notices_a_shift_of_all_logits() -> None:
     assert not torch.isclose(scale_calibrated_loss(logits, gains, EVERY, y0=5.0, tau=5.0), shifted)
 
 
-def test_the_best_logits_are_the_gains_above_the_anchor() -> None:
+def test_the_best_logits_are_the_gains_above_the_anchor():
     gains = torch.tensor([[12.0, 3.0, -4.0]])
     logits = torch.zeros((1, 3), requires_grad=True)
     optimiser = torch.optim.LBFGS([logits], max_iter=200, line_search_fn="strong_wolfe")
@@ -61,7 +61,7 @@ def test_the_best_logits_are_the_gains_above_the_anchor() -> None:
     assert torch.allclose(logits.detach(), (gains - 5.0) / 5.0, atol=0.01)  # (y - y0) / tau
 
 
-def test_padding_changes_nothing_and_gets_no_gradient() -> None:
+def test_padding_changes_nothing_and_gets_no_gradient():
     logits, gains = torch.tensor([[1.0, -1.0, 7.0]], requires_grad=True), torch.tensor([[10.0, 0.0, 99.0]])
     mask = torch.tensor([[True, True, False]])
 
@@ -73,7 +73,7 @@ def test_padding_changes_nothing_and_gets_no_gradient() -> None:
     assert logits.grad[0, 2] == 0
 
 
-def test_extreme_gains_and_half_precision_stay_finite() -> None:
+def test_extreme_gains_and_half_precision_stay_finite():
     logits = torch.tensor([[300.0, -300.0]], dtype=torch.bfloat16, requires_grad=True)
 
     loss = scale_calibrated_loss(logits, torch.tensor([[1e4, -1e4]]), EVERY, y0=110.0, tau=5.0)

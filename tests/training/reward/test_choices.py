@@ -6,7 +6,7 @@ from training.config import CORRECTED, choices_help, choices_in, values_of
 from training.reward.config import CODE, PAPER, RewardConfig, RewardOptions
 
 
-def test_as_published_is_the_papers_and_its_codes() -> None:
+def test_as_published_is_the_papers_and_its_codes():
     code, paper = values_of(RewardConfig, CODE), values_of(RewardConfig, PAPER)
     assert (code["head"], code["weight"], code["average"]) == ("mlp", 1 / 4, "kinds")
     assert (paper["head"], paper["weight"], paper["average"]) == ("linear", 1.0, "items")
@@ -18,7 +18,7 @@ def test_as_published_is_the_papers_and_its_codes() -> None:
         assert (values["pair_rule"], values["layers"], values["fitted"]) == ("cosine", "last", "all")
 
 
-def test_every_choice_is_documented() -> None:
+def test_every_choice_is_documented():
     options = RewardOptions(data=(), out=Path("out"), work=Path("work"), variant="PR")
     assert options.record() == values_of(RewardConfig, CORRECTED)
     for each in choices_in(RewardConfig).values():
